@@ -1,0 +1,42 @@
+# One test program of the house, and one benchmark.
+#
+#   tilescope_test(NAME base_test LABEL unit SOURCES units_test.cc ... LINKS base)
+#   tilescope_benchmark(NAME model_benchmark SOURCES model_benchmark.cc LINKS model)
+
+# Tests find files by the functions of tests/support/paths.h, which read these.
+add_library(tilescope_test_support INTERFACE)
+target_link_libraries(tilescope_test_support INTERFACE tilescope_flags)
+target_compile_definitions(tilescope_test_support INTERFACE
+  TILESCOPE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}"
+  TILESCOPE_SHARED_FOLDER="${TILESCOPE_SHARED}"
+  TILESCOPE_BINARY="${PROJECT_BINARY_DIR}/tilescope")
+
+set(TILESCOPE_TEST_LABELS unit error contract golden agree cli gpu perf)
+
+# Every TEST is a test of ctest; one that calls GTEST_SKIP is listed as skipped and not as passed (gtest_discover_tests
+# sees to that).
+function(tilescope_test)
+  cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LINKS" ${ARGN})
+  if(NOT ARG_LABEL IN_LIST TILESCOPE_TEST_LABELS)
+    message(FATAL_ERROR "${ARG_NAME}: label '${ARG_LABEL}' is none of: ${TILESCOPE_TEST_LABELS}")
+  endif()
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE
+    GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest tilescope_test_support ${ARG_LINKS})
+  set(alone FALSE)
+  if(ARG_LABEL STREQUAL perf)  # a time measured beside another test is none
+    set(alone TRUE)
+  endif()
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
+    PROPERTIES LABELS ${ARG_LABEL} RUN_SERIAL ${alone} TIMEOUT 600)
+endfunction()
+
+# Benchmarks print their figures; whether a figure is good enough is for a test of label perf to say.
+function(tilescope_benchmark)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINKS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE
+    benchmark::benchmark_main benchmark::benchmark tilescope_test_support ${ARG_LINKS})
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS perf RUN_SERIAL TRUE TIMEOUT 600)
+endfunction()

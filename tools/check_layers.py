@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Checks the layering of the house against tools/layers.json: python3 tools/check_layers.py [ROOT]
+
+Includes are followed: what a file reaches through headers counts as included, libraries too, so that a library's
+header in a public header of another folder is found. Prints one line per violation, with the chain; exit status 1.
+Ignores: preprocessor conditions (both branches count) and includes spelled by a macro (refused).
+"""
+import fnmatch
+import json
+import re
+import sys
+from collections import deque
+from pathlib import Path
+
+CPP = {".h", ".hpp", ".cc", ".cpp", ".cu", ".cuh"}
+SIZED = CPP | {".py", ".sh", ".cmake"}
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
+# Text that only looks like an include: emitted kernels in raw strings, block comments.
+NOT_CODE = re.compile(r'R"([^()\s\\]{0,16})\(.*?\)\1"|/\*.*?\*/', re.S)
+
+
+class Rules:
+    def __init__(self, data):
+        self.folders = {name: self._expand(may, data["folders"]) for name, may in data["folders"].items()}
+        self.files = data["files"]
+        self.libraries = data["libraries"]
+        self.standard = set(" ".join(data["standard"]).split())
+        self.note_above = data["lines"]["note_above"]
+        self.refuse_above = data["lines"]["refuse_above"]
+
+    @staticmethod
+    def _expand(may, folders):
+        """A list that starts with "*" means all folders, less those that follow with a minus."""
+        if may[:1] != ["*"]:
+            return set(may)
+        return set(folders) - {name[1:] for name in may[1:]}
+
+    def folder_of(self, path):
+        """The longest row of the table that the file stands under, or None."""
+        parts = path.split("/")[:-1]
+        for n in range(len(parts), 0, -1):
+            if "/".join(parts[:n]) in self.folders:
+                return "/".join(parts[:n])
+        return None
+
+    def may_include(self, path, target):
+        if path in self.files:
+            return path == target or self.folder_of(target) in self.files[path]
+        own, other = self.folder_of(path), self.folder_of(target)
+        return own == other or other in self.folders[own]
+
+    def library_of(self, header):
+        for name, library in self.libraries.items():
+            if any(fnmatch.fnmatchcase(header, pattern) for pattern in library["headers"]):
+                return name
+        return None
+
+    def may_use(self, path, library):
+        users = self.libraries[library]["folders"]
+        folder = self.folder_of(path)
+        return "*" in users or folder == "tests" or folder in users
+
+
+class Tree:
+    """The sources of a tree and what they include, problems of single lines already reported."""
+
+    def __init__(self, root, rules):
+        self.root, self.rules = root, rules
+        self.problems, self.notes = [], []
+        self.local, self.libraries = {}, {}  # path -> [(line, target)]
+        files = sorted(path for path in self._walk(root) if path.suffix in SIZED or path.name == "dev")
+        self.cpp = {str(path.relative_to(root)) for path in files if path.suffix in CPP}
+        for path in files:
+            self._check_size(path)
+        for path in sorted(self.cpp):
+            if rules.folder_of(path) is None:
+                self.problems.append(f"{path}:1: no row of tools/layers.json covers this folder")
+            else:
+                self._read_includes(path)
+
+    @staticmethod
+    def _walk(folder):
+        for path in folder.iterdir():
+            if path.is_file():
+                yield path
+            elif path.is_dir() and not re.match(r"\.|build$|build-|node_modules$", path.name):
+                yield from Tree._walk(path)
+
+    def _check_size(self, path):
+        lines = path.read_bytes().count(b"\n")
+        where = f"{path.relative_to(self.root)}: {lines} lines"
+        if lines > self.rules.refuse_above:
+            self.problems.append(f"{where}; more than {self.rules.refuse_above} are refused: split it")
+        elif lines > self.rules.note_above:
+            self.notes.append(f"{where}; more than {self.rules.note_above} earn a look")
+
+    def _read_includes(self, path):
+        self.local[path], self.libraries[path] = [], []
+        text = (self.root / path).read_text(encoding="utf-8", errors="replace")
+        code = NOT_CODE.sub(lambda match: "\n" * match.group().count("\n"), text)
+        for match in INCLUDE.finditer(code):
+            line = code.count("\n", 0, match.start()) + 1
+            quoted, angled, other = match.groups()
+            if quoted is not None:
+                self._add_local(path, line, quoted)
+            elif angled is not None:
+                self._add_library(path, line, angled)
+            else:
+                self.problems.append(f"{path}:{line}: include of '{other.strip()}': neither \"...\" nor <...>")
+
+    def _add_local(self, path, line, target):
+        if ".." in target.split("/"):
+            self.problems.append(f'{path}:{line}: "{target}": includes are written from the root, without ..')
+        elif target not in self.cpp:
+            self.problems.append(f'{path}:{line}: "{target}": no such file from the root')
+        else:
+            self.local[path].append((line, target))
+
+    def _add_library(self, path, line, header):
+        library = self.rules.library_of(header)
+        if library is not None:
+            self.libraries[path].append((line, library))
+        elif header not in self.rules.standard:
+            self.problems.append(f"{path}:{line}: <{header}>: neither standard nor in tools/layers.json")
+
+
+def chains(tree, start):
+    """The shortest chain of includes from `start` to every header it reaches: target -> [start, ..., target].
+
+    A header that `start` may not include is not looked into: what it brings along is the same mistake.
+    """
+    found, todo = {start: [start]}, deque([start])
+    while todo:
+        path = todo.popleft()
+        for _, target in tree.local.get(path, []):
+            if target not in found:
+                found[target] = found[path] + [target]
+                if tree.rules.folder_of(target) and tree.rules.may_include(start, target):
+                    todo.append(target)
+    return found
+
+
+def line_of(tree, path, target):
+    return next(line for line, to in tree.local[path] if to == target)
+
+
+def forbidden_reaches(tree, path):
+    """Violations of one file. One that a file further down the chain commits as well is reported there alone."""
+    rules, seen = tree.rules, set()
+    for target, chain in chains(tree, path).items():
+        below = [step for step in chain[1:] if rules.folder_of(step)]
+        folder = rules.folder_of(target)
+        line = line_of(tree, path, chain[1]) if len(chain) > 1 else 0
+        if folder and not rules.may_include(path, target):
+            if folder not in seen and all(rules.may_include(step, target) for step in below):
+                seen.add(folder)
+                yield f"{path}:{line}: {own_name(rules, path)} may not include {folder}: {' -> '.join(chain)}"
+            continue
+        for here, library in tree.libraries.get(target, []):
+            if not rules.may_use(path, library) and library not in seen:
+                if all(rules.may_use(step, library) for step in below):
+                    seen.add(library)
+                    shown = " -> ".join([*chain, library])
+                    yield f"{path}:{line or here}: {rules.folder_of(path)} may not use {library}: {shown}"
+
+
+def own_name(rules, path):
+    return path if path in rules.files else rules.folder_of(path)
+
+
+def check(root, rules):
+    """(problems, notes) of a tree."""
+    tree = Tree(root, rules)
+    for path in sorted(tree.local):
+        tree.problems.extend(forbidden_reaches(tree, path))
+    return tree.problems, tree.notes
+
+
+def main():
+    here = Path(__file__).resolve().parent
+    root = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here.parent
+    problems, notes = check(root, Rules(json.loads((here / "layers.json").read_text())))
+    for note in notes:
+        print(f"note: {note}")
+    for problem in problems:
+        print(problem)
+    print(f"layers: {len(problems)} violations" if problems else "layers: ok")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
