@@ -1,0 +1,103 @@
+#include "arch/checks.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "arch/complaints.h"
+#include "arch/key.h"
+
+namespace tilescope::arch {
+namespace {
+
+void check_core(const ArchSpec& a, Complaints& complaints) {
+  const CoreSpec& c = a.core;
+  for (const auto& [key, threads] :
+       {std::pair{"max_threads", c.max_threads}, {"max_block_threads", c.max_block_threads}})
+    if (!divides(c.warp, threads))
+      complaints.add({"core", key}, fmt::format("{} threads are no multiple of the warp of {}", threads, c.warp));
+  if (c.max_threads > 0 && c.max_block_threads > c.max_threads)
+    complaints.add({"core", "max_block_threads"},
+                   fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads));
+  complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
+}
+
+void check_compute(const ArchSpec& a, Complaints& complaints) {
+  for (const ComputeSpec& c : a.compute) {
+    const Factor two{{"2"}, 2};  // operations of a multiply-add
+    complaints.require_product({two,
+                                {{"compute", c.name, "per_core"}, c.per_core},
+                                {{"core", "count"}, a.core.count},
+                                {{"clock"}, a.clock.n}});
+    complaints.require_product({{{"compute", c.name, "shape", "m"}, c.m},
+                                {{"compute", c.name, "shape", "n"}, c.n},
+                                {{"compute", c.name, "shape", "k"}, c.k}});
+  }
+}
+
+// What a calibration may be of: each level read, written and copied, and each instruction.
+std::vector<std::string> calibratable(const base::Map& levels, const ArchSpec& a) {
+  std::vector<std::string> names;
+  for (const ComputeSpec& c : a.compute) names.push_back(c.name);
+  for (const base::Entry& level : levels)
+    for (const std::string_view transfer : kTransfers) names.push_back(fmt::format("{}.{}", level.key, transfer));
+  return names;
+}
+
+void check_calibration(const ArchSpec& a, Complaints& complaints) {
+  const base::Map* levels = complaints.map_at({"memory"});
+  const base::Map* calibrations = complaints.map_at({"calibration"});
+  if (levels == nullptr || calibrations == nullptr) return;
+  const std::vector<std::string> known = calibratable(*levels, a);
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  for (const base::Entry& e : *calibrations)
+    if (std::find(known.begin(), known.end(), e.key) == known.end())
+      complaints.diagnostics().error(
+          e.at, fmt::format("calibration.{}: neither an instruction nor the read, write or copy of a level{}", e.key,
+                            base::did_you_mean(e.key, views)));
+}
+
+void check_order(const ArchSpec& a, Complaints& complaints) {
+  for (std::size_t i = 1; i < a.memory.size(); ++i) {
+    const LevelSpec& outer = a.memory[i - 1];
+    const LevelSpec& l = a.memory[i];
+    if (l.scope < outer.scope)
+      complaints.add({"memory", l.name, "scope"},
+                     fmt::format("{} scope inside of {}, which has {} scope; levels stand outermost first",
+                                 name_of_choice(l.scope), outer.name, name_of_choice(outer.scope)));
+    if (l.kind == Kind::kDram)
+      complaints.add({"memory", l.name, "kind"}, "a chip has one dram, and it stands outermost");
+  }
+}
+
+void require_kinds(const ArchSpec& a, Complaints& complaints) {
+  std::vector<Kind> needed;
+  if (a.chip_class != ChipClass::kBsp) needed.push_back(Kind::kDram);
+  if (a.chip_class != ChipClass::kMemory) needed.push_back(Kind::kScratchpad);
+  if (a.chip_class == ChipClass::kGpu) needed.push_back(Kind::kRegister);
+  for (const Kind kind : needed) {
+    const bool found =
+        std::any_of(a.memory.begin(), a.memory.end(), [kind](const LevelSpec& l) { return l.kind == kind; });
+    if (!found)
+      complaints.add({"memory"}, fmt::format("a chip of class {} needs a level of kind {}",
+                                             name_of_choice(a.chip_class), name_of_choice(kind)));
+  }
+}
+
+}  // namespace
+
+void check_chip(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
+  Complaints complaints(document, diags);
+  check_core(a, complaints);
+  check_compute(a, complaints);
+  check_calibration(a, complaints);
+  if (!complete) return;
+  check_order(a, complaints);
+  require_kinds(a, complaints);
+  if (a.chip_class != ChipClass::kMemory && a.compute.empty())
+    complaints.add({"compute"}, "a chip that computes needs an instruction");
+}
+
+}  // namespace tilescope::arch

@@ -1,0 +1,18 @@
+#pragma once
+// What a chip's values must say together: granules that nest, sizes that divide, names that exist, products that fit.
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+
+namespace tilescope::arch {
+
+// Checks of single levels and units; a value that could not be read is left out, so that every mistake is reported
+// once.
+void check_levels(const base::Value& document, const ArchSpec& a, base::Diagnostics& diags);
+
+// Checks of the cores, the instructions and the names; `complete` says that every value was read, so that what is
+// missing is really missing.
+void check_chip(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags);
+
+}  // namespace tilescope::arch

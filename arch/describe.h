@@ -1,0 +1,219 @@
+#pragma once
+// The one table of a chip file's keys. A visitor sees each key with the member that holds it:
+//
+//   field(key, member)      a text, count, ratio, quantity or choice; the member's type says which
+//   part(key, member)       a map with a description of its own
+//   list(key, members)      a list of maps that bear names
+//   levels(key, levels)     a map of levels by name; what a level may hold depends on its kind
+//   ratios(key, ratios)     a map of calibrations by what they calibrate
+//   fallback(member, value) what a member is where its optional key, which follows, is absent
+//
+// Visitors: ChipReader (arch/reader.cc), ShapeBuilder (arch/shape.cc), DocumentWriter (arch/document.cc).
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "arch/key.h"
+#include "arch/spec.h"
+
+namespace tilescope::arch {
+
+// A member that keeps a plain number of `unit`s, written with any unit of its dimension.
+template <class Amount>
+struct Scaled {
+  double& value;
+  double unit;
+};
+
+// One key of a DRAM's timing.
+struct TimingSlot {
+  DramTiming& timing;
+  std::string_view name;
+};
+
+struct TimingFields {
+  DramTiming& timing;
+};
+
+struct ShapeFields {
+  ComputeSpec& unit;
+};
+
+inline constexpr std::array<Key, 22> kTimings = {{
+    optional("cl", "Column read command to the first data."),
+    optional("cwl", "Column write command to the first data."),
+    optional("rcd", "Activate to column command; to a read where rcd_wr is given."),
+    optional("rcd_wr", "Activate to column write."),
+    optional("rp", "Precharge to activate."),
+    optional("ras", "Activate to precharge."),
+    optional("rc", "Activate to activate of the same bank."),
+    optional("ccd_s", "Column command to column command of another bank group."),
+    optional("ccd_l", "Column command to column command of the same bank group."),
+    optional("rrd_s", "Activate to activate of another bank group."),
+    optional("rrd_l", "Activate to activate of the same bank group."),
+    optional("faw", "Window that holds at most four activates."),
+    optional("aw32", "Window that holds at most thirty-two activates."),
+    optional("wr", "End of write data to precharge."),
+    optional("wtr_s", "End of write data to a read of another bank group."),
+    optional("wtr_l", "End of write data to a read of the same bank group."),
+    optional("rtp", "Read to precharge."),
+    optional("rtw", "Read to write."),
+    optional("rtrs", "Bubble between the data of two ranks."),
+    optional("rfc", "Length of a refresh of all banks."),
+    optional("rfc_sb", "Length of a refresh of one bank."),
+    optional("refi", "Refresh to refresh."),
+}};
+
+template <class V>
+void describe(V& v, CoreSpec& s) {
+  v.field(required("name", "What the vendor calls one core: SM, CU, tile."), s.name);
+  v.field(required("count", "Cores of the chip."), s.count);
+  v.field(optional("partitions", "Parts of a core with a scheduler each; 1 where absent."), s.partitions);
+  v.field(required("warp", "Threads that issue together."), s.warp);
+  v.field(required("max_threads", "Threads resident on one core."), s.max_threads);
+  v.field(required("max_blocks", "Blocks resident on one core."), s.max_blocks);
+  v.field(required("max_block_threads", "Threads of one block."), s.max_block_threads);
+  v.field(optional("max_access", "Widest access to memory of one thread; one element where absent."), s.max_access);
+  v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
+  v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
+}
+
+template <class V>
+void describe(V& v, ShapeFields s) {
+  v.field(required("m", "Rows of the result."), s.unit.m);
+  v.field(required("n", "Columns of the result."), s.unit.n);
+  v.field(required("k", "Products summed into each result."), s.unit.k);
+}
+
+template <class V>
+void describe(V& v, ComputeSpec& s) {
+  v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
+  v.field(required("dtype", "Element type of the factors."), s.dtype);
+  v.fallback(s.accumulate, base::default_accumulator(s.dtype));
+  v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
+          s.accumulate);
+  v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of a warp (a fragment)."),
+         ShapeFields{s});
+  v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
+  v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
+  v.field(optional("peak", "Stated peak of the chip; checks per_core, the cores and the clock."), s.peak);
+}
+
+template <class V>
+void describe(V& v, TimingFields s) {
+  for (const Key& key : kTimings) v.field(key, TimingSlot{s.timing, key.name});
+}
+
+template <class V>
+void describe_dram(V& v, LevelSpec& s) {
+  v.field(required("clock", "Clock of the command bus; `timing` counts its cycles."), s.clock);
+  v.field(required("rate", "Transfers a clock."), s.rate);
+  v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
+  v.field(required("width", "Data bus of one channel."), s.width);
+  v.field(required("burst", "Transfers of one burst."), s.burst);
+  v.field(optional("bank_groups", "Bank groups of one channel."), s.bank_groups);
+  v.field(optional("banks", "Banks of one channel, in all its groups."), s.banks);
+  v.field(optional("row", "Bytes of one row of one channel."), s.row);
+  v.field(optional("mapping", "Address bits to channel, bank, row and column, as the simulator reads them."),
+          s.mapping);
+  v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
+         TimingFields{s.timing});
+}
+
+template <class V>
+void describe_cache(V& v, LevelSpec& s) {
+  v.field(optional("slices", "Slices that work independently; 1 where absent."), s.slices);
+  v.field(required("width", "Bytes a cycle of one slice."), s.width);
+  v.field(required("line", "Bytes that one tag covers."), s.line);
+  v.field(required("sector", "Bytes that are filled together."), s.sector);
+  v.field(optional("access", "The least that one request moves; the sector where absent."), s.access);
+  v.field(optional("ways", "Lines of one set."), s.ways);
+  v.field(optional("tags", "Lines looked up a cycle."), s.tags);
+  v.field(optional("shares", "The level whose memory this one shares."), s.shares);
+  v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
+}
+
+template <class V>
+void describe_scratchpad(V& v, LevelSpec& s) {
+  v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
+  v.field(required("banks", "Banks that each serve one word a cycle."), s.banks);
+  v.field(required("bank_width", "Word of one bank."), s.bank_width);
+}
+
+template <class V>
+void describe_register(V& v, LevelSpec& s) {
+  v.field(optional("per_thread", "32-bit registers that one thread may use."), s.per_thread);
+}
+
+// What a level of that kind may hold.
+template <class V>
+void describe_level(V& v, LevelSpec& s, Kind kind) {
+  v.field(required("scope", "Which part of the chip owns one instance of the level."), s.scope);
+  v.field(required("kind", "What the level is made of."), s.kind);
+  v.field(required("capacity", "Bytes of one instance; of a register level, of one core."), s.capacity);
+  if (kind == Kind::kDram) describe_dram(v, s);
+  if (kind == Kind::kCache) describe_cache(v, s);
+  if (kind == Kind::kScratchpad) describe_scratchpad(v, s);
+  if (kind == Kind::kRegister) return describe_register(v, s);
+  v.field(optional("latency", "Whole load-to-use latency of a hit here, in core cycles."), s.latency);
+  v.field(optional("peak", "Stated bandwidth of all instances; checks clock, widths and counts."), s.peak);
+}
+
+template <class V>
+void describe(V& v, LinkSpec& s) {
+  v.field(required("kind", "How cores reach the levels of device scope."), s.kind);
+  v.field(required("width", "Bytes a cycle of one port."), s.width);
+}
+
+template <class V>
+void describe(V& v, Calibration& s) {
+  v.field(required("ratio", "What is reached, as a ratio to the derived figure; above 0, at most 2."), s.ratio);
+  v.field(required("source", "Where the ratio was measured."), s.source);
+  v.field(optional("residual", "Relative error of the data that the ratio was fitted to."), s.residual);
+}
+
+template <class V>
+void describe(V& v, RollerBaseline& s) {
+  v.field(required("dram_bandwidth", "Bandwidth of the outer level."), Scaled<BytesPerSecond>{s.dram_gbps, 1e9});
+  v.field(required("smem_bandwidth", "Bandwidth of all scratchpads."), Scaled<BytesPerSecond>{s.smem_gbps, 1e9});
+  v.field(required("peak", "Peak of the chip."), Scaled<FlopsPerSecond>{s.peak_gflops, 1e9});
+  v.field(required("cores", "Cores that the search counts."), s.cores);
+  v.field(required("partitions", "Partitions of a core."), s.partitions);
+  v.field(required("warp", "Threads of a warp."), s.warp);
+  v.field(required("registers_per_block", "The most registers of a block."), s.registers_per_block);
+  v.field(required("registers_per_thread", "The most registers of a thread."), s.registers_per_thread);
+  v.field(required("smem_per_block", "The most scratchpad of a block."), s.smem_per_block);
+  v.field(required("dram_transaction", "Transaction of the outer level."), s.dram_transaction);
+  v.field(required("smem_transaction", "Transaction of the scratchpad."), s.smem_transaction);
+  v.field(required("source", "Where the constants stand."), s.source);
+}
+
+template <class V>
+void describe(V& v, Baselines& s) {
+  v.part(optional("roller-osdi22", "Constants of the published ROLLER artifact."), s.roller_osdi22);
+}
+
+template <class V>
+void describe(V& v, ArchSpec& s) {
+  std::optional<std::string> extends;  // resolved before the chip is read
+  v.field(optional("extends", "A chip's file, beside this one, or a device name: what is not said here is said there."),
+          extends);
+  v.field(required("name", "Name of the chip."), s.name);
+  v.field(optional("vendor", "Who makes it."), s.vendor);
+  v.field(optional("title", "Its full name, for people."), s.title);
+  v.field(required("class", "gpu: threads and a scratchpad; bsp: tiles that exchange; memory: no core."), s.chip_class);
+  v.field(computing("clock", "Clock of the cores."), s.clock);
+  v.part(computing("core", "One core and how many there are."), s.core);
+  v.list(computing("compute", "Arithmetic instructions and their rates."), s.compute);
+  v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
+  v.part(optional("link", "What connects the cores with the levels of device scope."), s.link);
+  v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
+  v.ratios(optional("calibration", "Measured efficiencies: by level (dram.read, smem.copy) or instruction (fma.f32)."),
+           s.calibration);
+  v.part(optional("baselines", "Other people's constants about this chip, for the searches that reproduce them."),
+         s.baselines);
+}
+
+}  // namespace tilescope::arch

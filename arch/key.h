@@ -1,0 +1,68 @@
+#pragma once
+// What a key of a chip's file is, apart from its type: its name, whether it must be there, its range and one sentence
+// for the reader. arch/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch show` follow it.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/fields.h"
+
+namespace tilescope::arch {
+
+enum class Need : std::uint8_t {
+  kRequired,
+  kOptional,
+  kComputing,  // required of a chip that computes; a chip of class memory has none
+};
+
+inline constexpr base::IntegerRange kCounts{1, 1'000'000'000};
+
+struct Key {
+  std::string_view name;
+  std::string_view doc;
+  Need need = Need::kRequired;
+};
+
+constexpr Key required(std::string_view name, std::string_view doc) { return {name, doc, Need::kRequired}; }
+constexpr Key optional(std::string_view name, std::string_view doc) { return {name, doc, Need::kOptional}; }
+constexpr Key computing(std::string_view name, std::string_view doc) { return {name, doc, Need::kComputing}; }
+
+// The texts of a choice, in the order of its enumerators.
+template <class E>
+std::vector<std::string_view> names_of();
+template <>
+inline std::vector<std::string_view> names_of<ChipClass>() {
+  return {"gpu", "bsp", "memory"};
+}
+template <>
+inline std::vector<std::string_view> names_of<Scope>() {
+  return {"device", "cluster", "core", "thread"};
+}
+template <>
+inline std::vector<std::string_view> names_of<Kind>() {
+  return {"dram", "cache", "scratchpad", "register"};
+}
+template <>
+inline std::vector<std::string_view> names_of<LinkKind>() {
+  return {"crossbar"};
+}
+template <>
+inline std::vector<std::string_view> names_of<Dtype>() {
+  std::vector<std::string_view> names;
+  for (const base::DtypeName& d : base::kDtypes) names.push_back(d.name);
+  return names;
+}
+
+inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};
+
+template <class E>
+std::string_view name_of_choice(E value) {
+  return names_of<E>()[static_cast<std::size_t>(value)];
+}
+
+// What a calibration of a level measures: `dram.read`.
+inline constexpr std::string_view kTransfers[] = {"read", "write", "copy"};
+
+}  // namespace tilescope::arch

@@ -1,0 +1,75 @@
+#include "arch/load.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "arch/checks.h"
+#include "arch/derive.h"
+#include "arch/layers.h"
+#include "arch/merge.h"
+#include "arch/override.h"
+#include "arch/peaks.h"
+#include "arch/reader.h"
+
+namespace tilescope::arch {
+namespace {
+
+using base::Diagnostics;
+
+void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& diags) {
+  for (const Override& o : overrides)
+    if (const auto document = document_of(o, layers.chip, diags)) merge(layers.chip, *document);
+}
+
+// A memory chip has no core; its cycles are those of its dram.
+void give_memory_its_clock(ArchSpec& a) {
+  const LevelSpec* dram = dram_of(a);
+  if (a.chip_class == ChipClass::kMemory && dram != nullptr) a.clock = dram->clock.value_or(Hertz{});
+}
+
+std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
+                              std::size_t mistakes_before, Diagnostics& diags) {
+  const auto ok = [&] { return diags.errors().size() == mistakes_before; };
+  if (!layers) return std::nullopt;
+  apply(overrides, *layers, diags);
+  ArchSpec chip = read_chip(layers->chip, diags);
+  give_memory_its_clock(chip);
+  const bool complete = ok();
+  check_levels(layers->chip, chip, diags);
+  check_chip(layers->chip, chip, complete, diags);
+  if (complete) settle_peaks(*layers, chip, diags);
+  return ok() ? std::optional(std::move(chip)) : std::nullopt;
+}
+
+bool looks_like_a_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+}  // namespace
+
+std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
+                                  Diagnostics& diags) {
+  const std::size_t mistakes = diags.errors().size();
+  std::string path = name_or_path;
+  if (!looks_like_a_path(path)) {
+    const auto device = device_file(path);
+    std::error_code failed;
+    if (device) {
+      path = *device;
+    } else if (!std::filesystem::is_regular_file(path, failed)) {
+      const base::SourceId source = diags.add_source("--arch " + name_or_path);
+      diags.error({source, 0, 0}, fmt::format("neither a device nor a file{}", similar_device(path)));
+      return std::nullopt;
+    }
+  }
+  return build(read_layers(path, diags), overrides, mistakes, diags);
+}
+
+std::optional<ArchSpec> load_arch_text(std::string_view text, const std::string& name,
+                                       const std::vector<Override>& overrides, Diagnostics& diags) {
+  const std::size_t mistakes = diags.errors().size();
+  return build(read_layers_of_text(text, name, diags), overrides, mistakes, diags);
+}
+
+}  // namespace tilescope::arch

@@ -1,0 +1,73 @@
+#include "arch/peaks.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "arch/derive.h"
+#include "arch/places.h"
+
+namespace tilescope::arch {
+namespace {
+
+constexpr double kTolerance = 0.02;
+
+std::string text_of(BytesPerSecond rate) { return fmt::format("{:.4g} GB/s", rate.v / 1e9); }
+std::string text_of(FlopsPerSecond rate) { return fmt::format("{:.4g} TFLOP/s", rate.v / 1e12); }
+
+// The values that a level's bandwidth follows from.
+std::vector<Path> causes_of(const LevelSpec& l) {
+  const auto own = [&l](std::string_view key) { return Path{"memory", l.name, key}; };
+  std::vector<Path> causes;
+  if (l.kind == Kind::kDram) return {own("clock"), own("rate"), own("channels"), own("width")};
+  if (l.kind == Kind::kCache) causes = {own("slices"), own("width")};
+  if (l.kind == Kind::kScratchpad) causes = {own("banks"), own("bank_width")};
+  causes.push_back(l.clock ? own("clock") : Path{"clock"});
+  if (l.scope == Scope::kCore) causes.push_back({"core", "count"});
+  return causes;
+}
+
+class PeakJudge {
+ public:
+  PeakJudge(const Layers& layers, base::Diagnostics& diags) : layers_(layers), diags_(diags) {}
+
+  // Compares the stated figure at `path` with the derived one, or drops it.
+  template <class Rate>
+  void settle(const Path& path, std::optional<Rate>& stated, Rate derived, const std::vector<Path>& causes) {
+    if (!stated) return;
+    const base::Value& peak = *find_at(layers_.chip, path);
+    for (const Path& cause : causes) {
+      const base::Value* value = find_at(layers_.chip, cause);
+      if (value == nullptr || layers_.height_of(*value) <= layers_.height_of(peak)) continue;
+      diags_.note(value->at, fmt::format("{} of {} is dropped: {} was changed, which makes it {}", arch::text_of(path),
+                                         text_of(*stated), arch::text_of(cause), text_of(derived)));
+      stated.reset();
+      return;
+    }
+    if (std::abs(*stated / derived - 1) <= kTolerance) return;
+    std::vector<std::string> names;
+    for (const Path& cause : causes)
+      if (find_at(layers_.chip, cause) != nullptr) names.push_back(arch::text_of(cause));
+    diags_.error(peak.at, fmt::format("{}: {} is stated, but {} give {}", arch::text_of(path), text_of(*stated),
+                                      fmt::join(names, ", "), text_of(derived)));
+  }
+
+ private:
+  const Layers& layers_;
+  base::Diagnostics& diags_;
+};
+
+}  // namespace
+
+void settle_peaks(const Layers& layers, ArchSpec& a, base::Diagnostics& diags) {
+  PeakJudge judge(layers, diags);
+  for (LevelSpec& l : a.memory) judge.settle({"memory", l.name, "peak"}, l.peak, bandwidth_of(a, l), causes_of(l));
+  for (ComputeSpec& c : a.compute)
+    judge.settle({"compute", c.name, "peak"}, c.peak, peak_of(a, c),
+                 {{"compute", c.name, "per_core"}, {"core", "count"}, {"clock"}});
+}
+
+}  // namespace tilescope::arch

@@ -1,0 +1,229 @@
+#include "arch/reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "arch/describe.h"
+#include "arch/shape.h"
+#include "base/quantity.h"
+
+namespace tilescope::arch {
+namespace {
+
+using base::Diagnostics;
+using base::Value;
+
+// What a reading of one value needs besides the value.
+struct Context {
+  std::string path;
+  Diagnostics& diags;
+};
+
+template <class T>
+void store(std::optional<T> from, T& to) {
+  if (from) to = std::move(*from);
+}
+
+// clang-format off
+void read(const Value& v, const Context& c, std::int64_t& to) { store(as_integer(&v, c.path, kCounts, c.diags), to); }
+void read(const Value& v, const Context& c, Bytes& to) { store(as_bytes(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Hertz& to) { store(as_hertz(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Cycles& to) { store(as_cycles(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, Microseconds& to) { store(as_microseconds(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, BytesPerSecond& to) { store(as_bytes_per_second(&v, c.path, c.diags), to); }
+void read(const Value& v, const Context& c, FlopsPerSecond& to) { store(as_flops_per_second(&v, c.path, c.diags), to); }
+// clang-format on
+
+void read(const Value& v, const Context& c, std::string& to) {
+  const std::optional<std::string> text = as_text(&v, c.path, c.diags);
+  if (text && text->empty()) c.diags.error(v.at, fmt::format("{}: expected a text, got an empty one", c.path));
+  store(text, to);
+}
+
+// A ratio of two like amounts.
+void read(const Value& v, const Context& c, double& to) {
+  const std::optional<double> ratio = as_number(&v, c.path, c.diags);
+  if (!ratio) return;
+  if (*ratio > 0 && *ratio <= 2)
+    to = *ratio;
+  else
+    c.diags.error(v.at, fmt::format("{}: expected a ratio above 0 and at most 2, got {}", c.path, v.describe()));
+}
+
+template <class E>
+  requires std::is_enum_v<E>
+void read(const Value& v, const Context& c, E& to) {
+  if (const auto index = as_choice(&v, c.path, names_of<E>(), c.diags)) to = static_cast<E>(*index);
+}
+
+template <class T>
+void read(const Value& v, const Context& c, std::optional<T>& to) {
+  T value{};
+  const std::size_t before = c.diags.errors().size();
+  read(v, c, value);
+  if (c.diags.errors().size() == before) to = std::move(value);
+}
+
+template <class Amount>
+void read(const Value& v, const Context& c, const Scaled<Amount>& to) {
+  Amount amount;
+  read(v, c, amount);
+  to.value = amount.v / to.unit;
+}
+
+void read(const Value& v, const Context& c, const TimingSlot& to) {
+  std::optional<Cycles> cycles;
+  read(v, c, cycles);
+  if (cycles) to.timing[std::string(to.name)] = *cycles;
+}
+
+// The visitor that reads one map.
+class ChipReader {
+ public:
+  // `path` is empty for the chip itself.
+  ChipReader(const Value& map, std::string path, Diagnostics& diags, bool computes)
+      : map_(map),
+        path_(std::move(path)),
+        diags_(diags),
+        computes_(computes),
+        fields_(map, path_.empty() ? "the chip" : path_, diags) {}
+
+  template <class T>
+  void field(const Key& key, T&& member) {
+    if (const Value* v = find(key)) read(*v, {path_of(key.name), diags_}, member);
+  }
+  template <class T>
+  void part(const Key& key, T&& member) {
+    if (const Value* v = find(key)) read_map(*v, path_of(key.name), member);
+  }
+  template <class T>
+  void part(const Key& key, std::optional<T>& member) {
+    if (const Value* v = find(key)) read_map(*v, path_of(key.name), member.emplace());
+  }
+  template <class T>
+  void list(const Key& key, std::vector<T>& members);
+  void levels(const Key& key, std::vector<LevelSpec>& levels);
+  void ratios(const Key& key, std::map<std::string, Calibration>& ratios);
+  template <class T>
+  void fallback(T& member, T value) {
+    member = value;
+  }
+
+  // Reads a level whose kind says what it may hold.
+  void read_level(LevelSpec& level);
+  void finish() { fields_.finish(); }
+
+ private:
+  std::string path_of(std::string_view key) const {
+    return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+  }
+
+  const Value* find(const Key& key) {
+    if (key.need == Need::kRequired) return fields_.require(key.name);
+    if (key.need == Need::kOptional) return fields_.take(key.name);
+    if (computes_) return fields_.require(key.name);
+    if (const Value* v = fields_.take(key.name))
+      diags_.error(v->at, fmt::format("{}: a chip of class memory has none", path_of(key.name)));
+    return nullptr;
+  }
+
+  template <class T>
+  void read_map(const Value& map, std::string path, T& member) {
+    ChipReader inner(map, std::move(path), diags_, computes_);
+    if (!map.is_map()) return;
+    describe(inner, member);
+    inner.finish();
+  }
+
+  // The entries of a map whose keys are names; keys that occur twice are reported.
+  const base::Map* names(const Key& key) {
+    const Value* v = find(key);
+    if (v == nullptr) return nullptr;
+    const base::Fields report_duplicates(*v, path_of(key.name), diags_);
+    return v->get_if<base::Map>();
+  }
+
+  void refuse_keys_of_other_kinds(Kind kind);
+
+  const Value& map_;
+  std::string path_;
+  Diagnostics& diags_;
+  bool computes_;
+  base::Fields fields_;
+};
+
+template <class T>
+void ChipReader::list(const Key& key, std::vector<T>& members) {
+  const base::List* list = as_list(find(key), path_of(key.name), diags_);
+  if (list == nullptr) return;
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const Value* name = (*list)[i].find("name");
+    const std::string* text = name == nullptr ? nullptr : name->get_if<std::string>();
+    read_map((*list)[i], path_of(key.name) + (text == nullptr ? fmt::format("[{}]", i) : "." + *text),
+             members.emplace_back());
+  }
+}
+
+void ChipReader::levels(const Key& key, std::vector<LevelSpec>& levels) {
+  const base::Map* entries = names(key);
+  if (entries == nullptr) return;
+  for (const base::Entry& e : *entries) {
+    ChipReader inner(e.value, fmt::format("{}.{}", key.name, e.key), diags_, computes_);
+    if (!e.value.is_map()) continue;
+    levels.push_back({});
+    levels.back().name = e.key;
+    inner.read_level(levels.back());
+  }
+}
+
+void ChipReader::ratios(const Key& key, std::map<std::string, Calibration>& ratios) {
+  const base::Map* entries = names(key);
+  if (entries == nullptr) return;
+  for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), ratios[e.key]);
+}
+
+void ChipReader::read_level(LevelSpec& level) {
+  const std::vector<std::string_view> kinds = names_of<Kind>();
+  const Value* kind = fields_.require("kind");
+  if (kind == nullptr) return;
+  const auto index = as_choice(kind, path_of("kind"), kinds, diags_);
+  if (!index) return;  // without its kind nobody can say which keys are wrong
+  const auto known = static_cast<Kind>(*index);
+  describe_level(*this, level, known);
+  refuse_keys_of_other_kinds(known);
+  finish();
+}
+
+void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
+  for (const base::Entry& e : *map_.get_if<base::Map>()) {
+    if (find_field(level_fields(kind), e.key) != nullptr) continue;
+    std::vector<std::string_view> owners;
+    for (const Kind other : kKinds)
+      if (find_field(level_fields(other), e.key) != nullptr) owners.push_back(name_of_choice(other));
+    if (owners.empty()) continue;
+    fields_.take(e.key);
+    diags_.error(e.at, fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
+                                   name_of_choice(kind)));
+  }
+}
+
+bool is_memory_class(const Value& document) {
+  const Value* v = document.find("class");
+  const std::string* text = v == nullptr ? nullptr : v->get_if<std::string>();
+  return text != nullptr && *text == name_of_choice(ChipClass::kMemory);
+}
+
+}  // namespace
+
+ArchSpec read_chip(const Value& document, Diagnostics& diags) {
+  ArchSpec chip;
+  ChipReader reader(document, {}, diags, !is_memory_class(document));
+  if (!document.is_map()) return chip;
+  describe(reader, chip);
+  reader.finish();
+  return chip;
+}
+
+}  // namespace tilescope::arch

@@ -1,0 +1,139 @@
+#pragma once
+// What a chip is: a plain value. Causes (clocks, units, widths, banks, channels, timing) are given; effects (peak
+// FLOP/s, GB/s, transactions) are derived by arch/derive.h and never stored. A figure that is unknown is absent, never
+// guessed.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/units.h"
+
+namespace tilescope::arch {
+
+using base::Bytes;
+using base::BytesPerSecond;
+using base::Cycles;
+using base::Dtype;
+using base::FlopsPerSecond;
+using base::Hertz;
+using base::Microseconds;
+
+enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
+// Which part of the chip owns one instance of a level.
+enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };
+enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
+
+// One core: a GPU's SM or CU, an IPU's tile.
+struct CoreSpec {
+  std::string name;
+  std::int64_t count = 0;
+  std::int64_t partitions = 1;   // sub-cores with a scheduler each
+  std::int64_t warp = 0;         // threads that issue together
+  std::int64_t max_threads = 0;  // resident on one core
+  std::int64_t max_blocks = 0;   // resident on one core
+  std::int64_t max_block_threads = 0;
+  std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
+  std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
+  std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
+};
+
+// One kind of arithmetic instruction and its rate.
+struct ComputeSpec {
+  std::string name;
+  Dtype dtype{};
+  Dtype accumulate{};
+  std::int64_t m = 1, n = 1, k = 1;  // multiply-adds of one instruction of one thread (1x1x1) or warp (a fragment)
+  std::int64_t per_core = 0;         // multiply-adds a cycle and core
+  Cycles latency;                    // issue to dependent issue
+  std::optional<FlopsPerSecond> peak;
+};
+
+// DRAM timing in cycles of the level's clock, by JEDEC name without the leading t (facts: rcd, rp, ras, rc, ...).
+using DramTiming = std::map<std::string, Cycles>;
+
+// One level of the memory hierarchy. Only the fields of its kind are present (the loader sees to it).
+struct LevelSpec {
+  std::string name;
+  Scope scope{};
+  Kind kind{};
+  Bytes capacity;                      // of one instance (of a register level: per core)
+  std::optional<Cycles> latency;       // whole load-to-use latency of a hit here, in core cycles
+  std::optional<BytesPerSecond> peak;  // stated, all instances of a device together; checks the causes
+  std::optional<Hertz> clock;          // the core's where absent
+
+  // dram
+  std::int64_t rate = 1;  // transfers a clock
+  std::int64_t channels = 0;
+  Bytes width;                              // dram: of one channel; cache: of one slice (or core) a cycle
+  std::int64_t burst = 0;                   // transfers a burst
+  std::optional<std::int64_t> bank_groups;  // of one channel
+  std::optional<Bytes> row;
+  std::optional<std::string> mapping;  // read by the simulator; kept as written
+  DramTiming timing;
+
+  // cache
+  std::int64_t slices = 1;
+  Bytes line;
+  Bytes sector;
+  std::optional<Bytes> access;  // the least that one request moves; the sector where absent
+  std::optional<std::int64_t> ways;
+  std::optional<std::int64_t> tags;   // lines looked up a cycle
+  std::optional<std::string> shares;  // the level whose memory this one shares
+
+  // scratchpad (dram: banks of one channel in all its groups; 0 where unknown)
+  std::int64_t banks = 0;
+  Bytes bank_width;
+  std::optional<Bytes> per_block;  // the most that one block may use; the capacity where absent
+
+  // register
+  std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
+};
+
+enum class LinkKind : std::uint8_t { kCrossbar };
+
+struct LinkSpec {
+  LinkKind kind{};
+  Bytes width;  // of one port, a cycle
+};
+
+// A measured efficiency: the ratio of what is reached to the derived figure named by its key (`dram.read`, `smem.read`,
+// `fma.f32`), so that a swept chip inherits an efficiency and not a number.
+struct Calibration {
+  double ratio = 1;
+  std::string source;
+  std::optional<double> residual;  // relative, of the data it was fitted to
+};
+
+// Other people's constants about this chip, read only by the searches that reproduce them (construct/).
+struct RollerBaseline {
+  double dram_gbps = 0, smem_gbps = 0, peak_gflops = 0;
+  std::int64_t cores = 0, partitions = 0, warp = 0;
+  std::int64_t registers_per_block = 0, registers_per_thread = 0;
+  Bytes smem_per_block, dram_transaction, smem_transaction;
+  std::string source;
+};
+
+struct Baselines {
+  std::optional<RollerBaseline> roller_osdi22;
+};
+
+struct ArchSpec {
+  std::string name;
+  std::optional<std::string> vendor;
+  std::optional<std::string> title;
+  ChipClass chip_class{};
+  Hertz clock;
+  CoreSpec core;
+  std::vector<ComputeSpec> compute;
+  std::vector<LevelSpec> memory;  // outermost first
+  std::optional<LinkSpec> link;
+  Microseconds launch;  // from one kernel's end to the next one's first instruction
+  std::map<std::string, Calibration> calibration;
+  Baselines baselines;
+};
+
+}  // namespace tilescope::arch

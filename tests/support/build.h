@@ -1,0 +1,46 @@
+#pragma once
+// Chips and one-stage expressions from texts, for tests of what is built on them. A text that is wrong throws with
+// every mistake: a test that cannot start has failed.
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/load.h"
+#include "base/diagnostics.h"
+#include "expr/infer.h"
+#include "expr/parse_args.h"
+
+namespace tilescope::tests {
+
+inline void require_no_errors(const base::Diagnostics& diags) {
+  std::string all;
+  for (const std::string& line : diags.formatted_errors()) all += line + '\n';
+  if (!diags.ok()) throw std::runtime_error(all);
+}
+
+inline arch::ArchSpec chip(const std::string& name, const std::vector<arch::Override>& changes = {}) {
+  base::Diagnostics diags;
+  const auto loaded = arch::load_arch(name, changes, diags);
+  require_no_errors(diags);
+  return loaded.value();
+}
+
+inline expr::Expression expression(std::string_view op, std::string_view size, std::string_view shape = {},
+                                   base::Dtype dtype = base::Dtype::kF32) {
+  base::Diagnostics diags;
+  const base::Position at{diags.add_source("test"), 1, 1};
+  expr::Problem problem;
+  problem.text = op;
+  problem.at = at;
+  problem.dtype = dtype;
+  if (!size.empty()) problem.sizes = expr::parse_sizes(size, at, diags).value_or(std::vector<expr::GivenSize>{});
+  if (!shape.empty()) problem.shapes = expr::parse_shapes(shape, at, diags).value_or(std::vector<expr::GivenShape>{});
+  const auto built = expr::build(problem, diags);
+  require_no_errors(diags);
+  return built.value();
+}
+
+}  // namespace tilescope::tests

@@ -1,0 +1,99 @@
+#pragma once
+// Random operators and random legal programs of them, drawn with rapidcheck (call inside a property: it prints the
+// seed).
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/support/build.h"
+#include "tile/program.h"
+
+namespace tilescope::tests {
+
+inline std::int64_t any_of_range(std::int64_t least, std::int64_t most) {
+  return *rc::gen::inRange<std::int64_t>(least, most + 1);
+}
+
+template <class T>
+T any_element(const std::vector<T>& values) {
+  return values[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(values.size()) - 1))];
+}
+
+// One operator of every kind, with small random sizes of up to `most`.
+inline expr::Expression any_operator(std::int64_t most) {
+  struct Form {
+    const char* op;
+    const char* axes;
+  };
+  static const std::vector<Form> kForms = {
+      {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},
+      {"C[b,m,n] +=! A[b,m,k] * B[b,k,n]", "bmnk"},
+      {"O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "nfyxcrs"},
+      {"O[n,f,y,x] +=! I[n,c,y*2+r,x*2+s] * W[f,c,r,s]", "nfyxcrs"},
+      {"O[n,c,y,x] +=! I[n,c,y+r,x+s] * W[c,r,s]", "ncyxrs"},
+      {"O[n,f,y,x] +=! I[n,c,y,x] * W[f,c]", "nfyxc"},
+      {"O[j,i] = I[i,j]", "ij"},
+      {"O[a,b,c] = relu(I[a,b,c])", "abc"},
+      {"O[i] +=! I[i,j,k]", "ijk"},
+      {"O[i,j] = exp(I[i,j] - M[i])", "ij"},
+      {"O[y,x] = I[y,x] + I[y,x+1] + I[y+1,x]", "yx"},
+      {"O[i] max=! I[i*3+j]", "ij"},
+      {"O[i,j] +=! I[i/2,j] * W[k]", "ijk"},
+      {"O[y,x] = I[x-y+64]", "yx"},
+  };
+  const Form form = any_element(kForms);
+  std::vector<std::string> sizes;
+  for (const char* a = form.axes; *a != 0; ++a) {
+    const bool window = (*a == 'r' || *a == 's');
+    sizes.push_back(fmt::format("{}={}", *a, any_of_range(1, window ? 3 : most)));
+  }
+  const auto dtype = any_element<base::Dtype>({base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kF16});
+  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+}
+
+inline tile::Fusion any_fusion(const expr::Expression& e) {
+  switch (any_of_range(0, 2)) {
+    case 0:
+      return tile::no_fusion(e.stages.front());
+    case 1:
+      return tile::contiguous_fusion(e);
+    default:
+      return tile::contraction_fusion(e).value_or(tile::contiguous_fusion(e));
+  }
+}
+
+// A program that means something, though not one that a person would choose.
+inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t most_threads) {
+  const auto space = tile::make_space(e, any_fusion(e));
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  std::int64_t threads = 1;
+  for (std::size_t a = 0; a < space->spatial; ++a) {
+    tile::AxisMapping m{any_element<std::int64_t>({1, 1, 2, 3}), any_element<std::int64_t>({1, 2, 3, 4, 8, 16, 32}),
+                        any_element<std::int64_t>({1, 1, 2, 4})};
+    if (threads * m.threads > most_threads) m.threads = 1;
+    threads *= m.threads;
+    mapping.push_back(m);
+  }
+  tile::Extents step(space->axes.size(), 1);
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = any_of_range(1, space->axes[a].extent);
+  tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
+  for (std::size_t i = p.thread_order.size(); i-- > 1;)
+    std::swap(p.thread_order[i],
+              p.thread_order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
+  for (std::size_t i = p.order.size(); i-- > 1;)
+    std::swap(p.order[i], p.order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
+    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, any_element<std::int64_t>({1, 1, 2, 4})};
+  }
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+    if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
+  p.unroll = any_of_range(0, 512);
+  p.pipeline = any_of_range(1, 3);
+  return p;
+}
+
+}  // namespace tilescope::tests

@@ -1,0 +1,126 @@
+// The devices that come with the house, and how they are found.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "tests/support/expected.h"
+#include "tests/unit/arch/loading.h"
+
+namespace tilescope::tests {
+namespace {
+
+using namespace arch;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (const Device& d : list_devices()) names.push_back(d.name);
+  return names;
+}
+
+class EachDevice : public testing::TestWithParam<std::string> {
+ protected:
+  std::string path() const {
+    for (const Device& d : list_devices())
+      if (d.name == GetParam()) return d.path;
+    return {};
+  }
+};
+
+TEST_P(EachDevice, LoadsAndItsPeaksHold) {
+  const LoadedChip loaded = load(GetParam());
+  EXPECT_THAT(loaded.errors, IsEmpty());
+  EXPECT_THAT(loaded.notes, IsEmpty());
+  ASSERT_TRUE(loaded.chip);
+  EXPECT_EQ(loaded.chip->name, GetParam());
+}
+
+TEST_P(EachDevice, IsAMemoryOrAGpuWithTheUsualLevels) {
+  const ArchSpec chip = chip_of(GetParam());
+  std::vector<std::string> levels;
+  for (const LevelSpec& l : chip.memory) levels.push_back(l.name);
+  EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "reg"));
+  EXPECT_NE(scalar_unit_of(chip, Dtype::kF32, Dtype::kF32), nullptr);
+}
+
+TEST_P(EachDevice, StatesItsSchemaFirst) {
+  EXPECT_TRUE(text_of_file(path()).starts_with("# yaml-language-server: $schema=../schema.json\n"));
+}
+
+// Every line with a number ends in a comment that says where the number is from and how far to trust it. Texts that are
+// sources or names themselves need none.
+TEST_P(EachDevice, GivesASourceForEachNumber) {
+  const std::regex number("(^|[ {:,\\[])-?[0-9]"), source("# \\[(D|M|S|P|E|X)\\] .{4,}$");
+  const std::regex text("^ *(source|title|vendor|name): |^ *#");
+  std::istringstream lines(text_of_file(path()));
+  bool in_folded_text = false;
+  int place = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++place;
+    const std::string value = line.substr(0, line.find(" #"));
+    const bool key_begins = std::regex_search(line, std::regex("^[ -]*[a-z0-9_.-]+:( |$)"));
+    if (key_begins) in_folded_text = value.ends_with(">-");
+    if (in_folded_text || std::regex_search(line, text) || !std::regex_search(value, number)) continue;
+    EXPECT_TRUE(std::regex_search(line, source)) << path() << ":" << place << ": no source: " << line;
+    EXPECT_LE(line.size(), 120U) << path() << ":" << place;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachDevice, testing::ValuesIn(device_names()),
+                         [](const auto& named) { return named.param; });
+
+TEST(Devices, AreListedInOrder) {
+  const std::vector<std::string> names = device_names();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_THAT(names, testing::IsSupersetOf({"v100", "k80", "mi50", "tilescope_one"}));
+}
+
+TEST(Devices, BaselinesOfThePublishedArtifact) {
+  const RollerBaseline v100 = chip_of("v100").baselines.roller_osdi22.value();
+  EXPECT_DOUBLE_EQ(v100.dram_gbps, 750);
+  EXPECT_DOUBLE_EQ(v100.smem_gbps, 12080);
+  EXPECT_DOUBLE_EQ(v100.peak_gflops, 12480);
+  EXPECT_EQ(v100.smem_per_block, Bytes{49152});
+  const RollerBaseline k80 = chip_of("k80").baselines.roller_osdi22.value();
+  EXPECT_EQ(k80.cores, 26);
+  EXPECT_EQ(k80.smem_transaction, Bytes{256});
+  const RollerBaseline mi50 = chip_of("mi50").baselines.roller_osdi22.value();
+  EXPECT_EQ(mi50.warp, 64);
+  EXPECT_EQ(mi50.registers_per_block, 20000);
+  EXPECT_EQ(mi50.registers_per_thread, 70);
+  EXPECT_EQ(mi50.smem_per_block, Bytes{34000});
+}
+
+TEST(Devices, TheMadeUpChipIsItsOwn) {
+  const ArchSpec one = chip_of("tilescope_one"), v100 = chip_of("v100");
+  EXPECT_EQ(scratchpad_of(one)->banks, 64);
+  EXPECT_EQ(transaction_of(*scratchpad_of(one)), Bytes{256});
+  EXPECT_GT(bandwidth_of(one, *dram_of(one)), bandwidth_of(v100, *dram_of(v100)));
+  EXPECT_DOUBLE_EQ(ratio_of(one, "dram.read"), ratio_of(v100, "dram.read")) << "an efficiency is inherited";
+}
+
+TEST(Devices, AnUnknownOneIsAnError) {
+  EXPECT_THAT(load("v10").errors, ElementsAre("--arch v10: neither a device nor a file; did you mean 'v100'?"));
+  EXPECT_THAT(load("no/such.yaml").errors, ElementsAre("no/such.yaml: cannot be read: No such file or directory"));
+}
+
+TEST(Devices, TheEnvironmentNamesTheirFolder) {
+  const std::string usual = devices_folder();
+  ::setenv("TILESCOPE_HOME", "/nowhere", 1);
+  EXPECT_EQ(devices_folder(), "/nowhere/arch/devices");
+  EXPECT_THAT(list_devices(), IsEmpty());
+  ::unsetenv("TILESCOPE_HOME");
+  EXPECT_EQ(devices_folder(), usual);
+}
+
+}  // namespace
+}  // namespace tilescope::tests

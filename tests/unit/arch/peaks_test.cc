@@ -1,0 +1,70 @@
+// Stated peaks: checked against the causes of their own layer, dropped where a later layer changes a cause.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "tests/unit/arch/loading.h"
+
+namespace tilescope::tests {
+namespace {
+
+using namespace arch;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+TEST(Peaks, WithinTwoPercentOfTheCauses) {
+  const LoadedChip loaded = load("v100");
+  ASSERT_TRUE(loaded.chip);
+  EXPECT_EQ(dram_of(*loaded.chip)->peak, BytesPerSecond{900e9});
+  EXPECT_THAT(loaded.notes, IsEmpty());
+}
+
+TEST(Peaks, ThoseOfOneLayerAreChecked) {
+  EXPECT_THAT(load("v100", {{"memory.dram.peak", "915 GB/s"}}).errors, IsEmpty());
+  EXPECT_THAT(
+      load("v100", {{"memory.dram.peak", "917 GB/s"}}).errors,
+      ElementsAre("--set memory.dram.peak=917 GB/s: memory.dram.peak: 917 GB/s is stated, but memory.dram.clock, "
+                  "memory.dram.rate, memory.dram.channels, memory.dram.width give 898 GB/s"));
+}
+
+TEST(Peaks, OverridesAreOneLayer) {
+  const std::vector<Override> halved = {{"memory.dram.peak", "449 GB/s"}, {"memory.dram.channels", "32"}};
+  const LoadedChip loaded = load("v100", halved);
+  EXPECT_THAT(loaded.errors, IsEmpty());
+  EXPECT_THAT(loaded.notes, IsEmpty());
+  EXPECT_EQ(dram_of(loaded.chip.value())->peak, BytesPerSecond{449e9});
+}
+
+TEST(Peaks, AChangedCauseDropsThem) {
+  const LoadedChip loaded = load("v100", {{"memory.dram.channels", "32"}});
+  ASSERT_TRUE(loaded.chip);
+  EXPECT_EQ(dram_of(*loaded.chip)->peak, std::nullopt);
+  EXPECT_THAT(loaded.notes, ElementsAre("--set memory.dram.channels=32: memory.dram.peak of 900 GB/s is dropped: "
+                                        "memory.dram.channels was changed, which makes it 449 GB/s"));
+  EXPECT_TRUE(loaded.chip->compute.front().peak) << "only what depends on the cause";
+}
+
+TEST(Peaks, TheClockIsACauseOfEveryInstruction) {
+  const LoadedChip loaded = load("v100", {{"clock", "1.53 GHz"}});
+  EXPECT_THAT(loaded.notes, SizeIs(3));
+  EXPECT_THAT(loaded.notes, testing::Each(HasSubstr("clock was changed")));
+}
+
+TEST(Peaks, AVariantDropsThoseOfWhatItExtends) {
+  const LoadedChip loaded = load_text("extends: v100\nname: half\nmemory: {dram: {width: 32 bit, burst: 8}}\n");
+  ASSERT_TRUE(loaded.chip) << loaded.errors.front();
+  EXPECT_THAT(loaded.notes,
+              ElementsAre("chip.yaml:3:24: memory.dram.peak of 900 GB/s is dropped: memory.dram.width was "
+                          "changed, which makes it 449 GB/s"));
+}
+
+TEST(Peaks, AVariantsOwnPeakIsChecked) {
+  const LoadedChip loaded = load_text("extends: v100\nname: half\nmemory: {dram: {channels: 32, peak: 900 GB/s}}\n");
+  EXPECT_THAT(loaded.errors, ElementsAre(HasSubstr("chip.yaml:3:37: memory.dram.peak: 900 GB/s is stated, but")));
+}
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,92 @@
+// The JSON Schema, under a validator that shares no code with the loader.
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+
+#include "arch/load.h"
+#include "tests/support/expected.h"
+#include "tests/support/paths.h"
+
+namespace tilescope::tests {
+namespace {
+
+using nlohmann::json;
+using Adapter = valijson::adapters::NlohmannJsonAdapter;
+
+class Validator {
+ public:
+  Validator() { valijson::SchemaParser().populateSchema(Adapter(text_), schema_); }
+  bool accepts(const json& document) { return valijson::Validator().validate(schema_, Adapter(document), nullptr); }
+
+ private:
+  json text_ = json::parse(base::to_json(arch::schema()));
+  valijson::Schema schema_;
+};
+
+bool is_valid(const json& document) {
+  static Validator validator;
+  return validator.accepts(document);
+}
+
+// The YAML file as JSON, or nothing where it is no YAML that we read.
+std::optional<json> json_of(const std::filesystem::path& file) {
+  base::Diagnostics diags;
+  const auto document = base::read_yaml(text_of_file(file), diags.add_source(file.string()), diags);
+  if (!document) return std::nullopt;
+  return json::parse(base::to_json(*document));
+}
+
+TEST(Schema, StandsInTheTree) {
+  expect_text_of_file(base::to_json(arch::schema(), 2) + "\n", source_path("arch/schema.json"));
+}
+
+TEST(Schema, TakesEveryDevice) {
+  for (const arch::Device& device : arch::list_devices())
+    EXPECT_TRUE(is_valid(json_of(device.path).value())) << device.name;
+}
+
+// Mistakes that only the loader can see: figures that do not agree, names that are nowhere, keys that JSON drops.
+const std::set<std::string> kWellFormed = {"cycle_a",
+                                           "cycle_b",
+                                           "cycle_of_one",
+                                           "duplicate_key",
+                                           "duplicate_key_of_a_variant",
+                                           "extends_nothing",
+                                           "extends_twice",
+
+                                           "granules",
+                                           "key_of_another_kind",
+                                           "level_order",
+                                           "minimal",
+                                           "minimal_memory",
+
+                                           "overflow",
+                                           "peak_contradicts",
+                                           "sector_beyond_line",
+                                           "shares_itself",
+                                           "shares_unknown",
+                                           "threads",
+                                           "timing",
+                                           "two_drams",
+                                           "memory_with_core"};
+
+class SchemaOnErrors : public testing::TestWithParam<std::string> {};
+
+TEST_P(SchemaOnErrors, RefusesWhatIsWronglyBuilt) {
+  const auto document = json_of(source_path("tests/error/arch/" + GetParam() + ".yaml"));
+  if (!document) return;  // no schema sees what is no YAML
+  EXPECT_EQ(is_valid(*document), kWellFormed.contains(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SchemaOnErrors, testing::ValuesIn(names_in(source_path("tests/error/arch"), ".yaml")),
+                         [](const auto& named) { return named.param; });
+
+}  // namespace
+}  // namespace tilescope::tests
