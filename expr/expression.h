@@ -1,0 +1,113 @@
+#pragma once
+// A tensor expression with every range and shape known: what expr/parse.h and expr/infer.h make of index notation such
+// as `C[m,n] +=! A[m,k] * B[k,n]`. In memory axes, tensors and scalars are small integers; names exist only in
+// documents.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/fixed_vector.h"
+
+namespace tilescope::expr {
+
+// Limits of one stage; the parser refuses what exceeds them.
+inline constexpr std::size_t kMaxAxes = 12;
+inline constexpr std::size_t kMaxRank = 8;
+inline constexpr std::size_t kMaxReads = 16;
+inline constexpr std::size_t kMaxStages = 32;
+
+enum class Reducer : std::uint8_t { kNone, kSum, kMax, kMin, kMean };
+
+// One loop. Spatial axes index the output; the others are reduced.
+struct Axis {
+  std::string name;
+  std::int64_t size = 0;
+  bool reduction = false;
+};
+
+// coefficient * axis
+struct Term {
+  int axis = 0;
+  std::int64_t coefficient = 1;
+
+  bool operator==(const Term&) const = default;
+};
+
+// One coordinate of a read: the sum of its terms and the offset, and for `y/2` or `y%16` that sum divided (rounding
+// down) by `divisor` or taken modulo `modulus`. Only a plain sum is affine.
+struct Coordinate {
+  base::FixedVector<Term, kMaxAxes> terms;
+  std::int64_t offset = 0;
+  std::int64_t divisor = 1;
+  std::int64_t modulus = 0;  // 0: none
+
+  bool affine() const { return divisor == 1 && modulus == 0; }
+  bool operator==(const Coordinate&) const = default;
+};
+
+// One read of a tensor in a stage's body. Reads outside the tensor are zero.
+struct Read {
+  int tensor = 0;
+  std::vector<Coordinate> at;
+
+  bool operator==(const Read&) const = default;
+};
+
+enum class NodeKind : std::uint8_t { kNumber, kScalar, kRead, kNegate, kAdd, kSubtract, kMultiply, kDivide, kCall };
+
+enum class Function : std::uint8_t { kExp, kLog, kSqrt, kRsqrt, kTanh, kSigmoid, kErf, kRelu, kAbs, kMax, kMin };
+
+// One node of a stage's body, in post order: operands stand before their operator, the root is last.
+struct Node {
+  NodeKind kind{};
+  double number = 0;          // kNumber
+  int index = 0;              // kScalar: of Expression::scalars; kRead: of Stage::reads
+  Function function{};        // kCall
+  int left = -1, right = -1;  // operands, as indices of nodes
+};
+
+// One statement: output[spatial axes] (reducer)= body.
+struct Stage {
+  std::string text;  // as the user wrote it, white space normalised: what programs print
+  int output = 0;    // tensor
+  Reducer reducer = Reducer::kNone;
+  std::vector<Axis> axes;  // spatial in the order of the output, then reduced in the order of first use
+  std::vector<Read> reads;
+  std::vector<Node> body;
+
+  std::size_t spatial_count() const {
+    std::size_t n = 0;
+    while (n < axes.size() && !axes[n].reduction) ++n;
+    return n;
+  }
+};
+
+inline constexpr int kInput = -1;
+
+struct Tensor {
+  std::string name;
+  std::vector<std::int64_t> shape;  // row-major, innermost last
+  base::Dtype dtype{};
+  int producer = kInput;  // stage, or kInput
+
+  std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (const std::int64_t d : shape) n *= d;
+    return n;
+  }
+};
+
+// One or several stages in order; a later one may read what an earlier one wrote. Element counts of all tensors and the
+// product of all axes of a stage fit 64 bits in bytes and operations: inference refuses what does not.
+struct Expression {
+  std::vector<Tensor> tensors;
+  std::vector<std::string> scalars;
+  std::vector<Stage> stages;
+  base::Dtype dtype{};
+  base::Dtype accumulate{};
+  std::vector<std::string> notes;  // what was approximated: a read that is not affine takes the full extent
+};
+
+}  // namespace tilescope::expr

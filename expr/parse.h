@@ -1,0 +1,61 @@
+#pragma once
+// Index notation to syntax: `O[n,f,y,x] +=! I[n,c,y*2+r-1,x*2+s-1] * W[f,c,r,s]`, stages joined by `;`. Every mistake
+// of the text is reported with its column; meaning (ranges, shapes, ranks) is expr/infer.h's.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "expr/expression.h"
+
+namespace tilescope::expr {
+
+// A coordinate as written, axes still by name.
+struct NamedTerm {
+  std::string axis;
+  std::int64_t coefficient = 1;
+  base::Position at;
+};
+struct NamedCoordinate {
+  std::vector<NamedTerm> terms;
+  std::int64_t offset = 0;
+  std::int64_t divisor = 1;
+  std::int64_t modulus = 0;
+};
+struct NamedRead {
+  std::string tensor;
+  std::vector<NamedCoordinate> coordinates;
+  base::Position at;
+};
+struct NamedScalar {
+  std::string name;
+  base::Position at;
+};
+
+struct ParsedStage {
+  std::string text;
+  std::string output;
+  base::Position output_at;
+  std::vector<NamedScalar> output_axes;
+  Reducer reducer = Reducer::kNone;
+  std::vector<NamedRead> reads;
+  std::vector<NamedScalar> scalars;  // kScalar nodes index this
+  std::vector<Node> body;            // kRead nodes index `reads`
+};
+
+// Where the text stands: column 1 of the text is at `at` (inside a document, the first character of the string).
+std::optional<std::vector<ParsedStage>> parse(std::string_view text, base::Position at, base::Diagnostics& diags);
+
+// The spelling of a reducer (`+=!`) and of a function (`exp`).
+std::string_view spelling(Reducer r);
+std::string_view spelling(Function f);
+// All of them, in the order of their enumerators.
+std::vector<std::string_view> reducer_spellings();
+std::vector<std::string_view> function_spellings();
+// 1 or 2 operands.
+int arity(Function f);
+
+}  // namespace tilescope::expr

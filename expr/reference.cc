@@ -1,0 +1,228 @@
+#include "expr/reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "expr/extent.h"
+
+namespace tilescope::expr {
+namespace {
+
+// A binary floating-point format: digits of the significand with the hidden one, and the least normal exponent.
+struct FloatFormat {
+  int digits;
+  int least_exponent;
+  double greatest;
+};
+constexpr FloatFormat kF16 = {11, -14, 65504.0};
+constexpr FloatFormat kBf16 = {8, -126, 0x1.FEp127};
+
+double round_float(double v, const FloatFormat& f) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  const int exponent = std::max(std::ilogb(v), f.least_exponent) - (f.digits - 1);
+  const double rounded = std::scalbn(std::nearbyint(std::scalbn(v, -exponent)), exponent);
+  return std::fabs(rounded) > f.greatest ? std::copysign(std::numeric_limits<double>::infinity(), v) : rounded;
+}
+
+template <class Integer>
+double saturate(double v) {
+  if (std::isnan(v)) return 0;
+  return std::clamp(std::nearbyint(v), double{std::numeric_limits<Integer>::min()},
+                    double{std::numeric_limits<Integer>::max()});
+}
+
+double call(Function f, double a, double b) {
+  switch (f) {
+    case Function::kExp:
+      return std::exp(a);
+    case Function::kLog:
+      return std::log(a);
+    case Function::kSqrt:
+      return std::sqrt(a);
+    case Function::kRsqrt:
+      return 1 / std::sqrt(a);
+    case Function::kTanh:
+      return std::tanh(a);
+    case Function::kSigmoid:
+      return 1 / (1 + std::exp(-a));
+    case Function::kErf:
+      return std::erf(a);
+    case Function::kRelu:
+      return std::fmax(a, 0.0);
+    case Function::kAbs:
+      return std::fabs(a);
+    case Function::kMax:
+      return std::fmax(a, b);
+    case Function::kMin:
+      return std::fmin(a, b);
+  }
+  base::check(false, "every function has a value");
+  return 0;
+}
+
+// The value before the first step of a reduction.
+double identity(Reducer r) {
+  if (r == Reducer::kMax) return -std::numeric_limits<double>::infinity();
+  if (r == Reducer::kMin) return std::numeric_limits<double>::infinity();
+  return 0;
+}
+
+double reduce(Reducer r, double so_far, double value) {
+  switch (r) {
+    case Reducer::kNone:
+      return value;
+    case Reducer::kSum:
+    case Reducer::kMean:
+      return so_far + value;
+    case Reducer::kMax:
+      return std::fmax(so_far, value);
+    case Reducer::kMin:
+      return std::fmin(so_far, value);
+  }
+  base::check(false, "every reducer has a step");
+  return 0;
+}
+
+// Moves axes first .. last-1 of the point to their next values, the last one fastest; false after the last point.
+bool step(std::vector<std::int64_t>& point, const Stage& stage, std::size_t first, std::size_t last) {
+  for (std::size_t a = last; a-- > first;) {
+    if (++point[a] < stage.axes[a].size) return true;
+    point[a] = 0;
+  }
+  return false;
+}
+
+// Flat index of the element read at a point, or nothing outside the tensor.
+std::optional<std::int64_t> element_of(const Read& read, const Tensor& tensor, const std::vector<std::int64_t>& point) {
+  std::int64_t element = 0;
+  for (std::size_t d = 0; d < read.at.size(); ++d) {
+    const std::int64_t at = value_at(read.at[d], point);
+    if (at < 0 || at >= tensor.shape[d]) return std::nullopt;
+    element = element * tensor.shape[d] + at;
+  }
+  return element;
+}
+
+class StageRun {
+ public:
+  StageRun(const Expression& e, const Stage& stage, const std::vector<double>& scalars, std::vector<Values>& tensors)
+      : e_(e),
+        stage_(stage),
+        scalars_(scalars),
+        tensors_(tensors),
+        point_(stage.axes.size(), 0),
+        nodes_(stage.body.size(), 0) {}
+
+  void run() {
+    const auto output = static_cast<std::size_t>(stage_.output);
+    const std::size_t spatial = stage_.spatial_count();
+    Values out;
+    do out.push_back(round_to(e_.tensors[output].dtype, reduced(spatial)));
+    while (step(point_, stage_, 0, spatial));
+    tensors_[output] = std::move(out);
+  }
+
+ private:
+  // The value of one output element: all reduced axes at the current spatial ones.
+  double reduced(std::size_t spatial) {
+    if (stage_.reducer == Reducer::kNone) return body();
+    double value = identity(stage_.reducer);
+    double steps = 0;
+    do {
+      value = round_to(e_.accumulate, reduce(stage_.reducer, value, body()));
+      ++steps;
+    } while (step(point_, stage_, spatial, point_.size()));
+    return stage_.reducer == Reducer::kMean ? round_to(e_.accumulate, value / steps) : value;
+  }
+
+  double body() {
+    for (std::size_t n = 0; n < nodes_.size(); ++n) nodes_[n] = value_of(stage_.body[n]);
+    return nodes_.back();
+  }
+
+  double operand(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
+
+  double value_of(const Node& n) const {
+    switch (n.kind) {
+      case NodeKind::kNumber:
+        return n.number;
+      case NodeKind::kScalar:
+        return scalars_[static_cast<std::size_t>(n.index)];
+      case NodeKind::kRead:
+        return read(stage_.reads[static_cast<std::size_t>(n.index)]);
+      case NodeKind::kNegate:
+        return -operand(n.left);
+      case NodeKind::kAdd:
+        return operand(n.left) + operand(n.right);
+      case NodeKind::kSubtract:
+        return operand(n.left) - operand(n.right);
+      case NodeKind::kMultiply:
+        return operand(n.left) * operand(n.right);
+      case NodeKind::kDivide:
+        return operand(n.left) / operand(n.right);
+      case NodeKind::kCall:
+        return call(n.function, operand(n.left), n.right < 0 ? 0 : operand(n.right));
+    }
+    base::check(false, "every node has a value");
+    return 0;
+  }
+
+  double read(const Read& r) const {
+    const auto tensor = static_cast<std::size_t>(r.tensor);
+    const auto element = element_of(r, e_.tensors[tensor], point_);
+    return element ? tensors_[tensor][static_cast<std::size_t>(*element)] : 0;
+  }
+
+  const Expression& e_;
+  const Stage& stage_;
+  const std::vector<double>& scalars_;
+  std::vector<Values>& tensors_;
+  std::vector<std::int64_t> point_;  // by axis
+  std::vector<double> nodes_;        // by node of the body
+};
+
+}  // namespace
+
+double round_to(base::Dtype dtype, double value) {
+  switch (dtype) {
+    case base::Dtype::kF32:
+      return double{static_cast<float>(value)};
+    case base::Dtype::kF16:
+      return round_float(value, kF16);
+    case base::Dtype::kBf16:
+      return round_float(value, kBf16);
+    case base::Dtype::kI8:
+      return saturate<std::int8_t>(value);
+    case base::Dtype::kI32:
+      return saturate<std::int32_t>(value);
+  }
+  base::check(false, "every dtype rounds");
+  return 0;
+}
+
+void evaluate(const Expression& e, const std::vector<double>& scalars, std::vector<Values>& tensors) {
+  base::check(scalars.size() == e.scalars.size(), "every scalar has a value");
+  base::check(tensors.size() == e.tensors.size(), "every tensor has its values");
+  for (std::size_t t = 0; t < tensors.size(); ++t)
+    if (e.tensors[t].producer == kInput)
+      base::check(std::cmp_equal(tensors[t].size(), e.tensors[t].elements()), "an input has all its elements");
+  for (const Stage& stage : e.stages) StageRun(e, stage, scalars, tensors).run();
+}
+
+void visit_reads(const Expression& e, std::size_t stage,
+                 const std::function<void(std::size_t read, std::int64_t element)>& visit) {
+  const Stage& s = e.stages[stage];
+  std::vector<std::int64_t> point(s.axes.size(), 0);
+  do {
+    for (std::size_t r = 0; r < s.reads.size(); ++r) {
+      const Tensor& tensor = e.tensors[static_cast<std::size_t>(s.reads[r].tensor)];
+      if (const auto element = element_of(s.reads[r], tensor, point)) visit(r, *element);
+    }
+  } while (step(point, s, 0, point.size()));
+}
+
+}  // namespace tilescope::expr

@@ -1,0 +1,176 @@
+#include "expr/resolve.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace tilescope::expr {
+namespace {
+
+template <class T, class Name>
+std::optional<std::size_t> index_of(const std::vector<T>& items, std::string_view name, Name name_of_item) {
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (name_of_item(items[i]) == name) return i;
+  return std::nullopt;
+}
+
+std::string coordinates(std::size_t n) { return fmt::format("{} coordinate{}", n, n == 1 ? "" : "s"); }
+
+class Resolver {
+ public:
+  Resolver(const Problem& problem, base::Diagnostics& diags) : problem_(problem), diags_(diags) {
+    Expression& e = draft_.e;
+    e.dtype = problem.dtype;
+    e.accumulate = problem.accumulate.value_or(base::default_accumulator(problem.dtype));
+    if (base::is_integer(e.dtype) != base::is_integer(e.accumulate))
+      error(problem.at,
+            fmt::format("{} cannot be accumulated in {}", base::name_of(e.dtype), base::name_of(e.accumulate)));
+  }
+
+  std::optional<Draft> run(const std::vector<ParsedStage>& stages) {
+    for (const ParsedStage& s : stages) add_stage(s);
+    for (const ParsedStage& s : stages) check_scalars(s);
+    for (const GivenSize& g : problem_.sizes) check_size(g);
+    for (const GivenShape& g : problem_.shapes) check_shape(g);
+    if (errors_ > 0) return std::nullopt;
+    return std::move(draft_);
+  }
+
+ private:
+  void add_stage(const ParsedStage& parsed) {
+    Stage stage;
+    stage.text = parsed.text;
+    stage.reducer = parsed.reducer;
+    stage.body = parsed.body;
+    draft_.axis_at.emplace_back();
+    draft_.read_at.emplace_back();
+    draft_.output_at.push_back(parsed.output_at);
+    for (const NamedScalar& a : parsed.output_axes) add_axis(stage, a.name, a.at, false);
+    for (const NamedRead& r : parsed.reads) add_read(stage, r, parsed.output);
+    add_output(stage, parsed);
+    name_scalars(stage, parsed);
+    draft_.e.stages.push_back(std::move(stage));
+  }
+
+  int add_axis(Stage& stage, const std::string& name, base::Position at, bool reduction) {
+    if (const auto known = find_axis(stage, name)) return static_cast<int>(*known);
+    stage.axes.push_back({name, 0, reduction});
+    draft_.axis_at.back().push_back(at);
+    return static_cast<int>(stage.axes.size()) - 1;
+  }
+
+  void add_read(Stage& stage, const NamedRead& parsed, const std::string& output) {
+    if (parsed.tensor == output) return error(parsed.at, fmt::format("the stage reads its own output '{}'", output));
+    Read read;
+    read.tensor = add_tensor(parsed.tensor, parsed.coordinates.size(), parsed.at);
+    for (const NamedCoordinate& n : parsed.coordinates) {
+      Coordinate c{{}, n.offset, n.divisor, n.modulus};
+      for (const NamedTerm& t : n.terms) c.terms.push_back({add_axis(stage, t.axis, t.at, true), t.coefficient});
+      read.at.push_back(c);
+    }
+    stage.reads.push_back(std::move(read));
+    draft_.read_at.back().push_back(parsed.at);
+  }
+
+  void add_output(Stage& stage, const ParsedStage& parsed) {
+    const auto known = find_tensor(draft_.e, parsed.output);
+    if (known && draft_.e.tensors[*known].producer != kInput)
+      error(parsed.output_at, fmt::format("the tensor '{}' is written twice", parsed.output));
+    else if (known)
+      error(draft_.tensor_at[*known], fmt::format("the tensor '{}' is read before it is written", parsed.output));
+    stage.output = add_tensor(parsed.output, parsed.output_axes.size(), parsed.output_at);
+    Tensor& t = draft_.e.tensors[static_cast<std::size_t>(stage.output)];
+    t.producer = static_cast<int>(draft_.e.stages.size());
+    if (base::is_integer(t.dtype)) t.dtype = draft_.e.accumulate;
+  }
+
+  int add_tensor(const std::string& name, std::size_t rank, base::Position at) {
+    if (const auto known = find_tensor(draft_.e, name)) {
+      if (draft_.rank[*known] != rank)
+        error(at, fmt::format("'{}' has {} here, but {} where it is first used", name, coordinates(rank),
+                              draft_.rank[*known]));
+      return static_cast<int>(*known);
+    }
+    draft_.e.tensors.push_back({name, {}, draft_.e.dtype, kInput});
+    draft_.rank.push_back(rank);
+    draft_.tensor_at.push_back(at);
+    return static_cast<int>(draft_.e.tensors.size()) - 1;
+  }
+
+  // Scalars get one number for the whole expression.
+  void name_scalars(Stage& stage, const ParsedStage& parsed) {
+    for (Node& node : stage.body) {
+      if (node.kind != NodeKind::kScalar) continue;
+      const std::string& name = parsed.scalars[static_cast<std::size_t>(node.index)].name;
+      auto& all = draft_.e.scalars;
+      const auto known = std::find(all.begin(), all.end(), name);
+      node.index = static_cast<int>(known - all.begin());
+      if (known == all.end()) all.push_back(name);
+    }
+  }
+
+  void check_scalars(const ParsedStage& parsed) {
+    const auto& stages = draft_.e.stages;
+    for (const NamedScalar& s : parsed.scalars) {
+      const bool axis = std::any_of(stages.begin(), stages.end(), [&](const Stage& o) { return find_axis(o, s.name); });
+      if (axis)
+        error(s.at, fmt::format("'{}' is an axis; an axis can index a tensor, but it is not a value", s.name));
+      else if (find_tensor(draft_.e, s.name))
+        error(s.at, fmt::format("the tensor '{}' needs its coordinates, as in {}[...]", s.name, s.name));
+    }
+  }
+
+  void check_size(const GivenSize& g) {
+    std::vector<std::string_view> axes;
+    for (const Stage& s : draft_.e.stages)
+      for (const Axis& a : s.axes) axes.push_back(a.name);
+    if (!sized_.insert(g.axis).second) error(g.at, fmt::format("the size of '{}' is given twice", g.axis));
+    if (std::find(axes.begin(), axes.end(), g.axis) == axes.end())
+      error(g.at, fmt::format("no stage has an axis '{}'{}", g.axis, base::did_you_mean(g.axis, axes)));
+    if (g.size < 1) error(g.at, fmt::format("the size of '{}' must be at least 1, got {}", g.axis, g.size));
+  }
+
+  void check_shape(const GivenShape& g) {
+    if (!shaped_.insert(g.tensor).second) error(g.at, fmt::format("the shape of '{}' is given twice", g.tensor));
+    if (const auto bad = std::find_if(g.shape.begin(), g.shape.end(), [](auto d) { return d < 1; });
+        bad != g.shape.end())
+      error(g.at, fmt::format("the extents of '{}' must be at least 1, got {}", g.tensor, *bad));
+    const auto tensor = find_tensor(draft_.e, g.tensor);
+    if (!tensor) {
+      std::vector<std::string_view> names;
+      for (const Tensor& t : draft_.e.tensors) names.push_back(t.name);
+      return error(g.at, fmt::format("no stage has a tensor '{}'{}", g.tensor, base::did_you_mean(g.tensor, names)));
+    }
+    if (draft_.rank[*tensor] != g.shape.size())
+      error(g.at, fmt::format("'{}' has {}, but its shape is given with {}", g.tensor,
+                              coordinates(draft_.rank[*tensor]), g.shape.size()));
+  }
+
+  void error(base::Position at, std::string text) {
+    ++errors_;
+    diags_.error(at, std::move(text));
+  }
+
+  const Problem& problem_;
+  base::Diagnostics& diags_;
+  Draft draft_;
+  std::set<std::string_view> sized_, shaped_;
+  int errors_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::size_t> find_tensor(const Expression& e, std::string_view name) {
+  return index_of(e.tensors, name, [](const Tensor& t) -> std::string_view { return t.name; });
+}
+
+std::optional<std::size_t> find_axis(const Stage& stage, std::string_view name) {
+  return index_of(stage.axes, name, [](const Axis& a) -> std::string_view { return a.name; });
+}
+
+std::optional<Draft> resolve(const Problem& problem, const std::vector<ParsedStage>& stages, base::Diagnostics& diags) {
+  return Resolver(problem, diags).run(stages);
+}
+
+}  // namespace tilescope::expr

@@ -1,0 +1,81 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "expr/reference.h"
+
+namespace tilescope::expr {
+namespace {
+
+using base::Dtype;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+struct Format {
+  Dtype dtype;
+  int exponent_bits, fraction_bits;
+};
+constexpr Format kF16 = {Dtype::kF16, 5, 10};
+constexpr Format kBf16 = {Dtype::kBf16, 8, 7};
+
+// The value of a bit pattern, decoded digit by digit: independent of how round_to works.
+double decode(std::uint32_t bits, const Format& f) {
+  const int bias = (1 << (f.exponent_bits - 1)) - 1;
+  const std::uint32_t fraction = bits & ((1U << f.fraction_bits) - 1);
+  const int exponent = static_cast<int>(bits >> f.fraction_bits) & ((1 << f.exponent_bits) - 1);
+  const double sign = (bits >> (f.exponent_bits + f.fraction_bits)) != 0 ? -1 : 1;
+  if (exponent == (1 << f.exponent_bits) - 1) return sign * kInf;
+  const double hidden = exponent == 0 ? 0 : 1;
+  return sign * std::ldexp(hidden + std::ldexp(double(fraction), -f.fraction_bits), std::max(exponent, 1) - bias);
+}
+
+// Every finite value is kept; the middle of two neighbours goes to the even one, and a hair beside it to the nearer.
+void check_every_value(const Format& f) {
+  const std::uint32_t infinity = ((1U << f.exponent_bits) - 1) << f.fraction_bits;
+  for (std::uint32_t bits = 0; bits < infinity; ++bits) {
+    const double v = decode(bits, f);
+    ASSERT_EQ(round_to(f.dtype, v), v) << bits;
+    ASSERT_EQ(round_to(f.dtype, -v), -v) << bits;
+    // Beyond the greatest value, the neighbour would be the next power of two.
+    const double next = bits + 1 == infinity ? std::ldexp(1.0, 1 << (f.exponent_bits - 1)) : decode(bits + 1, f);
+    const double above = bits + 1 == infinity ? kInf : next;
+    const double middle = (v + next) / 2;
+    ASSERT_EQ(round_to(f.dtype, middle), bits % 2 == 0 ? v : above) << bits;
+    ASSERT_EQ(round_to(f.dtype, std::nextafter(middle, 0.0)), v) << bits;
+    ASSERT_EQ(round_to(f.dtype, std::nextafter(middle, kInf)), above) << bits;
+  }
+}
+
+TEST(Rounding, EveryF16Value) { check_every_value(kF16); }
+TEST(Rounding, EveryBf16Value) { check_every_value(kBf16); }
+
+TEST(Rounding, EdgesOfF16) {
+  EXPECT_EQ(round_to(Dtype::kF16, 65504), 65504);
+  EXPECT_EQ(round_to(Dtype::kF16, 65519.9), 65504);
+  EXPECT_EQ(round_to(Dtype::kF16, 65520), kInf);
+  EXPECT_EQ(round_to(Dtype::kF16, -1e300), -kInf);
+  EXPECT_EQ(round_to(Dtype::kF16, 0x1p-24), 0x1p-24);
+  EXPECT_EQ(round_to(Dtype::kF16, 0x1p-25), 0);
+  EXPECT_EQ(round_to(Dtype::kF16, 0x1.8p-25), 0x1p-24);
+  EXPECT_TRUE(std::signbit(round_to(Dtype::kF16, -0x1p-30)));
+  EXPECT_TRUE(std::isnan(round_to(Dtype::kF16, std::nan(""))));
+}
+
+TEST(Rounding, IntegersSaturate) {
+  EXPECT_EQ(round_to(Dtype::kI8, 200), 127);
+  EXPECT_EQ(round_to(Dtype::kI8, -200), -128);
+  EXPECT_EQ(round_to(Dtype::kI8, 2.5), 2);
+  EXPECT_EQ(round_to(Dtype::kI8, 3.5), 4);
+  EXPECT_EQ(round_to(Dtype::kI32, 1e12), 2147483647);
+  EXPECT_EQ(round_to(Dtype::kI32, -kInf), -2147483648.0);
+  EXPECT_EQ(round_to(Dtype::kI32, std::nan("")), 0);
+}
+
+RC_GTEST_PROP(RoundingProperty, F32IsTheMachineFloat, (double v)) {
+  RC_ASSERT(round_to(Dtype::kF32, v) == static_cast<double>(static_cast<float>(v)));
+}
+
+}  // namespace
+}  // namespace tilescope::expr

@@ -1,0 +1,139 @@
+#include "expr/suites.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "expr/parse.h"
+#include "tests/unit/expr/build_expression.h"
+
+namespace tilescope::expr {
+namespace {
+
+// Every operator of a suite by its id, inferred.
+std::map<std::string, Expression> built(std::string_view suite) {
+  base::Diagnostics diags;
+  const auto operators = load_suite(suite, base::Dtype::kF32, diags);
+  std::map<std::string, Expression> out;
+  if (operators)
+    for (const SuiteOperator& op : *operators)
+      if (auto e = build(op.problem, diags)) out.emplace(op.id, std::move(*e));
+  EXPECT_THAT(diags.formatted_errors(), testing::IsEmpty());
+  return out;
+}
+
+TEST(Suites, RollerHasThe119Operators) {
+  base::Diagnostics diags;
+  const auto operators = load_suite("roller", base::Dtype::kF32, diags);
+  ASSERT_TRUE(operators) << diags.formatted_errors().front();
+  std::map<std::string, int> kinds;
+  for (const SuiteOperator& op : *operators) ++kinds[op.kind];
+  const std::map<std::string, int> expected = {{"conv", 44},  {"depthwise", 23}, {"elementwise", 28},
+                                               {"matmul", 7}, {"pool", 13},      {"reduction", 4}};
+  EXPECT_EQ(kinds, expected);
+  EXPECT_EQ(operators->front().id, "C0");
+  EXPECT_EQ(operators->back().id, "R3");
+}
+
+TEST(Suites, EveryOperatorOfRollerIsInferred) {
+  const auto all = built("roller");
+  ASSERT_EQ(all.size(), 119U);
+  EXPECT_THAT(tests::shape_of(all.at("C35"), "I"), testing::ElementsAre(128, 3, 230, 230));
+  EXPECT_THAT(tests::shape_of(all.at("D0"), "W"), testing::ElementsAre(84, 5, 5));
+  EXPECT_THAT(tests::shape_of(all.at("M6"), "B"), testing::ElementsAre(30522, 1024));
+  EXPECT_THAT(tests::shape_of(all.at("P8"), "O"), testing::ElementsAre(258048, 11, 11));
+}
+
+TEST(Suites, RollersWindowsFitTheirInputs) {
+  // The last window of each strided axis ends within the padded input: what VALID and SAME mean. C38 alone does not
+  // (expr/suites/roller.yaml says why).
+  for (const auto& [id, e] : built("roller")) {
+    const Stage& s = e.stages[0];
+    for (const Coordinate& c : s.reads[0].at) {
+      if (c.terms.size() < 2) continue;
+      const auto d = std::size_t(&c - s.reads[0].at.data());
+      std::int64_t high = c.offset;
+      for (const Term& t : c.terms) high += t.coefficient * (s.axes[std::size_t(t.axis)].size - 1);
+      const std::int64_t extent = e.tensors[std::size_t(s.reads[0].tensor)].shape[d];
+      EXPECT_EQ(high <= extent - 1 - c.offset, id != "C38") << id;
+    }
+  }
+}
+
+TEST(Suites, EveryExampleIsInferred) {
+  const auto all = built("examples");
+  EXPECT_THAT(all, testing::SizeIs(11));
+  EXPECT_EQ(all.at("softmax").stages.size(), 4U);
+  EXPECT_EQ(all.at("layernorm").stages.size(), 3U);
+  EXPECT_THAT(tests::shape_of(all.at("blur"), "I"), testing::ElementsAre(4096, 4096));
+  EXPECT_THAT(all.at("sgemm").scalars, testing::ElementsAre("alpha", "beta"));
+}
+
+// A home whose suite `examples` is that text, chosen by $TILESCOPE_HOME for as long as it lives.
+class OwnSuite {
+ public:
+  explicit OwnSuite(std::string_view text) {
+    std::filesystem::create_directories(home_ / "expr/suites");
+    std::ofstream(path()) << text;
+    setenv("TILESCOPE_HOME", home_.c_str(), 1);
+  }
+  ~OwnSuite() {
+    unsetenv("TILESCOPE_HOME");
+    std::filesystem::remove_all(home_);
+  }
+  OwnSuite(const OwnSuite&) = delete;
+  OwnSuite& operator=(const OwnSuite&) = delete;
+
+  std::string path() const { return (home_ / "expr/suites/examples.yaml").string(); }
+
+ private:
+  std::filesystem::path home_ = fmt::format("{}suites_{}", testing::TempDir(), getpid());
+};
+
+TEST(Suites, MistakesNameTheFile) {
+  const OwnSuite suite(R"(forms:
+  copy:
+    kind: copy
+    op: O[i] = I[j]
+operators:
+  - {id: a, of: cpoy, sizes: {i: 4}}
+  - {id: b, of: copy, sizes: {i: x}, shape: {I: [4]}}
+  - {id: b, of: copy, sizes: {i: 4}}
+)");
+  base::Diagnostics diags;
+  EXPECT_FALSE(load_suite("examples", base::Dtype::kF32, diags));
+  const std::string& at = suite.path();
+  EXPECT_THAT(diags.formatted_errors(),
+              testing::ElementsAre(at + ":6:17: there is no form 'cpoy'; did you mean 'copy'?",
+                                   at + ":7:34: i: expected a whole number, got the text 'x'",
+                                   at + ":7:38: unknown key 'shape' in an operator; did you mean 'shapes'?",
+                                   at + ":8:10: the id 'b' is used twice"));
+}
+
+TEST(Suites, MistakesInAnExpressionStandInTheFile) {
+  const OwnSuite suite("operators:\n  - id: a\n    kind: copy\n    op: O[i] = I[j]\n    sizes: {i: 4, k: 4}\n");
+  base::Diagnostics diags;
+  const auto operators = load_suite("examples", base::Dtype::kF32, diags);
+  ASSERT_TRUE(operators && operators->size() == 1);
+  EXPECT_FALSE(build(operators->front().problem, diags));
+  EXPECT_THAT(
+      diags.formatted_errors(),
+      testing::ElementsAre(suite.path() + ":4:18: axis 'j' is not an index of the output; sum over it with '+=!'"));
+}
+
+TEST(Suites, UnknownNamesAreAnswered) {
+  base::Diagnostics diags;
+  EXPECT_FALSE(load_suite("rolle", base::Dtype::kF32, diags));
+  EXPECT_THAT(
+      diags.formatted_errors(),
+      testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, examples; did you mean 'roller'?"));
+}
+
+}  // namespace
+}  // namespace tilescope::expr
