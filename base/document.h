@@ -99,12 +99,8 @@ std::optional<Value> read_yaml(std::string_view text, SourceId source, Diagnosti
 // One JSON document with the places of its values.
 std::optional<Value> read_json(std::string_view text, SourceId source, Diagnostics& diags, DocumentLimits limits = {});
 
-// One line of a JSON-lines file, without places: every `at` is the beginning of the line. Where a reader then finds a
-// mistake, read the line again with locate_json_line to name its column.
+// One line of a JSON-lines file, with the places of its values.
 std::optional<Value> read_json_line(std::string_view text, SourceId source, std::uint32_t line, Diagnostics& diags);
-
-// The same line with the places of its values, slower.
-std::optional<Value> locate_json_line(std::string_view text, SourceId source, std::uint32_t line, Diagnostics& diags);
 
 // The file's text, or an error at the file as a whole (missing, unreadable, a folder, longer than `limits.bytes`).
 std::optional<std::string> read_file(const std::string& path, SourceId source, Diagnostics& diags,

@@ -37,18 +37,15 @@ class SharedIterator {
   const char** at_;
 };
 
-enum class Places : bool { kOfLine, kOfEachValue };
-
 // nlohmann calls these by name; each returns whether to go on.
 class TreeHandler {
  public:
-  TreeHandler(std::string_view text, Position begin, DocumentLimits limits, Places places, Diagnostics& diags)
+  TreeHandler(std::string_view text, Position begin, DocumentLimits limits, Diagnostics& diags)
       : begin_(text.data()),
         end_(text.data() + text.size()),
         counted_(begin_),
         counted_at_(begin),
         limits_(limits),
-        places_(places),
         diags_(diags),
         tree_(begin) {}
 
@@ -120,7 +117,7 @@ class TreeHandler {
   Position next_place() {
     const char* start = token_start();
     token_end_ = cursor_;
-    return places_ == Places::kOfLine ? counted_at_ : place_of(start);
+    return place_of(start);
   }
 
   // The parser may have read one character beyond a number: a blank, a separator or a closing bracket, never the
@@ -149,7 +146,6 @@ class TreeHandler {
   const char* counted_;
   Position counted_at_;
   DocumentLimits limits_;
-  Places places_;
   Diagnostics& diags_;
   TreeBuilder tree_;
 };
@@ -161,32 +157,25 @@ struct Input {
   Position whole;
 };
 
-std::optional<Value> read(Input in, DocumentLimits limits, Places places, Diagnostics& diags) {
+std::optional<Value> read(Input in, DocumentLimits limits, Diagnostics& diags) {
   if (auto complaint = size_complaint(in.text.size(), limits)) {
     diags.error(in.whole, std::move(*complaint));
     return std::nullopt;
   }
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (in.text.starts_with(kByteOrderMark)) in.text.remove_prefix(kByteOrderMark.size());
-  return TreeHandler(in.text, in.begin, limits, places, diags).read();
-}
-
-std::optional<Value> read_line(std::string_view text, Position begin, Places places, Diagnostics& diags) {
-  return read({text, begin, begin}, {}, places, diags);
+  return TreeHandler(in.text, in.begin, limits, diags).read();
 }
 
 }  // namespace
 
 std::optional<Value> read_json(std::string_view text, SourceId source, Diagnostics& diags, DocumentLimits limits) {
-  return read({text, {source, 1, 1}, {source, 0, 0}}, limits, Places::kOfEachValue, diags);
+  return read({text, {source, 1, 1}, {source, 0, 0}}, limits, diags);
 }
 
 std::optional<Value> read_json_line(std::string_view text, SourceId source, std::uint32_t line, Diagnostics& diags) {
-  return read_line(text, {source, line, 1}, Places::kOfLine, diags);
-}
-
-std::optional<Value> locate_json_line(std::string_view text, SourceId source, std::uint32_t line, Diagnostics& diags) {
-  return read_line(text, {source, line, 1}, Places::kOfEachValue, diags);
+  const Position begin{source, line, 1};
+  return read({text, begin, begin}, {}, diags);
 }
 
 }  // namespace tilescope::base

@@ -1,7 +1,8 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <iterator>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/document.h"
@@ -9,16 +10,30 @@
 namespace tilescope::base {
 namespace {
 
-// Bytes that are no UTF-8 become U+FFFD: a result must be readable whatever name a user gave.
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+// Most texts are names that JSON writes as they are; asking the library for those would cost most of a batch's time.
+bool needs_no_escape(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
-std::string number(double x) {
-  if (!std::isfinite(x)) return "null";  // JSON knows neither infinity nor not-a-number
-  std::string text = fmt::format("{}", x);
-  const bool looks_whole = text.find_first_of(".e") == std::string::npos;
-  return looks_whole ? text + ".0" : text;  // stays a double when read again
+// Bytes that are no UTF-8 become U+FFFD: a result must be readable whatever name a user gave.
+void append_quoted(const std::string& text, std::string& out) {
+  if (needs_no_escape(text))
+    out.append(1, '"').append(text).append(1, '"');
+  else
+    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The shortest text that reads back to the same double, and stays a double when read again.
+void append_number(double x, std::string& out) {
+  if (!std::isfinite(x)) {
+    out += "null";  // JSON knows neither infinity nor not-a-number
+    return;
+  }
+  std::array<char, 32> text;
+  const std::string_view written(text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr);
+  out += written;
+  if (written.find_first_of(".e") == std::string_view::npos) out += ".0";
 }
 
 class Writer {
@@ -27,9 +42,9 @@ class Writer {
 
   void write(const Value& value) {
     if (const auto* b = value.get_if<bool>()) out_ += *b ? "true" : "false";
-    if (const auto* n = value.get_if<std::int64_t>()) fmt::format_to(std::back_inserter(out_), "{}", *n);
-    if (const auto* x = value.get_if<double>()) out_ += number(*x);
-    if (const auto* s = value.get_if<std::string>()) out_ += quoted(*s);
+    if (const auto* n = value.get_if<std::int64_t>()) append_integer(*n);
+    if (const auto* x = value.get_if<double>()) append_number(*x, out_);
+    if (const auto* s = value.get_if<std::string>()) append_quoted(*s, out_);
     if (value.is_null()) out_ += "null";
     if (const auto* list = value.get_if<List>()) write_items(*list, '[', ']');
     if (const auto* map = value.get_if<Map>()) write_items(*map, '{', '}');
@@ -38,8 +53,13 @@ class Writer {
   std::string take() { return std::move(out_); }
 
  private:
+  void append_integer(std::int64_t n) {
+    std::array<char, 24> text;
+    out_ += std::string_view(text.data(), std::to_chars(text.data(), text.data() + text.size(), n).ptr);
+  }
+
   void write(const Entry& entry) {
-    out_ += quoted(entry.key);
+    append_quoted(entry.key, out_);
     out_ += indent_ < 0 ? ":" : ": ";
     write(entry.value);
   }

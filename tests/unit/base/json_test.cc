@@ -14,10 +14,6 @@ Reading line(std::string_view text) {
   return reading_of([&](SourceId source, Diagnostics& diags) { return read_json_line(text, source, 7, diags); });
 }
 
-Reading located_line(std::string_view text) {
-  return reading_of([&](SourceId source, Diagnostics& diags) { return locate_json_line(text, source, 7, diags); });
-}
-
 TEST(Json, PlacesEveryKeyAndValue) {
   EXPECT_EQ(
       places_of(json("{\"a\": [1, 2.5,\n  \"x\"],\t\"b\": {\"c\" : null , \"d\":true},\r\n\"e\":[[3],[]],\"a\":-4}")),
@@ -91,17 +87,11 @@ TEST(Json, RefusesWithThePlace) {
 TEST(JsonLine, RefusesWithLineAndColumn) {
   for (const Refusal& r : refusals()) {
     EXPECT_EQ(error_of(line(r.text)), "in:7:" + r.error) << r.text;
-    EXPECT_EQ(error_of(located_line(r.text)), "in:7:" + r.error) << r.text;
   }
 }
 
-TEST(JsonLine, EveryValueStandsAtTheBeginningOfTheLine) {
+TEST(JsonLine, PlacesEveryValue) {
   EXPECT_EQ(places_of(line(R"({"a": [1, "x"]})")),
-            (Texts{"7:1 a map", "7:1 key a", "7:1 a list", "7:1 the number 1", "7:1 the text 'x'"}));
-}
-
-TEST(JsonLine, IsLocatedOnDemand) {
-  EXPECT_EQ(places_of(located_line(R"({"a": [1, "x"]})")),
             (Texts{"7:1 a map", "7:2 key a", "7:7 a list", "7:8 the number 1", "7:11 the text 'x'"}));
 }
 
@@ -114,8 +104,7 @@ TEST(Json, LimitsTheDepth) {
   EXPECT_TRUE(json(nested(64)).value);
   EXPECT_EQ(error_of(json(nested(65))), "in:1:65: nested more than 64 deep");
   EXPECT_EQ(error_of(json("{\"a\":\n{\"a\":1}}", {.depth = 1})), "in:2:1: nested more than 1 deep");
-  EXPECT_EQ(error_of(line(nested(65))), "in:7:1: nested more than 64 deep");
-  EXPECT_EQ(error_of(located_line(nested(65))), "in:7:65: nested more than 64 deep");
+  EXPECT_EQ(error_of(line(nested(65))), "in:7:65: nested more than 64 deep");
 }
 
 TEST(Json, LimitsTheSize) {

@@ -80,8 +80,7 @@ RC_GTEST_PROP(ReaderProperty, JsonLinesReadLikeDocuments, ()) {
   const auto with = [&](auto reader) {
     return value_of(reading_of([&](SourceId source, Diagnostics& diags) { return reader(text, source, 1, diags); }));
   };
-  RC_ASSERT(same(with(read_json_line), document, PlacesCount::kNo));
-  RC_ASSERT(same(with(locate_json_line), document, PlacesCount::kYes));
+  RC_ASSERT(same(with(read_json_line), document, PlacesCount::kYes));
 }
 
 bool value_or_one_error(const Reading& r) { return r.errors.size() == (r.value ? 0U : 1U); }
