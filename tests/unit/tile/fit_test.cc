@@ -1,0 +1,61 @@
+// The limits of a chip and the sentences that name them.
+
+#include "tile/fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/tile/stage_text.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::ElementsAre;
+
+StageProgram matmul(std::int64_t threads, std::int64_t step) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
+  return make_stage_program(make_space(e, no_fusion(e.stages.front())), {{4, threads, 1}, {4, threads, 1}},
+                            {1, 1, step}, {16});
+}
+
+TEST(Fit, AcceptsWhatIsExactlyFull) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const StageProgram p = matmul(32, 96);
+  EXPECT_EQ(p.threads(), 1024);
+  EXPECT_EQ(p.staged_bytes().n, 96 * 1024);
+  EXPECT_THAT(exceeded_limits(p, v100), ElementsAre());
+  EXPECT_TRUE(fits(p, v100));
+}
+
+TEST(Fit, NamesEveryLimitThatIsExceeded) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  EXPECT_THAT(exceeded_limits(matmul(33, 96), v100),
+              ElementsAre("threads a block: needs 1089, v100 has 1024 (core.max_block_threads)",
+                          "staged bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
+  EXPECT_FALSE(fits(matmul(33, 1), v100));
+  EXPECT_FALSE(fits(matmul(32, 97), v100));
+}
+
+TEST(Fit, CountsPaddingAndPipelineStages) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  StageProgram p = matmul(32, 96);
+  p.operands[0].padding = 1;
+  EXPECT_THAT(exceeded_limits(p, v100),
+              ElementsAre("staged bytes a block: needs 98816 B, v100 has 98304 B (memory.smem.per_block)"));
+  p = matmul(32, 48);
+  p.pipeline = 2;
+  EXPECT_TRUE(fits(p, v100));
+  p.pipeline = 3;
+  EXPECT_FALSE(fits(p, v100));
+}
+
+TEST(Fit, DoesNotCountWhatIsNotStaged) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  StageProgram p = matmul(32, 96);
+  p.operands[0].padding = 1000;
+  p.operands[0].staged = p.operands[1].staged = false;
+  EXPECT_TRUE(fits(p, v100));
+}
+
+}  // namespace
+}  // namespace tilescope::tile

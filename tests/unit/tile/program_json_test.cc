@@ -1,0 +1,157 @@
+// Programs as documents: round trips, edges and batch lines.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/support/random_program.h"
+#include "tests/unit/tile/stage_text.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::ElementsAre;
+
+const arch::ArchSpec& v100() {
+  static const arch::ArchSpec kChip = tests::chip("v100");
+  return kChip;
+}
+
+void expect_same(const StageProgram& a, const StageProgram& b) {
+  RC_ASSERT(a.block == b.block);
+  RC_ASSERT(a.thread == b.thread);
+  RC_ASSERT(a.mapping == b.mapping);
+  RC_ASSERT(a.thread_order == b.thread_order);
+  RC_ASSERT(a.order == b.order);
+  RC_ASSERT(a.operands == b.operands);
+  RC_ASSERT(a.split == b.split);
+  RC_ASSERT(a.unroll == b.unroll);
+  RC_ASSERT(a.pipeline == b.pipeline);
+  RC_ASSERT(a.raster == b.raster);
+  const TileSpace &s = *a.space, &t = *b.space;
+  RC_ASSERT(s.stage().text == t.stage().text);
+  RC_ASSERT(s.axes.size() == t.axes.size());
+  for (std::size_t i = 0; i < s.axes.size(); ++i) {
+    RC_ASSERT(s.axes[i].name == t.axes[i].name);
+    RC_ASSERT(s.axes[i].extent == t.axes[i].extent);
+  }
+  RC_ASSERT(s.expression.dtype == t.expression.dtype);
+  RC_ASSERT(s.expression.accumulate == t.expression.accumulate);
+  for (std::size_t i = 0; i < s.expression.tensors.size(); ++i)
+    RC_ASSERT(s.expression.tensors[i].shape == t.expression.tensors[i].shape);
+}
+
+RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
+  RProgram program{"v100", {}, {}};
+  for (std::int64_t n = tests::any_of_range(1, 3); n > 0; --n)
+    program.stages.push_back(tests::any_program(tests::any_operator(20), 1024));
+  for (int to = 1; to < static_cast<int>(program.stages.size()); ++to)
+    program.edges.push_back({0, to, "T", tests::any_element<std::string>({"dram", "l2", "smem"})});
+  const std::string text = base::to_json(to_document(program, v100()), 2);
+  RC_LOG() << text << '\n';
+  const auto read = tests::read_program(text, v100());
+  RC_ASSERT(read.errors.empty());
+  RC_ASSERT(read.program->arch == "v100");
+  RC_ASSERT(read.program->edges == program.edges);
+  RC_ASSERT(read.program->stages.size() == program.stages.size());
+  for (std::size_t i = 0; i < program.stages.size(); ++i) expect_same(program.stages[i], read.program->stages[i]);
+  RC_ASSERT(base::to_json(to_document(*read.program, v100()), 2) == text);
+}
+
+TEST(ProgramJson, KeepsAShapeThatIsLargerThanWhatIsRead) {
+  const expr::Expression e = tests::expression("O[y,x] = I[y,x]", "y=4,x=4", "I=4,9");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const StageProgram p = make_stage_program(space, {{1, 4, 1}, {1, 4, 1}}, {1, 1}, {16});
+  const auto read = tests::read_program(base::to_json(to_document({"v100", {p}, {}}, v100())), v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->stages[0].space->expression.tensors[1].shape, e.tensors[1].shape);
+  EXPECT_EQ(read.program->stages[0].space->expression.tensors[0].shape, e.tensors[0].shape);
+}
+
+TEST(ProgramJson, NamesLevelsAsTheChipDoes) {
+  const std::string text = base::to_json(to_document(*tests::read_stage(tests::kStage, v100()).program, v100()));
+  EXPECT_THAT(text, testing::HasSubstr(R"("tiles":{"smem":{"m":16,"n":32,"k":8},"reg":{"m":2,"n":4}})"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("staged":{"A":"smem"},"padding":{"A":1})"));
+}
+
+std::vector<std::string> errors_of(std::string_view text) {
+  return tests::read_program(std::string(text), v100()).errors;
+}
+
+TEST(ProgramJsonErrors, OfTheProgram) {
+  EXPECT_THAT(errors_of("[]"), ElementsAre("p.json:1:1: a program: expected a map, got a list"));
+  EXPECT_THAT(errors_of("{}"), ElementsAre("p.json:1:1: a program lacks the key 'stages'"));
+  EXPECT_THAT(errors_of(R"({"stages": []})"), ElementsAre("p.json:1:1: stages: expected at least one stage"));
+  EXPECT_THAT(errors_of(R"({"stages": 3, "stage": 1})"),
+              ElementsAre("p.json:1:12: stages: expected a list, got the number 3",
+                          "p.json:1:15: unknown key 'stage' in a program; did you mean 'stages'?"));
+  EXPECT_THAT(errors_of(R"({"stages": [4]})"), ElementsAre("p.json:1:13: a stage: expected a map, got the number 4"));
+}
+
+TEST(ProgramJsonErrors, OfTheEdges) {
+  const std::string head = "{\"stages\": [" + tests::kStage + "],\n\"edges\": ";
+  EXPECT_THAT(
+      errors_of(head + R"([{"from": 0, "to": 1, "tensor": "C", "level": "smme"}]})"),
+      ElementsAre("p.json:15:29: to: expected a whole number from 0 to 0, got the number 1",
+                  "p.json:15:56: level: expected one of dram, l2, l1, smem, reg, got 'smme'; did you mean 'smem'?"));
+  EXPECT_THAT(
+      errors_of(head + "[{}]}"),
+      ElementsAre("p.json:15:11: an edge lacks the key 'from'", "p.json:15:11: an edge lacks the key 'to'",
+                  "p.json:15:11: an edge lacks the key 'tensor'", "p.json:15:11: an edge lacks the key 'level'"));
+}
+
+struct Line {
+  std::optional<BatchLine> line;
+  std::vector<std::string> errors;
+};
+
+Line batch_line(const std::string& text) {
+  base::Diagnostics diags;
+  SpaceCache cache;
+  Line out;
+  const auto value = base::read_json(text, diags.add_source("b.jsonl"), diags);
+  if (value) out.line = read_batch_line(*value, v100(), cache, diags);
+  out.errors = diags.formatted_errors();
+  return out;
+}
+
+constexpr std::string_view kShortLine =
+    R"({"id": "t1", "group": "g", "measured_us": 12.5, "expr": "C[m,n] +=! A[m,k] * B[k,n]", )"
+    R"("sizes": {"m": 64, "n": 64, "k": 64}, "tiles": {"smem": {"m": 16, "n": 16, "k": 8}}, )"
+    R"("mapping": {"m": {"threads": 16}, "n": {"threads": 16}}})";
+
+TEST(BatchLine, FillsInWhatIsLeftOut) {
+  const Line read = batch_line(std::string(kShortLine));
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.line->id, "t1");
+  EXPECT_EQ(read.line->group, "g");
+  EXPECT_EQ(read.line->measured_us, 12.5);
+  const StageProgram& p = read.line->program;
+  EXPECT_EQ(p.block, (Extents{16, 16, 8}));
+  EXPECT_EQ(p.thread, (Extents{1, 1, 1}));
+  EXPECT_EQ(p.operands[0], (OperandPlan{true, 0, 4}));
+  EXPECT_EQ(p.operands[1], (OperandPlan{true, 0, 4}));
+  EXPECT_EQ(p.pipeline, 1);
+  EXPECT_EQ(p.split, (Extents{1, 1, 1}));
+}
+
+TEST(BatchLine, ReportsItsOwnKeys) {
+  EXPECT_THAT(batch_line(tests::replaced(std::string(kShortLine), "12.5", "0")).errors,
+              ElementsAre("b.jsonl:1:43: measured_us: expected a time above 0, got 0"));
+  EXPECT_THAT(batch_line(tests::replaced(std::string(kShortLine), "\"t1\"", "7")).errors,
+              ElementsAre("b.jsonl:1:8: id: expected a text, got the number 7"));
+  EXPECT_THAT(batch_line(tests::replaced(std::string(kShortLine), "\"group\"", "\"grup\"")).errors,
+              ElementsAre("b.jsonl:1:14: unknown key 'grup' in a stage; did you mean 'group'?"));
+}
+
+TEST(BatchLine, LinesOfOneOperatorShareItsSpace) {
+  base::Diagnostics diags;
+  SpaceCache cache;
+  const auto value = base::read_json(kShortLine, diags.add_source("b.jsonl"), diags);
+  const auto first = read_batch_line(*value, v100(), cache, diags),
+             second = read_batch_line(*value, v100(), cache, diags);
+  EXPECT_EQ(first->program.space, second->program.space);
+}
+
+}  // namespace
+}  // namespace tilescope::tile

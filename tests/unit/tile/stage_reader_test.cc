@@ -1,0 +1,142 @@
+// Every mistake of a stage's document by its text and its place.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/tile/stage_text.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+
+// What a change of the legal stage reports; line 2 of the file is the stage's first.
+std::vector<std::string> errors_with(std::string_view what, std::string_view by) {
+  return tests::read_stage(tests::replaced(tests::kStage, what, by), tests::chip("v100")).errors;
+}
+
+TEST(StageReader, ReadsALegalStage) {
+  const auto read = tests::read_stage(tests::kStage, tests::chip("v100"));
+  ASSERT_THAT(read.errors, ElementsAre());
+  const StageProgram& p = read.program->stages[0];
+  EXPECT_EQ(p.block, (Extents{16, 32, 8}));
+  EXPECT_EQ(p.thread, (Extents{2, 4, 1}));
+  EXPECT_EQ(p.mapping[0], (AxisMapping{2, 8, 1}));
+  EXPECT_EQ(p.mapping[1], (AxisMapping{1, 8, 4}));
+  EXPECT_EQ(p.operands[0], (OperandPlan{true, 1, 4}));
+  EXPECT_EQ(p.operands[1], (OperandPlan{false, 0, 4}));
+  EXPECT_EQ(p.split, (Extents{1, 1, 2}));
+  EXPECT_EQ(p.unroll, 512);
+  EXPECT_EQ(p.pipeline, 2);
+  EXPECT_EQ(p.blocks(), 4 * 3 * 2);
+  EXPECT_EQ(p.steps(), 2);
+}
+
+TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
+  const auto read = tests::read_stage(
+      tests::replaced(tests::kStage, R"("m": {"virtual": 2, "threads": 8}, "n": {"threads": 8, "serial": 4})",
+                      R"("n": {"threads": 8, "serial": 4}, "m": {"virtual": 2, "threads": 8})"),
+      tests::chip("v100"));
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->stages[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
+}
+
+TEST(StageReaderErrors, OfTheOperator) {
+  EXPECT_THAT(errors_with("\"expr\"", "\"exprs\""),
+              ElementsAre("p.json:2:1: a stage lacks the key 'expr'",
+                          "p.json:2:2: unknown key 'exprs' in a stage; did you mean 'expr'?"));
+  EXPECT_THAT(errors_with("B[k,n]", "B[k,n"), ElementsAre(testing::StartsWith("p.json:2:")));
+  EXPECT_THAT(errors_with("\"m\": 64", "\"m\": 0"),
+              ElementsAre("p.json:3:17: sizes.m: expected a whole number of at least 1, got the number 0"));
+  EXPECT_THAT(errors_with("\"m\": 64", "\"m\": 6.5"),
+              ElementsAre("p.json:3:17: sizes.m: expected a whole number of at least 1, got the number 6.5"));
+  EXPECT_THAT(
+      errors_with("\"f32\",\n \"acc", "\"f23\",\n \"acc"),
+      ElementsAre("p.json:4:11: dtype: expected one of f32, f16, bf16, i8, i32, got 'f23'; did you mean 'f32'?"));
+  EXPECT_THAT(errors_with("\"dtype\"", "\"shapes\": {\"A\": [64, \"x\"]},\"dtype\""),
+              ElementsAre("p.json:4:23: shapes.A: expected a whole number of at least 1, got the text 'x'"));
+  EXPECT_THAT(
+      errors_with("C[m,n] +=! A[m,k] * B[k,n]", "T[m,n] +=! A[m,k] * B[k,n]; C[m,n] = T[m,n]"),
+      ElementsAre("p.json:2:10: expr: expected one stage; a program of several lists one per entry of 'stages'"));
+}
+
+TEST(StageReaderErrors, OfTheMapping) {
+  EXPECT_THAT(errors_with(R"("n": {"threads": 8, "serial": 4})", R"("q": {})"),
+              ElementsAre("p.json:7:13: mapping lacks the axis 'n'",
+                          testing::StartsWith("p.json:7:49: mapping: 'q' is no axis of the stage")))
+      << "what the tiles should be is then unknown";
+  EXPECT_THAT(errors_with(R"("serial": 4})", R"("serial": 4}, "k": {"threads": 2})"),
+              ElementsAre("p.json:7:83: mapping: 'k' is reduced; only spatial axes are mapped to threads"));
+  EXPECT_THAT(
+      errors_with("\"threads\": 8}", "\"threads\": 0}"),
+      ElementsAre("p.json:7:45: mapping.m.threads: expected a whole number from 1 to 1099511627776, got the number 0"));
+  EXPECT_THAT(errors_with("\"virtual\"", "\"virtaul\""),
+              ElementsAre("p.json:7:20: unknown key 'virtaul' in mapping.m; did you mean 'virtual'?"));
+  EXPECT_THAT(errors_with(R"("mapping": {)", R"("mapping": 3, "mapping": {)"),
+              ElementsAre("p.json:7:13: mapping: expected a map, got the number 3",
+                          "p.json:7:16: duplicate key 'mapping' in a stage"));
+}
+
+TEST(StageReaderErrors, OfTheTiles) {
+  EXPECT_THAT(errors_with("\"m\": 16", "\"m\": 32"),
+              ElementsAre("p.json:6:26: tiles.smem.m is 32, but mapping and reduction steps make it 16"));
+  EXPECT_THAT(errors_with("\"k\": 8}", "\"q\": 8}"),
+              ElementsAre("p.json:6:20: tiles.smem lacks the axis 'k'",
+                          testing::StartsWith("p.json:6:39: tiles.smem: 'q' is no axis of the stage")));
+  EXPECT_THAT(errors_with("{\"m\": 2, \"n\": 4}", "{\"m\": 2}"),
+              ElementsAre("p.json:6:55: tiles.reg lacks the axis 'n'"));
+  EXPECT_THAT(errors_with("\"reg\"", "\"regs\""),
+              ElementsAre("p.json:6:48: unknown key 'regs' in tiles; did you mean 'reg'?"));
+  EXPECT_THAT(
+      errors_with("\"k\": 8}", "\"k\": -8}"),
+      ElementsAre("p.json:6:44: tiles.smem.k: expected a whole number from 1 to 1099511627776, got the number -8"));
+  EXPECT_THAT(errors_with("\"smem\": {\"m\"", "\"shared\": {\"m\""),
+              Contains("p.json:6:11: tiles lacks the key 'smem'"));
+}
+
+TEST(StageReaderErrors, OfTheOperands) {
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"A\": \"l1\"}"),
+              ElementsAre("p.json:8:18: staged.A: expected one of smem, got 'l1'"));
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}"),
+              ElementsAre(testing::StartsWith("p.json:8:13: staged: 'C' is no tensor of the stage")))
+      << "results leave from registers";
+  EXPECT_THAT(errors_with("{\"A\": 1}", "{\"A\": -1}"),
+              ElementsAre("p.json:9:19: padding.A: expected a whole number from 0 to 1048576, got the number -1"));
+  EXPECT_THAT(errors_with("{\"B\": 4}", "{\"B\": 65}"),
+              ElementsAre("p.json:10:18: vector.B: expected a whole number from 1 to 64, got the number 65"));
+  EXPECT_THAT(errors_with("{\"B\": 4}", "{\"D\": 4}"),
+              ElementsAre(testing::StartsWith("p.json:10:13: vector: 'D' is no tensor of the stage")));
+}
+
+TEST(StageReaderErrors, OfTheLoops) {
+  EXPECT_THAT(errors_with("[\"k\"]", "[\"m\"]"),
+              ElementsAre("p.json:11:11: order: expected every reduced axis once",
+                          "p.json:11:12: order: expected every reduced axis once, got 'm'"));
+  EXPECT_THAT(errors_with("[\"k\"]", "[\"k\", \"k\"]"),
+              ElementsAre("p.json:11:17: order: expected every reduced axis once, got 'k'"));
+  EXPECT_THAT(errors_with("[\"k\"]", "[]"), ElementsAre("p.json:11:11: order: expected every reduced axis once"));
+  EXPECT_THAT(errors_with("512", "-1"),
+              ElementsAre("p.json:12:12: unroll: expected a whole number from 0 to 1099511627776, got the number -1"));
+  EXPECT_THAT(errors_with("\"pipeline\": 2", "\"pipeline\": 65"),
+              ElementsAre("p.json:13:14: pipeline: expected a whole number from 1 to 64, got the number 65"));
+  EXPECT_THAT(errors_with("{\"k\": 2}", "{\"k\": 33}"),
+              ElementsAre("p.json:14:17: split.k: expected a whole number from 1 to 32, got the number 33"));
+  EXPECT_THAT(errors_with("{\"k\": 2}", "{\"n\": 2}"),
+              ElementsAre("p.json:14:12: split: 'n' is spatial; only a reduction is split"));
+  EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"rwo\""),
+              ElementsAre("p.json:15:12: raster: expected one of row, got 'rwo'; did you mean 'row'?"));
+}
+
+TEST(StageReaderErrors, AllOfAStageAtOnce) {
+  std::string text = tests::replaced(tests::kStage, "\"m\": 16", "\"m\": 17");
+  text = tests::replaced(text, "{\"B\": 4}", "{\"B\": 0}");
+  text = tests::replaced(text, "\"raster\"", "\"rastr\"");
+  EXPECT_THAT(tests::read_stage(text, tests::chip("v100")).errors,
+              ElementsAre("p.json:6:26: tiles.smem.m is 17, but mapping and reduction steps make it 16",
+                          "p.json:10:18: vector.B: expected a whole number from 1 to 64, got the number 0",
+                          "p.json:15:2: unknown key 'rastr' in a stage; did you mean 'raster'?"));
+}
+
+}  // namespace
+}  // namespace tilescope::tile

@@ -1,0 +1,125 @@
+// Vector accesses against enumeration: no piece of a copy may straddle two runs of memory or start between its
+// multiples.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/support/points.h"
+#include "tests/support/random_program.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+namespace {
+
+using tests::Point;
+
+// The element of memory that stands at a place of the data tile of a block, or nothing where the tile reaches beyond
+// the range of a gathered loop. Plain operands: low corner of the block plus the place; gathered: a place is an index.
+std::int64_t element_at(const TileSpace& space, std::size_t operand, const Point& block_start, const Point& place) {
+  const Operand& o = space.operand(operand);
+  const expr::Read read = tests::reads_of(space, operand).front();
+  Point index = block_start;
+  if (o.gathered) {
+    for (std::size_t d = 0; d < place.size(); ++d) index[static_cast<std::size_t>(o.dims[d].terms[0].axis)] += place[d];
+    return tests::flat_element(space, read, tests::coordinates_at(read, tests::stage_point(space, index)));
+  }
+  const std::int64_t start =
+      tests::flat_element(space, read, tests::coordinates_at(read, tests::stage_point(space, index)));
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < place.size(); ++d) offset += place[d] * o.steps[d].front().stride;
+  return start + offset;
+}
+
+// Sizes that are mostly even, so that there is something to vectorise.
+expr::Expression any_vector_operator() {
+  const auto size = [] { return tests::any_element<std::int64_t>({1, 2, 3, 4, 6, 8, 12}); };
+  switch (tests::any_of_range(0, 4)) {
+    case 0:
+      return tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", size(), size(), size()));
+    case 1:
+      return tests::expression("O[n,f,y,x] +=! I[n,c,y,x] * W[f,c]",
+                               fmt::format("n={},f={},y={},x={},c={}", size(), size(), size(), size(), size()));
+    case 2:
+      return tests::expression("O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]",
+                               fmt::format("n=2,f={},y={},x={},c={},r=2,s=2", size(), size(), size(), size()));
+    case 3:
+      return tests::expression("O[i] max=! I[i*3+j]", fmt::format("i={},j={}", size(), size()));
+    default:
+      return tests::expression("O[i] +=! I[k,i*3]", fmt::format("i={},k={}", size(), size()));
+  }
+}
+
+RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
+  const expr::Expression e = any_vector_operator();
+  const auto space = make_space(e, tests::any_fusion(e));
+  Extents tile;
+  for (const TileAxis& a : space->axes)
+    tile.push_back(std::min(a.extent, tests::any_element<std::int64_t>({1, 2, 3, 4, 6, 8, 16, 24})));
+  const std::int64_t padding = tests::any_of_range(0, 4);
+  RC_LOG() << e.stages.front().text << '\n';
+  Point grid;
+  for (std::size_t a = 0; a < tile.size(); ++a) grid.push_back((space->axes[a].extent + tile[a] - 1) / tile[a]);
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const Operand& o = space->operand(i);
+    const std::int64_t v = widest_vector(o, tile, padding, {16});
+    const TileShape shape = data_tile(o, tile);
+    RC_ASSERT(v >= 1 && (v & (v - 1)) == 0);
+    RC_ASSERT(v * o.element.n <= 16);
+    RC_ASSERT(shape.back() % v == 0 && padding % v == 0);
+    if (v == 1) continue;
+    tests::each_index(grid, [&](const Point& block) {
+      Point start;
+      for (std::size_t a = 0; a < tile.size(); ++a) start.push_back(block[a] * tile[a]);
+      tests::each_index(Point(shape.begin(), shape.end()), [&](Point place) {
+        if (place.back() % v != 0) return;
+        for (std::size_t d = 0; d < place.size() && o.gathered; ++d) {
+          const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
+          if (start[axis] + place[d] >= space->axes[axis].extent) return;
+        }
+        const std::int64_t first = element_at(*space, i, start, place);
+        if (first % v != 0) RC_FAIL("operand " + o.name + ": a piece starts between the vector's multiples");
+        for (std::int64_t k = 1; k < v; ++k) {
+          ++place.back();
+          if (element_at(*space, i, start, place) != first + k)
+            RC_FAIL("operand " + o.name + ": a piece straddles runs");
+        }
+      });
+    });
+  }
+}
+
+TEST(WidestVector, OfAMatrixProduct) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 0, {16}), 4);
+  EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 4, {16}), 4);
+  EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 1, {16}), 1) << "rows of nine elements";
+  EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 6}, 0, {16}), 2);
+  EXPECT_EQ(widest_vector(space->inputs[1], {8, 8, 8}, 0, {8}), 2);
+}
+
+TEST(MakeStageProgram, StagesWhatAReductionReuses) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const StageProgram p = make_stage_program(space, {{2, 8, 1}, {1, 8, 2}}, {1, 1, 8}, {16});
+  EXPECT_EQ(p.block, (Extents{16, 16, 8}));
+  EXPECT_EQ(p.thread, (Extents{2, 2, 1}));
+  EXPECT_EQ(p.threads(), 64);
+  EXPECT_EQ(p.blocks(), 16);
+  EXPECT_EQ(p.steps(), 8);
+  EXPECT_EQ(p.staged_bytes().n, 2 * 16 * 8 * 4);
+  EXPECT_EQ(p.operands[0], (OperandPlan{true, 0, 4}));
+  EXPECT_EQ(p.operands[2], (OperandPlan{false, 0, 2})) << "a thread owns two neighbours";
+}
+
+TEST(MakeStageProgram, LeavesInRegistersWhatNothingReduces) {
+  const expr::Expression e = tests::expression("O[i] = relu(I[i])", "i=4096");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const StageProgram p = make_stage_program(space, {{1, 64, 4}}, {1}, {16});
+  EXPECT_EQ(p.operands[0], (OperandPlan{false, 0, 4}));
+  EXPECT_EQ(p.staged_bytes().n, 0);
+  EXPECT_EQ(p.steps(), 1);
+}
+
+}  // namespace
+}  // namespace tilescope::tile

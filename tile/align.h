@@ -1,0 +1,26 @@
+#pragma once
+// The four alignment rules of an rTile (ROLLER OSDI'22, section 3.1) and the sizes that satisfy them.
+
+#include <cstdint>
+
+#include "tile/space.h"
+
+namespace tilescope::tile {
+
+// Rule 1, execution unit: a tile's parallel width is a whole multiple of the unit's (a warp).
+constexpr bool fills_units(std::int64_t threads, std::int64_t unit_width) { return threads % unit_width == 0; }
+
+// Rule 2, memory transaction: the innermost extent of a data tile is a multiple of the transaction's elements, or the
+// tensor's whole row.
+bool fills_transactions(const Operand& operand, const Extents& tile, base::Bytes transaction);
+
+// Rule 3, memory bank: elements to add to rows of `row` elements, read `read_width` elements at a time, so that the row
+// stride becomes congruent to the read's width modulo the period of `banks` banks of `bank_elements` elements each.
+std::int64_t bank_padding(std::int64_t row, std::int64_t read_width, std::int64_t banks, std::int64_t bank_elements);
+
+// Rule 4, tensor shape: the ratio of an axis of `length` that tiles of `extent` compute for nothing.
+constexpr double wasted_ratio(std::int64_t length, std::int64_t extent) {
+  return static_cast<double>((extent - length % extent) % extent) / static_cast<double>(length);
+}
+
+}  // namespace tilescope::tile

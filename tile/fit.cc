@@ -1,0 +1,41 @@
+#include "tile/fit.h"
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+
+namespace tilescope::tile {
+namespace {
+
+struct Limit {
+  std::int64_t need = 0;
+  std::int64_t have = 0;
+  bool exceeded() const { return need > have; }
+};
+
+Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) { return {p.threads(), a.core.max_block_threads}; }
+
+Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  const arch::LevelSpec* level = arch::scratchpad_of(a);
+  return {p.staged_bytes().n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
+}
+
+}  // namespace
+
+std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a) {
+  std::vector<std::string> out;
+  if (const Limit l = threads_limit(p, a); l.exceeded())
+    out.push_back(fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
+  if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
+    const arch::LevelSpec* level = arch::scratchpad_of(a);
+    const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
+    out.push_back(fmt::format("staged bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
+  }
+  return out;
+}
+
+bool fits(const StageProgram& p, const arch::ArchSpec& a) {
+  return !threads_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded();
+}
+
+}  // namespace tilescope::tile

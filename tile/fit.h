@@ -1,0 +1,19 @@
+#pragma once
+// Whether a program fits a chip: only exact limits, never estimates (registers are the compiler's business; the model
+// charges for what spills).
+
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+// The limits of a chip that a stage's program exceeds, each as "which limit: needs N, the chip has M".
+std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a);
+
+// No limit is exceeded; the same test without the sentences.
+bool fits(const StageProgram& p, const arch::ArchSpec& a);
+
+}  // namespace tilescope::tile

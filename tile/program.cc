@@ -1,0 +1,107 @@
+#include "tile/program.h"
+
+#include "base/integer.h"
+
+namespace tilescope::tile {
+
+std::int64_t StageProgram::threads() const {
+  std::int64_t n = 1;
+  for (const AxisMapping& m : mapping) n *= m.threads;
+  return n;
+}
+
+std::int64_t StageProgram::blocks() const {
+  std::int64_t n = 1;
+  for (std::size_t a = 0; a < space->axes.size(); ++a)
+    n *= a < space->spatial ? base::ceil_div(space->axes[a].extent, block[a]) : split[a];
+  return n;
+}
+
+std::int64_t StageProgram::steps() const {
+  std::int64_t n = 1;
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+    n *= base::ceil_div(base::ceil_div(space->axes[a].extent, split[a]), block[a]);
+  return n;
+}
+
+base::Bytes StageProgram::staged_bytes() const {
+  base::Bytes sum;
+  for (std::size_t i = 0; i < space->inputs.size(); ++i)
+    if (operands[i].staged)
+      sum = sum + space->inputs[i].element * data_tile_elements(space->inputs[i], block, operands[i].padding);
+  return sum * pipeline;
+}
+
+namespace {
+
+// Whether the runs of all tiles begin at multiples of `v` elements of the tensor.
+bool starts_align(const Operand& operand, const Extents& tile, std::int64_t v) {
+  if (operand.dims.empty()) return true;
+  const TileDim& last = operand.dims.back();
+  if (!operand.gathered) {
+    const bool fixed = last.whole || last.terms.empty();
+    return fixed || tile[static_cast<std::size_t>(last.terms[0].axis)] * last.terms[0].coefficient % v == 0;
+  }
+  // The run ends with its loop; every other loop moves its beginning, a filter's taps by one element.
+  const FusedStep& run = operand.steps.back().front();
+  for (const std::vector<FusedStep>& steps : operand.steps)
+    for (const FusedStep& s : steps)
+      if (s.size > 1 && (&s == &run ? s.size : s.stride) % v != 0) return false;
+  return true;
+}
+
+}  // namespace
+
+std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int64_t padding, base::Bytes max_vector) {
+  const Runs runs = runs_of(operand, tile);
+  if (runs.stride != 1) return 1;
+  const TileShape shape = data_tile(operand, tile);
+  const std::int64_t row = shape.empty() ? 1 : shape.back();
+  // A tile's rows start where a multiple of the tile does, or where a whole row of the tensor does.
+  const std::int64_t pitch = operand.dims.empty() ? 1 : operand.dims[operand.dims.size() - 1].extent;
+  // Reads with offsets (a filter's taps) start anywhere.
+  const bool shifted = !operand.dims.empty() && (operand.dims.back().low != 0 || operand.dims.back().terms.size() > 1);
+  std::int64_t v = 1;
+  while (!shifted && v * 2 * operand.element.n <= max_vector.n && row % (v * 2) == 0 && pitch % (v * 2) == 0 &&
+         padding % (v * 2) == 0 && runs.length % (v * 2) == 0 && starts_align(operand, tile, v * 2))
+    v *= 2;
+  return v;
+}
+
+StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
+                                const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
+                                base::Bytes max_vector) {
+  StageProgram p;
+  p.mapping = mapping;
+  p.block = step;
+  p.thread.assign(space->axes.size(), 1);
+  p.split.assign(space->axes.size(), 1);
+  for (std::size_t a = 0; a < space->spatial; ++a) {
+    p.block[a] = mapping[a].block_extent();
+    p.thread[a] = mapping[a].thread_extent();
+    p.thread_order.push_back(static_cast<int>(a));
+  }
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.order.push_back(static_cast<int>(a));
+  const bool reduces = space->axes.size() > space->spatial;
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const Operand& o = space->operand(i);
+    OperandPlan plan;
+    plan.staged = reduces && i < space->inputs.size();
+    // Staged tiles are copied in their own order; what is read directly moves as far as one thread's neighbours go.
+    const Extents& unit = plan.staged ? p.block : p.thread;
+    plan.vector = widest_vector(o, unit, 0, max_vector);
+    if (!plan.staged) {
+      std::int64_t serial = 1;
+      if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
+        const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
+        if (axis < space->spatial) serial = mapping[axis].serial;
+      }
+      while (plan.vector > 1 && serial % plan.vector != 0) plan.vector /= 2;
+    }
+    p.operands.push_back(plan);
+  }
+  p.space = std::move(space);
+  return p;
+}
+
+}  // namespace tilescope::tile

@@ -1,0 +1,88 @@
+#pragma once
+// An rProgram: how the work of one or several stages is cut for a chip (ROLLER OSDI'22, section 3.2), as plain data.
+//
+// What a program means, and every reader of it has to respect:
+//   An index of spatial axis a is ((block*virtual_threads + v)*threads + t)*serial + s.
+//   Thread number: axes in the order of `thread_order`, the last one fastest; core.warp of them make a warp.
+//   Blocks are numbered likewise over the grid, spatial axes in order, the last one fastest (raster row).
+//   A cooperative copy gives thread t the pieces t, t + T, ... of the staged tile in the data tile's row-major order,
+//   `vector` elements each. Reduced axes are stepped through in `order`, the block tile's extent at a time.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tile/space.h"
+
+namespace tilescope::tile {
+
+struct AxisMapping {
+  std::int64_t virtual_threads = 1;
+  std::int64_t threads = 1;
+  std::int64_t serial = 1;
+
+  std::int64_t block_extent() const { return virtual_threads * threads * serial; }
+  std::int64_t thread_extent() const { return virtual_threads * serial; }
+  bool operator==(const AxisMapping&) const = default;
+};
+
+// How one operand is handled. The output's `staged` is not used yet: results leave from registers.
+struct OperandPlan {
+  bool staged = false;       // kept in the scratchpad, per reduction step, between two barriers
+  std::int64_t padding = 0;  // elements that its staged rows are longer
+  std::int64_t vector = 1;   // elements of one access of one thread to memory
+
+  bool operator==(const OperandPlan&) const = default;
+};
+
+enum class Raster : std::uint8_t { kRow };
+
+struct StageProgram {
+  std::shared_ptr<const TileSpace> space;
+  Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
+  Extents thread;  // per tile axis: what one thread keeps in registers
+  base::FixedVector<AxisMapping, kMaxAxes> mapping;       // per spatial axis
+  base::FixedVector<int, kMaxAxes> thread_order;          // spatial axes, slowest first
+  base::FixedVector<int, kMaxAxes> order;                 // reduced axes, outermost loop first
+  base::FixedVector<OperandPlan, kMaxOperands> operands;  // inputs in order, then the output
+  Extents split;  // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
+  std::int64_t unroll = 0;
+  std::int64_t pipeline = 1;
+  Raster raster = Raster::kRow;
+
+  std::int64_t threads() const;
+  std::int64_t blocks() const;
+  // Reduction steps of one block.
+  std::int64_t steps() const;
+  // Scratchpad that one block keeps, all pipeline stages.
+  base::Bytes staged_bytes() const;
+};
+
+// The level at which a tensor passes from one stage to the next.
+struct Edge {
+  int from = 0, to = 0;  // stages
+  std::string tensor;
+  std::string level;
+
+  bool operator==(const Edge&) const = default;
+};
+
+struct RProgram {
+  std::string arch;
+  std::vector<StageProgram> stages;
+  std::vector<Edge> edges;
+};
+
+// A program of one stage with the defaults of design.md section 4: every input staged where it is used more than once
+// or the stage reduces, no padding, one pipeline stage, no split, widest vectors. `mapping` decides block and thread
+// tiles; `step` has the reduced axes' extents. `max_vector` bounds the width of one access of one thread.
+StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
+                                const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
+                                base::Bytes max_vector);
+
+// The widest power of two of elements, at most `max_vector`, that divides the operand's staged row (its contiguous run
+// in memory and its padding), so that no access straddles two rows.
+std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int64_t padding, base::Bytes max_vector);
+
+}  // namespace tilescope::tile

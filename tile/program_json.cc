@@ -1,0 +1,158 @@
+#include "tile/program_json.h"
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "base/check.h"
+#include "base/fields.h"
+
+namespace tilescope::tile {
+namespace {
+
+using base::Diagnostics;
+using base::Entry;
+using base::Fields;
+using base::List;
+using base::Map;
+using base::Value;
+
+std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& arch, Diagnostics& diags) {
+  Fields f(v, "an edge", diags);
+  const base::IntegerRange stage{0, stages - 1};
+  const auto from = base::as_integer(f.require("from"), "from", stage, diags);
+  const auto to = base::as_integer(f.require("to"), "to", stage, diags);
+  const auto tensor = base::as_text(f.require("tensor"), "tensor", diags);
+  std::vector<std::string_view> levels;
+  for (const arch::LevelSpec& l : arch.memory) levels.push_back(l.name);
+  const auto level = base::as_choice(f.require("level"), "level", levels, diags);
+  f.finish();
+  if (!from || !to || !tensor || !level) return std::nullopt;
+  return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level])};
+}
+
+Map named(const TileSpace& space, const Extents& extents, std::size_t first, std::size_t last) {
+  Map out;
+  for (std::size_t a = first; a < last; ++a) out.push_back({space.axes[a].name, extents[a], {}});
+  return out;
+}
+
+// Whether inference would find another shape than the tensor has, so that a document must give it.
+bool shape_must_be_given(const TileSpace& space, int tensor) {
+  const expr::Tensor& t = space.expression.tensors[static_cast<std::size_t>(tensor)];
+  for (const expr::Read& read : space.stage().reads) {
+    if (read.tensor != tensor) continue;
+    for (std::size_t d = 0; d < read.at.size(); ++d) {
+      const expr::Coordinate& c = read.at[d];
+      const bool bare = c.affine() && c.offset == 0 && c.terms.size() == 1 && c.terms[0].coefficient == 1;
+      if (!bare || space.stage().axes[static_cast<std::size_t>(c.terms[0].axis)].size != t.shape[d]) return true;
+    }
+  }
+  return false;
+}
+
+Map shapes_of(const TileSpace& space) {
+  Map out;
+  for (std::size_t t = 0; t < space.expression.tensors.size(); ++t) {
+    const expr::Tensor& tensor = space.expression.tensors[t];
+    if (static_cast<int>(t) == space.output.tensor || !shape_must_be_given(space, static_cast<int>(t))) continue;
+    List dims;
+    for (const std::int64_t d : tensor.shape) dims.emplace_back(d);
+    out.push_back({tensor.name, std::move(dims), {}});
+  }
+  return out;
+}
+
+Map mapping_of(const StageProgram& p) {
+  Map out;
+  for (const int axis : p.thread_order) {
+    const auto a = static_cast<std::size_t>(axis);
+    const AxisMapping& m = p.mapping[a];
+    out.push_back({p.space->axes[a].name,
+                   Map{{"virtual", m.virtual_threads, {}}, {"threads", m.threads, {}}, {"serial", m.serial, {}}},
+                   {}});
+  }
+  return out;
+}
+
+Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
+  const TileSpace& space = *p.space;
+  const expr::Stage& stage = space.stage();
+  const std::string& scratchpad = arch::scratchpad_of(arch)->name;
+  Map sizes, staged, padding, vector;
+  for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
+  for (std::size_t i = 0; i < space.operand_count(); ++i) {
+    const std::string& name = space.operand(i).name;
+    if (p.operands[i].staged) staged.push_back({name, scratchpad, {}});
+    if (p.operands[i].padding != 0) padding.push_back({name, p.operands[i].padding, {}});
+    vector.push_back({name, p.operands[i].vector, {}});
+  }
+  List order;
+  for (const int a : p.order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
+  const std::size_t axes = space.axes.size();
+  return Map{{"expr", stage.text, {}},
+             {"sizes", std::move(sizes), {}},
+             {"shapes", shapes_of(space), {}},
+             {"dtype", base::name_of(space.expression.dtype), {}},
+             {"accumulate", base::name_of(space.expression.accumulate), {}},
+             {"tiles",
+              Map{{scratchpad, named(space, p.block, 0, axes), {}},
+                  {arch::registers_of(arch)->name, named(space, p.thread, 0, space.spatial), {}}},
+              {}},
+             {"mapping", mapping_of(p), {}},
+             {"staged", std::move(staged), {}},
+             {"padding", std::move(padding), {}},
+             {"vector", std::move(vector), {}},
+             {"order", std::move(order), {}},
+             {"unroll", p.unroll, {}},
+             {"pipeline", p.pipeline, {}},
+             {"split", named(space, p.split, space.spatial, axes), {}},
+             {"raster", "row", {}}};
+}
+
+}  // namespace
+
+std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec& arch, Diagnostics& diags) {
+  const std::size_t before = diags.errors().size();
+  Fields f(document, "a program", diags);
+  RProgram program;
+  program.arch = base::as_text(f.take("arch"), "arch", diags).value_or(arch.name);
+  SpaceCache cache;
+  const List* stages = base::as_list(f.require("stages"), "stages", diags);
+  if (stages != nullptr) {
+    for (const Value& v : *stages)
+      if (auto stage = read_stage(v, arch, cache, diags, [](Fields&) {})) program.stages.push_back(std::move(*stage));
+    if (stages->empty()) diags.error(document.at, "stages: expected at least one stage");
+    if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
+      for (const Value& v : *edges)
+        if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) program.edges.push_back(*edge);
+  }
+  f.finish();
+  if (diags.errors().size() != before) return std::nullopt;
+  return program;
+}
+
+std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
+                                         Diagnostics& diags) {
+  BatchLine out;
+  auto program = read_stage(line, arch, cache, diags, [&](Fields& f) {
+    out.id = base::as_text(f.take("id"), "id", diags).value_or("");
+    out.group = base::as_text(f.take("group"), "group", diags).value_or("");
+    const Value* measured = f.take("measured_us");
+    out.measured_us = base::as_number(measured, "measured_us", diags);
+    if (out.measured_us && *out.measured_us <= 0)
+      diags.error(measured->at, fmt::format("measured_us: expected a time above 0, got {}", *out.measured_us));
+  });
+  if (!program) return std::nullopt;
+  out.program = std::move(*program);
+  return out;
+}
+
+Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
+  List stages, edges;
+  for (const StageProgram& p : program.stages) stages.push_back(stage_document(p, arch));
+  for (const Edge& e : program.edges)
+    edges.push_back(Map{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}});
+  return Map{{"arch", program.arch, {}}, {"stages", std::move(stages), {}}, {"edges", std::move(edges), {}}};
+}
+
+}  // namespace tilescope::tile

@@ -1,0 +1,32 @@
+#pragma once
+// rPrograms as documents: the JSON of `--program`, `--batch` and `compile --json` (docs/design.md, section 2). Here
+// alone axes, tensors and levels have names.
+
+#include <optional>
+#include <string>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "tile/program.h"
+#include "tile/stage_reader.h"
+
+namespace tilescope::tile {
+
+// A line of a batch: one stage's program and what is known about it.
+struct BatchLine {
+  std::string id;
+  std::string group;
+  std::optional<double> measured_us;
+  StageProgram program;
+};
+
+std::optional<RProgram> read_program(const base::Value& document, const arch::ArchSpec& arch, base::Diagnostics& diags);
+
+std::optional<BatchLine> read_batch_line(const base::Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
+                                         base::Diagnostics& diags);
+
+// The document that read_program reads back to the same program.
+base::Value to_document(const RProgram& program, const arch::ArchSpec& arch);
+
+}  // namespace tilescope::tile

@@ -1,0 +1,128 @@
+#pragma once
+// A stage's loops as tiles see them. Loops may be fused (`n.y.x`, the last one fastest), and every tensor of the stage
+// has a data tile whose extents follow from the loop extents by the access functions (ROLLER OSDI'22, section 3.1: an
+// access a*s + b*d over tile extents Ta, Tb covers (Ta-1)*s + (Tb-1)*d + 1).
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fixed_vector.h"
+#include "base/units.h"
+#include "expr/expression.h"
+
+namespace tilescope::tile {
+
+inline constexpr std::size_t kMaxAxes = expr::kMaxAxes;
+inline constexpr std::size_t kMaxOperands = expr::kMaxReads + 1;  // inputs and the output of one stage
+
+// One number per tile axis: spatial axes first, then reduced ones.
+using Extents = base::FixedVector<std::int64_t, kMaxAxes>;
+// One number per dimension of a data tile, innermost last. A gathered operand has a dimension per axis that it uses.
+using TileShape = base::FixedVector<std::int64_t, kMaxAxes>;
+// Which loops are fused: each group lists axes of the stage, outermost first; groups are in tile order.
+using Fusion = std::vector<std::vector<int>>;
+
+struct TileAxis {
+  std::string name;       // "m", or "n.y.x" of a fused one
+  std::vector<int> axes;  // of the stage
+  std::int64_t extent = 1;
+  bool reduction = false;
+};
+
+// One dimension of a data tile.
+struct TileDim {
+  base::FixedVector<expr::Term, kMaxAxes> terms;  // over tile axes
+  std::int64_t low = 0;                           // least constant offset of the reads it serves
+  std::int64_t spread = 0;                        // the greatest offset minus the least
+  std::int64_t extent = 1;  // of the tensor's dimension, or of the tile axis where the operand is gathered
+  bool whole = false;       // a read that is not affine takes the full extent
+};
+
+// A part of a fused loop that one division takes off: index / period * stride elements of the tensor.
+struct FusedStep {
+  std::int64_t period = 1;  // product of the faster loops of the group
+  std::int64_t size = 1;    // of this loop
+  std::int64_t stride = 0;  // elements of the tensor per index
+};
+
+// One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a fused loop with
+// others is `gathered`: its data tile has one dimension per tile axis, as implicit GEMM stages its patches.
+struct Operand {
+  int tensor = 0;
+  std::string name;
+  base::Bytes element;
+  std::vector<int> reads;  // of the stage; empty for the output
+  bool gathered = false;
+  base::FixedVector<TileDim, kMaxAxes> dims;
+  std::int64_t elements = 1;  // of the whole tensor
+  // Per dimension: how an index of it (of the tile axis where gathered) moves through the tensor, fastest loop first.
+  std::vector<std::vector<FusedStep>> steps;
+
+  bool uses(int tile_axis) const {
+    for (const TileDim& d : dims)
+      for (const expr::Term& t : d.terms)
+        if (t.axis == tile_axis) return true;
+    return false;
+  }
+};
+
+// A stage, its fusion and its operands: immutable once made, shared by all programs of the stage.
+struct TileSpace {
+  expr::Expression expression;  // of one stage
+  std::vector<TileAxis> axes;   // spatial first
+  std::size_t spatial = 0;      // how many of them
+  std::vector<Operand> inputs;
+  Operand output;
+  std::int64_t reduced = 1;            // product of the reduced extents
+  double multiply_adds_per_point = 0;  // products that are summed, per point of the iteration space: 0 or 1
+  double other_flops_per_point = 0;    // further arithmetic of the body, per point
+  double special_per_point = 0;        // calls of exp, sqrt, ... per point
+
+  const expr::Stage& stage() const { return expression.stages.front(); }
+  std::size_t operand_count() const { return inputs.size() + 1; }
+  // Inputs in order, then the output.
+  const Operand& operand(std::size_t i) const { return i < inputs.size() ? inputs[i] : output; }
+};
+
+// Every loop on its own.
+Fusion no_fusion(const expr::Stage& stage);
+
+// Neighbouring loops of one kind that stay neighbours, contiguous in memory, in every tensor that has either: free, and
+// it turns 17x11x3 elements into 561 (ROLLER OSDI'22, section 3.3).
+Fusion contiguous_fusion(const expr::Expression& one_stage);
+
+// A sum of products whose loops fall into classes by the operands that they index, each class fused into one loop:
+// implicit GEMM. Nothing where the body is no product of two reads or the classes are single loops already.
+std::optional<Fusion> contraction_fusion(const expr::Expression& one_stage);
+
+// The fusion that names such as {"f", "n.y.x", "c.r.s"} write, or nothing where they are not exactly the stage's loops.
+std::optional<Fusion> fusion_of_names(const expr::Stage& stage, const std::vector<std::string_view>& names);
+
+// The space of a single-stage expression. Spatial groups come first; a group does not mix the kinds (checked).
+std::shared_ptr<const TileSpace> make_space(const expr::Expression& one_stage, const Fusion& fusion);
+
+// Extents of an operand's data tile, before clipping to the tensor.
+TileShape data_tile(const Operand& operand, const Extents& tile);
+
+// Elements of a data tile whose innermost dimension is `padding` elements longer than it need be.
+std::int64_t data_tile_elements(const Operand& operand, const Extents& tile, std::int64_t padding = 0);
+
+// The same, counting only what lies inside the tensor's dimensions: what has to be moved.
+std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& tile);
+
+// How a data tile lies in memory: `count` runs of `length` elements, `stride` apart.
+struct Runs {
+  std::int64_t count = 1;
+  std::int64_t length = 1;
+  std::int64_t stride = 1;
+};
+Runs runs_of(const Operand& operand, const Extents& tile);
+
+// Offset within the tensor, in elements, of an index of one dimension of the data tile.
+std::int64_t memory_offset(const Operand& operand, std::size_t dim, std::int64_t index);
+
+}  // namespace tilescope::tile

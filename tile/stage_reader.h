@@ -1,0 +1,36 @@
+#pragma once
+// Reads one stage of a program document: the part that `--program` files and `--batch` lines share.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "base/fields.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+// Tile spaces by what determines them, so that the lines of a batch which share an operator parse it once. Not for
+// several threads at a time.
+class SpaceCache {
+ public:
+  // The space of a stage document's expr, sizes, shapes, dtype, accumulate and of the names of its tile axes, or null
+  // after an error.
+  std::shared_ptr<const TileSpace> space_of(const base::Value& stage, base::Diagnostics& diags);
+
+ private:
+  std::unordered_map<std::string, std::shared_ptr<const TileSpace>> spaces_;
+};
+
+// One stage, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
+// left out have the defaults of make_stage_program. `further_keys` takes what stands beside the stage's own keys.
+std::optional<StageProgram> read_stage(const base::Value& stage, const arch::ArchSpec& arch, SpaceCache& cache,
+                                       base::Diagnostics& diags,
+                                       const std::function<void(base::Fields&)>& further_keys);
+
+}  // namespace tilescope::tile
