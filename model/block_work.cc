@@ -1,0 +1,163 @@
+#include "model/block_work.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "model/warp_access.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::Operand;
+using tile::StageProgram;
+
+// Instructions around one copied piece besides its load and store: the address and the bounds predicate.
+constexpr double kAddressInstructions = 2;
+
+// Counts the work of one block; everything is per core, in cycles, for all warps of the block.
+class BlockCounter {
+ public:
+  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic)
+      : p_(p), m_(m), arithmetic_(arithmetic), space_(*p.space) {
+    warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+    points_ = 1;
+    for (std::size_t a = space_.spatial; a < space_.axes.size(); ++a)
+      points_ *= static_cast<double>(std::min(p.block[a], space_.axes[a].extent));
+    results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread));
+  }
+
+  BlockWork count(const Occupancy& occupancy) {
+    for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
+      if (p_.operands[i].staged)
+        count_staged(i);
+      else
+        count_direct(i);
+    }
+    count_arithmetic();
+    count_spills(occupancy);
+    count_store();
+    return work_;
+  }
+
+ private:
+  // `instructions` of every warp of the block, spread over the partitions' schedulers.
+  double issue_cycles(double instructions) const {
+    return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
+  }
+
+  // Cycles of the core's path to memory for one access instruction of one warp.
+  double memory_cycles(const WarpAccess& access) const {
+    const double lanes = static_cast<double>(access.offset.size()) / m_.access_lanes;
+    if (m_.core_cache_bytes_per_cycle <= 0) return lanes;
+    const double sectors = static_cast<double>(granules_touched(access, m_.sector_bytes));
+    const double data = sectors * static_cast<double>(m_.sector_bytes) / m_.core_cache_bytes_per_cycle;
+    const double tags = m_.core_cache_tags > 0
+                            ? static_cast<double>(granules_touched(access, static_cast<std::int64_t>(m_.line_bytes))) /
+                                  m_.core_cache_tags
+                            : 0.0;
+    return std::max({lanes, data, tags});
+  }
+
+  void count_staged(std::size_t i) {
+    const Operand& o = space_.inputs[i];
+    const tile::OperandPlan& plan = p_.operands[i];
+    work_.staged = true;
+    // Copy: a load from memory and a store to the scratchpad for each piece of each thread.
+    const std::int64_t staged = tile::data_tile_elements(o, p_.block);
+    const auto elements = static_cast<double>(staged);
+    const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
+    const double warp_pieces = elements / static_cast<double>(plan.vector * m_.warp);
+    work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
+    const WarpAccess write = scratchpad_write(p_, i, m_.warp);
+    add_scratchpad(work_.load, write, std::max(1.0, warp_pieces));
+    // The copy's side in memory runs along rows: sectors of the whole tile over the core's width, a lane each at least.
+    const double bytes = elements * static_cast<double>(o.element.n);
+    const double data = m_.core_cache_bytes_per_cycle > 0 ? bytes / m_.core_cache_bytes_per_cycle : 0;
+    work_.load.core_cache_cycles += std::max(data, elements / static_cast<double>(plan.vector) / m_.access_lanes);
+
+    // Use: every thread reads its elements of the staged tile for every point of the reduction.
+    const std::int64_t vector = scratchpad_vector(p_, i, arch::widest_access_of(*m_.arch));
+    const double reads =
+        static_cast<double>(tile::data_tile_elements(o, p_.thread)) / static_cast<double>(vector) * points_;
+    work_.compute.issue_cycles += issue_cycles(reads);
+    add_scratchpad(work_.compute, scratchpad_read(p_, i, vector, m_.warp), reads * warps_);
+  }
+
+  void count_direct(std::size_t i) {
+    const auto vector = static_cast<double>(p_.operands[i].vector);
+    const double reads = static_cast<double>(tile::data_tile_elements(space_.inputs[i], p_.thread)) / vector * points_;
+    work_.load.issue_cycles += issue_cycles(reads * (1 + kAddressInstructions));
+    work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp));
+  }
+
+  void add_scratchpad(CoreBusy& phase, const WarpAccess& access, double instructions) {
+    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
+    const auto passes = static_cast<double>(use.passes);
+    const double width = static_cast<double>(m_.banks * m_.bank_width_bytes);
+    const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
+    // The least: what the bytes need at full width, a whole pass for each group of lanes that fills the banks.
+    const double groups =
+        std::max(1.0, static_cast<double>(access.offset.size()) * static_cast<double>(access.bytes) / width);
+    phase.scratchpad_cycles += passes * instructions / m_.scratchpad_ratio;
+    work_.scratchpad_passes += passes * instructions;
+    work_.scratchpad_least_passes += groups * instructions;
+    work_.scratchpad_bytes += bytes * instructions;
+  }
+
+  void count_arithmetic() {
+    const double points = results_ * points_;
+    const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
+    const double special = points * space_.special_per_point;
+    const double lanes = warps_ * static_cast<double>(m_.warp);
+    work_.compute.issue_cycles += issue_cycles(operations + special);
+    double cycles = operations * lanes / arithmetic_.per_cycle;
+    cycles += special * lanes / (m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle);
+    work_.compute.arithmetic_cycles += cycles;
+    // One warp alone: independent results hide each other's latency.
+    const double chain = std::max(arithmetic_.latency_cycles, results_);
+    work_.compute_latency_cycles = points_ * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
+                                   (work_.staged ? m_.scratchpad_latency_cycles : 0);
+  }
+
+  // A value that lives in local memory is loaded and stored again at every point of the reduction.
+  void count_spills(const Occupancy& occupancy) {
+    const double accesses = 2 * static_cast<double>(occupancy.spilled_per_thread) * points_;
+    work_.compute.issue_cycles += issue_cycles(accesses);
+    const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
+    const double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
+    work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
+  }
+
+  void count_store() {
+    const std::size_t output = space_.inputs.size();
+    const double stores = results_ / static_cast<double>(p_.operands[output].vector);
+    work_.store.issue_cycles += issue_cycles(stores * (1 + kAddressInstructions));
+    work_.store.core_cache_cycles += stores * warps_ * memory_cycles(memory_access(p_, output, m_.warp));
+  }
+
+  const StageProgram& p_;
+  const Machine& m_;
+  const Arithmetic& arithmetic_;
+  const tile::TileSpace& space_;
+  double warps_ = 1, points_ = 1, results_ = 1;
+  BlockWork work_;
+};
+
+}  // namespace
+
+double CoreBusy::longest() const {
+  return std::max({issue_cycles, arithmetic_cycles, scratchpad_cycles, core_cache_cycles});
+}
+
+CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
+  return {a.issue_cycles + b.issue_cycles, a.arithmetic_cycles + b.arithmetic_cycles,
+          a.scratchpad_cycles + b.scratchpad_cycles, a.core_cache_cycles + b.core_cache_cycles};
+}
+
+BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
+                        const Occupancy& occupancy) {
+  return BlockCounter(p, m, arithmetic).count(occupancy);
+}
+
+}  // namespace tilescope::model

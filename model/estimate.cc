@@ -1,0 +1,161 @@
+#include "model/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/integer.h"
+#include "model/block_work.h"
+#include "model/overlap.h"
+#include "model/traffic.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+// Cycles from a load's issue to its data, weighted by where the data are.
+double memory_latency_cycles(const Traffic& t, const Machine& m) {
+  if (t.cache_read_bytes <= 0) return m.cache_latency_cycles;
+  const double from_dram = std::min(1.0, t.dram_read_bytes / t.cache_read_bytes);
+  return m.cache_latency_cycles + from_dram * (m.dram_latency_cycles - m.cache_latency_cycles);
+}
+
+double device_cache_time_us(const Traffic& t, const Machine& m) {
+  return (t.cache_read_bytes + t.cache_write_bytes) / m.cache_bytes_per_us;
+}
+
+// DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency.
+double dram_time_us(const Traffic& t, const Machine& m) {
+  const double mixed = std::min(t.dram_read_bytes, t.dram_write_bytes);
+  const double reads = t.dram_read_bytes - mixed, writes = t.dram_write_bytes - mixed;
+  return (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
+         m.dram_bytes_per_us;
+}
+
+// Times of a core that runs some blocks side by side.
+class CoreTime {
+ public:
+  CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
+      : steps_(static_cast<double>(p.steps())), work_(work) {
+    const double latency = memory_latency_cycles(traffic, m) + (work.staged ? m.scratchpad_latency_cycles : 0);
+    // A core's share of what all cores share, in its own cycles, for one step of one block.
+    const double share_cycles =
+        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
+    device_cache_cycles_ = device_cache_time_us(traffic, m) * share_cycles;
+    dram_cycles_ = dram_time_us(traffic, m) * share_cycles;
+    // What a block's own chain of dependent results takes beyond the work that it gives the core.
+    const double chain = std::max(0.0, work.compute_latency_cycles - work.compute.longest());
+    // With more than one pipeline stage the next step's copy runs under this step's arithmetic.
+    waiting_cycles_ = p.pipeline > 1 ? std::max(chain, latency - work.compute.longest()) : latency + chain;
+  }
+
+  // Cycles until `blocks` blocks that start together are done, when a `share` of what all cores could run is running.
+  double together(double blocks, double share) const {
+    const std::array<double, 5> demand = {work_.load.longest(), work_.compute.longest(), device_cache_cycles_ * share,
+                                          dram_cycles_ * share, work_.store.longest() / steps_};
+    return steps_ * cycles_per_round(demand, waiting_cycles_, static_cast<int>(blocks));
+  }
+
+ private:
+  double steps_;
+  const BlockWork& work_;
+  double device_cache_cycles_ = 0, dram_cycles_ = 0;
+  double waiting_cycles_ = 0;
+};
+
+LevelUse use_of(double bytes, double useful, double sector, double time_us) {
+  return {bytes, bytes / sector, useful > 0 ? bytes / useful : 1, time_us};
+}
+
+double useful_cache_bytes(const Traffic& t, std::size_t operands) {
+  double sum = 0;
+  for (std::size_t i = 0; i < operands; ++i) sum += t.operand[i].cache_bytes * t.operand[i].useful_ratio;
+  return sum;
+}
+
+}  // namespace
+
+std::string_view name_of(Term t) {
+  constexpr std::array<std::string_view, kTerms> kNames = {"issue",        "arithmetic", "scratchpad", "core cache",
+                                                           "device cache", "dram",       "latency",    "launch"};
+  return kNames[static_cast<std::size_t>(t)];
+}
+
+std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m) {
+  const expr::Expression& e = p.space->expression;
+  const std::optional<Arithmetic> arithmetic = arithmetic_of(m, e.dtype, e.accumulate);
+  if (!arithmetic) return std::nullopt;
+
+  StageEstimate s;
+  s.blocks = p.blocks();
+  s.occupancy = occupancy_of(p, m);
+  const std::int64_t resident = s.occupancy.blocks_per_core * m.cores;
+  s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
+
+  const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
+  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy);
+  const CoreTime core(p, work, traffic, m);
+
+  // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
+  const double us_per_cycle = 1e6 / m.clock_hz;
+  const auto full = static_cast<double>(s.blocks / resident);
+  const auto rest = static_cast<double>(s.blocks % resident);
+  const double last = std::ceil(rest / static_cast<double>(m.cores));
+  const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
+  double core_cycles = full > 0 ? full * core.together(per_core, 1) : 0;
+  if (last > 0) core_cycles += core.together(last, rest / (last * static_cast<double>(m.cores)));
+
+  // What each resource alone would take on the core that gets the most blocks.
+  const double most_blocks = full * per_core + last;
+  const auto steps = static_cast<double>(p.steps());
+  const auto alone_us = [&](double CoreBusy::* cycles) {
+    return most_blocks * (steps * (work.load.*cycles + work.compute.*cycles) + work.store.*cycles) * us_per_cycle;
+  };
+  const auto set = [&](Term t, double us) { s.term_us[static_cast<std::size_t>(t)] = us; };
+  set(Term::kIssue, alone_us(&CoreBusy::issue_cycles));
+  set(Term::kArithmetic, alone_us(&CoreBusy::arithmetic_cycles));
+  set(Term::kScratchpad, alone_us(&CoreBusy::scratchpad_cycles));
+  set(Term::kCoreCache, alone_us(&CoreBusy::core_cache_cycles));
+  set(Term::kDeviceCache, device_cache_time_us(traffic, m));
+  set(Term::kDram, dram_time_us(traffic, m));
+  const double core_us = core_cycles * us_per_cycle;
+  // What remains when the busiest resource is done: blocks that wait for memory, barriers, each other and their
+  // results.
+  const double busiest_us = *std::max_element(s.term_us.begin(), s.term_us.end());
+  set(Term::kLatency, std::max(0.0, core_us - busiest_us));
+  set(Term::kLaunch, m.launch_us);
+  s.total_us = m.launch_us + std::max(core_us, busiest_us);
+  s.bottleneck = static_cast<Term>(std::max_element(s.term_us.begin(), s.term_us.end()) - s.term_us.begin());
+
+  const auto blocks = static_cast<double>(s.blocks);
+  const auto sector = static_cast<double>(m.sector_bytes);
+  const std::size_t operands = p.space->operand_count();
+  s.scratchpad = {work.scratchpad_bytes * steps * blocks, work.scratchpad_passes * steps * blocks,
+                  work.scratchpad_least_passes > 0 ? work.scratchpad_passes / work.scratchpad_least_passes : 1,
+                  s.term(Term::kScratchpad)};
+  s.device_cache = use_of(traffic.cache_read_bytes + traffic.cache_write_bytes, useful_cache_bytes(traffic, operands),
+                          sector, s.term(Term::kDeviceCache));
+  s.core_cache = s.device_cache;
+  s.core_cache.time_us = s.term(Term::kCoreCache);
+  const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
+  s.dram = use_of(dram_bytes, dram_bytes, sector, s.term(Term::kDram));
+  return s;
+}
+
+std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
+  Estimate out;
+  double longest = 0;
+  for (const StageProgram& stage : p.stages) {
+    const std::optional<StageEstimate> s = estimate_stage(stage, m);
+    if (!s) return std::nullopt;
+    out.total = out.total + base::Microseconds{s->total_us};
+    if (s->total_us > longest) {
+      longest = s->total_us;
+      out.bottleneck = s->bottleneck;
+    }
+    out.stages.push_back(*s);
+  }
+  return out;
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,63 @@
+#pragma once
+// The micro performance model: a closed-form prediction of a program's time on a chip, every term kept and named. After
+// ROLLER (OSDI'22, section 3.4: a program takes as many waves as its blocks need, each as long as its slowest stage),
+// with the terms that ROLLER leaves out: instruction issue, bank conflicts and sectors of the real access pattern,
+// occupancy, exposed latency, reuse in the device cache.
+//
+// Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, the second step
+// of a split reduction, imbalance between device cache slices, and any overlap between one stage of a program and the
+// next.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "model/machine.h"
+#include "model/occupancy.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// What a time is made of. The bottleneck is the largest.
+enum class Term : std::uint8_t { kIssue, kArithmetic, kScratchpad, kCoreCache, kDeviceCache, kDram, kLatency, kLaunch };
+inline constexpr std::size_t kTerms = 8;
+std::string_view name_of(Term t);
+
+// What one level moves in a stage.
+struct LevelUse {
+  double bytes = 0;
+  double transactions = 0;    // scratchpad: passes; caches and DRAM: sectors
+  double conflict_ratio = 1;  // scratchpad: passes over the least that the bytes need; else bytes moved over bytes used
+  double time_us = 0;         // at this level's rate alone
+};
+
+struct StageEstimate {
+  std::int64_t blocks = 0;
+  double waves = 0;
+  Occupancy occupancy;
+  // Time that each resource alone would take, all blocks and waves; kLatency is the time in which a core's blocks wait
+  // and none of its resources works. Device cache, DRAM and the core's own terms overlap; kLaunch does not.
+  std::array<double, kTerms> term_us{};
+  LevelUse scratchpad, core_cache, device_cache, dram;
+  double total_us = 0;
+  Term bottleneck{};
+
+  double term(Term t) const { return term_us[static_cast<std::size_t>(t)]; }
+};
+
+// A whole program: stages run one after another.
+struct Estimate {
+  std::vector<StageEstimate> stages;
+  base::Microseconds total;
+  Term bottleneck{};  // of the longest stage
+};
+
+// Nothing where the chip has no instruction for the stage's dtype. No state, no allocation.
+std::optional<StageEstimate> estimate_stage(const tile::StageProgram& p, const Machine& m);
+
+std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
+
+}  // namespace tilescope::model

@@ -1,0 +1,54 @@
+#pragma once
+// The figures of a chip that the model works with, derived once from its ArchSpec: rates per cycle and core, latencies
+// in core cycles, calibration ratios applied to the rates they name.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "arch/spec.h"
+#include "base/dtype.h"
+
+namespace tilescope::model {
+
+struct Machine {
+  double clock_hz = 0;
+  std::int64_t cores = 0, partitions = 1, warp = 0;
+  std::int64_t max_threads = 0, max_blocks = 0;
+  double issue_per_cycle = 1;  // warp instructions a cycle and partition
+  double access_lanes = 0;     // lanes of address generation a cycle and core
+
+  std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
+
+  std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
+  double scratchpad_ratio = 1;
+  double scratchpad_latency_cycles = 0;
+
+  double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
+  double line_bytes = 0, core_cache_bytes = 0;
+  bool core_cache_shared = false;  // with the scratchpad: what blocks stage is taken from it
+
+  double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)
+  std::int64_t sector_bytes = 0;
+
+  double dram_bytes_per_us = 0, dram_latency_cycles = 0;
+  double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
+
+  double launch_us = 0;
+  double special_per_cycle = 0;  // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
+
+  const arch::ArchSpec* arch = nullptr;  // outlives the machine
+};
+
+// The arithmetic that a chip offers for products of `dtype`: multiply-adds a cycle and core, calibrated, and latency.
+struct Arithmetic {
+  double per_cycle = 0;
+  double latency_cycles = 0;
+};
+
+Machine make_machine(const arch::ArchSpec& a);
+
+// The unit for the dtypes, else the one that the accumulator's dtype has; nothing where the chip has neither.
+std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
+
+}  // namespace tilescope::model

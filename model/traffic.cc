@@ -1,0 +1,174 @@
+#include "model/traffic.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/integer.h"
+#include "model/warp_access.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::Extents;
+using tile::Operand;
+using tile::StageProgram;
+
+// The greatest power of two that divides every start of the operand's runs, in bytes, up to the sector.
+std::int64_t alignment_of_runs(const StageProgram& p, const Operand& o, std::int64_t sector_bytes) {
+  std::int64_t bits = sector_bytes;  // starts as one bit; a lower bit set by any step of a start is the alignment
+  const auto step = [&](std::int64_t elements) { bits |= elements * o.element.n; };
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const std::int64_t stride = o.steps[d].front().stride;
+    step(o.dims[d].low * stride);
+    for (const expr::Term& t : o.dims[d].terms)
+      step(t.coefficient * p.block[static_cast<std::size_t>(t.axis)] * stride);
+    for (const tile::FusedStep& s : o.steps[d])
+      if (&s != &o.steps[d].front()) step(s.stride);
+    if (d + 1 < o.dims.size()) step(stride);
+  }
+  return bits & -bits;
+}
+
+// Share of the blocks' tiles along the operand's axes that lies inside the stage's ranges.
+double share_inside(const StageProgram& p, const Operand& o) {
+  double share = 1;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+    if (!o.uses(static_cast<int>(a))) continue;
+    const std::int64_t n = p.space->axes[a].extent;
+    const std::int64_t part = base::round_up(base::ceil_div(n, p.split[a]), p.block[a]);  // of a reduction; else all
+    share *= static_cast<double>(n) / static_cast<double>(p.split[a] * part);
+  }
+  return share;
+}
+
+// Distinct elements of an operand under a tile: a gathered data tile repeats what neighbouring patches share, as often
+// as the whole operand does.
+double distinct_elements(const Operand& o, const Extents& tile) {
+  double n = static_cast<double>(tile::data_tile_elements_inside(o, tile));
+  if (!o.gathered) return n;
+  double whole = 1;
+  for (const tile::TileDim& d : o.dims) whole *= static_cast<double>(d.extent);
+  return n * std::min(1.0, static_cast<double>(o.elements) / whole);
+}
+
+// What the blocks of one wave cover along every axis: consecutive blocks, the last axis fastest, and all of a
+// reduction.
+Extents wave_tile(const StageProgram& p, std::int64_t resident) {
+  Extents tile = p.block;
+  std::int64_t left = resident;
+  for (std::size_t a = p.space->axes.size(); a-- > 0;) {
+    const std::int64_t n = p.space->axes[a].extent;
+    if (a >= p.space->spatial) {
+      tile[a] = n;
+      continue;
+    }
+    const std::int64_t blocks = base::ceil_div(n, p.block[a]);
+    const std::int64_t covered = std::min(blocks, left);
+    tile[a] = std::min(n, covered * p.block[a]);
+    left = base::ceil_div(left, blocks);
+  }
+  return tile;
+}
+
+// Bytes that the lines of a block's direct reads of one step take up in its core's cache.
+double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (p.operands[i].staged) continue;
+    const Operand& o = p.space->inputs[i];
+    const tile::Runs runs = tile::runs_of(o, p.block);
+    bytes += static_cast<double>(runs.count) *
+             run_bytes_in_sectors(runs.length, runs.stride, o.element.n,
+                                  alignment_of_runs(p, o, static_cast<std::int64_t>(m.line_bytes)),
+                                  static_cast<std::int64_t>(m.line_bytes));
+  }
+  return bytes;
+}
+
+// Share of direct reads that no longer find their line in the core's cache.
+double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  if (m.core_cache_bytes <= 0) return 1;
+  const double staged = m.core_cache_shared ? static_cast<double>(p.staged_bytes().n * per_core) : 0;
+  const double wanted = lines_of_direct_reads(p, m) * static_cast<double>(per_core);
+  return wanted <= 0 ? 0 : std::clamp(1 - (m.core_cache_bytes - staged) / wanted, 0.0, 1.0);
+}
+
+// Bytes of all requests of one step of one block for an operand that is not staged, in whole sectors.
+double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
+  double points = 1;
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) points *= static_cast<double>(p.block[a]);
+  const double reads = static_cast<double>(tile::data_tile_elements(p.space->inputs[i], p.thread)) /
+                       static_cast<double>(p.operands[i].vector) * points;
+  const double warps = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+  const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
+  return reads * warps * static_cast<double>(sectors * m.sector_bytes);
+}
+
+OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Extents& wave,
+                                  double evicted) {
+  const Operand& o = p.space->operand(i);
+  const auto element = static_cast<double>(o.element.n);
+  const bool output = i == p.space->inputs.size();
+  const tile::Runs runs = tile::runs_of(o, p.block);
+  const std::int64_t alignment = alignment_of_runs(p, o, m.sector_bytes);
+  const double inside = share_inside(p, o);
+  double sectors = static_cast<double>(runs.count) *
+                   run_bytes_in_sectors(runs.length, runs.stride, o.element.n, alignment, m.sector_bytes);
+  if (!output && !p.operands[i].staged && evicted > 0)
+    sectors += std::max(0.0, requested_bytes(p, m, i) - sectors) * evicted;
+  OperandTraffic t;
+  // Inputs move once per reduction step; the output once.
+  t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
+  t.useful_ratio = static_cast<double>(runs.count * runs.length) * element / sectors;
+  t.cache_bytes = t.block_bytes * static_cast<double>(p.blocks());
+  const double waste = std::clamp(1 / t.useful_ratio, 1.0, 2.0);  // neighbouring tiles share the sectors at their seams
+  Extents all;
+  for (const tile::TileAxis& a : p.space->axes) all.push_back(a.extent);
+  t.total_bytes = std::min(distinct_elements(o, all), static_cast<double>(o.elements)) * element;
+  t.wave_bytes = std::min(t.total_bytes, distinct_elements(o, wave) * element * (runs.stride == 1 ? waste : 1.0));
+  return t;
+}
+
+}  // namespace
+
+double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t sector_bytes) {
+  if (stride * element_bytes >= sector_bytes) return static_cast<double>(length * sector_bytes);
+  const std::int64_t span = ((length - 1) * stride + 1) * element_bytes;
+  // A start at offset s within a sector needs ceil((s + span) / sector) of them; s takes every multiple of the
+  // alignment.
+  return static_cast<double>(base::round_up(span, alignment_bytes) + sector_bytes - alignment_bytes);
+}
+
+Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  Traffic t;
+  const std::int64_t resident = per_core * m.cores;
+  const std::size_t inputs = p.space->inputs.size();
+  const std::int64_t blocks = p.blocks();
+  const double evicted = evicted_share(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
+  const Extents wave = wave_tile(p, std::min(resident, blocks));
+  const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
+  double touched = 0;
+  for (std::size_t i = 0; i <= inputs; ++i) {
+    t.operand[i] = traffic_of_operand(p, m, i, wave, evicted);
+    touched += t.operand[i].wave_bytes;
+  }
+  const double kept = touched <= 0 ? 1 : std::min(1.0, m.cache_capacity_bytes / touched);
+  for (std::size_t i = 0; i <= inputs; ++i) {
+    OperandTraffic& o = t.operand[i];
+    if (i == inputs) {
+      for (const std::int64_t parts : p.split) o.total_bytes *= static_cast<double>(parts);  // partial sums
+      o.dram_bytes = o.total_bytes;
+      t.cache_write_bytes += o.cache_bytes;
+      t.dram_write_bytes += o.dram_bytes;
+      continue;
+    }
+    const double every_wave = std::max(o.total_bytes, waves * o.wave_bytes);
+    o.dram_bytes = std::min(o.cache_bytes, o.total_bytes + (every_wave - o.total_bytes) * (1 - kept));
+    t.cache_read_bytes += o.cache_bytes;
+    t.dram_read_bytes += o.dram_bytes;
+  }
+  return t;
+}
+
+}  // namespace tilescope::model

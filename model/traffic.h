@@ -1,0 +1,41 @@
+#pragma once
+// How many bytes a program moves between the levels: what every block asks of the device cache, and what of that
+// reaches DRAM when the blocks that run together share tiles.
+
+#include <array>
+#include <cstdint>
+
+#include "model/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// Of one operand.
+struct OperandTraffic {
+  double block_bytes = 0;   // one block, all its steps, in whole sectors: between core and device cache
+  double useful_ratio = 1;  // of those bytes, what the block asked for
+  double cache_bytes = 0;   // all blocks
+  double wave_bytes = 0;    // distinct bytes that the blocks resident at one time touch
+  double total_bytes = 0;   // distinct bytes of the whole stage
+  double dram_bytes = 0;
+};
+
+struct Traffic {
+  std::array<OperandTraffic, tile::kMaxOperands> operand{};  // inputs in order, then the output
+  double cache_read_bytes = 0, cache_write_bytes = 0;
+  double dram_read_bytes = 0, dram_write_bytes = 0;
+};
+
+// Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
+// multiple of `alignment_bytes`: exact over all starts.
+double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t sector_bytes);
+
+// Traffic when `per_core` blocks run on every core at a time.
+// Device cache: staged tiles are fetched once per step. What threads read directly is fetched once per step as far as
+// the tiles of all blocks of a core fit its cache, and again at every request as far as they do not. DRAM: operands are
+// fetched once per wave, and once in all where everything that a wave touches fits the device cache; in between, in
+// proportion to what fits.
+Traffic traffic_of(const tile::StageProgram& p, const Machine& m, std::int64_t per_core);
+
+}  // namespace tilescope::model

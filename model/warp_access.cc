@@ -1,0 +1,221 @@
+#include "model/warp_access.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "base/check.h"
+#include "base/integer.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::Extents;
+using tile::Operand;
+using tile::StageProgram;
+
+constexpr std::size_t kMaxBanks = 512;
+
+// Division by a divisor that is nearly always a power of two, rounding down.
+class Divisor {
+ public:
+  explicit Divisor(std::int64_t n)
+      : n_(n), shift_((n & (n - 1)) == 0 ? std::countr_zero(static_cast<std::uint64_t>(n)) : -1) {}
+  std::int64_t quotient(std::int64_t a) const {
+    if (shift_ >= 0) return a >> shift_;
+    return a >= 0 ? a / n_ : -((n_ - 1 - a) / n_);
+  }
+  std::int64_t rest(std::int64_t a) const { return shift_ >= 0 ? a & (n_ - 1) : a - quotient(a) * n_; }
+
+ private:
+  std::int64_t n_;
+  int shift_;
+};
+
+// The distinct words that a group of lanes asks of the banks: a chain of words for every bank.
+class BankWords {
+ public:
+  explicit BankWords(std::int64_t banks) : banks_(static_cast<std::size_t>(banks)), bank_of_(banks) { clear(); }
+
+  void clear() {
+    std::fill_n(first_.begin(), banks_, kNone);
+    std::fill_n(count_.begin(), banks_, 0);
+    used_ = 0;
+    worst_ = 0;
+  }
+  void add(std::int64_t word) {
+    const auto bank = static_cast<std::size_t>(bank_of_.rest(word));
+    for (std::int16_t w = first_[bank]; w != kNone; w = words_[static_cast<std::size_t>(w)].next)
+      if (words_[static_cast<std::size_t>(w)].word == word) return;
+    base::check(used_ < kMaxWords, "a group of lanes asks for little more than fills the banks");
+    words_[used_] = {word, first_[bank]};
+    first_[bank] = static_cast<std::int16_t>(used_++);
+    worst_ = std::max(worst_, ++count_[bank]);
+  }
+  std::int64_t worst() const { return worst_; }
+  std::int64_t distinct() const { return static_cast<std::int64_t>(used_); }
+
+ private:
+  static constexpr std::int16_t kNone = -1;
+  // A group fills the banks once, or is one lane; every lane may start and end within a word.
+  static constexpr std::size_t kMaxWords = 4 * kMaxBanks;
+  struct Word {
+    std::int64_t word;
+    std::int16_t next;
+  };
+
+  std::size_t banks_;
+  Divisor bank_of_;
+  std::array<std::int16_t, kMaxBanks> first_;
+  std::array<std::int32_t, kMaxBanks> count_;
+  std::array<Word, kMaxWords> words_;
+  std::size_t used_ = 0;
+  std::int32_t worst_ = 0;
+};
+
+// Lanes of the first warp (virtual thread 0, serial 0): `base` plus, for every axis, part(axis, index along it)
+// elements.
+template <class Part>
+WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
+                    std::int64_t element_bytes, Part part) {
+  WarpAccess access;
+  access.bytes = vector * element_bytes;
+  const std::int64_t lanes = std::min(warp, p.threads());
+  access.offset.assign(static_cast<std::size_t>(lanes), base * element_bytes);
+  std::int64_t filled = 1;
+  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
+    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
+    const tile::AxisMapping& m = p.mapping[axis];
+    const std::int64_t faster = filled;  // lanes that differ in faster axes alone
+    for (std::int64_t t = 1; t < m.threads && filled < lanes; ++t) {
+      const std::int64_t shift = part(axis, t * m.serial) * element_bytes;
+      const std::int64_t n = std::min(faster, lanes - filled);
+      std::int64_t* to = access.offset.begin() + filled;
+      for (std::int64_t k = 0; k < n; ++k) to[k] = access.offset[static_cast<std::size_t>(k)] + shift;
+      filled += n;
+    }
+  }
+  return access;
+}
+
+// The same where the dimensions of a data tile lie `pitch` elements apart: offsets from the tile's lowest corner.
+WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
+                        std::int64_t vector) {
+  Extents step(p.space->axes.size(), 0);
+  std::int64_t base = 0;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    if (o.dims[d].whole) continue;
+    for (const expr::Term& t : o.dims[d].terms) {
+      const auto axis = static_cast<std::size_t>(t.axis);
+      step[axis] += t.coefficient * pitch[d];
+      if (t.coefficient < 0) base -= t.coefficient * (p.block[axis] - 1) * pitch[d];  // it begins at the far end
+    }
+  }
+  return lanes_of(p, warp, base, vector, o.element.n,
+                  [&](std::size_t axis, std::int64_t index) { return step[axis] * index; });
+}
+
+std::int64_t granules_of_sorted(const base::FixedVector<std::int64_t, kMaxWarp>& starts, std::int64_t bytes,
+                                const Divisor& size) {
+  std::int64_t n = 0, counted = std::numeric_limits<std::int64_t>::min();  // granules before this one
+  for (const std::int64_t start : starts) {
+    const std::int64_t from = std::max(size.quotient(start), counted), to = size.quotient(start + bytes - 1) + 1;
+    if (to <= from) continue;
+    n += to - from;
+    counted = to;
+  }
+  return n;
+}
+
+std::int64_t power_of_two_at_most(std::int64_t n) {
+  return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+}  // namespace
+
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
+  base::check(banks <= static_cast<std::int64_t>(kMaxBanks), "the loader bounds the number of banks");
+  const Divisor width(bank_width);
+  const std::size_t group = std::max<std::size_t>(1, static_cast<std::size_t>(banks * bank_width / access.bytes));
+  BankWords words(banks);
+  BankUse use;
+  for (std::size_t first = 0; first < access.offset.size(); first += group) {
+    if (first > 0) words.clear();
+    for (std::size_t lane = first; lane < std::min(first + group, access.offset.size()); ++lane) {
+      if (lane > first && access.offset[lane] == access.offset[lane - 1]) continue;  // broadcast
+      const std::int64_t last = width.quotient(access.offset[lane] + access.bytes - 1);
+      for (std::int64_t word = width.quotient(access.offset[lane]); word <= last; ++word) words.add(word);
+    }
+    use.passes += words.worst();
+    use.words += words.distinct();
+  }
+  return use;
+}
+
+std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
+  const Divisor size(granule);
+  if (std::is_sorted(access.offset.begin(), access.offset.end()))
+    return granules_of_sorted(access.offset, access.bytes, size);
+  auto sorted = access.offset;
+  std::sort(sorted.begin(), sorted.end());
+  return granules_of_sorted(sorted, access.bytes, size);
+}
+
+WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  tile::TileShape pitch = shape;
+  std::int64_t elements = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    pitch[d] = elements;
+    elements *= shape[d] + (d + 1 == shape.size() ? p.operands[operand].padding : 0);
+  }
+  return affine_lanes(p, warp, o, pitch, vector);
+}
+
+WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  const std::int64_t row = shape.empty() ? 1 : shape.back();
+  const std::int64_t elements = tile::data_tile_elements(o, p.block);
+  const tile::OperandPlan& plan = p.operands[operand];
+  WarpAccess access;
+  access.bytes = plan.vector * o.element.n;
+  std::int64_t padded = 0, in_row = 0;
+  const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, plan.vector)});
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    access.offset.push_back((lane * plan.vector + padded) * o.element.n);
+    for (in_row += plan.vector; in_row >= row; in_row -= row) padded += plan.padding;
+  }
+  return access;
+}
+
+WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const std::int64_t vector = p.operands[operand].vector;
+  if (o.gathered)
+    return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < o.dims.size(); ++d)
+        if (o.dims[d].terms[0].axis == static_cast<int>(axis)) offset += tile::memory_offset(o, d, index);
+      return offset;
+    });
+  tile::TileShape pitch;
+  for (const std::vector<tile::FusedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
+  return affine_lanes(p, warp, o, pitch, vector);
+}
+
+std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
+  const Operand& o = p.space->operand(operand);
+  if (o.dims.empty() || o.dims.back().whole || o.dims.back().terms.size() != 1) return 1;
+  const expr::Term& t = o.dims.back().terms[0];
+  const auto axis = static_cast<std::size_t>(t.axis);
+  if (axis >= p.space->spatial || t.coefficient != 1) return 1;
+  const std::int64_t row = tile::data_tile(o, p.block).back() + p.operands[operand].padding;
+  std::int64_t v = power_of_two_at_most(std::min(p.mapping[axis].serial, max_access.n / o.element.n));
+  while (v > 1 && (p.mapping[axis].serial % v != 0 || row % v != 0)) v /= 2;
+  return v;
+}
+
+}  // namespace tilescope::model

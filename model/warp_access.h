@@ -1,0 +1,51 @@
+#pragma once
+// What one access instruction of one warp costs, counted from the addresses of its lanes: bank passes in a scratchpad,
+// sectors and lines in a cache.
+
+#include <cstdint>
+#include <span>
+
+#include "base/fixed_vector.h"
+#include "model/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+inline constexpr std::size_t kMaxWarp = 128;
+
+// Byte offsets of the lanes of one warp, and the bytes that each lane accesses there.
+struct WarpAccess {
+  base::FixedVector<std::int64_t, kMaxWarp> offset;
+  std::int64_t bytes = 0;
+};
+
+// Passes through a scratchpad of `banks` banks of `bank_width` bytes: lanes in order, in groups that fill all banks
+// once; a group costs the most distinct words that any one bank must give; equal words are broadcast.
+struct BankUse {
+  std::int64_t passes = 0;
+  std::int64_t words = 0;  // distinct within their group
+};
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width);
+inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
+  return bank_use(access, banks, bank_width).passes;
+}
+
+// Distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch.
+std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule);
+
+// The first warp's read of a staged operand for one point of the reduction: every lane reads `vector` elements of its
+// own first index.
+WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);
+
+// The first warp's write of its first pieces of a cooperative copy.
+WarpAccess scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
+// The first warp's access to an operand's own memory (an input that is not staged, or the output): offsets from the
+// lowest corner of the block's tile, or where the operand is gathered from its first element.
+WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
+// The widest access, in elements, with which a thread can read its neighbours of a staged operand from the scratchpad:
+// limited by `serial` of the innermost axis, by the row's alignment and by the chip's widest access.
+std::int64_t scratchpad_vector(const tile::StageProgram& p, std::size_t operand, base::Bytes max_access);
+
+}  // namespace tilescope::model

@@ -1,0 +1,97 @@
+// How many programs a second the model judges on one core, beside the simplest judge there is, and how long
+// constructing a suite takes. The programs are those that construction finds for the suite `roller` on v100.
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "construct/roller.h"
+#include "expr/suites.h"
+#include "model/estimate.h"
+#include "tests/support/build.h"
+
+namespace {
+
+using namespace tilescope;
+
+constexpr std::size_t kKeep = 10;
+
+struct Workload {
+  arch::ArchSpec chip = tests::chip("v100");
+  model::Machine machine = model::make_machine(chip);
+  std::vector<expr::Expression> operators;
+  std::vector<tile::StageProgram> programs;
+
+  Workload() {
+    base::Diagnostics diags;
+    const auto suite = expr::load_suite("roller", base::Dtype::kF32, diags);
+    for (const expr::SuiteOperator& o : suite.value()) {
+      const auto e = expr::build(o.problem, diags);
+      for (std::size_t s = 0; s < e.value().stages.size(); ++s) operators.push_back(expr::single_stage(*e, s));
+    }
+    tests::require_no_errors(diags);
+    for (const expr::Expression& e : operators)
+      for (construct::Ranked& r : construct::roller(e, chip, judge(), kKeep)) programs.push_back(std::move(r.program));
+  }
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  construct::Judge judge() const {
+    return [this](const tile::RProgram& p) {
+      const auto e = model::estimate_stage(p.stages.front(), machine);
+      return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
+    };
+  }
+};
+
+const Workload& workload() {
+  static const Workload kWorkload;
+  return kWorkload;
+}
+
+void per_program(benchmark::State& state) {
+  const auto judged = static_cast<double>(state.iterations()) * static_cast<double>(workload().programs.size());
+  state.counters["programs/s"] = benchmark::Counter(judged, benchmark::Counter::kIsRate);
+}
+
+void EstimateStage(benchmark::State& state) {
+  const Workload& w = workload();
+  for (auto _ : state)
+    for (const tile::StageProgram& p : w.programs) benchmark::DoNotOptimize(model::estimate_stage(p, w.machine));
+  per_program(state);
+}
+BENCHMARK(EstimateStage)->Unit(benchmark::kMillisecond);
+
+// The baseline: operations at the peak, or compulsory bytes at DRAM's rate, whichever is longer. Knows nothing of
+// tiles.
+double roofline_us(const tile::StageProgram& p, const model::Machine& m, const model::Arithmetic& arithmetic) {
+  double points = 1, bytes = 0;
+  for (const tile::TileAxis& a : p.space->axes) points *= static_cast<double>(a.extent);
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+    bytes += static_cast<double>(p.space->operand(i).elements * p.space->operand(i).element.n);
+  const double peak_per_us = arithmetic.per_cycle * static_cast<double>(m.cores) * m.clock_hz * 1e-6;
+  return std::max(points / peak_per_us, bytes / m.dram_bytes_per_us);
+}
+
+void Roofline(benchmark::State& state) {
+  const Workload& w = workload();
+  const auto arithmetic = model::arithmetic_of(w.machine, base::Dtype::kF32, base::Dtype::kF32);
+  for (auto _ : state)
+    for (const tile::StageProgram& p : w.programs) benchmark::DoNotOptimize(roofline_us(p, w.machine, *arithmetic));
+  per_program(state);
+}
+BENCHMARK(Roofline)->Unit(benchmark::kMillisecond);
+
+void ConstructSuite(benchmark::State& state) {
+  const Workload& w = workload();
+  for (auto _ : state)
+    for (const expr::Expression& e : w.operators)
+      benchmark::DoNotOptimize(construct::roller(e, w.chip, w.judge(), kKeep));
+  state.counters["operators"] = static_cast<double>(w.operators.size());
+  state.counters["programs"] = static_cast<double>(w.programs.size());
+}
+BENCHMARK(ConstructSuite)->Unit(benchmark::kMillisecond);
+
+}  // namespace

@@ -1,0 +1,208 @@
+// Traffic against enumeration of every sector that every block touches.
+
+#include "model/traffic.h"
+
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "tests/support/points.h"
+#include "tests/support/random_program.h"
+
+namespace tilescope::model {
+namespace {
+
+using tests::any_of_range;
+using tests::Point;
+
+RC_GTEST_PROP(RunBytesInSectors, IsTheAverageOverAllStarts, ()) {
+  const std::int64_t element = tests::any_element<std::int64_t>({1, 2, 4}),
+                     sector = tests::any_element<std::int64_t>({32, 64});
+  const std::int64_t length = any_of_range(1, 100);
+  std::int64_t alignment = element;
+  while (alignment < sector && any_of_range(0, 2) > 0) alignment *= 2;
+  double sum = 0, starts = 0;
+  for (std::int64_t start = 0; start < sector; start += alignment, ++starts) {
+    std::set<std::int64_t> touched;
+    for (std::int64_t b = start; b < start + length * element; ++b) touched.insert(b / sector);
+    sum += static_cast<double>(static_cast<std::int64_t>(touched.size()) * sector);
+  }
+  RC_ASSERT(std::abs(run_bytes_in_sectors(length, 1, element, alignment, sector) - sum / starts) < 1e-6);
+}
+
+TEST(RunBytesInSectors, OfStrides) {
+  EXPECT_EQ(run_bytes_in_sectors(10, 8, 4, 32, 32), 320) << "an element a sector";
+  EXPECT_EQ(run_bytes_in_sectors(10, 100, 4, 32, 32), 320);
+  EXPECT_EQ(run_bytes_in_sectors(16, 2, 4, 32, 32), 128) << "every second element of four sectors";
+}
+
+// Bytes of the sectors that every block touches in every step (the output: once), summed.
+double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand, std::int64_t sector) {
+  const tile::TileSpace& space = *p.space;
+  const bool output = operand == space.inputs.size();
+  const auto reads = tests::reads_of(space, operand);
+  Point tiles;
+  for (std::size_t a = 0; a < space.axes.size(); ++a)
+    tiles.push_back((space.axes[a].extent + p.block[a] - 1) / p.block[a]);
+  double bytes = 0;
+  tests::each_index(tiles, [&](const Point& t) {
+    for (std::size_t a = space.spatial; a < t.size() && output; ++a)
+      if (t[a] != 0) return;
+    std::set<std::int64_t> sectors;
+    tests::each_index(tests::to_point(p.block), [&](Point index) {
+      for (std::size_t a = 0; a < index.size(); ++a)
+        if ((index[a] += t[a] * p.block[a]) >= space.axes[a].extent) return;
+      for (const expr::Read& read : reads) {
+        const Point at = tests::coordinates_at(read, tests::stage_point(space, index));
+        if (tests::inside(space, read, at))
+          sectors.insert(tests::flat_element(space, read, at) * space.operand(operand).element.n / sector);
+      }
+    });
+    bytes += static_cast<double>(static_cast<std::int64_t>(sectors.size()) * sector);
+  });
+  return bytes;
+}
+
+std::int64_t distinct_bytes(const tile::TileSpace& space, std::size_t operand) {
+  std::set<std::int64_t> elements;
+  Point all;
+  for (const tile::TileAxis& a : space.axes) all.push_back(a.extent);
+  for (const expr::Read& read : tests::reads_of(space, operand))
+    tests::each_index(all, [&](const Point& index) {
+      const Point at = tests::coordinates_at(read, tests::stage_point(space, index));
+      if (tests::inside(space, read, at)) elements.insert(tests::flat_element(space, read, at));
+    });
+  return static_cast<std::int64_t>(elements.size()) * space.operand(operand).element.n;
+}
+
+const Machine& v100() {
+  static const arch::ArchSpec kChip = tests::chip("v100");
+  static const Machine kMachine = make_machine(kChip);
+  return kMachine;
+}
+
+// A program whose block tile is `block`, every input staged.
+tile::StageProgram with_blocks(std::shared_ptr<const tile::TileSpace> space, const tile::Extents& block) {
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  for (std::size_t a = 0; a < space->spatial; ++a) mapping.push_back({1, block[a], 1});
+  tile::StageProgram p = tile::make_stage_program(std::move(space), mapping, block, {16});
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].staged = true;
+  return p;
+}
+
+// Every extent and tile a multiple of a sector's eight elements: nothing is estimated.
+RC_GTEST_PROP(Traffic, OfAlignedTilesIsExact, ()) {
+  const auto size = [] { return 8 * any_of_range(1, 5); };
+  const expr::Expression e = tests::any_element<expr::Expression>(
+      {tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", size(), size(), size())),
+       tests::expression("O[j,i] = I[i,j]", fmt::format("i={},j={}", size(), size())),
+       tests::expression("O[i] +=! I[i,j]", fmt::format("i={},j={}", size(), size())),
+       tests::expression("O[i,j] = I[i,j] + J[j]", fmt::format("i={},j={}", size(), size()))});
+  const auto space = tile::make_space(e, tests::any_fusion(e));
+  tile::Extents block;
+  for (const tile::TileAxis& a : space->axes) {
+    std::int64_t n = 8 * any_of_range(1, 5);
+    while (a.extent % n != 0) n -= 8;
+    block.push_back(n);
+  }
+  const tile::StageProgram p = with_blocks(space, block);
+  const Traffic t = traffic_of(p, v100(), 1);
+  RC_LOG() << e.stages.front().text << '\n';
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    RC_ASSERT(std::abs(t.operand[i].cache_bytes - naive_cache_bytes(p, i, 32)) < 1e-6);
+    RC_ASSERT(t.operand[i].total_bytes == static_cast<double>(distinct_bytes(*space, i)));
+  }
+}
+
+// Any sizes: the average over starts stands for the starts that occur, and a tile that is cut off for its share. Known
+// gap: rows of a tensor that are shorter than a sector are counted one by one although they share sectors.
+RC_GTEST_PROP(Traffic, OfAnyTilesIsClose, ()) {
+  const expr::Expression e = tests::any_operator(14);
+  const auto space = tile::make_space(e, tests::any_fusion(e));
+  tile::Extents block;
+  for (const tile::TileAxis& a : space->axes) block.push_back(any_of_range(1, std::min<std::int64_t>(a.extent, 8)));
+  const tile::StageProgram p = with_blocks(space, block);
+  const Traffic t = traffic_of(p, v100(), 1);
+  RC_LOG() << e.stages.front().text << '\n';
+  constexpr double kFactor = 2;
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const tile::Operand& o = space->operand(i);
+    const auto& shape = e.tensors[static_cast<std::size_t>(o.tensor)].shape;
+    if (shape.back() * o.element.n < 32) continue;
+    const double naive = naive_cache_bytes(p, i, 32);
+    RC_LOG() << o.name << ' ' << t.operand[i].cache_bytes << " for " << naive << '\n';
+    const bool whole = std::any_of(o.dims.begin(), o.dims.end(), [](const tile::TileDim& d) { return d.whole; });
+    RC_ASSERT(t.operand[i].cache_bytes >= naive / kFactor);
+    RC_ASSERT(whole || t.operand[i].cache_bytes <= naive * kFactor);
+  }
+}
+
+RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
+  const expr::Expression e = tests::any_operator(9);
+  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const tile::StageProgram p = with_blocks(space, tile::Extents(space->axes.size(), 1));
+  const Traffic t = traffic_of(p, v100(), 1);
+  RC_LOG() << e.stages.front().text << '\n';
+  // Strides leave gaps in the box that a tile is, and so does a stencil in its corners.
+  const std::string& text = e.stages.front().text;
+  const bool gaps = text.find("*2") != std::string::npos || text.find("*3") != std::string::npos ||
+                    text.find("+1") != std::string::npos;
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const auto distinct = static_cast<double>(distinct_bytes(*space, i));
+    RC_ASSERT(t.operand[i].total_bytes >= distinct);
+    if (!gaps) RC_ASSERT(t.operand[i].total_bytes == distinct);
+  }
+}
+
+RC_GTEST_PROP(Traffic, DramIsBetweenOnceAndEveryTime, ()) {
+  const tile::StageProgram p = tests::any_program(tests::any_operator(40), 256);
+  const Traffic t = traffic_of(p, v100(), any_of_range(1, 32));
+  double read = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const OperandTraffic& o = t.operand[i];
+    RC_ASSERT(o.dram_bytes <= o.cache_bytes);
+    RC_ASSERT(o.dram_bytes >= std::min(o.total_bytes, o.cache_bytes));
+    RC_ASSERT(o.useful_ratio > 0 && o.useful_ratio <= 1);
+    RC_ASSERT(o.wave_bytes <= o.total_bytes);
+    read += o.dram_bytes;
+  }
+  RC_ASSERT(std::abs(read - t.dram_read_bytes) <= 1e-9 * read);
+}
+
+// A reduction in parts reads everything once all the same.
+TEST(Traffic, OfASplitReductionIsThatOfItsParts) {
+  const expr::Expression e = tests::expression("O[i] +=! I[i,j]", "i=8,j=96");
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram p = with_blocks(space, {8, 16});
+  const double whole = traffic_of(p, v100(), 1).operand[0].cache_bytes;
+  p.split[1] = 3;
+  EXPECT_DOUBLE_EQ(traffic_of(p, v100(), 1).operand[0].cache_bytes, whole);
+  p.split[1] = 4;  // parts of 24: a step of 16 and half a step
+  EXPECT_DOUBLE_EQ(traffic_of(p, v100(), 1).operand[0].cache_bytes, whole);
+}
+
+// Blocks that are not there keep nothing in a core's cache.
+TEST(Traffic, OfFewBlocksDoesNotDependOnHowManyWouldFit) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=512");
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram p = with_blocks(space, {32, 32, 64});
+  p.operands[0].staged = p.operands[1].staged = false;
+  EXPECT_EQ(traffic_of(p, v100(), 32).cache_read_bytes, traffic_of(p, v100(), 1).cache_read_bytes);
+}
+
+TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512");
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const tile::StageProgram p = with_blocks(space, {16, 16, 8});
+  Machine m = v100();
+  const Traffic fits = traffic_of(p, m, 1);
+  EXPECT_EQ(fits.dram_read_bytes, 2 * 512 * 512 * 4);
+  EXPECT_EQ(fits.cache_read_bytes, 2.0 * 512 * 512 * 4 * 32);
+  m.cache_capacity_bytes = 0;
+  EXPECT_GT(traffic_of(p, m, 1).dram_read_bytes, fits.dram_read_bytes);
+}
+
+}  // namespace
+}  // namespace tilescope::model
