@@ -1,0 +1,110 @@
+#include "construct/layout.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "model/warp_access.h"
+#include "tile/align.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::Extents;
+using tile::StageProgram;
+
+// Passes that one block needs for one operand over one reduction step: copies and uses.
+double passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
+  const tile::Operand& o = p.space->inputs[i];
+  const auto count = [&](const model::WarpAccess& access) {
+    return static_cast<double>(model::bank_passes(access, scratchpad.banks, scratchpad.bank_width.n));
+  };
+  const double warps = static_cast<double>(base::ceil_div(p.threads(), a.core.warp));
+  const double copies = static_cast<double>(tile::data_tile_elements(o, p.block)) /
+                        static_cast<double>(p.operands[i].vector * a.core.warp);
+  double points = 1;
+  for (std::size_t axis = p.space->spatial; axis < p.space->axes.size(); ++axis)
+    points *= static_cast<double>(p.block[axis]);
+  const std::int64_t vector = model::scratchpad_vector(p, i, arch::widest_access_of(a));
+  const double uses =
+      static_cast<double>(tile::data_tile_elements(o, p.thread)) / static_cast<double>(vector) * points * warps;
+  return std::max(1.0, copies) * count(model::scratchpad_write(p, i, a.core.warp)) +
+         uses * count(model::scratchpad_read(p, i, vector, a.core.warp));
+}
+
+// Steps of the longest reduced axis: as it is, and up to four times, as far as the axis goes.
+std::vector<Extents> steps_of(const StageProgram& p) {
+  std::vector<Extents> out = {p.block};
+  std::size_t longest = p.space->axes.size();
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
+    if (longest == p.space->axes.size() || p.space->axes[a].extent > p.space->axes[longest].extent) longest = a;
+  if (longest == p.space->axes.size()) return out;
+  for (const std::int64_t times : {2, 4}) {
+    Extents e = p.block;
+    e[longest] = std::min(e[longest] * times, p.space->axes[longest].extent);
+    if (e[longest] != out.back()[longest]) out.push_back(e);
+  }
+  return out;
+}
+
+// Threads that own elements one stride apart, and threads that own `serial` neighbours along the innermost axis.
+std::vector<base::FixedVector<tile::AxisMapping, tile::kMaxAxes>> mappings_of(const StageProgram& p,
+                                                                              std::int64_t widest) {
+  std::vector<base::FixedVector<tile::AxisMapping, tile::kMaxAxes>> out = {p.mapping};
+  const std::size_t inner = p.space->spatial - 1;
+  const std::int64_t kept = p.mapping[inner].thread_extent();
+  for (std::int64_t serial = 2; serial <= std::min(widest, kept); serial *= 2) {
+    if (kept % serial != 0) break;
+    auto m = p.mapping;
+    m[inner].serial = serial;
+    m[inner].virtual_threads = kept / serial;
+    if (!(m[inner] == p.mapping[inner])) out.push_back(m);
+  }
+  return out;
+}
+
+}  // namespace
+
+void pad_for_banks(StageProgram& p, const arch::ArchSpec& a) {
+  const arch::LevelSpec& scratchpad = *arch::scratchpad_of(a);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!p.operands[i].staged) continue;
+    const tile::Operand& o = p.space->inputs[i];
+    const std::int64_t row = tile::data_tile(o, p.block).back();
+    const std::int64_t bank_elements = std::max<std::int64_t>(1, scratchpad.bank_width.n / o.element.n);
+    const std::int64_t widest = std::max<std::int64_t>(1, arch::widest_access_of(a).n / o.element.n);
+    double fewest = 0;
+    tile::OperandPlan best;
+    for (const std::int64_t padding :
+         {std::int64_t{0}, bank_elements, widest, tile::bank_padding(row, 1, scratchpad.banks, bank_elements)}) {
+      p.operands[i].padding = padding;
+      p.operands[i].vector = tile::widest_vector(o, p.block, padding, arch::widest_access_of(a));
+      const double passes = passes_of(p, i, a, scratchpad);
+      if (!best.staged || passes < fewest) {
+        fewest = passes;
+        best = p.operands[i];
+      }
+    }
+    p.operands[i] = best;
+  }
+}
+
+std::vector<StageProgram> layouts_of(const StageProgram& p, const arch::ArchSpec& a) {
+  std::vector<StageProgram> out;
+  const std::int64_t widest = arch::widest_access_of(a).n / base::size_of(p.space->expression.dtype).n;
+  for (const Extents& step : steps_of(p)) {
+    for (const auto& mapping : mappings_of(p, widest)) {
+      StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(a));
+      pad_for_banks(q, a);
+      out.push_back(q);
+      // Straight from the core's cache instead: no barriers, no copy.
+      if (p.space->axes.size() == p.space->spatial || arch::core_cache_of(a) == nullptr) continue;
+      StageProgram direct = q;
+      for (std::size_t i = 0; i < p.space->inputs.size(); ++i) direct.operands[i] = {false, 0, 1};
+      out.push_back(direct);
+    }
+  }
+  return out;
+}
+
+}  // namespace tilescope::construct

@@ -1,0 +1,108 @@
+#include "construct/roller.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "construct/layout.h"
+#include "construct/tiles.h"
+#include "tile/fit.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::Extents;
+using tile::StageProgram;
+using tile::TileSpace;
+using SpacePtr = std::shared_ptr<const TileSpace>;
+
+// How many tiles are worth trying other layouts on.
+constexpr std::size_t kLaidOut = 24;
+constexpr double kFirstEpsilon = 0.1;
+constexpr double kLastEpsilon = 1.0;
+
+// The ways to fuse a stage's loops: as a matrix product where it is one, and as it is.
+std::vector<SpacePtr> spaces_of(const expr::Expression& e) {
+  std::vector<SpacePtr> out;
+  if (const auto fusion = tile::contraction_fusion(e)) out.push_back(tile::make_space(e, *fusion));
+  out.push_back(tile::make_space(e, tile::contiguous_fusion(e)));
+  return out;
+}
+
+// Elements of a register tile are strided over the threads, so that neighbouring threads touch neighbouring words
+// (ROLLER's virtual threads); without reuse the innermost axis is kept whole for wide accesses.
+StageProgram program_of(const SpacePtr& space, const GrowthLimits& limits, const Extents& registers,
+                        const Extents& block) {
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  for (std::size_t a = 0; a < space->spatial; ++a) {
+    const bool serial = space->axes.size() == space->spatial && a + 1 == space->spatial;
+    mapping.push_back({serial ? 1 : registers[a], block[a] / registers[a], serial ? registers[a] : 1});
+  }
+  return tile::make_stage_program(space, mapping, block, limits.max_access);
+}
+
+class Ranking {
+ public:
+  Ranking(const arch::ArchSpec& a, const Judge& judge) : arch_(a), judge_(judge), asked_{a.name, {{}}, {}} {}
+
+  void add(StageProgram p) {
+    if (!tile::fits(p, arch_)) return;
+    asked_.stages[0] = p;
+    const base::Microseconds time = judge_(asked_);
+    if (time.v < std::numeric_limits<double>::infinity()) programs_.push_back({std::move(p), time});
+  }
+
+  bool empty() const { return programs_.empty(); }
+  std::size_t size() const { return programs_.size(); }
+
+  // The best ones of distinct tiles, best first; equal times keep the order of construction.
+  std::vector<Ranked> best(std::size_t keep) {
+    std::stable_sort(programs_.begin(), programs_.end(),
+                     [](const Ranked& a, const Ranked& b) { return a.time < b.time; });
+    std::vector<Ranked> out;
+    for (const Ranked& r : programs_) {
+      if (out.size() >= keep) break;
+      const bool seen = std::any_of(out.begin(), out.end(), [&](const Ranked& o) { return same_tiles(o, r); });
+      if (!seen) out.push_back(r);
+    }
+    return out;
+  }
+
+ private:
+  static bool same_tiles(const Ranked& a, const Ranked& b) {
+    const StageProgram &p = a.program, &q = b.program;
+    return p.space == q.space && p.block == q.block && p.thread == q.thread;
+  }
+
+  const arch::ArchSpec& arch_;
+  const Judge& judge_;
+  tile::RProgram asked_;  // reused: one stage, replaced for every question
+  std::vector<Ranked> programs_;
+};
+
+void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon, Ranking& ranking) {
+  const Extents step = first_step(*space, limits);
+  for (const LevelTile& registers : register_tiles(*space, limits))
+    for (const LevelTile& block : block_tiles(*space, limits, registers.extents, step, epsilon))
+      ranking.add(program_of(space, limits, registers.extents, block.extents));
+}
+
+}  // namespace
+
+std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
+                           std::size_t keep) {
+  const GrowthLimits limits = growth_limits(a);
+  const std::vector<SpacePtr> spaces = spaces_of(one_stage);
+  // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
+  Ranking tiles(a, judge);
+  for (double epsilon = kFirstEpsilon; tiles.size() < keep && epsilon <= kLastEpsilon; epsilon *= 2.15)
+    for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, tiles);
+
+  Ranking laid_out(a, judge);
+  for (const Ranked& r : tiles.best(std::max(kLaidOut, keep)))
+    for (StageProgram& p : layouts_of(r.program, a)) laid_out.add(std::move(p));
+  return laid_out.best(keep);
+}
+
+}  // namespace tilescope::construct

@@ -1,0 +1,18 @@
+#pragma once
+// ROLLER's construction (OSDI'22, section 3.3) for one stage: grow aligned rTiles level by level, lay them out for the
+// chip, and let a judge rank the programs.
+
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/judge.h"
+#include "expr/expression.h"
+
+namespace tilescope::construct {
+
+// The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
+// Empty only where no program fits the chip.
+std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
+                           std::size_t keep);
+
+}  // namespace tilescope::construct

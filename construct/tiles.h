@@ -1,0 +1,41 @@
+#pragma once
+// Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
+
+#include <vector>
+
+#include "arch/spec.h"
+#include "tile/space.h"
+
+namespace tilescope::construct {
+
+// A tile of one level: what one thread keeps in registers, or what the threads of one block compute together.
+struct LevelTile {
+  tile::Extents extents;
+  double traffic = 0;    // elements that the whole stage moves through this level under the tile
+  double footprint = 0;  // elements that the tile keeps
+};
+
+// What bounds the growth of tiles on a chip.
+struct GrowthLimits {
+  std::int64_t register_elements = 0;  // one thread may keep
+  std::int64_t staged_bytes = 0;       // one block may keep
+  std::int64_t max_threads = 0;        // of one block
+  std::int64_t warp = 1;
+  base::Bytes transaction;  // of memory
+  base::Bytes max_access;   // of one thread
+};
+GrowthLimits growth_limits(const arch::ArchSpec& a);
+
+// Register tiles of a space: grown from one element, doubling one axis at a time, kept where no other tile of at most
+// the footprint moves clearly less. Where no axis is reused the innermost axis alone grows, to the widest access.
+std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits);
+
+// Block tiles over a register tile, reduced axes at `step`: threads grow along every axis to sizes that waste at most
+// `epsilon` of it, until a block's limits; kept where they fill warps and no smaller tile moves clearly less.
+std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
+                                   const tile::Extents& registers, const tile::Extents& step, double epsilon);
+
+// The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
+tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);
+
+}  // namespace tilescope::construct

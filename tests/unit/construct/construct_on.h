@@ -1,0 +1,53 @@
+#pragma once
+// Chips, operators of suites and the model as a judge, for tests of construction.
+
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "construct/judge.h"
+#include "expr/suites.h"
+#include "model/estimate.h"
+#include "tests/support/build.h"
+
+namespace tilescope::tests {
+
+struct NamedStage {
+  std::string id;
+  expr::Expression expression;  // of one stage
+};
+
+// Every stage of every operator of a suite.
+inline std::vector<NamedStage> stages_of_suite(std::string_view suite) {
+  base::Diagnostics diags;
+  const auto operators = expr::load_suite(suite, base::Dtype::kF32, diags);
+  require_no_errors(diags);
+  std::vector<NamedStage> out;
+  for (const expr::SuiteOperator& o : operators.value()) {
+    const auto e = expr::build(o.problem, diags);
+    require_no_errors(diags);
+    for (std::size_t s = 0; s < e.value().stages.size(); ++s) out.push_back({o.id, expr::single_stage(*e, s)});
+  }
+  return out;
+}
+
+// A chip and the model's opinion of programs on it.
+struct JudgedChip {
+  explicit JudgedChip(const std::string& name) : spec(chip(name)), machine(model::make_machine(spec)) {}
+  JudgedChip(const JudgedChip&) = delete;
+  JudgedChip& operator=(const JudgedChip&) = delete;
+
+  double time_of(const tile::StageProgram& p) const {
+    const auto e = model::estimate_stage(p, machine);
+    return e ? e->total_us : std::numeric_limits<double>::infinity();
+  }
+  construct::Judge judge() const {
+    return [this](const tile::RProgram& p) { return base::Microseconds{time_of(p.stages.front())}; };
+  }
+
+  arch::ArchSpec spec;
+  model::Machine machine;
+};
+
+}  // namespace tilescope::tests

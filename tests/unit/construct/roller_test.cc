@@ -1,0 +1,104 @@
+// What construction promises of every program that it returns, on every chip and every operator of the suites.
+
+#include "construct/roller.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/construct/construct_on.h"
+#include "tile/fit.h"
+#include "tile/program_json.h"
+
+namespace tilescope::construct {
+namespace {
+
+class Roller : public testing::TestWithParam<const char*> {};
+
+void expect_sound(const Ranked& r, const tests::JudgedChip& chip) {
+  const tile::StageProgram& p = r.program;
+  EXPECT_TRUE(tile::fits(p, chip.spec));
+  EXPECT_EQ(p.threads() % chip.spec.core.warp, 0) << "rule 1: whole warps";
+  EXPECT_EQ(r.time.v, chip.time_of(p));
+  std::int64_t blocks = 1;
+  for (std::size_t a = 0; a < p.space->spatial; ++a) {
+    EXPECT_EQ(p.block[a], p.mapping[a].block_extent());
+    EXPECT_EQ(p.thread[a], p.mapping[a].thread_extent());
+    std::int64_t grid = 0;
+    while (grid * p.block[a] < p.space->axes[a].extent) ++grid;
+    blocks *= grid;
+  }
+  EXPECT_EQ(p.blocks(), blocks) << "the grid covers every index and nothing beyond its last block";
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) {
+    EXPECT_GE(p.block[a], 1);
+    EXPECT_LE(p.block[a], p.space->axes[a].extent);
+  }
+}
+
+TEST_P(Roller, FindsSoundProgramsForEveryOperator) {
+  const tests::JudgedChip chip(GetParam());
+  for (const char* suite : {"roller", "examples"})
+    for (const tests::NamedStage& stage : tests::stages_of_suite(suite)) {
+      SCOPED_TRACE(stage.id + ": " + stage.expression.stages.front().text);
+      const std::vector<Ranked> found = roller(stage.expression, chip.spec, chip.judge(), 10);
+      EXPECT_FALSE(found.empty());
+      EXPECT_LE(found.size(), 10u);
+      for (const Ranked& r : found) expect_sound(r, chip);
+      for (std::size_t i = 1; i < found.size(); ++i) EXPECT_LE(found[i - 1].time, found[i].time) << "best first";
+      for (std::size_t i = 0; i < found.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k)
+          EXPECT_FALSE(found[i].program.space == found[k].program.space &&
+                       found[i].program.block == found[k].program.block &&
+                       found[i].program.thread == found[k].program.thread)
+              << k << " and " << i << " are of the same tiles";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, Roller, testing::Values("v100", "k80", "mi50"));
+
+tests::NamedStage stage_of(std::string_view suite, std::string_view id) {
+  for (tests::NamedStage& s : tests::stages_of_suite(suite))
+    if (s.id == id) return s;
+  throw std::logic_error("no such operator");
+}
+
+TEST(RollerOrder, IsTheSameEveryTime) {
+  const tests::JudgedChip chip("v100");
+  for (const char* id : {"C0", "D3", "M1", "P5", "R2", "E4"}) {
+    const expr::Expression e = stage_of("roller", id).expression;
+    const auto text = [&] {
+      tile::RProgram all{"v100", {}, {}};
+      for (Ranked& r : roller(e, chip.spec, chip.judge(), 10)) all.stages.push_back(std::move(r.program));
+      return base::to_json(tile::to_document(all, chip.spec));
+    };
+    EXPECT_EQ(text(), text()) << id;
+  }
+}
+
+TEST(RollerOrder, IsTheJudges) {
+  const tests::JudgedChip chip("v100");
+  const expr::Expression e = stage_of("roller", "M4").expression;
+  // A judge that likes few threads and cannot tell about programs that stage nothing.
+  const Judge odd = [](const tile::RProgram& p) {
+    if (p.stages[0].staged_bytes().n == 0) return base::Microseconds{std::numeric_limits<double>::infinity()};
+    return base::Microseconds{static_cast<double>(p.stages[0].threads())};
+  };
+  const auto found = roller(e, chip.spec, odd, 5);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().program.threads(), 32);
+  for (const Ranked& r : found) {
+    EXPECT_GT(r.program.staged_bytes().n, 0);
+    EXPECT_EQ(r.time.v, static_cast<double>(r.program.threads()));
+  }
+}
+
+TEST(RollerOrder, AJudgeThatCanTellNothingGetsNothing) {
+  const tests::JudgedChip chip("v100");
+  const auto found = roller(
+      stage_of("roller", "M4").expression, chip.spec,
+      [](const auto&) { return base::Microseconds{std::numeric_limits<double>::infinity()}; }, 5);
+  EXPECT_TRUE(found.empty());
+}
+
+}  // namespace
+}  // namespace tilescope::construct
