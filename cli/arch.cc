@@ -1,0 +1,125 @@
+// tilescope arch: what chips there are, what one is, whether a file describes one, and the schema for editors.
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "cli/command.h"
+#include "cli/table.h"
+
+namespace tilescope::cli {
+namespace {
+
+int list(bool json) {
+  Table table({{"device"}, {"title"}, {"class"}, {"cores", true}, {"dram", true}});
+  base::List rows;
+  int status = kDone;
+  for (const arch::Device& d : arch::list_devices()) {
+    base::Diagnostics diags;
+    const auto a = arch::load_arch(d.path, {}, diags);
+    if (!a) {
+      status = report(diags);
+      continue;
+    }
+    const arch::LevelSpec* dram = arch::dram_of(*a);
+    const std::string gbps = dram == nullptr ? "-" : fmt::format("{:.0f} GB/s", arch::bandwidth_of(*a, *dram).v * 1e-9);
+    table.add({d.name, a->title.value_or(""), std::string(class_name(a->chip_class)),
+               a->core.count > 0 ? fmt::format("{}", a->core.count) : "-", gbps});
+    rows.emplace_back(base::Map{{"name", d.name, {}},
+                                {"title", a->title.value_or(""), {}},
+                                {"class", class_name(a->chip_class), {}},
+                                {"path", d.path, {}}});
+  }
+  if (json)
+    print_json(base::Map{{"devices", std::move(rows), {}}});
+  else
+    table.print();
+  return status;
+}
+
+// Maps and lists as an indented outline: what a person reads of a document.
+void print_outline(const base::Value& v, int depth) {
+  const auto line = [&](std::string_view key, const base::Value& value) {
+    fmt::print("{:{}}{}", "", 2 * depth, key);
+    if (value.is_map() || value.is_list()) {
+      fmt::print("\n");
+      print_outline(value, depth + 1);
+    } else {
+      const auto* text = value.get_if<std::string>();
+      fmt::print(": {}\n", text != nullptr ? *text : base::to_json(value));
+    }
+  };
+  if (const auto* map = v.get_if<base::Map>())
+    for (const base::Entry& e : *map) line(e.key, e.value);
+  if (const auto* items = v.get_if<base::List>())
+    for (const base::Value& item : *items) line("-", item);
+}
+
+int show(const ArchOptions& options, bool json) {
+  base::Diagnostics diags;
+  const auto a = options.load(diags);
+  if (!a) return report(diags);
+  report_notes(diags);
+  if (json)
+    print_json(arch::to_document(*a));
+  else
+    print_outline(arch::to_document(*a), 0);
+  return kDone;
+}
+
+int check(const std::vector<std::string>& files, bool json) {
+  base::List rows;
+  int status = kDone;
+  for (const std::string& file : files) {
+    base::Diagnostics diags;
+    const auto a = arch::load_arch(file, {}, diags);
+    base::List errors;
+    for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
+    rows.emplace_back(base::Map{{"file", file, {}}, {"ok", a.has_value(), {}}, {"errors", std::move(errors), {}}});
+    if (!a) {
+      status = report(diags);
+      continue;
+    }
+    report_notes(diags);
+    if (!json) fmt::print("{}: {}: good\n", file, a->name);
+  }
+  if (json) print_json(base::Map{{"files", std::move(rows), {}}});
+  return status;
+}
+
+}  // namespace
+
+void add_arch(CLI::App& app, int& status) {
+  CLI::App* command = app.add_subcommand("arch", "Chips: list, show, check, schema");
+  command->require_subcommand(1);
+  struct Options {
+    ArchOptions arch;
+    std::vector<std::string> files;
+    bool json = false;
+  };
+  auto o = std::make_shared<Options>();
+
+  CLI::App* lists = command->add_subcommand("list", "The devices that come with Tilescope");
+  lists->add_flag("--json", o->json, "One JSON document on stdout");
+  lists->callback([o, &status] { status = list(o->json); });
+
+  CLI::App* shows = command->add_subcommand("show", "A chip with its causes and derived effects");
+  o->arch.add_to(*shows, ArchOptions::kPositional);
+  shows->add_flag("--json", o->json, "One JSON document on stdout");
+  shows->callback([o, &status] { status = show(o->arch, o->json); });
+
+  CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files");
+  checks->add_option("FILE", o->files, "YAML files or device names")->required();
+  checks->add_flag("--json", o->json, "One JSON document on stdout");
+  checks->callback([o, &status] { status = check(o->files, o->json); });
+
+  CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
+  schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
+  schema->callback([&status] {
+    print_json(arch::schema());
+    status = kDone;
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,66 @@
+#include "cli/command.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+
+void ArchOptions::add_to(CLI::App& command, Form form) {
+  command.add_option(form == kOption ? "--arch" : "arch", arch_, "The chip: a device name (arch list) or a YAML file")
+      ->required()
+      ->check(some_text());
+  command.add_option("--set", sets_, "path=value: override the chip by its YAML's own paths; repeatable")
+      ->allow_extra_args(false);
+}
+
+std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags) const {
+  std::vector<arch::Override> overrides;
+  for (const std::string& set : sets_) {
+    const std::size_t equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      diags.error({diags.add_source("--set " + set)}, "expected path=value, such as memory.smem.banks=16");
+      continue;
+    }
+    overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
+  }
+  auto a = arch::load_arch(arch_, overrides, diags);
+  if (!diags.ok()) return std::nullopt;
+  return a;
+}
+
+std::optional<arch::ArchSpec> ArchOptions::load_with_cores(base::Diagnostics& diags) const {
+  auto a = load(diags);
+  if (!a || a->chip_class == arch::ChipClass::kGpu) return a;
+  diags.error(
+      {diags.add_source("--arch " + arch_)},
+      fmt::format("{} is a chip of class {}; programs need one of class gpu", a->name, class_name(a->chip_class)));
+  return std::nullopt;
+}
+
+std::string_view class_name(arch::ChipClass c) {
+  switch (c) {
+    case arch::ChipClass::kGpu:
+      return "gpu";
+    case arch::ChipClass::kBsp:
+      return "bsp";
+    case arch::ChipClass::kMemory:
+      return "memory";
+  }
+  return "";
+}
+
+int report(const base::Diagnostics& diags) {
+  for (const std::string& line : diags.formatted_errors()) fmt::print(stderr, "{}\n", line);
+  return kBadInput;
+}
+
+void report_notes(const base::Diagnostics& diags) {
+  for (const base::Diagnostic& note : diags.notes()) fmt::print(stderr, "note: {}\n", diags.format(note));
+}
+
+void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }
+
+}  // namespace tilescope::cli

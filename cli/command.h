@@ -1,0 +1,58 @@
+#pragma once
+// What the commands share: every command adds itself to the application and, when it is the one that was given, runs
+// and leaves its exit status.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "arch/load.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+
+namespace tilescope::cli {
+
+// Exit statuses of every command (docs/design.md, section 4).
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kBadInput = 2;
+
+// Each adds its subcommand; running it writes its exit status to `status`.
+void add_arch(CLI::App& app, int& status);
+void add_compile(CLI::App& app, int& status);
+void add_predict(CLI::App& app, int& status);
+void add_doctor(CLI::App& app, int& status);
+
+// The chip of --arch with its --set overrides: options that most commands have.
+class ArchOptions {
+ public:
+  enum Form { kOption, kPositional };
+  // Adds --arch (or the chip as the command's one argument) and --set.
+  void add_to(CLI::App& command, Form form = kOption);
+  // Nothing after errors in `diags`.
+  std::optional<arch::ArchSpec> load(base::Diagnostics& diags) const;
+  // The same, and an error where the chip has no cores that programs run on.
+  std::optional<arch::ArchSpec> load_with_cores(base::Diagnostics& diags) const;
+  // --arch is that device of `arch list`, and nothing is changed.
+  bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
+
+ private:
+  std::string arch_;
+  std::vector<std::string> sets_;
+};
+
+// The word of a chip's YAML: gpu, bsp, memory.
+std::string_view class_name(arch::ChipClass c);
+
+// Errors to stderr, one a line; then the status of bad input.
+int report(const base::Diagnostics& diags);
+// Notes to stderr.
+void report_notes(const base::Diagnostics& diags);
+
+// One JSON document on stdout.
+void print_json(const base::Value& document);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,152 @@
+#include "cli/compile_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/table.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::CompiledOperator;
+using experiments::CompiledProgram;
+
+// The one predicted to be fastest: not always the first, for roller-osdi22 keeps the order of discovery.
+const CompiledProgram& best_of(const CompiledOperator& op) {
+  return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
+    return a.prediction.predicted_us < b.prediction.predicted_us;
+  });
+}
+
+std::vector<Column> columns_before_terms() {
+  return {{"#", true},      {"block tile"},  {"thread tile"},     {"layout"},          {"threads", true},
+          {"blocks", true}, {"waves", true}, {"occupancy", true}, {"predicted", true}, {"binds"}};
+}
+
+}  // namespace
+
+void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
+  std::vector<Column> columns = columns_before_terms();
+  for (const experiments::TermRow& t : op.programs.front().prediction.terms) columns.push_back({t.name, true});
+  columns.push_back({op.programs.front().prediction.levels.front().name + " MB", true});
+  columns.push_back({"conflicts", true});
+  Table table(columns);
+  for (std::size_t r = 0; r < op.programs.size(); ++r) {
+    const CompiledProgram& c = op.programs[r];
+    const experiments::Prediction& p = c.prediction;
+    std::vector<std::string> row = {fmt::format("{}", r),
+                                    c.block_tile,
+                                    c.thread_tile,
+                                    c.layout,
+                                    fmt::format("{}", c.threads),
+                                    fmt::format("{}", p.blocks),
+                                    fmt::format("{:.2f}", p.waves),
+                                    fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
+                                    time_text(p.predicted_us),
+                                    p.bottleneck};
+    for (const experiments::TermRow& t : p.terms) row.push_back(time_text(t.us));
+    row.push_back(fmt::format("{:.1f}", p.levels.front().bytes / 1e6));
+    row.push_back(fmt::format("{:.2f}x", p.levels.back().conflict_ratio));
+    table.add(row);
+  }
+  const std::size_t stages = op.programs.front().stages;
+  fmt::print("{} on {}: {} programs in {:.1f} ms; times of terms are what each would take alone{}\n", op.id, a.name,
+             op.programs.size(), op.construct_ms,
+             stages > 1 ? fmt::format("; tiles are of the first of {} stages", stages) : "");
+  table.print();
+}
+
+namespace {
+
+// Mean of |predicted / published - 1| by kind and in all.
+class PublishedErrors {
+ public:
+  void add(const std::string& kind, double ratio) {
+    for (const std::string& k : {kind, std::string("all")}) {
+      Sum& s = sums_[k];
+      s.magnitude += std::abs(ratio);
+      s.signed_sum += ratio;
+      ++s.n;
+    }
+  }
+  void print(std::string_view column) const {
+    if (sums_.empty()) return;
+    fmt::print("\nour best, predicted, against {} as published: mean of |error|, and of the error\n", column);
+    Table table({{"kind"}, {"operators", true}, {"mean |error|", true}, {"mean error", true}});
+    for (const auto& [kind, s] : sums_)
+      if (kind != "all") add_row(table, kind, s);
+    add_row(table, "all", sums_.at("all"));
+    table.print();
+  }
+
+ private:
+  struct Sum {
+    double magnitude = 0, signed_sum = 0;
+    int n = 0;
+  };
+  static void add_row(Table& table, const std::string& kind, const Sum& s) {
+    table.add({kind, fmt::format("{}", s.n), fmt::format("{:.1f} %", 100 * s.magnitude / s.n),
+               percent_text(s.signed_sum / s.n)});
+  }
+  std::map<std::string, Sum> sums_;
+};
+
+// The column of published times to compare with.
+constexpr std::string_view kPublished = "roller_top10";
+
+std::vector<std::string> best_row(const CompiledOperator& op) {
+  if (op.programs.empty()) return {op.id, op.kind, "-", "-", "-", "-", "-"};
+  const CompiledProgram& best = best_of(op);
+  return {op.id,
+          op.kind,
+          best.block_tile,
+          best.thread_tile,
+          best.layout,
+          time_text(best.prediction.predicted_us),
+          best.prediction.bottleneck};
+}
+
+// The published time of an operator and how far its best program is off; both empty where there is none.
+std::vector<std::string> published_cells(const CompiledOperator& op, const experiments::PublishedTimes& published,
+                                         PublishedErrors& errors) {
+  const auto times = published.rows_us.find(op.id);
+  if (times == published.rows_us.end() || op.programs.empty()) return {"", ""};
+  const double us = times->second[published.column(kPublished).value()];
+  const double error = best_of(op).prediction.predicted_us / us - 1;
+  errors.add(op.kind, error);
+  return {time_text(us), percent_text(error)};
+}
+
+}  // namespace
+
+void print_suite(const std::vector<CompiledOperator>& operators,
+                 const std::optional<experiments::PublishedTimes>& published) {
+  const bool compared = published && published->column(kPublished);
+  std::vector<Column> columns = {{"operator"},        {"kind"}, {"block tile"}, {"thread tile"}, {"layout"},
+                                 {"predicted", true}, {"binds"}};
+  if (compared) columns.insert(columns.end(), {{std::string(kPublished), true}, {"error", true}});
+  columns.push_back({"constructed", true});
+  Table table(columns);
+  PublishedErrors errors;
+  double construct_ms = 0;
+  std::size_t compiled = 0;
+  for (const CompiledOperator& op : operators) {
+    construct_ms += op.construct_ms;
+    compiled += op.programs.empty() ? 0 : 1;
+    std::vector<std::string> row = best_row(op);
+    if (compared)
+      for (std::string& cell : published_cells(op, *published, errors)) row.push_back(std::move(cell));
+    row.push_back(fmt::format("{:.1f} ms", op.construct_ms));
+    table.add(row);
+  }
+  table.print();
+  fmt::print("\n{} of {} operators, constructed and ranked in {:.0f} ms of CPU time\n", compiled, operators.size(),
+             construct_ms);
+  errors.print(kPublished);
+}
+
+}  // namespace tilescope::cli

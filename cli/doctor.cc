@@ -1,0 +1,29 @@
+// tilescope doctor: what works here, and why the rest does not.
+
+#include "experiments/doctor.h"
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+namespace tilescope::cli {
+
+void add_doctor(CLI::App& app, int& status) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* command = app.add_subcommand("doctor", "What of Tilescope works on this machine");
+  command->add_flag("--json", *json, "One JSON document on stdout");
+  command->callback([json, &status] {
+    Table table({{"part"}, {"state"}, {"what"}});
+    base::List rows;
+    for (const experiments::Finding& f : experiments::examine()) {
+      table.add({f.part, f.present ? "present" : "absent", f.detail});
+      rows.emplace_back(base::Map{{"part", f.part, {}}, {"present", f.present, {}}, {"detail", f.detail, {}}});
+    }
+    if (*json)
+      print_json(base::Map{{"parts", std::move(rows), {}}});
+    else
+      table.print();
+    status = kDone;
+  });
+}
+
+}  // namespace tilescope::cli

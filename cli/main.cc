@@ -1,0 +1,49 @@
+// The one binary: parses the command line, calls one function of experiments/, prints.
+
+#include <clocale>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "cli/command.h"
+#include "cli/usage.h"
+
+namespace {
+
+int run(int argc, char** argv) {
+  using namespace tilescope;
+  CLI::App app("Tilescope: tile programs for chips that do not exist yet, and how long they will take", "tilescope");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", TILESCOPE_VERSION);
+  int status = cli::kDone;
+  cli::add_arch(app, status);
+  cli::add_compile(app, status);
+  cli::add_predict(app, status);
+  cli::add_doctor(app, status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))  // --help, --version
+      return app.exit(e);
+    fmt::print(stderr, "{}\n", cli::usage_error(app, e));
+    return cli::kBadInput;
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_CTYPE, "C.UTF-8");
+  try {
+    const int status = run(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+    fmt::print(stderr, "tilescope: standard output cannot be written\n");
+    return tilescope::cli::kFailed;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "tilescope: {}\n", e.what());
+    return tilescope::cli::kFailed;
+  }
+}

@@ -1,0 +1,117 @@
+// tilescope predict: times of given programs by the model.
+
+#include "experiments/predict.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::PredictedRow;
+using experiments::Prediction;
+
+struct Options {
+  ArchOptions arch;
+  std::string program, batch;
+  int jobs = 1;
+  bool json = false;
+};
+
+// Programs are small; batches are as long as a tuning log.
+constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
+
+int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  const auto text = base::read_file(o.program, diags.add_source(o.program), diags);
+  const auto p = text ? experiments::predict_program(*text, o.program, a, diags) : std::nullopt;
+  if (!p) return report(diags);
+  report_notes(diags);
+  if (o.json) {
+    print_json(experiments::to_entries(*p));
+    return kDone;
+  }
+  fmt::print("{} on {}: {}, bound by {}; {} blocks in {:.2f} waves, occupancy {:.0f} % ({})\n", o.program, a.name,
+             time_text(p->predicted_us), p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
+             p->occupancy_limit);
+  Table terms({{"term"}, {"alone", true}});
+  for (const experiments::TermRow& t : p->terms) terms.add({t.name, time_text(t.us)});
+  terms.print();
+  Table levels({{"level"}, {"bytes", true}, {"transactions", true}, {"conflicts", true}, {"time", true}});
+  for (const experiments::LevelRow& l : p->levels)
+    levels.add({l.name, fmt::format("{:.4g}", l.bytes), fmt::format("{:.4g}", l.transactions),
+                fmt::format("{:.2f}x", l.conflict_ratio), time_text(l.time_us)});
+  levels.print();
+  return kDone;
+}
+
+void print_batch(const std::vector<PredictedRow>& rows) {
+  Table table({{"id"}, {"predicted", true}, {"binds"}, {"measured", true}, {"error", true}});
+  for (const PredictedRow& r : rows) {
+    if (!r.prediction) continue;
+    table.add({r.id, time_text(r.prediction->predicted_us), r.prediction->bottleneck,
+               r.measured_us ? time_text(*r.measured_us) : "", r.error_ratio() ? percent_text(*r.error_ratio()) : ""});
+  }
+  table.print();
+  const experiments::BatchSummary s = experiments::summarize(rows);
+  fmt::print("\n{} of {} lines predicted, {} failed\n", s.predicted, s.rows, s.failed);
+  if (s.compared > 0)
+    fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", s.compared,
+               100 * s.mape_ratio, 100 * s.median_error_ratio, percent_text(s.bias_ratio));
+}
+
+std::vector<PredictedRow> predict_rows(const std::string& text, const Options& o, const arch::ArchSpec& a) {
+  Progress progress("lines");
+  return experiments::predict_batch(text, o.batch, a, o.jobs,
+                                    [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+}
+
+int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  const auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
+  if (!text) return report(diags);
+  report_notes(diags);
+  const std::vector<PredictedRow> rows = predict_rows(*text, o, a);
+  bool every = true;
+  for (const PredictedRow& r : rows) {
+    every = every && r.errors.empty();
+    for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
+  }
+  if (o.json)
+    print_json(experiments::to_document(rows));
+  else
+    print_batch(rows);
+  return every ? kDone : kBadInput;
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto a = o.arch.load_with_cores(diags);
+  if (!a) return report(diags);
+  return o.batch.empty() ? predict_one(o, *a, diags) : predict_lines(o, *a, diags);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("predict", "Predict the time of given programs");
+  o->arch.add_to(*command);
+  CLI::Option* program =
+      command->add_option("--program", o->program, "A program file (compile -o)")->check(some_text());
+  CLI::Option* batch =
+      command->add_option("--batch", o->batch, "JSON lines, one stage's program each")->check(some_text());
+  program->excludes(batch);
+  command->add_option("--jobs", o->jobs, "Threads")->check(whole_number(1, 256))->capture_default_str();
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, program, batch, &status] {
+    if (program->empty() && batch->empty()) throw CLI::RequiredError("--program or --batch");
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,32 @@
+#pragma once
+// A progress line on stderr for work that lasts over a second: a line that rewrites itself on a terminal, a plain line
+// every ten seconds elsewhere.
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace tilescope::cli {
+
+class Progress {
+ public:
+  // `what` names the work: "operators", "lines".
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(std::size_t done, std::size_t all);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void print(std::size_t done, std::size_t all, double seconds);
+
+  std::string what_;
+  bool terminal_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
+
+}  // namespace tilescope::cli

@@ -1,0 +1,67 @@
+#pragma once
+// `tilescope compile`: the best programs of operators on a chip, with predicted times.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "base/dtype.h"
+#include "experiments/prediction.h"
+
+namespace tilescope::experiments {
+
+enum class Search { kRoller, kRollerOsdi22 };
+
+// What to compile: a named suite, or one expression with its sizes and shapes as the command line writes them.
+struct Workload {
+  std::optional<std::string> suite;
+  std::string op, sizes, shapes;
+  base::Dtype dtype = base::Dtype::kF32;
+};
+
+struct CompiledProgram {
+  Prediction prediction;
+  std::size_t stages = 1;
+  // Of the first stage, for people: "128x64x8" in the order of its tile axes, "8x4", "A+4".
+  std::string block_tile, thread_tile, layout;
+  std::int64_t threads = 0;
+  base::Value document;  // what --program reads
+};
+
+struct CompiledOperator {
+  std::string id;
+  std::string kind;
+  double construct_ms = 0;                     // CPU time of one thread: construction and ranking
+  std::vector<CompiledProgram> programs;       // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
+  std::string error;                           // why there are no programs
+};
+
+using Progress = std::function<void(std::size_t done, std::size_t all)>;
+
+// Names that --search takes.
+std::vector<std::string_view> search_names();
+
+// The search of that name, or an error that lists the names.
+std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags);
+
+// Every mistake of a workload, for who cannot compile it because of another mistake.
+void check(const Workload& workload, base::Diagnostics& diags);
+
+// Compiles every operator of the workload for the chip, `keep` programs each, on `jobs` threads; the result does not
+// depend on their number. Of an expression of several stages, program r is made of every stage's r-th best. Nothing
+// where the workload has a mistake.
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a, Search search,
+                                                     std::size_t keep, int jobs, const Progress& progress,
+                                                     base::Diagnostics& diags);
+
+// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}]}.
+base::Value to_document(const std::vector<CompiledOperator>& operators);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,57 @@
+#include "experiments/doctor.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <omp.h>
+
+#include <fmt/format.h>
+
+#include "arch/load.h"
+#include "base/home.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+namespace {
+
+Finding devices() {
+  const std::size_t n = arch::list_devices().size();
+  if (n == 0) return {"devices", false, fmt::format("no chip in {}; is TILESCOPE_HOME right?", arch::devices_folder())};
+  return {"devices", true, fmt::format("{} chips in {}", n, arch::devices_folder())};
+}
+
+Finding suites() {
+  std::string found, wrong;
+  for (const std::string_view name : expr::suite_names()) {
+    base::Diagnostics diags;
+    const auto suite = expr::load_suite(name, base::Dtype::kF32, diags);
+    if (suite)
+      found += fmt::format("{}{} ({})", found.empty() ? "" : ", ", name, suite->size());
+    else
+      for (const std::string& line : diags.formatted_errors()) wrong += line + " ";
+  }
+  return {"suites", wrong.empty(), wrong.empty() ? found : wrong};
+}
+
+// Measured times and golden tiles that tests compare with; everything else works without.
+Finding shared_data() {
+  const char* given = std::getenv("TILESCOPE_SHARED");
+  const std::filesystem::path chosen = given != nullptr && *given != '\0' ? given : base::home_path("../shared");
+  const std::string folder = chosen.lexically_normal().string();
+  std::error_code none;
+  const bool present = std::filesystem::is_directory(std::filesystem::path(folder) / "data", none);
+  return {"shared data", present,
+          present ? folder : fmt::format("no folder {}/data; tests that read it are skipped", folder)};
+}
+
+}  // namespace
+
+std::vector<Finding> examine() {
+  return {devices(),
+          suites(),
+          shared_data(),
+          {"threads", true, fmt::format("{} processors for --jobs", omp_get_num_procs())},
+          {"simulator", false, "not part of this version: predictions are not yet simulated"},
+          {"cuda", false, "not part of this version: programs are not yet emitted or measured"}};
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,176 @@
+#include "experiments/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/from_model.h"
+#include "experiments/parallel.h"
+#include "tile/fit.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
+}
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+// What one thread keeps while it works through its share of the lines.
+class LinePredictor {
+ public:
+  LinePredictor(const std::string& source, const arch::ArchSpec& a)
+      : source_(source), arch_(a), machine_(model::make_machine(a)) {}
+
+  PredictedRow predict(std::string_view line, std::size_t number) {
+    base::Diagnostics diags;
+    const base::SourceId source = diags.add_source(source_);
+    const auto line_number = static_cast<std::uint32_t>(number);
+    PredictedRow row;
+    const auto value = base::read_json_line(line, source, line_number, diags);
+    const auto read = value ? tile::read_batch_line(*value, arch_, spaces_, diags) : std::nullopt;
+    if (!read) {
+      const base::Value* id = value ? value->find("id") : nullptr;
+      if (const std::string* text = id == nullptr ? nullptr : id->get_if<std::string>()) row.id = *text;
+      row.errors = diags.formatted_errors();
+      return row;
+    }
+    row.id = read->id;
+    row.group = read->group;
+    row.measured_us = read->measured_us;
+    // What has run fits, whatever is known here of how it was laid out.
+    if (!row.measured_us)
+      for (const std::string& limit : tile::exceeded_limits(read->program, arch_))
+        row.errors.push_back(fmt::format("{}:{}: {}", source_, number, limit));
+    if (!row.errors.empty()) return row;
+    if (const auto estimate = model::estimate_stage(read->program, machine_))
+      row.prediction = prediction_of(*estimate, arch_);
+    else
+      row.errors.push_back(fmt::format("{}:{}: {} has no instruction for {}", source_, number, arch_.name,
+                                       base::name_of(read->program.space->expression.dtype)));
+    return row;
+  }
+
+ private:
+  const std::string& source_;
+  const arch::ArchSpec& arch_;
+  model::Machine machine_;
+  tile::SpaceCache spaces_;
+};
+
+// Of an even number of values, the mean of the two in the middle.
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*std::max_element(values.begin(), middle) + *middle) / 2;
+}
+
+}  // namespace
+
+std::optional<double> PredictedRow::error_ratio() const {
+  if (!prediction || !measured_us) return std::nullopt;
+  return prediction->predicted_us / *measured_us - 1;
+}
+
+std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                        int jobs, const Progress& progress) {
+  std::vector<std::pair<std::size_t, std::string_view>> lines;
+  const std::vector<std::string_view> all = lines_of(text);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!blank(all[i])) lines.emplace_back(i + 1, all[i]);
+
+  std::vector<PredictedRow> rows(lines.size());
+  constexpr std::size_t kChunk = 256;
+  std::mutex one_at_a_time;
+  std::size_t done = 0;
+  parallel_for((lines.size() + kChunk - 1) / kChunk, jobs, [&] {
+    return [&, predictor = LinePredictor(source, a)](std::size_t chunk) mutable {
+      const std::size_t first = chunk * kChunk, last = std::min(first + kChunk, lines.size());
+      for (std::size_t i = first; i < last; ++i) rows[i] = predictor.predict(lines[i].second, lines[i].first);
+      const std::lock_guard lock(one_at_a_time);
+      done += last - first;
+      progress(done, lines.size());
+    };
+  });
+  return rows;
+}
+
+BatchSummary summarize(const std::vector<PredictedRow>& rows) {
+  BatchSummary s;
+  s.rows = rows.size();
+  std::vector<double> magnitudes;
+  for (const PredictedRow& r : rows) {
+    s.predicted += r.prediction.has_value();
+    s.failed += !r.errors.empty();
+    if (const auto e = r.error_ratio()) {
+      s.bias_ratio += *e;
+      magnitudes.push_back(std::abs(*e));
+    }
+  }
+  s.compared = magnitudes.size();
+  if (magnitudes.empty()) return s;
+  s.bias_ratio /= static_cast<double>(s.compared);
+  for (const double m : magnitudes) s.mape_ratio += m / static_cast<double>(s.compared);
+  s.median_error_ratio = median(std::move(magnitudes));
+  return s;
+}
+
+base::Value to_document(const std::vector<PredictedRow>& rows) {
+  base::List list;
+  for (const PredictedRow& r : rows) {
+    base::Map row = {{"id", r.id, {}}};
+    if (!r.group.empty()) row.push_back({"group", r.group, {}});
+    if (r.prediction)
+      for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
+    if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+    if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
+    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+    list.emplace_back(std::move(row));
+  }
+  const BatchSummary s = summarize(rows);
+  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
+                       {"predicted", static_cast<std::int64_t>(s.predicted), {}},
+                       {"failed", static_cast<std::int64_t>(s.failed), {}},
+                       {"compared", static_cast<std::int64_t>(s.compared), {}}};
+  if (s.compared > 0) {
+    summary.push_back({"mape_ratio", s.mape_ratio, {}});
+    summary.push_back({"median_error_ratio", s.median_error_ratio, {}});
+    summary.push_back({"bias_ratio", s.bias_ratio, {}});
+  }
+  return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
+}
+
+std::optional<Prediction> predict_program(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                          base::Diagnostics& diags) {
+  const base::SourceId id = diags.add_source(source);
+  const auto document = base::read_json(text, id, diags);
+  const auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
+  if (!program) return std::nullopt;
+  if (!program->arch.empty() && program->arch != a.name)
+    diags.note({id}, fmt::format("made for {}, predicted on {}", program->arch, a.name));
+  for (std::size_t s = 0; s < program->stages.size(); ++s) {
+    const std::string stage = program->stages.size() > 1 ? fmt::format("stage {}: ", s + 1) : "";
+    for (const std::string& limit : tile::exceeded_limits(program->stages[s], a)) diags.error({id}, stage + limit);
+  }
+  if (!diags.ok()) return std::nullopt;
+  const auto estimate = model::estimate(*program, model::make_machine(a));
+  if (!estimate) {
+    diags.error({id}, fmt::format("{} has no instruction for a stage's dtype", a.name));
+    return std::nullopt;
+  }
+  return prediction_of(*estimate, a);
+}
+
+}  // namespace tilescope::experiments

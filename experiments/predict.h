@@ -1,0 +1,55 @@
+#pragma once
+// `tilescope predict`: times of given programs by the model, one or a batch of thousands.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/prediction.h"
+
+namespace tilescope::experiments {
+
+// One line of a batch: its prediction, or why there is none.
+struct PredictedRow {
+  std::string id;
+  std::string group;
+  std::optional<double> measured_us;
+  std::optional<Prediction> prediction;
+  std::vector<std::string> errors;  // formatted, with file, line and column
+
+  // Predicted over measured, minus one; nothing without both.
+  std::optional<double> error_ratio() const;
+};
+
+// How far a batch's predictions are off, over the rows that have both times.
+struct BatchSummary {
+  std::size_t rows = 0, predicted = 0, compared = 0, failed = 0;
+  double mape_ratio = 0;          // mean of |error_ratio|
+  double median_error_ratio = 0;  // median of |error_ratio|
+  double bias_ratio = 0;          // mean of error_ratio
+};
+
+using Progress = std::function<void(std::size_t done, std::size_t all)>;
+
+// Predicts every line of JSON lines (`text`, named `source` in messages) in order, on `jobs` threads; the result does
+// not depend on their number. A line that cannot be read is a row with errors. A measured program is never refused for
+// its size; another one that does not fit the chip is.
+std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                        int jobs, const Progress& progress);
+
+BatchSummary summarize(const std::vector<PredictedRow>& rows);
+
+// The document of `predict --batch --json`: {"rows":[...],"summary":{...}}.
+base::Value to_document(const std::vector<PredictedRow>& rows);
+
+// Predicts one program document (`--program`). Nothing where it has mistakes or does not fit the chip; a note where it
+// was made for another one.
+std::optional<Prediction> predict_program(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                          base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

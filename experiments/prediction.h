@@ -1,0 +1,40 @@
+#pragma once
+// A prediction as rows for people and documents: what the model says of one program, with the chip's names.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+
+namespace tilescope::experiments {
+
+struct TermRow {
+  std::string name;  // issue, arithmetic, scratchpad, ..., launch
+  double us = 0;
+};
+
+struct LevelRow {
+  std::string name;  // the chip's: dram, l2, l1, smem
+  double bytes = 0;
+  double transactions = 0;
+  double conflict_ratio = 1;
+  double time_us = 0;
+};
+
+struct Prediction {
+  double predicted_us = 0;
+  std::string bottleneck;
+  std::vector<TermRow> terms;    // of all stages together
+  std::vector<LevelRow> levels;  // outermost first
+  double occupancy_ratio = 0;    // of the longest stage, like what follows
+  std::string occupancy_limit;
+  std::int64_t registers_per_thread = 0;
+  std::int64_t blocks = 0;
+  double waves = 0;
+};
+
+// `predicted_us`, `bottleneck`, `terms`, `levels`, `occupancy_ratio`, `waves` and the rest, as entries of a row.
+base::Map to_entries(const Prediction& p);
+
+}  // namespace tilescope::experiments
