@@ -18,6 +18,8 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
        {std::pair{"max_threads", c.max_threads}, {"max_block_threads", c.max_block_threads}})
     if (!divides(c.warp, threads))
       complaints.add({"core", key}, fmt::format("{} threads are no multiple of the warp of {}", threads, c.warp));
+  if (c.warp > kMostLanes)
+    complaints.add({"core", "warp"}, fmt::format("a warp of {} threads is wider than {}", c.warp, kMostLanes));
   if (c.max_threads > 0 && c.max_block_threads > c.max_threads)
     complaints.add({"core", "max_block_threads"},
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads));

@@ -97,6 +97,8 @@ void check_scratchpad(const ArchSpec& a, const LevelSpec& l, Complaints& complai
   if (l.per_block && l.capacity.n > 0 && *l.per_block > l.capacity)
     complaints.add({"memory", l.name, "per_block"},
                    fmt::format("{} B are more than the capacity of {} B", l.per_block->n, l.capacity.n));
+  if (l.banks > kMostBanks)
+    complaints.add({"memory", l.name, "banks"}, fmt::format("{} banks are more than {}", l.banks, kMostBanks));
   complaints.require_product(
       {clock_of(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }

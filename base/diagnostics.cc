@@ -78,7 +78,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string_vi
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string_view c : candidates) {
     const std::size_t d = edit_distance(word, c);
-    if (d < best_distance) {
+    if (d < best_distance && d < std::max(word.size(), c.size())) {  // something of the word is left
       best_distance = d;
       best = c;
     }

@@ -144,8 +144,14 @@ std::optional<std::int64_t> integer_of(const Token& token, Cursor& cursor) {
 }
 
 NamedCoordinate parse_coordinate(Cursor& cursor, std::string_view tensor) {
+  const base::Position at = cursor.peek().at;
   NamedCoordinate c = CoordinateReader(cursor, tensor).sum();
   std::erase_if(c.terms, [](const NamedTerm& t) { return t.coefficient == 0; });
+  // Far beyond any tensor, and small enough that no later sum of them overflows.
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 40;
+  const auto far = [](std::int64_t n) { return n > kFarthest || n < -kFarthest; };
+  if (far(c.offset) || std::any_of(c.terms.begin(), c.terms.end(), [&](const auto& t) { return far(t.coefficient); }))
+    cursor.error(at, fmt::format("a number in a coordinate of '{}' is beyond 2^40", tensor));
   return c;
 }
 

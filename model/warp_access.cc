@@ -15,7 +15,7 @@ using tile::Extents;
 using tile::Operand;
 using tile::StageProgram;
 
-constexpr std::size_t kMaxBanks = 512;
+constexpr std::size_t kMaxBanks = arch::kMostBanks;
 
 // Division by a divisor that is nearly always a power of two, rounding down.
 class Divisor {

@@ -11,7 +11,7 @@
 
 namespace tilescope::model {
 
-inline constexpr std::size_t kMaxWarp = 128;
+inline constexpr std::size_t kMaxWarp = arch::kMostLanes;
 
 // Byte offsets of the lanes of one warp, and the bytes that each lane accesses there.
 struct WarpAccess {

@@ -66,6 +66,7 @@ const std::set<std::string> kWellFormed = {"cycle_a",
                                            "level_order",
                                            "minimal",
                                            "minimal_memory",
+                                           "too_wide",
 
                                            "overflow",
                                            "peak_contradicts",
