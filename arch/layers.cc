@@ -115,6 +115,12 @@ void require_own_name(const Value& document, Diagnostics& diags) {
     diags.error(document.at, "the chip lacks the key 'name'; one that extends another needs its own");
 }
 
+// Other people's constants are about the very chip they name, not about one made from it.
+void drop_baselines(Value& chip) {
+  if (auto* entries = chip.get_if<base::Map>())
+    std::erase_if(*entries, [](const base::Entry& e) { return e.key == "baselines"; });
+}
+
 // The chain from its outermost document on.
 std::optional<Layers> follow(Link first, Diagnostics& diags) {
   std::vector<Link> chain;
@@ -128,6 +134,7 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
   }
   Layers layers{std::move(chain.back().document), {chain.back().source}};
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
+    drop_baselines(layers.chip);
     merge(layers.chip, link->document);
     layers.sources.push_back(link->source);
   }

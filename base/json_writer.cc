@@ -12,8 +12,7 @@ namespace {
 
 // Most texts are names that JSON writes as they are; asking the library for those would cost most of a batch's time.
 bool needs_no_escape(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
 }
 
 // Bytes that are no UTF-8 become U+FFFD: a result must be readable whatever name a user gave.

@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -59,6 +61,11 @@ int report(const base::Diagnostics& diags) {
 
 void report_notes(const base::Diagnostics& diags) {
   for (const base::Diagnostic& note : diags.notes()) fmt::print(stderr, "note: {}\n", diags.format(note));
+}
+
+void add_jobs(CLI::App& command, int& jobs) {
+  jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  command.add_option("--jobs", jobs, "Threads")->check(whole_number(1, 256))->capture_default_str();
 }
 
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }

@@ -52,6 +52,9 @@ int report(const base::Diagnostics& diags);
 // Notes to stderr.
 void report_notes(const base::Diagnostics& diags);
 
+// Adds --jobs: threads, as many as the machine has where it is not given.
+void add_jobs(CLI::App& command, int& jobs);
+
 // One JSON document on stdout.
 void print_json(const base::Value& document);
 

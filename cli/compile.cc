@@ -25,7 +25,7 @@ struct Options {
   ArchOptions arch;
   experiments::Workload workload;
   std::string dtype = "f32", search = "roller", folder;
-  int top = 10, jobs = 1;
+  int top = 10, jobs = 0;
   bool json = false;
 };
 
@@ -122,7 +122,7 @@ void add_compile(CLI::App& app, int& status) {
   command->add_option("--dtype", o->dtype, "Element type: f32, f16, bf16, i8 or i32")->capture_default_str();
   command->add_option("--search", o->search, "roller or roller-osdi22")->capture_default_str();
   command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
-  command->add_option("--jobs", o->jobs, "Threads")->check(whole_number(1, 256))->capture_default_str();
+  add_jobs(*command, o->jobs);
   command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")
       ->check(some_text());
   command->add_flag("--json", o->json, "One JSON document on stdout");

@@ -22,42 +22,57 @@ const CompiledProgram& best_of(const CompiledOperator& op) {
   });
 }
 
-std::vector<Column> columns_before_terms() {
-  return {{"#", true},      {"block tile"},  {"thread tile"},     {"layout"},          {"threads", true},
-          {"blocks", true}, {"waves", true}, {"occupancy", true}, {"predicted", true}, {"binds"}};
-}
-
-}  // namespace
-
-void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
-  std::vector<Column> columns = columns_before_terms();
-  for (const experiments::TermRow& t : op.programs.front().prediction.terms) columns.push_back({t.name, true});
-  columns.push_back({op.programs.front().prediction.levels.front().name + " MB", true});
-  columns.push_back({"conflicts", true});
-  Table table(columns);
+void print_programs(const CompiledOperator& op) {
+  Table table({{"#", true},
+               {"axes"},
+               {"block tile"},
+               {"thread tile"},
+               {"layout"},
+               {"threads", true},
+               {"blocks", true},
+               {"waves", true},
+               {"occupancy", true},
+               {"predicted", true},
+               {"binds"}});
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const CompiledProgram& c = op.programs[r];
     const experiments::Prediction& p = c.prediction;
-    std::vector<std::string> row = {fmt::format("{}", r),
-                                    c.block_tile,
-                                    c.thread_tile,
-                                    c.layout,
-                                    fmt::format("{}", c.threads),
-                                    fmt::format("{}", p.blocks),
-                                    fmt::format("{:.2f}", p.waves),
-                                    fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
-                                    time_text(p.predicted_us),
-                                    p.bottleneck};
+    table.add({fmt::format("{}", r), c.axes, c.block_tile, c.thread_tile, c.layout, fmt::format("{}", c.threads),
+               fmt::format("{}", p.blocks), fmt::format("{:.2f}", p.waves),
+               fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit), time_text(p.predicted_us),
+               p.bottleneck});
+  }
+  table.print();
+}
+
+// Why one program is slower than another: the terms of its time, and what the outermost level and the banks do.
+void print_terms(const CompiledOperator& op) {
+  const experiments::Prediction& first = op.programs.front().prediction;
+  std::vector<Column> columns = {{"#", true}};
+  for (const experiments::TermRow& t : first.terms) columns.push_back({t.name, true});
+  columns.push_back({first.levels.front().name + " MB", true});
+  columns.push_back({first.levels.back().name + " conflicts", true});
+  Table table(columns);
+  for (std::size_t r = 0; r < op.programs.size(); ++r) {
+    const experiments::Prediction& p = op.programs[r].prediction;
+    std::vector<std::string> row = {fmt::format("{}", r)};
     for (const experiments::TermRow& t : p.terms) row.push_back(time_text(t.us));
     row.push_back(fmt::format("{:.1f}", p.levels.front().bytes / 1e6));
     row.push_back(fmt::format("{:.2f}x", p.levels.back().conflict_ratio));
     table.add(row);
   }
-  const std::size_t stages = op.programs.front().stages;
-  fmt::print("{} on {}: {} programs in {:.1f} ms; times of terms are what each would take alone{}\n", op.id, a.name,
-             op.programs.size(), op.construct_ms,
-             stages > 1 ? fmt::format("; tiles are of the first of {} stages", stages) : "");
   table.print();
+}
+
+}  // namespace
+
+void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
+  const std::size_t stages = op.programs.front().stages;
+  fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,
+             stages > 1 ? fmt::format("; tiles are of the first of {} stages, times of all", stages) : "");
+  print_programs(op);
+  fmt::print("\nwhat each term would take alone\n");
+  print_terms(op);
 }
 
 namespace {

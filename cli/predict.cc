@@ -20,7 +20,7 @@ using experiments::Prediction;
 struct Options {
   ArchOptions arch;
   std::string program, batch;
-  int jobs = 1;
+  int jobs = 0;
   bool json = false;
 };
 
@@ -65,6 +65,14 @@ void print_batch(const std::vector<PredictedRow>& rows) {
                100 * s.mape_ratio, 100 * s.median_error_ratio, percent_text(s.bias_ratio));
 }
 
+// One document, written row by row: a batch's rows are more than is worth keeping as a tree.
+void print_rows(const std::vector<PredictedRow>& rows) {
+  fmt::print("{{\"rows\":[");
+  for (const PredictedRow& r : rows)
+    fmt::print("{}\n{}", &r == &rows.front() ? "" : ",", base::to_json(experiments::to_document(r)));
+  fmt::print("],\n\"summary\":{}}}\n", base::to_json(experiments::to_document(experiments::summarize(rows))));
+}
+
 std::vector<PredictedRow> predict_rows(const std::string& text, const Options& o, const arch::ArchSpec& a) {
   Progress progress("lines");
   return experiments::predict_batch(text, o.batch, a, o.jobs,
@@ -82,7 +90,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
-    print_json(experiments::to_document(rows));
+    print_rows(rows);
   else
     print_batch(rows);
   return every ? kDone : kBadInput;
@@ -106,7 +114,7 @@ void add_predict(CLI::App& app, int& status) {
   CLI::Option* batch =
       command->add_option("--batch", o->batch, "JSON lines, one stage's program each")->check(some_text());
   program->excludes(batch);
-  command->add_option("--jobs", o->jobs, "Threads")->check(whole_number(1, 256))->capture_default_str();
+  add_jobs(*command, o->jobs);
   command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, program, batch, &status] {
     if (program->empty() && batch->empty()) throw CLI::RequiredError("--program or --batch");

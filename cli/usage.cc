@@ -43,6 +43,7 @@ Names commands_of(const CLI::App& command) {
 }
 
 std::string did_you_mean(const std::string& word, const Names& names) {
+  if (word.size() < 3) return {};  // every short option resembles every other
   return base::did_you_mean(word, {names.begin(), names.end()});
 }
 

@@ -238,7 +238,9 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   };
   std::vector<LevelTile> grown = Growth(space, next, footprint).from(first);
   const auto aligned = [&](const LevelTile& t) {
-    if (!tile::fills_units(threads_of(t.extents), limits.warp)) return false;
+    bool everything = true;  // a tile of all there is may leave a warp partly empty
+    for (std::size_t a = 0; a < space.spatial; ++a) everything = everything && t.extents[a] >= space.axes[a].extent;
+    if (!everything && !tile::fills_units(threads_of(t.extents), limits.warp)) return false;
     for (std::size_t a = 0; a < space.spatial; ++a) {
       const bool whole = t.extents[a] >= space.axes[a].extent;
       const std::int64_t bytes = t.extents[a] * static_cast<std::int64_t>(element);

@@ -53,6 +53,12 @@ std::string joined(const tile::Extents& extents, std::size_t count) {
   return out;
 }
 
+std::string axis_names(const tile::TileSpace& space) {
+  std::vector<std::string_view> names;
+  for (const tile::TileAxis& a : space.axes) names.push_back(a.name);
+  return fmt::format("{}", fmt::join(names, " x "));
+}
+
 // What of a layout differs from the plain one: "A+4 serial 2" is padding and neighbours that one thread owns.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
@@ -71,6 +77,7 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
   const tile::StageProgram& first = p.stages.front();
   return {prediction_of(e, a),
           p.stages.size(),
+          axis_names(*first.space),
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
@@ -100,20 +107,14 @@ class Compiler {
       if (estimate)
         out.programs.push_back(compiled_program(p, *estimate, arch_));
       else
-        out.error = no_instruction(op.expression);
+        out.error = no_instruction(arch_, op.expression.dtype, op.expression.accumulate);
     }
     return out;
   }
 
  private:
-  bool can_compute(const expr::Expression& e) const {
-    return model::arithmetic_of(machine_, e.dtype, e.accumulate).has_value();
-  }
-  std::string no_instruction(const expr::Expression& e) const {
-    return fmt::format("{} has no instruction for {}", arch_.name, base::name_of(e.dtype));
-  }
   std::string why_none(const expr::Expression& e, std::size_t stage) const {
-    if (!can_compute(e)) return no_instruction(e);
+    if (!model::arithmetic_of(machine_, e.dtype, e.accumulate)) return no_instruction(arch_, e.dtype, e.accumulate);
     const std::string of_stage = e.stages.size() > 1 ? fmt::format(" of stage {}", stage + 1) : "";
     return fmt::format("no program{} fits {}", of_stage, arch_.name);
   }

@@ -28,8 +28,8 @@ struct Workload {
 struct CompiledProgram {
   Prediction prediction;
   std::size_t stages = 1;
-  // Of the first stage, for people: "128x64x8" in the order of its tile axes, "8x4", "A+4".
-  std::string block_tile, thread_tile, layout;
+  // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
+  std::string axes, block_tile, thread_tile, layout;
   std::int64_t threads = 0;
   base::Value document;  // what --program reads
 };

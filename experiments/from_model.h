@@ -1,7 +1,10 @@
 #pragma once
 // The model's estimate as a Prediction; for the .cc files of experiments/ alone, so that cli/ sees rows only.
 
+#include <string>
+
 #include "arch/spec.h"
+#include "base/dtype.h"
 #include "experiments/prediction.h"
 #include "model/estimate.h"
 
@@ -9,5 +12,8 @@ namespace tilescope::experiments {
 
 Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a);
 Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a);
+
+// Why a chip has no estimate for a dtype.
+std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate);
 
 }  // namespace tilescope::experiments

@@ -57,12 +57,15 @@ class LinePredictor {
     if (const auto estimate = model::estimate_stage(read->program, machine_))
       row.prediction = prediction_of(*estimate, arch_);
     else
-      row.errors.push_back(fmt::format("{}:{}: {} has no instruction for {}", source_, number, arch_.name,
-                                       base::name_of(read->program.space->expression.dtype)));
+      row.errors.push_back(fmt::format("{}:{}: {}", source_, number, no_instruction_for(read->program)));
     return row;
   }
 
  private:
+  std::string no_instruction_for(const tile::StageProgram& p) const {
+    return no_instruction(arch_, p.space->expression.dtype, p.space->expression.accumulate);
+  }
+
   const std::string& source_;
   const arch::ArchSpec& arch_;
   model::Machine machine_;
@@ -127,19 +130,18 @@ BatchSummary summarize(const std::vector<PredictedRow>& rows) {
   return s;
 }
 
-base::Value to_document(const std::vector<PredictedRow>& rows) {
-  base::List list;
-  for (const PredictedRow& r : rows) {
-    base::Map row = {{"id", r.id, {}}};
-    if (!r.group.empty()) row.push_back({"group", r.group, {}});
-    if (r.prediction)
-      for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
-    if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
-    if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
-    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
-    list.emplace_back(std::move(row));
-  }
-  const BatchSummary s = summarize(rows);
+base::Value to_document(const PredictedRow& r) {
+  base::Map row = {{"id", r.id, {}}};
+  if (!r.group.empty()) row.push_back({"group", r.group, {}});
+  if (r.prediction)
+    for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  return row;
+}
+
+base::Value to_document(const BatchSummary& s) {
   base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
                        {"predicted", static_cast<std::int64_t>(s.predicted), {}},
                        {"failed", static_cast<std::int64_t>(s.failed), {}},
@@ -149,7 +151,7 @@ base::Value to_document(const std::vector<PredictedRow>& rows) {
     summary.push_back({"median_error_ratio", s.median_error_ratio, {}});
     summary.push_back({"bias_ratio", s.bias_ratio, {}});
   }
-  return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
+  return summary;
 }
 
 std::optional<Prediction> predict_program(std::string_view text, const std::string& source, const arch::ArchSpec& a,
@@ -167,7 +169,8 @@ std::optional<Prediction> predict_program(std::string_view text, const std::stri
   if (!diags.ok()) return std::nullopt;
   const auto estimate = model::estimate(*program, model::make_machine(a));
   if (!estimate) {
-    diags.error({id}, fmt::format("{} has no instruction for a stage's dtype", a.name));
+    const expr::Expression& e = program->stages.front().space->expression;
+    diags.error({id}, no_instruction(a, e.dtype, e.accumulate));
     return std::nullopt;
   }
   return prediction_of(*estimate, a);

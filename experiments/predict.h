@@ -44,8 +44,10 @@ std::vector<PredictedRow> predict_batch(std::string_view text, const std::string
 
 BatchSummary summarize(const std::vector<PredictedRow>& rows);
 
-// The document of `predict --batch --json`: {"rows":[...],"summary":{...}}.
-base::Value to_document(const std::vector<PredictedRow>& rows);
+// The parts of the document of `predict --batch --json`, {"rows":[...],"summary":{...}}: apart, because the rows of a
+// long batch are written one by one.
+base::Value to_document(const PredictedRow& row);
+base::Value to_document(const BatchSummary& summary);
 
 // Predicts one program document (`--program`). Nothing where it has mistakes or does not fit the chip; a note where it
 // was made for another one.

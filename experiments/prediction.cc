@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "arch/derive.h"
 #include "experiments/from_model.h"
 
@@ -59,6 +61,11 @@ Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a) {
 
 Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a) {
   return prediction_of_stages({&s, 1}, a);
+}
+
+std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate) {
+  return fmt::format("{} has no instruction that multiplies {} into {} one element at a time", a.name,
+                     base::name_of(dtype), base::name_of(accumulate));
 }
 
 Map to_entries(const Prediction& p) {

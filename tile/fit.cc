@@ -20,6 +20,13 @@ Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   return {p.staged_bytes().n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
 }
 
+Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+    bytes += p.space->operand(i).elements * p.space->operand(i).element.n;
+  return {bytes, arch::dram_of(a)->capacity.n};
+}
+
 }  // namespace
 
 std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a) {
@@ -31,11 +38,14 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
     out.push_back(fmt::format("staged bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
+  if (const Limit l = memory_limit(p, a); l.exceeded())
+    out.push_back(fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need, a.name,
+                              l.have, arch::dram_of(a)->name));
   return out;
 }
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
-  return !threads_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded();
+  return !threads_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded() && !memory_limit(p, a).exceeded();
 }
 
 }  // namespace tilescope::tile

@@ -1,0 +1,104 @@
+// tilescope arch and doctor: what chips there are, what one is, whether a file describes one.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Arch = Cli;
+using Doctor = Cli;
+
+TEST_F(Arch, ListNamesEveryDevice) {
+  const Json devices = json({"arch", "list"}).at("devices");
+  std::vector<std::string> names;
+  for (const Json& d : devices) {
+    EXPECT_THAT(keys_of(d), ElementsAre("name", "title", "class", "path"));
+    EXPECT_EQ(d.at("class"), "gpu");
+    EXPECT_TRUE(std::filesystem::exists(d.at("path").get<std::string>()));
+    names.push_back(d.at("name"));
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"k80", "mi50", "tilescope_one", "v100"}));
+  const CliResult r = run({"arch", "list"});
+  EXPECT_EQ(r.status, 0);
+  for (const std::string& name : names) EXPECT_THAT(r.out, HasSubstr("\n" + name + " "));
+}
+
+TEST_F(Arch, ListSaysTheClassOfAChipWithoutCores) {
+  std::filesystem::create_directories(path("home/arch/devices"));
+  std::filesystem::copy(source_path("tests/error/arch/minimal_memory.yaml"), path("home/arch/devices"));
+  setenv("TILESCOPE_HOME", path("home").c_str(), 1);
+  const CliResult r = run({"arch", "list"});
+  unsetenv("TILESCOPE_HOME");
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, testing::ContainsRegex("minimal_memory +memory +- +128 GB/s"));
+}
+
+TEST_F(Arch, ShowHoldsCausesAndDerivedEffects) {
+  const Json v100 = json({"arch", "show", "v100"});
+  EXPECT_EQ(v100.at("name"), "v100");
+  EXPECT_EQ(v100.at("core").at("count"), 80);
+  EXPECT_EQ(v100.at("memory").at("dram").at("derived").at("transaction_bytes"), 32);
+  EXPECT_THAT(run({"arch", "show", "v100"}).out, StartsWith("name: v100\n"));
+}
+
+TEST_F(Arch, SetChangesTheChipAndNotesWhatItMakesVoid) {
+  const CliResult r = run({"arch", "show", "v100", "--json", "--set", "clock=1.5 GHz"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(Json::parse(r.out).at("clock_hz"), 1500000000);
+  EXPECT_THAT(r.err, StartsWith("note: --set clock=1.5 GHz: compute.fma.f32.peak of 14 TFLOP/s is dropped"));
+}
+
+TEST_F(Arch, CheckReportsEveryFile) {
+  const std::string good = source_path("arch/devices/v100.yaml").string();
+  write("bad.yaml", "name: bad\nclas: gpu\n");
+  const CliResult r = run({"arch", "check", good, "bad.yaml", "none.yaml"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.out, good + ": v100: good\n");
+  EXPECT_THAT(r.err, HasSubstr("bad.yaml:2:1: unknown key 'clas'"));
+  EXPECT_THAT(r.err, HasSubstr("none.yaml: "));
+
+  const CliResult with_json = run({"arch", "check", "--json", good, "bad.yaml"});
+  EXPECT_EQ(with_json.status, 2);
+  const Json files = Json::parse(with_json.out).at("files");
+  EXPECT_THAT(keys_of(files.at(0)), ElementsAre("file", "ok", "errors"));
+  EXPECT_TRUE(files.at(0).at("ok"));
+  EXPECT_FALSE(files.at(1).at("ok"));
+  EXPECT_FALSE(files.at(1).at("errors").empty());
+  EXPECT_EQ(json({"arch", "check", good}).at("files").size(), 1U);
+}
+
+// The issue's show: `arch check` on each file of tests/error.
+TEST_F(Arch, CheckSaysOfEveryErrorFileWhatItsExpectationSays) {
+  const auto folder = source_path("tests/error/arch");
+  for (const std::string& name : names_in(folder, ".yaml")) {
+    const std::string expected = text_of_file(folder / (name + ".expected"));
+    const CliResult r = run({"arch", "check", (folder / (name + ".yaml")).string()});
+    EXPECT_EQ(r.status, expected.empty() ? 0 : 2) << name;
+    EXPECT_EQ(r.err.empty(), expected.empty()) << name;
+    EXPECT_EQ(r.out.empty(), !expected.empty()) << name;
+  }
+}
+
+TEST_F(Arch, SchemaIsOneDocument) {
+  EXPECT_EQ(json({"arch", "schema"}).at("$schema"), "http://json-schema.org/draft-07/schema#");
+  EXPECT_EQ(Json::parse(run({"arch", "schema"}).out), json({"arch", "schema"}));
+}
+
+TEST_F(Doctor, SaysOfEveryPartWhatIsThereOrWhyNot) {
+  const Json parts = json({"doctor"}).at("parts");
+  ASSERT_FALSE(parts.empty());
+  const std::string table = run({"doctor"}).out;
+  for (const Json& p : parts) {
+    EXPECT_THAT(keys_of(p), ElementsAre("part", "present", "detail"));
+    EXPECT_NE(p.at("detail"), "");
+    EXPECT_THAT(table, HasSubstr(p.at("detail").get<std::string>()));
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::tests

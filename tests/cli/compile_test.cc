@@ -1,0 +1,159 @@
+// tilescope compile: the contract of its document, its folder of programs and its tables.
+
+#include <regex>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using Compile = Cli;
+
+Json without_clock(Json document) {
+  for (Json& op : document.at("operators")) EXPECT_EQ(op.erase("construct_ms"), 1U);
+  return document;
+}
+
+TEST_F(Compile, DocumentBearsTheContractsNames) {
+  const Json document = json(matmul(512, {"--top", "3"}));
+  EXPECT_THAT(keys_of(document), ElementsAre("operators"));
+  ASSERT_EQ(document.at("operators").size(), 1U);
+  const Json& op = document.at("operators").at(0);
+  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "construct_ms", "programs"));
+  EXPECT_GT(op.at("construct_ms"), 0);
+  ASSERT_EQ(op.at("programs").size(), 3U);
+  for (int rank = 0; rank < 3; ++rank) {
+    const Json& p = op.at("programs").at(static_cast<std::size_t>(rank));
+    EXPECT_THAT(keys_of(p), ElementsAre("rank", "predicted_us", "bottleneck", "terms", "levels", "occupancy_ratio",
+                                        "occupancy_limit", "registers_per_thread", "blocks", "waves", "program"));
+    EXPECT_EQ(p.at("rank"), rank);
+    EXPECT_GT(p.at("predicted_us"), 0);
+    EXPECT_THAT(keys_of(p.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
+    EXPECT_EQ(p.at("program").at("arch"), "v100");
+    EXPECT_THAT(keys_of(p.at("program").at("stages").at(0)),
+                ElementsAre("expr", "sizes", "shapes", "dtype", "accumulate", "tiles", "mapping", "staged", "padding",
+                            "vector", "order", "unroll", "pipeline", "split", "raster"));
+  }
+}
+
+TEST_F(Compile, KeepsTenProgramsUnlessAskedOtherwise) {
+  EXPECT_EQ(json(matmul(1024)).at("operators").at(0).at("programs").size(), 10U);
+  EXPECT_EQ(json(matmul(1024, {"--top", "1"})).at("operators").at(0).at("programs").size(), 1U);
+}
+
+TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
+  const Json document = json({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});
+  ASSERT_EQ(document.at("operators").size(), 119U);
+  EXPECT_EQ(document.at("operators").at(0).at("id"), "C0");
+  for (const Json& op : document.at("operators")) EXPECT_EQ(op.at("programs").size(), 1U) << op.at("id");
+}
+
+TEST_F(Compile, PublishedSearchAddsItsRounds) {
+  const Json document = json(matmul(4096, {"--search", "roller-osdi22"}));
+  const Json& op = document.at("operators").at(0);
+  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "construct_ms", "rounds", "programs"));
+  for (const Json& round : op.at("rounds")) {
+    ASSERT_EQ(round.size(), 2U);
+    EXPECT_TRUE(round.at(0).is_number_float());
+    EXPECT_TRUE(round.at(1).is_number_integer());
+  }
+}
+
+TEST_F(Compile, IsTheSameForEveryRunAndNumberOfJobs) {
+  const Args args = {"compile", "--arch", "v100", "--suite", "examples", "--top", "3"};
+  const Json first = without_clock(json(args));
+  EXPECT_EQ(without_clock(json(args)).dump(), first.dump());
+  EXPECT_EQ(without_clock(json(with(args, {"--jobs", "3"}))).dump(), first.dump());
+}
+
+TEST_F(Compile, FolderHoldsProgramsThatPredictReadsBack) {
+  const Json document = json(matmul(256, {"--top", "4", "-o", "out/programs"}));
+  const Json& programs = document.at("operators").at(0).at("programs");
+  for (std::size_t r = 0; r < 4; ++r) {
+    const std::string file = "out/programs/op." + std::to_string(r) + ".json";
+    EXPECT_EQ(Json::parse(text_of_file(path(file))), programs.at(r).at("program"));
+    const Json predicted = json({"predict", "--arch", "v100", "--program", file});
+    EXPECT_NEAR(predicted.at("predicted_us"), programs.at(r).at("predicted_us"), 1e-9);
+    EXPECT_EQ(predicted.at("terms"), programs.at(r).at("terms"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path("out/programs/op.4.json")));
+}
+
+TEST_F(Compile, SaysWhyAFolderCannotBeWritten) {
+  write("file", "");
+  const CliResult r = run(matmul(64, {"-o", "file"}));
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(r.err, "file: cannot be made: Not a directory\n");
+}
+
+TEST_F(Compile, OtherBanksGiveAnotherTime) {
+  const Json as_it_is = json(matmul(4096));
+  const CliResult r = run(matmul(4096, {"--json", "--set", "memory.smem.banks=16"}));
+  EXPECT_EQ(r.status, 0) << r.err;
+  const Json changed = Json::parse(r.out);
+  const auto best = [](const Json& d) { return d.at("operators").at(0).at("programs").at(0); };
+  EXPECT_NE(best(changed).at("program"), best(as_it_is).at("program"));
+  EXPECT_GT(best(changed).at("predicted_us"), best(as_it_is).at("predicted_us"));
+}
+
+TEST_F(Compile, AnOperatorWithoutProgramsIsAFailureAndTheOthersGoOn) {
+  const std::string minimal = source_path("tests/error/arch/minimal.yaml").string();
+  const Args of_bytes = {"compile", "--arch", minimal, "--op", kMatmul, "--size", "m=64,n=64,k=64", "--dtype", "i8"};
+  const CliResult alone = run(of_bytes);
+  EXPECT_EQ(alone.status, 1);
+  EXPECT_EQ(alone.out, "");
+  EXPECT_THAT(alone.err, HasSubstr("op: minimal has no instruction that multiplies i8 into i32"));
+  const CliResult document = run(with(of_bytes, {"--json"}));
+  EXPECT_EQ(document.status, 1);
+  EXPECT_THAT(keys_of(Json::parse(document.out).at("operators").at(0)),
+              ElementsAre("id", "kind", "construct_ms", "programs", "error"));
+}
+
+// The table for people, but for its first line: that holds a measured time. A chip without calibration, so that it
+// changes with the model alone.
+TEST_F(Compile, TableOfAnOperator) {
+  const std::string minimal = source_path("tests/error/arch/minimal.yaml").string();
+  const CliResult r = run({"compile", "--arch", minimal, "--op", kMatmul, "--size", "m=256,n=256,k=256", "--top", "4"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.err, "");
+  const std::size_t first = r.out.find('\n');
+  EXPECT_TRUE(std::regex_match(r.out.substr(0, first), std::regex(R"(op on minimal: 4 programs in \d+\.\d ms)")));
+  expect_text_of_file(r.out.substr(first + 1), source_path("tests/golden/compile_table.txt"));
+  std::istringstream lines(run(matmul(4096)).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+}
+
+TEST_F(Compile, TableSaysOfHowManyStagesItShowsTheFirst) {
+  const CliResult r =
+      run({"compile", "--arch", "v100", "--op", "M[i] max=! I[i,j]; O[i,j] = I[i,j] - M[i]", "--size", "i=64,j=64"});
+  EXPECT_THAT(r.out, HasSubstr("; tiles are of the first of 2 stages, times of all\n"));
+}
+
+TEST_F(Compile, TableOfASuiteStandsBesideWhatWasPublished) {
+  const Args suite = {"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"};
+  const std::string table = run(suite).out;
+  EXPECT_THAT(table, HasSubstr("roller_top10"));
+  EXPECT_THAT(table, HasSubstr("119 of 119 operators"));
+  EXPECT_THAT(table, testing::ContainsRegex("all +119 "));
+  // Not beside what was measured on another chip, on this chip before a change, or in another dtype.
+  EXPECT_THAT(run(with(suite, {"--set", "core.count=40"})).out, Not(HasSubstr("roller_top10")));
+  EXPECT_THAT(run(with(suite, {"--dtype", "f16"})).out, Not(HasSubstr("roller_top10")));
+  EXPECT_THAT(run({"compile", "--arch", "k80", "--suite", "roller", "--top", "1"}).out, Not(HasSubstr("roller_top10")));
+}
+
+TEST_F(Compile, EveryDeviceCompilesTheExamples) {
+  for (const std::string chip : {"v100", "k80", "mi50", "tilescope_one"}) {
+    const Json document = json({"compile", "--arch", chip, "--suite", "examples", "--top", "1"});
+    for (const Json& op : document.at("operators"))
+      EXPECT_EQ(op.at("programs").size(), 1U) << chip << ' ' << op.at("id");
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,154 @@
+// Wrong command lines: one sentence on standard error, nothing on standard output, exit status 2.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Usage = Cli;
+
+TEST_F(Usage, OfCommands) {
+  EXPECT_EQ(bad_input({}), "tilescope: expected a command: arch, compile, predict, doctor; see tilescope --help\n");
+  EXPECT_EQ(bad_input({"compil"}),
+            "tilescope: unknown command 'compil', expected one of arch, compile, predict, doctor; did you mean "
+            "'compile'?\n");
+  EXPECT_EQ(bad_input({"arch"}),
+            "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
+  EXPECT_EQ(
+      bad_input({"arch", "shwo"}),
+      "tilescope arch: unknown command 'shwo', expected one of list, show, check, schema; did you mean 'show'?\n");
+}
+
+TEST_F(Usage, OfOptions) {
+  EXPECT_EQ(bad_input(matmul(64, {"--topp", "3"})),
+            "tilescope compile: unknown option '--topp'; did you mean '--top'?\n");
+  EXPECT_EQ(bad_input({"compile", "--archh=v100", "--suite", "examples"}),
+            "tilescope compile: unknown option '--archh'; did you mean '--arch'?\n");
+  EXPECT_EQ(bad_input({"predict", "--arch", "v100", "--prgram", "p.json"}),
+            "tilescope predict: unknown option '--prgram'; did you mean '--program'?\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--entirely-unknown"})),
+            "tilescope compile: unknown option '--entirely-unknown'; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input(matmul(64, {"more"})),
+            "tilescope compile: unexpected argument 'more'; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input(matmul(64, {"predict"})),
+            "tilescope compile: unexpected argument 'predict'; see tilescope compile --help\n");
+}
+
+TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
+  EXPECT_EQ(bad_input({"compile", "--suite", "examples"}),
+            "tilescope compile: --arch is required; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input({"compile", "--arch", "v100"}),
+            "tilescope compile: --op or --suite is required; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input({"predict", "--arch", "v100"}),
+            "tilescope predict: --program or --batch is required; see tilescope predict --help\n");
+  EXPECT_EQ(bad_input({"compile", "--suite", "examples", "--arch"}),
+            "tilescope compile: --arch needs a value; see tilescope compile --help\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--arch", "k80"})),
+            "tilescope compile: --arch is given more than once; see tilescope compile --help\n");
+  EXPECT_THAT(bad_input(matmul(64, {"--suite", "examples"})), HasSubstr("--op excludes --suite"));
+  EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--suite", "examples", "--size", "m=1"}),
+              HasSubstr("--size requires --op"));
+  EXPECT_THAT(bad_input({"predict", "--arch", "v100", "--program", "p", "--batch", "b"}),
+              HasSubstr("--program excludes --batch"));
+  EXPECT_THAT(bad_input({"arch", "check"}), HasSubstr("FILE is required"));
+}
+
+TEST_F(Usage, OfNumbersAndEmptyTexts) {
+  for (const std::string top : {"0", "-1", "1001", "x", "1e3", "2.5", " 3", "99999999999999999999"})
+    EXPECT_EQ(bad_input(matmul(64, {"--top=" + top})),
+              "tilescope compile: --top: expected a whole number from 1 to 1000, got '" + top +
+                  "'; see tilescope compile --help\n");
+  EXPECT_THAT(bad_input(matmul(64, {"--jobs", "0"})),
+              HasSubstr("--jobs: expected a whole number from 1 to 256, got '0'"));
+  EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--suite", ""}),
+              HasSubstr("--suite: expected a text, got nothing"));
+  EXPECT_THAT(bad_input({"compile", "--arch", "", "--suite", "roller"}), HasSubstr("--arch: expected a text"));
+}
+
+TEST_F(Usage, HelpAndVersionAreNoMistakes) {
+  for (const Args& args : {Args{"--help"}, {"compile", "--help"}, {"arch", "check", "-h"}, {"--version"}}) {
+    const CliResult r = run(args);
+    EXPECT_EQ(r.status, 0);
+    EXPECT_EQ(r.err, "");
+    EXPECT_NE(r.out, "");
+  }
+}
+
+TEST_F(Usage, OfTheChip) {
+  EXPECT_EQ(bad_input({"compile", "--arch", "v10", "--suite", "examples"}),
+            "--arch v10: neither a device nor a file; did you mean 'v100'?\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--set", "memory.smem.bnks=16"})),
+            "--set memory.smem.bnks=16: memory.smem has no key 'bnks'; did you mean 'banks'?\n");
+  EXPECT_THAT(bad_input(matmul(64, {"--set", "memory.smem.bank_width=16 Q"})),
+              StartsWith("--set memory.smem.bank_width=16 Q: memory.smem.bank_width: expected an amount of bytes"));
+  EXPECT_THAT(bad_input(matmul(64, {"--set", "memory.smem.banks=0"})), HasSubstr("expected a whole number from 1"));
+  for (const std::string set : {"clock", "=3", ""})
+    EXPECT_EQ(bad_input(matmul(64, {"--set", set})),
+              "--set " + set + ": expected path=value, such as memory.smem.banks=16\n");
+}
+
+TEST_F(Usage, OfAChipWithoutCores) {
+  const std::string memory = source_path("tests/error/arch/minimal_memory.yaml").string();
+  for (const Args& args : {Args{"compile", "--suite", "examples"}, {"predict", "--program", "none"}})
+    EXPECT_EQ(bad_input(with(args, {"--arch", memory})),
+              "--arch " + memory + ": minimal_memory is a chip of class memory; programs need one of class gpu\n");
+}
+
+TEST_F(Usage, OfTheWorkload) {
+  EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--op", "C[m,n] + A[m,k]", "--size", "m=x"}),
+            "--op:1:8: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
+            "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
+  EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--op", kMatmul}),
+            "--op:1:3: axis 'm' has no size; give --size m=...\n"
+            "--op:1:5: axis 'n' has no size; give --size n=...\n"
+            "--op:1:16: axis 'k' has no size; give --size k=...\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--shape", "A=3"})),
+            "--shape:1:1: 'A' has 2 coordinates, but its shape is given with 1\n");
+  EXPECT_THAT(bad_input(matmul(64, {"--shape", "A"})), StartsWith("--shape:1:2: "));
+  EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", ""}), StartsWith("--op:1:1: expected a stage"));
+  EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
+            "--suite: unknown suite 'rollr', expected one of roller, examples; did you mean 'roller'?\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
+            "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
+            "--search: expected one of roller, roller-osdi22, got 'rolle'; did you mean 'roller'?\n");
+  EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", kMatmul, "--size", "m=9223372036854775807,n=9,k=9"}),
+              StartsWith("--"));
+}
+
+TEST_F(Usage, EveryMistakeAtOnce) {
+  EXPECT_EQ(bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size",
+                       "m=x", "--set", "clock"}),
+            "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
+            "--search: expected one of roller, roller-osdi22, got 'rolle'; did you mean 'roller'?\n"
+            "--set clock: expected path=value, such as memory.smem.banks=16\n"
+            "--arch v10: neither a device nor a file; did you mean 'v100'?\n"
+            "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
+            "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
+}
+
+// Whoever reads only the beginning (`| head`) gets it, and no complaint.
+TEST_F(Usage, AReaderThatLeavesEarly) {
+  const std::string command = "'" + binary_path().string() + "' compile --arch v100 --suite examples --json 2>'" +
+                              path("errors").string() + "' | head -c 1 >'" + path("head").string() + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(text_of_file(path("head")), "{");
+  EXPECT_EQ(text_of_file(path("errors")), "");
+}
+
+// A full disk is no success.
+TEST_F(Usage, StandardOutputThatCannotBeWritten) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "no /dev/full here";
+  for (const Args& args : {matmul(64), matmul(64, {"--json"}), {"arch", "list"}, {"doctor"}}) {
+    const CliResult r = run(args, "/dev/full");
+    EXPECT_EQ(r.status, 1) << testing::PrintToString(args);
+    EXPECT_THAT(r.err, StartsWith("tilescope: "));
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::tests
