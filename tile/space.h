@@ -53,7 +53,7 @@ struct FusedStep {
 // others is `gathered`: its data tile has one dimension per tile axis, as implicit GEMM stages its patches.
 struct Operand {
   int tensor = 0;
-  std::string name;
+  std::string name;  // the tensor's; A#2 where the stage reads A in a second pattern
   base::Bytes element;
   std::vector<int> reads;  // of the stage; empty for the output
   bool gathered = false;

@@ -9,6 +9,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
+#include "tile/bounds.h"
 
 namespace tilescope::tile {
 namespace {
@@ -22,11 +23,6 @@ using base::Value;
 
 constexpr base::IntegerRange kPositive{1, std::int64_t{1} << 40};
 constexpr base::IntegerRange kNotNegative{0, std::int64_t{1} << 40};
-
-// Beyond any chip, and small enough that no product of them exceeds 64 bits.
-constexpr double kMostExtent = 0x1p31;    // of one axis of a tile, and threads of a block
-constexpr double kMostElements = 0x1p40;  // of one data tile, padded
-constexpr double kMostReach = 0x1p58;     // elements of memory from one corner of a data tile to the other
 
 std::string_view level_name(const arch::LevelSpec* level) {
   return level == nullptr ? std::string_view() : std::string_view(level->name);
@@ -58,7 +54,8 @@ class StageReader {
     const Value* tiles = fields_.require("tiles");
     step_.assign(space_->axes.size(), 1);
     if (base::as_map(tiles, "tiles", diags_) != nullptr) read_steps(*tiles);
-    comparable_ = diags_.errors().size() == before && check_products(tiles == nullptr ? v_.at : tiles->at);
+    comparable_ = diags_.errors().size() == before &&
+                  tile_in_bounds(*space_, mapping_, step_, at_of("mapping"), at_of("tiles"), diags_);
     if (!comparable_) make_smallest();
     StageProgram p = make_stage_program(space_, mapping_, step_, arch::widest_access_of(arch_));
     p.thread_order = thread_order_;
@@ -76,26 +73,39 @@ class StageReader {
   }
 
  private:
-  std::optional<std::size_t> axis_of(const Entry& e, std::string_view where) {
-    std::vector<std::string_view> names;
-    for (std::size_t a = 0; a < space_->axes.size(); ++a) {
-      if (space_->axes[a].name == e.key) return a;
-      names.push_back(space_->axes[a].name);
-    }
-    diags_.error(e.at,
-                 fmt::format("{}: '{}' is no axis of the stage{}", where, e.key, base::did_you_mean(e.key, names)));
+  base::Position at_of(std::string_view key) const { return v_.find(key) == nullptr ? v_.at : v_.find(key)->at; }
+
+  using Names = base::FixedVector<std::string_view, kMaxOperands>;
+
+  // Which of the names the key is; otherwise an error that says what they are names of.
+  std::optional<std::size_t> index_of(const Entry& e, const Names& names, std::string_view where,
+                                      std::string_view what) {
+    const auto* found = std::find(names.begin(), names.end(), e.key);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    diags_.error(e.at, fmt::format("{}: '{}' is no {} of the stage{}", where, e.key, what,
+                                   base::did_you_mean(e.key, {names.begin(), names.end()})));
     return std::nullopt;
   }
 
+  std::optional<std::size_t> axis_of(const Entry& e, std::string_view where) {
+    Names names;
+    for (const TileAxis& a : space_->axes) names.push_back(a.name);
+    return index_of(e, names, where, "axis");
+  }
+
   std::optional<std::size_t> input_of(const Entry& e, std::string_view where, bool output_too) {
-    std::vector<std::string_view> names;
-    for (std::size_t i = 0; i < space_->operand_count() - (output_too ? 0 : 1); ++i) {
-      if (space_->operand(i).name == e.key) return i;
+    Names names;
+    for (std::size_t i = 0; i < space_->operand_count() - (output_too ? 0 : 1); ++i)
       names.push_back(space_->operand(i).name);
-    }
-    diags_.error(e.at,
-                 fmt::format("{}: '{}' is no tensor of the stage{}", where, e.key, base::did_you_mean(e.key, names)));
-    return std::nullopt;
+    return index_of(e, names, where, "tensor");
+  }
+
+  // base::as_integer whose name is put together only where a message shows it: a batch reads millions of these.
+  std::optional<std::int64_t> integer(const Value* v, std::string_view where, std::string_view key,
+                                      base::IntegerRange range) {
+    const auto* n = v == nullptr ? nullptr : v->get_if<std::int64_t>();
+    if (n != nullptr && *n >= range.least && *n <= range.most) return *n;
+    return base::as_integer(v, fmt::format("{}.{}", where, key), range, diags_);
   }
 
   void read_mapping() {
@@ -112,9 +122,7 @@ class StageReader {
       }
       const std::string where = "mapping." + e.key;
       Fields f(e.value, where, diags_);
-      const auto factor = [&](std::string_view key) {
-        return base::as_integer(f.take(key), fmt::format("{}.{}", where, key), kPositive, diags_).value_or(1);
-      };
+      const auto factor = [&](std::string_view key) { return integer(f.take(key), where, key, kPositive).value_or(1); };
       AxisMapping& m = mapping_[*a];
       m.virtual_threads = factor("virtual");
       m.threads = factor("threads");
@@ -125,42 +133,6 @@ class StageReader {
     for (std::size_t a = 0; a < space_->spatial; ++a)
       if (std::find(thread_order_.begin(), thread_order_.end(), static_cast<int>(a)) == thread_order_.end())
         diags_.error(v->at, fmt::format("mapping lacks the axis '{}'", space_->axes[a].name));
-  }
-
-  // Whether all that is counted later about the tiles fits 64 bits with room to spare, counted here without wrapping.
-  bool check_products(base::Position tiles_at) {
-    const std::size_t before = diags_.errors().size();
-    const auto at_most = [&](double n, double most, base::Position at, const std::string& what) {
-      if (n > most) diags_.error(at, fmt::format("{}: expected at most {:.0f}, got {:.0f}", what, most, n));
-    };
-    const base::Position mapping_at = v_.find("mapping") == nullptr ? v_.at : v_.find("mapping")->at;
-    std::array<double, kMaxAxes> tile{};
-    double threads = 1;
-    for (std::size_t a = 0; a < space_->axes.size(); ++a) {
-      tile[a] = static_cast<double>(step_[a]);
-      if (a >= space_->spatial) continue;
-      const AxisMapping& m = mapping_[a];
-      tile[a] = static_cast<double>(m.virtual_threads) * static_cast<double>(m.threads) * static_cast<double>(m.serial);
-      threads *= static_cast<double>(m.threads);
-      at_most(tile[a], kMostExtent, mapping_at,
-              fmt::format("mapping.{}: virtual x threads x serial", space_->axes[a].name));
-    }
-    at_most(threads, kMostExtent, mapping_at, "mapping: the threads of all axes");
-    for (std::size_t i = 0; i < space_->operand_count(); ++i) {
-      const Operand& o = space_->operand(i);
-      double elements = 1, reach = 0;
-      for (std::size_t d = 0; d < o.dims.size(); ++d) {
-        double n = static_cast<double>(o.dims[d].whole ? o.dims[d].extent : 1 + o.dims[d].spread);
-        for (const expr::Term& t : o.dims[d].terms)
-          if (!o.dims[d].whole)
-            n += (tile[static_cast<std::size_t>(t.axis)] - 1) * std::abs(static_cast<double>(t.coefficient));
-        elements *= n;
-        reach += n * static_cast<double>(o.steps[d].front().stride);
-      }
-      at_most(elements, kMostElements, tiles_at, fmt::format("tiles: elements of '{}' in a block's tile", o.name));
-      at_most(reach, kMostReach, tiles_at, fmt::format("tiles: elements of '{}' that a block's tile spans", o.name));
-    }
-    return diags_.errors().size() == before;
   }
 
   // In place of tiles that cannot be known or counted, so that the rest of the stage is still read.
@@ -199,7 +171,7 @@ class StageReader {
       const std::optional<std::size_t> a = axis_of(e, where);
       if (!a) continue;
       seen[*a] = true;
-      const auto n = base::as_integer(&e.value, where + "." + e.key, kPositive, diags_);
+      const auto n = integer(&e.value, where, e.key, kPositive);
       if (n && comparable_ && *n != expected[*a])
         diags_.error(e.value.at, fmt::format("{}.{} is {}, but mapping and reduction steps make it {}", where, e.key,
                                              *n, expected[*a]));
@@ -221,18 +193,11 @@ class StageReader {
       if (entries == nullptr) return;
       for (const Entry& e : *entries)
         if (const auto i = input_of(e, key, true))
-          if (const auto n = base::as_integer(&e.value, fmt::format("{}.{}", key, e.key), range, diags_))
-            p.operands[*i].*field = *n;
+          if (const auto n = integer(&e.value, key, e.key, range)) p.operands[*i].*field = *n;
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
     per_operand("vector", {1, 64}, &OperandPlan::vector);
-    for (std::size_t i = 0; i < space_->inputs.size(); ++i) {
-      const auto padded = static_cast<double>(data_tile_elements(space_->inputs[i], p.block, p.operands[i].padding));
-      if (padded > kMostElements)
-        diags_.error(fields_.take("padding")->at,
-                     fmt::format("padding.{}: elements of the padded tile: expected at most {:.0f}, got {:.0f}",
-                                 space_->inputs[i].name, kMostElements, padded));
-    }
+    padding_in_bounds(p, at_of("padding"), diags_);
   }
 
   void read_order(StageProgram& p) {
@@ -265,7 +230,7 @@ class StageReader {
       if (!a) continue;
       const bool reduced = *a >= space_->spatial;
       if (!reduced) diags_.error(e.at, fmt::format("split: '{}' is spatial; only a reduction is split", e.key));
-      const auto n = base::as_integer(&e.value, "split." + e.key, {1, space_->axes[*a].extent}, diags_);
+      const auto n = integer(&e.value, "split", e.key, {1, space_->axes[*a].extent});
       if (n && reduced) p.split[*a] = *n;
     }
   }

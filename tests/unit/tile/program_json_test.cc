@@ -58,6 +58,18 @@ RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
   RC_ASSERT(base::to_json(to_document(*read.program, v100()), 2) == text);
 }
 
+TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
+  const expr::Expression e = tests::expression("C[i,j] +=! A[i,k] * A[j,k]", "i=64,j=64,k=64");
+  StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 8, 1}, {1, 8, 1}}, {1, 1, 8},
+                                      base::Bytes{16});
+  p.operands[1].padding = 3;
+  const std::string text = base::to_json(to_document({"v100", {p}, {}}, v100()));
+  EXPECT_THAT(text, testing::HasSubstr(R"("staged":{"A":"smem","A#2":"smem"},"padding":{"A#2":3})"));
+  const auto read = tests::read_program(text, v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->stages[0].operands, p.operands);
+}
+
 TEST(ProgramJson, KeepsAShapeThatIsLargerThanWhatIsRead) {
   const expr::Expression e = tests::expression("O[y,x] = I[y,x]", "y=4,x=4", "I=4,9");
   const auto space = make_space(e, no_fusion(e.stages.front()));

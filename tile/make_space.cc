@@ -1,0 +1,282 @@
+// From a stage and a fusion to its tile space: the operands, their data tiles and how these lie in memory.
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+
+#include "base/check.h"
+#include "base/integer.h"
+#include "tile/space.h"
+
+namespace tilescope::tile {
+namespace {
+
+using expr::Coordinate;
+using expr::Expression;
+using expr::Node;
+using expr::NodeKind;
+using expr::Read;
+using expr::Stage;
+using expr::Tensor;
+using expr::Term;
+
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+Coordinate bare(int axis) {
+  Coordinate c;
+  c.terms.push_back({axis, 1});
+  return c;
+}
+
+// The output as a read of its spatial axes, so that inputs and output are treated alike.
+Read output_read(const Stage& stage) {
+  Read read{stage.output, {}};
+  for (std::size_t a = 0; a < stage.spatial_count(); ++a) read.at.push_back(bare(static_cast<int>(a)));
+  return read;
+}
+
+// Reads of one tensor that differ in constant offsets alone share a data tile.
+bool same_pattern(const Read& a, const Read& b) {
+  if (a.tensor != b.tensor) return false;
+  for (std::size_t d = 0; d < a.at.size(); ++d) {
+    const Coordinate &x = a.at[d], &y = b.at[d];
+    if (!(x.terms == y.terms) || x.divisor != y.divisor || x.modulus != y.modulus) return false;
+  }
+  return true;
+}
+
+// Elements of the tensor that one step of a stage's axis moves a read by.
+std::int64_t stride_of(const Read& read, const std::vector<std::int64_t>& strides, int axis) {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < read.at.size(); ++d)
+    for (const Term& t : read.at[d].terms)
+      if (t.axis == axis) sum += t.coefficient * strides[d];
+  return sum;
+}
+
+std::vector<FusedStep> steps_of_group(const TileAxis& group, const Stage& stage, const Read& read,
+                                      const std::vector<std::int64_t>& strides) {
+  std::vector<FusedStep> steps;
+  std::int64_t period = 1;
+  for (auto a = group.axes.rbegin(); a != group.axes.rend(); ++a) {
+    const std::int64_t size = stage.axes[static_cast<std::size_t>(*a)].size;
+    const std::int64_t stride = stride_of(read, strides, *a);
+    // A loop that goes on where the faster one ends is the same run of memory.
+    if (!steps.empty() && stride == steps.back().stride * steps.back().size)
+      steps.back().size *= size;
+    else
+      steps.push_back({period, size, stride});
+    period *= size;
+  }
+  return steps;
+}
+
+// One coordinate of a read over tile axes: a tensor dimension, or several neighbours that a fused loop runs through
+// whole.
+struct TileCoordinate {
+  base::FixedVector<Term, kMaxAxes> terms;
+  std::size_t first_dim = 0;  // of the tensor
+  std::int64_t extent = 1;
+  std::int64_t stride = 1;
+  bool affine = true;
+};
+
+class OperandMaker {
+ public:
+  OperandMaker(const Expression& e, const std::vector<TileAxis>& axes) : e_(e), axes_(axes) {
+    group_of_.assign(e.stages.front().axes.size(), 0);
+    for (std::size_t g = 0; g < axes.size(); ++g)
+      for (const int a : axes[g].axes) group_of_[static_cast<std::size_t>(a)] = g;
+  }
+
+  Operand make(const Read& first, std::vector<int> reads) const {
+    const Tensor& tensor = e_.tensors[static_cast<std::size_t>(first.tensor)];
+    const std::vector<std::int64_t> strides = row_major_strides(tensor.shape);
+    Operand o;
+    o.tensor = first.tensor;
+    o.name = tensor.name;
+    o.element = base::size_of(tensor.dtype);
+    o.elements = tensor.elements();
+    o.reads = std::move(reads);
+    if (const auto coordinates = tile_coordinates(first, tensor.shape, strides)) {
+      for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
+    } else {
+      o.gathered = true;
+      add_gathered_dims(first, strides, o);
+    }
+    return o;
+  }
+
+ private:
+  const Stage& stage() const { return e_.stages.front(); }
+  std::size_t group(int axis) const { return group_of_[static_cast<std::size_t>(axis)]; }
+  const std::vector<int>& fused_with(int axis) const { return axes_[group(axis)].axes; }
+
+  // The read over tile axes, or nothing where a fused loop is not a run of whole neighbouring dimensions.
+  std::optional<std::vector<TileCoordinate>> tile_coordinates(const Read& read, const std::vector<std::int64_t>& shape,
+                                                              const std::vector<std::int64_t>& strides) const {
+    std::vector<TileCoordinate> out;
+    for (std::size_t d = 0; d < read.at.size();) {
+      TileCoordinate c{{}, d, shape[d], strides[d], read.at[d].affine()};
+      for (const Term& t : read.at[d].terms) c.terms.push_back({static_cast<int>(group(t.axis)), t.coefficient});
+      const std::size_t joined = dims_run_through(read, d, shape);
+      if (joined == 0) return std::nullopt;
+      for (std::size_t j = 1; j < joined; ++j) {
+        c.extent *= shape[d + j];
+        c.stride = strides[d + j];
+      }
+      out.push_back(c);
+      d += joined;
+    }
+    return out;
+  }
+
+  // How many dimensions from `d` on one tile axis runs through: 1 for loops that are not fused, 0 where a fused loop
+  // does not fit.
+  std::size_t dims_run_through(const Read& read, std::size_t d, const std::vector<std::int64_t>& shape) const {
+    const Coordinate& c = read.at[d];
+    const bool any_fused =
+        std::any_of(c.terms.begin(), c.terms.end(), [&](const Term& t) { return fused_with(t.axis).size() > 1; });
+    if (!any_fused) return 1;
+    const std::vector<int>& loops = fused_with(c.terms[0].axis);
+    if (d + loops.size() > read.at.size()) return 0;
+    for (std::size_t j = 0; j < loops.size(); ++j) {
+      const bool whole = j == 0 || shape[d + j] == stage().axes[static_cast<std::size_t>(loops[j])].size;
+      if (!(read.at[d + j] == bare(loops[j])) || !whole) return 0;
+    }
+    return loops.size();
+  }
+
+  void add_plain_dim(const TileCoordinate& c, const Read& first, Operand& o) const {
+    TileDim dim;
+    dim.terms = c.terms;
+    dim.whole = !c.affine;
+    dim.extent = c.extent;
+    dim.low = first.at[c.first_dim].offset;
+    std::int64_t high = dim.low;
+    for (const int r : o.reads) {
+      const std::int64_t offset = stage().reads[static_cast<std::size_t>(r)].at[c.first_dim].offset;
+      dim.low = std::min(dim.low, offset);
+      high = std::max(high, offset);
+    }
+    dim.spread = high - dim.low;
+    o.dims.push_back(dim);
+    o.steps.push_back({{1, c.extent, c.stride}});
+  }
+
+  // One dimension per tile axis, in the order of the tensor's coordinates; the axis that runs through the innermost
+  // coordinate is innermost, spatial before reduced.
+  void add_gathered_dims(const Read& read, const std::vector<std::int64_t>& strides, Operand& o) const {
+    std::vector<std::size_t> order;
+    for (const Coordinate& c : read.at)
+      for (const Term& t : c.terms)
+        if (std::find(order.begin(), order.end(), group(t.axis)) == order.end()) order.push_back(group(t.axis));
+    if (!read.at.back().terms.empty()) {
+      std::size_t innermost = axes_.size();
+      for (const Term& t : read.at.back().terms) innermost = std::min(innermost, group(t.axis));
+      std::erase(order, innermost);
+      order.push_back(innermost);
+    }
+    for (const std::size_t g : order) {
+      TileDim dim;
+      dim.terms.push_back({static_cast<int>(g), 1});
+      dim.extent = axes_[g].extent;
+      o.dims.push_back(dim);
+      o.steps.push_back(steps_of_group(axes_[g], stage(), read, strides));
+    }
+  }
+
+  const Expression& e_;
+  const std::vector<TileAxis>& axes_;
+  std::vector<std::size_t> group_of_;
+};
+
+// A tensor that is read in several patterns is several operands: A, A#2, A#3.
+void name_apart(std::vector<Operand>& inputs) {
+  const auto same = std::count_if(inputs.begin(), inputs.end(),
+                                  [&](const Operand& o) { return o.tensor == inputs.back().tensor; });
+  if (same > 1) inputs.back().name += "#" + std::to_string(same);
+}
+
+// What one point of the iteration space computes, by kind of instruction.
+void count_work(const Stage& stage, TileSpace& s) {
+  double multiplies = 0, others = 0;
+  for (const Node& n : stage.body) {
+    switch (n.kind) {
+      case NodeKind::kMultiply:
+        ++multiplies;
+        break;
+      case NodeKind::kAdd:
+      case NodeKind::kSubtract:
+      case NodeKind::kNegate:
+        ++others;
+        break;
+      case NodeKind::kDivide:
+        ++s.special_per_point;
+        break;
+      case NodeKind::kCall:
+        if (n.function == expr::Function::kRelu || n.function == expr::Function::kAbs ||
+            n.function == expr::Function::kMax || n.function == expr::Function::kMin)
+          ++others;
+        else
+          ++s.special_per_point;
+        break;
+      default:
+        break;
+    }
+  }
+  if (stage.reducer == expr::Reducer::kSum && multiplies > 0) {
+    s.multiply_adds_per_point = 1;
+    --multiplies;
+  } else if (stage.reducer != expr::Reducer::kNone) {
+    ++others;
+  }
+  s.other_flops_per_point = multiplies + others;
+}
+
+}  // namespace
+
+std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const Fusion& fusion) {
+  base::check(one_stage.stages.size() == 1, "a tile space is of one stage");
+  const Stage& stage = one_stage.stages.front();
+  auto s = std::make_shared<TileSpace>();
+  s->expression = one_stage;
+  for (const std::vector<int>& group : fusion) {
+    TileAxis axis;
+    for (const int a : group) {
+      const expr::Axis& loop = stage.axes[static_cast<std::size_t>(a)];
+      axis.name += (axis.name.empty() ? "" : ".") + loop.name;
+      axis.extent *= loop.size;
+      axis.reduction = loop.reduction;
+      base::check(loop.reduction == stage.axes[static_cast<std::size_t>(group.front())].reduction,
+                  "a fused loop is spatial or reduced, not both");
+    }
+    base::check(s->axes.empty() || !s->axes.back().reduction || axis.reduction, "spatial groups come first");
+    axis.axes = group;
+    if (!axis.reduction) ++s->spatial;
+    if (axis.reduction) s->reduced *= axis.extent;
+    s->axes.push_back(std::move(axis));
+  }
+  const OperandMaker maker(one_stage, s->axes);
+  for (std::size_t r = 0; r < stage.reads.size(); ++r) {
+    const auto earlier = [&](std::size_t q) { return same_pattern(stage.reads[q], stage.reads[r]); };
+    bool seen = false;
+    for (std::size_t q = 0; q < r && !seen; ++q) seen = earlier(q);
+    if (seen) continue;
+    std::vector<int> reads;
+    for (std::size_t q = r; q < stage.reads.size(); ++q)
+      if (earlier(q)) reads.push_back(static_cast<int>(q));
+    s->inputs.push_back(maker.make(stage.reads[r], std::move(reads)));
+    name_apart(s->inputs);
+  }
+  base::check(s->operand_count() <= kMaxOperands, "a stage has at most kMaxOperands operands");
+  s->output = maker.make(output_read(stage), {});
+  count_work(stage, *s);
+  return s;
+}
+
+}  // namespace tilescope::tile
