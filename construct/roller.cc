@@ -53,9 +53,6 @@ class Ranking {
     if (time.v < std::numeric_limits<double>::infinity()) programs_.push_back({std::move(p), time});
   }
 
-  bool empty() const { return programs_.empty(); }
-  std::size_t size() const { return programs_.size(); }
-
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
   std::vector<Ranked> best(std::size_t keep) {
     std::stable_sort(programs_.begin(), programs_.end(),
@@ -96,7 +93,7 @@ std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSp
   const std::vector<SpacePtr> spaces = spaces_of(one_stage);
   // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
   Ranking tiles(a, judge);
-  for (double epsilon = kFirstEpsilon; tiles.size() < keep && epsilon <= kLastEpsilon; epsilon *= 2.15)
+  for (double epsilon = kFirstEpsilon; tiles.best(keep).size() < keep && epsilon <= kLastEpsilon; epsilon *= 2.15)
     for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, tiles);
 
   Ranking laid_out(a, judge);

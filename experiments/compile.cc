@@ -15,6 +15,7 @@
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
 #include "expr/infer.h"
+#include "tile/fit.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -85,6 +86,14 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           tile::to_document(p, a)};
 }
 
+// One thread that computes one element a block: what exceeds a limit here exceeds it everywhere.
+tile::StageProgram smallest_program(const expr::Expression& one_stage) {
+  const auto space = tile::make_space(one_stage, tile::no_fusion(one_stage.stages.front()));
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  mapping.assign(space->spatial, {});
+  return tile::make_stage_program(space, mapping, tile::Extents(space->axes.size(), 1), {});
+}
+
 // Compiles the operators of one chip; one per thread.
 class Compiler {
  public:
@@ -116,7 +125,10 @@ class Compiler {
   std::string why_none(const expr::Expression& e, std::size_t stage) const {
     if (!model::arithmetic_of(machine_, e.dtype, e.accumulate)) return no_instruction(arch_, e.dtype, e.accumulate);
     const std::string of_stage = e.stages.size() > 1 ? fmt::format(" of stage {}", stage + 1) : "";
-    return fmt::format("no program{} fits {}", of_stage, arch_.name);
+    const std::vector<std::string> limits =
+        tile::exceeded_limits(smallest_program(expr::single_stage(e, stage)), arch_);
+    if (limits.empty()) return fmt::format("no aligned program{} was found for {}", of_stage, arch_.name);
+    return fmt::format("no program{} fits {}: {}", of_stage, arch_.name, fmt::join(limits, "; "));
   }
 
   std::vector<tile::RProgram> construct(const expr::Expression& e, CompiledOperator& out) const {

@@ -162,15 +162,21 @@ std::optional<Prediction> predict_program(std::string_view text, const std::stri
   if (!program) return std::nullopt;
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, predicted on {}", program->arch, a.name));
-  for (std::size_t s = 0; s < program->stages.size(); ++s) {
-    const std::string stage = program->stages.size() > 1 ? fmt::format("stage {}: ", s + 1) : "";
-    for (const std::string& limit : tile::exceeded_limits(program->stages[s], a)) diags.error({id}, stage + limit);
-  }
+  const auto stage_name = [&](std::size_t s) {
+    return program->stages.size() > 1 ? fmt::format("stage {}: ", s + 1) : std::string();
+  };
+  for (std::size_t s = 0; s < program->stages.size(); ++s)
+    for (const std::string& limit : tile::exceeded_limits(program->stages[s], a))
+      diags.error({id}, stage_name(s) + limit);
   if (!diags.ok()) return std::nullopt;
-  const auto estimate = model::estimate(*program, model::make_machine(a));
+  const model::Machine machine = model::make_machine(a);
+  const auto estimate = model::estimate(*program, machine);
   if (!estimate) {
-    const expr::Expression& e = program->stages.front().space->expression;
-    diags.error({id}, no_instruction(a, e.dtype, e.accumulate));
+    for (std::size_t s = 0; s < program->stages.size(); ++s) {
+      const expr::Expression& e = program->stages[s].space->expression;
+      if (!model::arithmetic_of(machine, e.dtype, e.accumulate))
+        diags.error({id}, stage_name(s) + no_instruction(a, e.dtype, e.accumulate));
+    }
     return std::nullopt;
   }
   return prediction_of(*estimate, a);

@@ -15,6 +15,7 @@ std::optional<NamedExpression> expression_of(const std::string& id, const std::s
                                              const expr::Problem& problem, base::Diagnostics& diags) {
   auto e = expr::build(problem, diags);
   if (!e) return std::nullopt;
+  for (const std::string& note : e->notes) diags.note(problem.at, note);
   return NamedExpression{id, kind, std::move(*e)};
 }
 

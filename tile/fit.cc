@@ -1,8 +1,11 @@
 #include "tile/fit.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "base/integer.h"
 
 namespace tilescope::tile {
 namespace {
@@ -21,10 +24,15 @@ Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
 }
 
 Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  const std::int64_t have = arch::dram_of(a)->capacity.n;
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
-    bytes += p.space->operand(i).elements * p.space->operand(i).element.n;
-  return {bytes, arch::dram_of(a)->capacity.n};
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
+    const auto sum = base::checked_add(bytes, p.space->operand(i).elements * p.space->operand(i).element.n);
+    if (!sum)
+      return {std::numeric_limits<std::int64_t>::max(), have};  // each tensor fits 64 bits, all of them need not
+    bytes = *sum;
+  }
+  return {bytes, have};
 }
 
 }  // namespace

@@ -68,6 +68,20 @@ std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int
   return v;
 }
 
+std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
+  const Operand& o = p.space->operand(i);
+  const OperandPlan& plan = p.operands[i];
+  if (plan.staged) return widest_vector(o, p.block, plan.padding, max_vector);
+  std::int64_t serial = 1;
+  if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
+    const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
+    if (axis < p.space->spatial) serial = p.mapping[axis].serial;
+  }
+  std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
+  while (v > 1 && serial % v != 0) v /= 2;
+  return v;
+}
+
 StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
                                 const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
                                 base::Bytes max_vector) {
@@ -83,24 +97,11 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
   }
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.order.push_back(static_cast<int>(a));
   const bool reduces = space->axes.size() > space->spatial;
-  for (std::size_t i = 0; i < space->operand_count(); ++i) {
-    const Operand& o = space->operand(i);
-    OperandPlan plan;
-    plan.staged = reduces && i < space->inputs.size();
-    // Staged tiles are copied in their own order; what is read directly moves as far as one thread's neighbours go.
-    const Extents& unit = plan.staged ? p.block : p.thread;
-    plan.vector = widest_vector(o, unit, 0, max_vector);
-    if (!plan.staged) {
-      std::int64_t serial = 1;
-      if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
-        const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-        if (axis < space->spatial) serial = mapping[axis].serial;
-      }
-      while (plan.vector > 1 && serial % plan.vector != 0) plan.vector /= 2;
-    }
-    p.operands.push_back(plan);
-  }
   p.space = std::move(space);
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
+    p.operands.push_back({.staged = reduces && i < p.space->inputs.size()});
+    p.operands[i].vector = default_vector(p, i, max_vector);
+  }
   return p;
 }
 

@@ -85,4 +85,8 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
 // in memory and its padding), so that no access straddles two rows.
 std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int64_t padding, base::Bytes max_vector);
 
+// The vector of an operand of which nothing else is said: a staged tile is copied in its own order, padding included;
+// what is read or written directly moves as far as one thread's neighbours go.
+std::int64_t default_vector(const StageProgram& p, std::size_t operand, base::Bytes max_vector);
+
 }  // namespace tilescope::tile

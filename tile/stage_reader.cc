@@ -196,6 +196,8 @@ class StageReader {
           if (const auto n = integer(&e.value, key, e.key, range)) p.operands[*i].*field = *n;
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
+    for (std::size_t i = 0; i < p.operands.size(); ++i)
+      p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     padding_in_bounds(p, at_of("padding"), diags_);
   }

@@ -75,6 +75,14 @@ TEST(RollerOrder, IsTheSameEveryTime) {
   }
 }
 
+// Depthwise operators of odd sizes: few tiles waste as little as the first epsilon allows, and every further epsilon
+// finds those again.
+TEST(RollerEpsilon, GrowsUntilThereAreEnoughDifferentTiles) {
+  const tests::JudgedChip chip("v100");
+  for (const char* id : {"D14", "D22"})
+    EXPECT_EQ(roller(stage_of("roller", id).expression, chip.spec, chip.judge(), 10).size(), 10U) << id;
+}
+
 TEST(RollerOrder, IsTheJudges) {
   const tests::JudgedChip chip("v100");
   const expr::Expression e = stage_of("roller", "M4").expression;

@@ -156,6 +156,22 @@ TEST(Compile, ThePublishedSearchLogsItsRounds) {
   EXPECT_THAT(compiled(workload(kMatmul, "m=64,n=64,k=64"), v100()).at(0).rounds, IsEmpty());
 }
 
+TEST(Compile, SaysWhichLimitNoProgramKeeps) {
+  EXPECT_EQ(compiled(workload("B[i] = A[i]", "i=4000000000"), v100()).at(0).error,
+            "no program fits v100: bytes of all tensors: needs 32000000000 B, v100 has 17179869184 B "
+            "(memory.dram.capacity)");
+}
+
+TEST(Compile, NotesAReadThatIsNotAffine) {
+  base::Diagnostics diags;
+  EXPECT_TRUE(
+      compile(
+          workload("B[i] = A[i/2]", "i=64"), v100(), Search::kRoller, 1, 1, [](std::size_t, std::size_t) {}, diags)
+          .has_value());
+  ASSERT_THAT(diags.notes(), SizeIs(1));
+  EXPECT_EQ(diags.format(diags.notes()[0]), "--op:1:1: the read A[i/2] is not affine; a tile takes its full extent");
+}
+
 std::vector<std::string> errors_of(const Workload& w) {
   base::Diagnostics compiling, checking;
   EXPECT_FALSE(compile(w, v100(), Search::kRoller, 1, 1, [](std::size_t, std::size_t) {}, compiling).has_value());

@@ -173,9 +173,10 @@ Answer predict(const std::string& text, const arch::ArchSpec& a) {
 }
 
 // The stage of a batch line is the stage of a program, but for its id.
-std::string program_of(std::string stage, const std::string& arch = "v100") {
-  stage.erase(1, stage.find(' ', 7));
-  return fmt::format(R"({{"arch": "{}", "stages": [{}]}})", arch, stage);
+std::string stage_of(std::string line) { return line.erase(1, line.find(' ', 7)); }
+
+std::string program_of(const std::string& line, const std::string& arch = "v100") {
+  return fmt::format(R"({{"arch": "{}", "stages": [{}]}})", arch, stage_of(line));
 }
 
 TEST(PredictProgram, AgreesWithTheSameLineOfABatch) {
@@ -196,6 +197,14 @@ TEST(PredictProgram, NotesThatAProgramWasMadeForAnotherChip) {
 TEST(PredictProgram, RefusesWhatDoesNotFit) {
   EXPECT_THAT(predict(program_of(line("a", 256, 64, 64)), v100()).errors,
               ElementsAre("p.json: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)"));
+}
+
+TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
+  const std::string other = line("b", 64, 16, 16, R"( "dtype": "bf16", "accumulate": "bf16",)");
+  const std::string text = fmt::format(R"({{"stages": [{}, {}]}})", stage_of(line("a", 64, 16, 16)), stage_of(other));
+  EXPECT_THAT(
+      predict(text, v100()).errors,
+      ElementsAre("p.json: stage 2: v100 has no instruction that multiplies bf16 into bf16 one element at a time"));
 }
 
 TEST(PredictProgram, ReportsEveryMistake) {

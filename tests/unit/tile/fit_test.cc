@@ -49,6 +49,19 @@ TEST(Fit, CountsPaddingAndPipelineStages) {
   EXPECT_FALSE(fits(p, v100));
 }
 
+TEST(Fit, AddsTensorsBeyond64Bits) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const auto copy = [](const char* text) {
+    const expr::Expression e = tests::expression(text, "i=576460752303423488");  // 2^61 bytes a tensor
+    return make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 32, 1}}, {1}, {16});
+  };
+  const StageProgram eight = copy("B[i] = A[i] + C[i] + D[i] + E[i] + F[i] + G[i] + H[i]");
+  EXPECT_FALSE(fits(eight, v100));
+  EXPECT_THAT(exceeded_limits(eight, v100), ElementsAre("bytes of all tensors: needs 9223372036854775807 B, v100 has "
+                                                        "17179869184 B (memory.dram.capacity)"));
+  EXPECT_FALSE(fits(copy("B[i] = A[i] + C[i] + D[i]"), v100));
+}
+
 TEST(Fit, DoesNotCountWhatIsNotStaged) {
   const arch::ArchSpec v100 = tests::chip("v100");
   StageProgram p = matmul(32, 96);

@@ -24,13 +24,24 @@ TEST(StageReader, ReadsALegalStage) {
   EXPECT_EQ(p.thread, (Extents{2, 4, 1}));
   EXPECT_EQ(p.mapping[0], (AxisMapping{2, 8, 1}));
   EXPECT_EQ(p.mapping[1], (AxisMapping{1, 8, 4}));
-  EXPECT_EQ(p.operands[0], (OperandPlan{true, 1, 4}));
+  EXPECT_EQ(p.operands[0], (OperandPlan{true, 1, 1})) << "rows of nine elements hold no whole vectors";
   EXPECT_EQ(p.operands[1], (OperandPlan{false, 0, 4}));
   EXPECT_EQ(p.split, (Extents{1, 1, 2}));
   EXPECT_EQ(p.unroll, 512);
   EXPECT_EQ(p.pipeline, 2);
   EXPECT_EQ(p.blocks(), 4 * 3 * 2);
   EXPECT_EQ(p.steps(), 2);
+}
+
+TEST(StageReader, ChoosesVectorsByWhatIsStagedAndPadded) {
+  const auto vector_of_a = [](std::string_view what, std::string_view by) {
+    const auto read = tests::read_stage(tests::replaced(tests::kStage, what, by), tests::chip("v100"));
+    EXPECT_THAT(read.errors, ElementsAre());
+    return read.program->stages[0].operands[0].vector;
+  };
+  EXPECT_EQ(vector_of_a("{\"A\": 1}", "{}"), 4);
+  EXPECT_EQ(vector_of_a("{\"A\": 1}", "{\"A\": 2}"), 2);
+  EXPECT_EQ(vector_of_a("{\"A\": \"smem\"}", "{}"), 1) << "a thread owns no neighbours along k";
 }
 
 TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
