@@ -26,8 +26,7 @@ double passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, 
   for (std::size_t axis = p.space->spatial; axis < p.space->axes.size(); ++axis)
     points *= static_cast<double>(p.block[axis]);
   const std::int64_t vector = model::scratchpad_vector(p, i, arch::widest_access_of(a));
-  const double uses =
-      static_cast<double>(tile::data_tile_elements(o, p.thread)) / static_cast<double>(vector) * points * warps;
+  const double uses = tile::touched_elements(o, p.thread) / static_cast<double>(vector) * points * warps;
   return std::max(1.0, copies) * count(model::scratchpad_write(p, i, a.core.warp)) +
          uses * count(model::scratchpad_read(p, i, vector, a.core.warp));
 }
@@ -35,14 +34,12 @@ double passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, 
 // Steps of the longest reduced axis: as it is, and up to four times, as far as the axis goes.
 std::vector<Extents> steps_of(const StageProgram& p) {
   std::vector<Extents> out = {p.block};
-  std::size_t longest = p.space->axes.size();
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    if (longest == p.space->axes.size() || p.space->axes[a].extent > p.space->axes[longest].extent) longest = a;
-  if (longest == p.space->axes.size()) return out;
+  const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
+  if (!longest) return out;
   for (const std::int64_t times : {2, 4}) {
     Extents e = p.block;
-    e[longest] = std::min(e[longest] * times, p.space->axes[longest].extent);
-    if (e[longest] != out.back()[longest]) out.push_back(e);
+    e[*longest] = std::min(e[*longest] * times, p.space->axes[*longest].extent);
+    if (e[*longest] != out.back()[*longest]) out.push_back(e);
   }
   return out;
 }

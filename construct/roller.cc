@@ -85,6 +85,18 @@ void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon
       ranking.add(program_of(space, limits, registers.extents, block.extents));
 }
 
+// For what no aligned tile covers: any tile of single elements, straight from the core's cache. Slow, but a program.
+void add_unaligned(const SpacePtr& space, GrowthLimits limits, Ranking& ranking) {
+  limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
+  const Extents one(space->axes.size(), 1);
+  for (const LevelTile& block :
+       block_tiles(*space, limits, one, first_step(*space, limits), kLastEpsilon, Alignment::kAny)) {
+    StageProgram p = program_of(space, limits, one, block.extents);
+    for (std::size_t i = 0; i < space->inputs.size(); ++i) p.operands[i] = {};
+    ranking.add(std::move(p));
+  }
+}
+
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
@@ -95,6 +107,9 @@ std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSp
   Ranking tiles(a, judge);
   for (double epsilon = kFirstEpsilon; tiles.best(keep).size() < keep && epsilon <= kLastEpsilon; epsilon *= 2.15)
     for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, tiles);
+
+  if (tiles.best(1).empty())
+    for (const SpacePtr& space : spaces) add_unaligned(space, limits, tiles);
 
   Ranking laid_out(a, judge);
   for (const Ranked& r : tiles.best(std::max(kLaidOut, keep)))

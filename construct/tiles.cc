@@ -20,32 +20,34 @@ constexpr std::size_t kMostRegisterTiles = 16;      // that blocks are grown ove
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
 
-double elements_of(const TileSpace& space, const Extents& tile) {
+// A thread keeps the elements that it reads; a block stages the whole box that holds them.
+enum class Level : std::uint8_t { kThread, kBlock };
+
+double elements_of(const TileSpace& space, const Extents& tile, Level level) {
   double sum = 0;
-  for (const tile::Operand& o : space.inputs) sum += static_cast<double>(tile::data_tile_elements(o, tile));
+  for (const tile::Operand& o : space.inputs)
+    sum += level == Level::kThread ? tile::touched_elements(o, tile)
+                                   : static_cast<double>(tile::data_tile_elements(o, tile));
   return sum;
 }
 
 // Elements moved through a level by the whole stage: inputs once per tile and reduction step, the output once per tile.
-double traffic_of(const TileSpace& space, const Extents& tile) {
+double traffic_of(const TileSpace& space, const Extents& tile, Level level) {
   double tiles = 1, steps = 1;
   for (std::size_t a = 0; a < space.axes.size(); ++a)
     (a < space.spatial ? tiles : steps) *= static_cast<double>(base::ceil_div(space.axes[a].extent, tile[a]));
-  return tiles * (steps * elements_of(space, tile) + static_cast<double>(tile::data_tile_elements(space.output, tile)));
-}
-
-LevelTile measured(const TileSpace& space, const Extents& extents, double footprint) {
-  return {extents, traffic_of(space, extents), footprint};
+  return tiles *
+         (steps * elements_of(space, tile, level) + static_cast<double>(tile::data_tile_elements(space.output, tile)));
 }
 
 // Whether growing any axis saves traffic: without, a tile has nothing to reuse.
 bool has_reuse(const TileSpace& space) {
   Extents one(space.axes.size(), 1);
-  const double before = traffic_of(space, one);
+  const double before = traffic_of(space, one, Level::kThread);
   for (std::size_t a = 0; a < space.spatial; ++a) {
     Extents two = one;
     two[a] = std::min<std::int64_t>(2, space.axes[a].extent);
-    if (traffic_of(space, two) < before * kWorthIt) return true;
+    if (traffic_of(space, two, Level::kThread) < before * kWorthIt) return true;
   }
   return false;
 }
@@ -57,8 +59,8 @@ class Growth {
   using Successor = std::function<std::int64_t(const Extents&, std::size_t axis)>;  // next extent; 0: none
   using Footprint = std::function<double(const Extents&)>;                          // negative: does not fit
 
-  Growth(const TileSpace& space, Successor next, Footprint footprint)
-      : space_(space), next_(std::move(next)), footprint_(std::move(footprint)) {}
+  Growth(const TileSpace& space, Level level, Successor next, Footprint footprint)
+      : space_(space), level_(level), next_(std::move(next)), footprint_(std::move(footprint)) {}
 
   std::vector<LevelTile> from(const Extents& first) {
     enlarge(first);
@@ -70,7 +72,7 @@ class Growth {
     if (tiles_.size() >= kMostTiles) return;
     const double footprint = footprint_(extents);
     if (footprint < 0 || !visited_.insert(std::vector<std::int64_t>(extents.begin(), extents.end())).second) return;
-    const LevelTile tile = measured(space_, extents, footprint);
+    const LevelTile tile{extents, traffic_of(space_, extents, level_), footprint};
     tiles_.push_back(tile);
 
     struct Step {
@@ -84,13 +86,15 @@ class Growth {
       Extents to = extents;
       to[a] = n;
       const double grown = footprint_(to);
-      if (grown >= 0) steps.push_back({(tile.traffic - traffic_of(space_, to)) / std::max(1.0, grown - footprint), to});
+      if (grown >= 0)
+        steps.push_back({(tile.traffic - traffic_of(space_, to, level_)) / std::max(1.0, grown - footprint), to});
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.score > b.score; });
     for (const Step& s : steps) enlarge(s.to);
   }
 
   const TileSpace& space_;
+  Level level_;
   Successor next_;
   Footprint footprint_;
   std::set<std::vector<std::int64_t>> visited_;
@@ -146,16 +150,6 @@ std::int64_t next_threads(std::int64_t length, std::int64_t serial, std::int64_t
   return best;
 }
 
-bool innermost_of_an_operand(const TileSpace& space, std::size_t axis) {
-  for (std::size_t i = 0; i < space.operand_count(); ++i) {
-    const tile::Operand& o = space.operand(i);
-    if (o.dims.empty()) continue;
-    for (const expr::Term& t : o.dims.back().terms)
-      if (t.axis == static_cast<int>(axis)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 GrowthLimits growth_limits(const arch::ArchSpec& a) {
@@ -176,9 +170,7 @@ GrowthLimits growth_limits(const arch::ArchSpec& a) {
 
 Extents first_step(const TileSpace& space, const GrowthLimits& limits) {
   Extents step(space.axes.size(), 1);
-  std::size_t longest = space.axes.size();
-  for (std::size_t a = space.spatial; a < space.axes.size(); ++a)
-    if (longest == space.axes.size() || space.axes[a].extent > space.axes[longest].extent) longest = a;
+  const std::optional<std::size_t> longest = tile::longest_reduced_axis(space);
   const std::int64_t element = base::size_of(space.expression.dtype).n;
   const std::int64_t elements = std::max<std::int64_t>(1, limits.transaction.n / element);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) {
@@ -197,7 +189,7 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
         std::max<std::int64_t>(1, limits.max_access.n / base::size_of(space.expression.dtype).n);
     for (std::int64_t n = 1; n <= widest && n <= std::max<std::int64_t>(1, space.axes[inner].extent); n *= 2) {
       one[inner] = n;
-      out.push_back(measured(space, one, static_cast<double>(n)));
+      out.push_back({one, traffic_of(space, one, Level::kThread), static_cast<double>(n)});
     }
     return out;
   }
@@ -206,14 +198,15 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     return n <= kWidestRegisterExtent && n < space.axes[a].extent * 2 ? n : 0;
   };
   const auto footprint = [&](const Extents& e) {
-    const double n = elements_of(space, e) + static_cast<double>(tile::data_tile_elements(space.output, e));
+    const double n =
+        elements_of(space, e, Level::kThread) + static_cast<double>(tile::data_tile_elements(space.output, e));
     return n <= static_cast<double>(limits.register_elements) ? n : -1.0;
   };
-  return thinned(undominated(Growth(space, next, footprint).from(one)), kMostRegisterTiles);
+  return thinned(undominated(Growth(space, Level::kThread, next, footprint).from(one)), kMostRegisterTiles);
 }
 
 std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& limits, const Extents& registers,
-                                   const Extents& step, double epsilon) {
+                                   const Extents& step, double epsilon, Alignment alignment) {
   Extents first = step;
   for (std::size_t a = 0; a < space.spatial; ++a) first[a] = registers[a];
   const auto threads_of = [&](const Extents& e) {
@@ -233,19 +226,17 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   const auto element = static_cast<double>(base::size_of(space.expression.dtype).n);
   const auto footprint = [&](const Extents& e) {
     if (threads_of(e) > limits.max_threads) return -1.0;
-    const double n = elements_of(space, e);
+    const double n = elements_of(space, e, Level::kBlock);
     return !reduces || n * element <= static_cast<double>(limits.staged_bytes) ? n : -1.0;
   };
-  std::vector<LevelTile> grown = Growth(space, next, footprint).from(first);
+  std::vector<LevelTile> grown = Growth(space, Level::kBlock, next, footprint).from(first);
+  if (alignment == Alignment::kAny) return grown;
   const auto aligned = [&](const LevelTile& t) {
     bool everything = true;  // a tile of all there is may leave a warp partly empty
     for (std::size_t a = 0; a < space.spatial; ++a) everything = everything && t.extents[a] >= space.axes[a].extent;
     if (!everything && !tile::fills_units(threads_of(t.extents), limits.warp)) return false;
-    for (std::size_t a = 0; a < space.spatial; ++a) {
-      const bool whole = t.extents[a] >= space.axes[a].extent;
-      const std::int64_t bytes = t.extents[a] * static_cast<std::int64_t>(element);
-      if (innermost_of_an_operand(space, a) && !whole && bytes % limits.transaction.n != 0) return false;
-    }
+    for (std::size_t a = 0; a < space.spatial; ++a)
+      if (!tile::fills_transactions(space, a, t.extents[a], limits.transaction)) return false;
     return true;
   };
   std::vector<LevelTile> kept;

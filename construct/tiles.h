@@ -1,6 +1,7 @@
 #pragma once
 // Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
 
+#include <cstdint>
 #include <vector>
 
 #include "arch/spec.h"
@@ -30,10 +31,14 @@ GrowthLimits growth_limits(const arch::ArchSpec& a);
 // the footprint moves clearly less. Where no axis is reused the innermost axis alone grows, to the widest access.
 std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits);
 
+// Whether block tiles have to obey alignment rules 1 and 2.
+enum class Alignment : std::uint8_t { kRules, kAny };
+
 // Block tiles over a register tile, reduced axes at `step`: threads grow along every axis to sizes that waste at most
 // `epsilon` of it, until a block's limits; kept where they fill warps and no smaller tile moves clearly less.
 std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
-                                   const tile::Extents& registers, const tile::Extents& step, double epsilon);
+                                   const tile::Extents& registers, const tile::Extents& step, double epsilon,
+                                   Alignment alignment = Alignment::kRules);
 
 // The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
 tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);

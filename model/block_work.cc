@@ -78,15 +78,14 @@ class BlockCounter {
 
     // Use: every thread reads its elements of the staged tile for every point of the reduction.
     const std::int64_t vector = scratchpad_vector(p_, i, arch::widest_access_of(*m_.arch));
-    const double reads =
-        static_cast<double>(tile::data_tile_elements(o, p_.thread)) / static_cast<double>(vector) * points_;
+    const double reads = tile::touched_elements(o, p_.thread) / static_cast<double>(vector) * points_;
     work_.compute.issue_cycles += issue_cycles(reads);
     add_scratchpad(work_.compute, scratchpad_read(p_, i, vector, m_.warp), reads * warps_);
   }
 
   void count_direct(std::size_t i) {
     const auto vector = static_cast<double>(p_.operands[i].vector);
-    const double reads = static_cast<double>(tile::data_tile_elements(space_.inputs[i], p_.thread)) / vector * points_;
+    const double reads = tile::touched_elements(space_.inputs[i], p_.thread) / vector * points_;
     work_.load.issue_cycles += issue_cycles(reads * (1 + kAddressInstructions));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp));
   }

@@ -1,5 +1,7 @@
 #include "model/machine.h"
 
+#include <algorithm>
+
 #include "arch/derive.h"
 
 namespace tilescope::model {
@@ -38,7 +40,8 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
-    m.core_cache_shared = l1->shares.has_value();
+    const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
+    m.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
   }
 }
 
@@ -59,6 +62,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
     m.cache_latency_cycles = cycles_or_zero(l2->latency);
     m.sector_bytes = l2->sector.n;
   }
+  m.dram_granule_bytes = std::max(m.sector_bytes, arch::transaction_of(*dram).n);
 }
 
 }  // namespace

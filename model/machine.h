@@ -30,6 +30,7 @@ struct Machine {
 
   double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)
   std::int64_t sector_bytes = 0;
+  std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;

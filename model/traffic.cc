@@ -1,6 +1,7 @@
 #include "model/traffic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/integer.h"
@@ -51,21 +52,29 @@ double distinct_elements(const Operand& o, const Extents& tile) {
   return n * std::min(1.0, static_cast<double>(o.elements) / whole);
 }
 
+// Bytes of DRAM, in its granules, that hold an operand's distinct elements under a tile.
+double dram_bytes_under(const StageProgram& p, const Operand& o, const Extents& tile, std::int64_t granule_bytes) {
+  const tile::Runs runs = tile::runs_of(o, tile);
+  const double run_bytes = run_bytes_in_sectors(runs.length, runs.stride, o.element.n,
+                                                alignment_of_runs(p, o, granule_bytes), granule_bytes);
+  return distinct_elements(o, tile) * run_bytes / static_cast<double>(runs.length);
+}
+
 // What the blocks of one wave cover along every axis: consecutive blocks, the last axis fastest, and all of a
-// reduction.
+// reduction. A part of a row counts as that part, so that a block more is never a row more.
 Extents wave_tile(const StageProgram& p, std::int64_t resident) {
   Extents tile = p.block;
-  std::int64_t left = resident;
+  auto left = static_cast<double>(resident);
   for (std::size_t a = p.space->axes.size(); a-- > 0;) {
     const std::int64_t n = p.space->axes[a].extent;
     if (a >= p.space->spatial) {
       tile[a] = n;
       continue;
     }
-    const std::int64_t blocks = base::ceil_div(n, p.block[a]);
-    const std::int64_t covered = std::min(blocks, left);
-    tile[a] = std::min(n, covered * p.block[a]);
-    left = base::ceil_div(left, blocks);
+    const auto blocks = static_cast<double>(base::ceil_div(n, p.block[a]));
+    const double covered = std::clamp(left, 1.0, blocks) * static_cast<double>(p.block[a]);
+    tile[a] = std::min(n, static_cast<std::int64_t>(std::ceil(covered)));
+    left /= blocks;
   }
   return tile;
 }
@@ -97,8 +106,8 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   double points = 1;
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) points *= static_cast<double>(p.block[a]);
-  const double reads = static_cast<double>(tile::data_tile_elements(p.space->inputs[i], p.thread)) /
-                       static_cast<double>(p.operands[i].vector) * points;
+  const double reads =
+      tile::touched_elements(p.space->inputs[i], p.thread) / static_cast<double>(p.operands[i].vector) * points;
   const double warps = static_cast<double>(base::ceil_div(p.threads(), m.warp));
   const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);
@@ -114,18 +123,24 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   const double inside = share_inside(p, o);
   double sectors = static_cast<double>(runs.count) *
                    run_bytes_in_sectors(runs.length, runs.stride, o.element.n, alignment, m.sector_bytes);
-  if (!output && !p.operands[i].staged && evicted > 0)
-    sectors += std::max(0.0, requested_bytes(p, m, i) - sectors) * evicted;
+  double useful = static_cast<double>(runs.count * runs.length) * element;
+  if (!output && !p.operands[i].staged) {
+    // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
+    const double requested = requested_bytes(p, m, i);
+    sectors = std::min(sectors, requested) + std::max(0.0, requested - sectors) * evicted;
+    useful = std::min(useful, tile::touched_elements(o, p.block) * element);
+  }
   OperandTraffic t;
   // Inputs move once per reduction step; the output once.
+  const auto blocks = static_cast<double>(p.blocks());
   t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
-  t.useful_ratio = static_cast<double>(runs.count * runs.length) * element / sectors;
-  t.cache_bytes = t.block_bytes * static_cast<double>(p.blocks());
-  const double waste = std::clamp(1 / t.useful_ratio, 1.0, 2.0);  // neighbouring tiles share the sectors at their seams
+  t.useful_ratio = std::min(1.0, useful / sectors);
+  t.cache_bytes = t.block_bytes * blocks;
   Extents all;
   for (const tile::TileAxis& a : p.space->axes) all.push_back(a.extent);
-  t.total_bytes = std::min(distinct_elements(o, all), static_cast<double>(o.elements)) * element;
-  t.wave_bytes = std::min(t.total_bytes, distinct_elements(o, wave) * element * (runs.stride == 1 ? waste : 1.0));
+  const double whole = static_cast<double>(o.elements) * element;
+  t.total_bytes = std::min({whole, t.cache_bytes, dram_bytes_under(p, o, all, m.dram_granule_bytes)});
+  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(p, o, wave, m.dram_granule_bytes));
   return t;
 }
 

@@ -4,11 +4,15 @@
 
 namespace tilescope::tile {
 
-bool fills_transactions(const Operand& operand, const Extents& tile, base::Bytes transaction) {
-  const TileShape shape = data_tile(operand, tile);
-  if (shape.empty()) return true;
-  const std::int64_t row = shape.back();
-  return row >= operand.dims.back().extent || row * operand.element.n % transaction.n == 0;
+bool fills_transactions(const TileSpace& space, std::size_t axis, std::int64_t extent, base::Bytes transaction) {
+  if (extent >= space.axes[axis].extent) return true;
+  for (std::size_t i = 0; i < space.operand_count(); ++i) {
+    const Operand& o = space.operand(i);
+    if (o.dims.empty()) continue;
+    for (const expr::Term& t : o.dims.back().terms)
+      if (t.axis == static_cast<int>(axis) && extent * o.element.n % transaction.n != 0) return false;
+  }
+  return true;
 }
 
 std::int64_t bank_padding(std::int64_t row, std::int64_t read_width, std::int64_t banks, std::int64_t bank_elements) {

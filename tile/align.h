@@ -10,9 +10,9 @@ namespace tilescope::tile {
 // Rule 1, execution unit: a tile's parallel width is a whole multiple of the unit's (a warp).
 constexpr bool fills_units(std::int64_t threads, std::int64_t unit_width) { return threads % unit_width == 0; }
 
-// Rule 2, memory transaction: the innermost extent of a data tile is a multiple of the transaction's elements, or the
-// tensor's whole row.
-bool fills_transactions(const Operand& operand, const Extents& tile, base::Bytes transaction);
+// Rule 2, memory transaction: an axis that runs through the innermost dimension of an operand is cut at multiples of
+// the transaction, or not at all.
+bool fills_transactions(const TileSpace& space, std::size_t axis, std::int64_t extent, base::Bytes transaction);
 
 // Rule 3, memory bank: elements to add to rows of `row` elements, read `read_width` elements at a time, so that the row
 // stride becomes congruent to the read's width modulo the period of `banks` banks of `bank_elements` elements each.

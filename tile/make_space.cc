@@ -197,8 +197,8 @@ class OperandMaker {
 
 // A tensor that is read in several patterns is several operands: A, A#2, A#3.
 void name_apart(std::vector<Operand>& inputs) {
-  const auto same = std::count_if(inputs.begin(), inputs.end(),
-                                  [&](const Operand& o) { return o.tensor == inputs.back().tensor; });
+  const auto same =
+      std::count_if(inputs.begin(), inputs.end(), [&](const Operand& o) { return o.tensor == inputs.back().tensor; });
   if (same > 1) inputs.back().name += "#" + std::to_string(same);
 }
 

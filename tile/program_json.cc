@@ -1,5 +1,7 @@
 #include "tile/program_json.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "arch/derive.h"
@@ -28,6 +30,22 @@ std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& 
   f.finish();
   if (!from || !to || !tensor || !level) return std::nullopt;
   return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level])};
+}
+
+bool writes(const StageProgram& p, const std::string& tensor) { return p.space->output.name == tensor; }
+
+bool reads(const StageProgram& p, const std::string& tensor) {
+  const auto& tensors = p.space->expression.tensors;
+  return std::any_of(p.space->inputs.begin(), p.space->inputs.end(),
+                     [&](const Operand& o) { return tensors[static_cast<std::size_t>(o.tensor)].name == tensor; });
+}
+
+// An edge leads from the stage that writes its tensor to a later one that reads it.
+void check_edge(const Edge& e, const std::vector<StageProgram>& stages, base::Position at, Diagnostics& diags) {
+  const auto &from = stages[static_cast<std::size_t>(e.from)], &to = stages[static_cast<std::size_t>(e.to)];
+  if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
+  if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: stage {} does not write '{}'", e.from, e.tensor));
+  if (!reads(to, e.tensor)) diags.error(at, fmt::format("an edge: stage {} does not read '{}'", e.to, e.tensor));
 }
 
 Map named(const TileSpace& space, const Extents& extents, std::size_t first, std::size_t last) {
@@ -124,7 +142,11 @@ std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec
     if (stages->empty()) diags.error(document.at, "stages: expected at least one stage");
     if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
       for (const Value& v : *edges)
-        if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) program.edges.push_back(*edge);
+        if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
+          // Stages that could not be read are reported already, and say nothing about the edge.
+          if (program.stages.size() == stages->size()) check_edge(*edge, program.stages, v.at, diags);
+          program.edges.push_back(std::move(*edge));
+        }
   }
   f.finish();
   if (diags.errors().size() != before) return std::nullopt;

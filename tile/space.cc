@@ -1,6 +1,7 @@
 #include "tile/space.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "base/integer.h"
@@ -36,6 +37,36 @@ std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& ti
   std::int64_t n = 1;
   for (const TileDim& d : operand.dims) n *= std::min(extent_under(d, tile), d.extent);
   return n;
+}
+
+double touched_elements(const Operand& operand, const Extents& tile) {
+  double by_dims = 1, by_points = 1;
+  std::array<bool, kMaxAxes> counted{};
+  for (const TileDim& d : operand.dims) {
+    if (d.whole) {
+      by_dims *= static_cast<double>(d.extent);
+      by_points *= static_cast<double>(d.extent);
+      continue;
+    }
+    const double taps = 1 + static_cast<double>(d.spread);
+    double of_dim = taps;
+    by_points *= taps;
+    for (const Term& t : d.terms) {
+      const auto axis = static_cast<std::size_t>(t.axis);
+      of_dim *= static_cast<double>(tile[axis]);
+      if (!counted[axis]) by_points *= static_cast<double>(tile[axis]);
+      counted[axis] = true;
+    }
+    by_dims *= std::min(of_dim, static_cast<double>(extent_under(d, tile)));
+  }
+  return std::min(by_dims, by_points);
+}
+
+std::optional<std::size_t> longest_reduced_axis(const TileSpace& space) {
+  std::optional<std::size_t> longest;
+  for (std::size_t a = space.spatial; a < space.axes.size(); ++a)
+    if (!longest || space.axes[a].extent > space.axes[*longest].extent) longest = a;
+  return longest;
 }
 
 Runs runs_of(const Operand& operand, const Extents& tile) {

@@ -114,6 +114,12 @@ std::int64_t data_tile_elements(const Operand& operand, const Extents& tile, std
 // The same, counting only what lies inside the tensor's dimensions: what has to be moved.
 std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& tile);
 
+// Elements that the tile's points read, at most: of I[x*8+s] over four x and two s eight, where the data tile has 26.
+double touched_elements(const Operand& operand, const Extents& tile);
+
+// The reduced tile axis of most iterations, or nothing where the stage reduces none.
+std::optional<std::size_t> longest_reduced_axis(const TileSpace& space);
+
 // How a data tile lies in memory: `count` runs of `length` elements, `stride` apart.
 struct Runs {
   std::int64_t count = 1;

@@ -72,14 +72,15 @@ TEST(FillsUnits, IsAWholeNumberOfWarps) {
 TEST(FillsTransactions, TakesWholeTransactionsOrTheWholeRow) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=60,k=20");
   const auto space = make_space(e, no_fusion(e.stages.front()));
-  const auto fills = [&](std::size_t operand, std::int64_t inner) {
-    return fills_transactions(space->operand(operand), Extents{4, inner, inner}, {32});
+  const auto fills = [&](std::size_t axis, std::int64_t extent) {
+    return fills_transactions(*space, axis, extent, {32});
   };
-  EXPECT_TRUE(fills(0, 8)) << "A's rows of 8 f32 are one transaction of 32 B";
-  EXPECT_FALSE(fills(0, 12));
-  EXPECT_TRUE(fills(0, 20)) << "the whole row of A";
-  EXPECT_FALSE(fills(1, 20)) << "80 B of B's row of 60";
-  EXPECT_TRUE(fills(2, 60));
+  EXPECT_TRUE(fills(2, 8)) << "A's rows of 8 f32 along k are one transaction of 32 B";
+  EXPECT_FALSE(fills(2, 12));
+  EXPECT_TRUE(fills(2, 20)) << "the whole row of A";
+  EXPECT_FALSE(fills(1, 20)) << "80 B of B's row of 60 along n";
+  EXPECT_TRUE(fills(1, 60));
+  EXPECT_TRUE(fills(0, 3)) << "m is innermost nowhere";
 }
 
 }  // namespace

@@ -45,8 +45,6 @@ RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
   RProgram program{"v100", {}, {}};
   for (std::int64_t n = tests::any_of_range(1, 3); n > 0; --n)
     program.stages.push_back(tests::any_program(tests::any_operator(20), 1024));
-  for (int to = 1; to < static_cast<int>(program.stages.size()); ++to)
-    program.edges.push_back({0, to, "T", tests::any_element<std::string>({"dram", "l2", "smem"})});
   const std::string text = base::to_json(to_document(program, v100()), 2);
   RC_LOG() << text << '\n';
   const auto read = tests::read_program(text, v100());
@@ -98,6 +96,25 @@ TEST(ProgramJsonErrors, OfTheProgram) {
               ElementsAre("p.json:1:12: stages: expected a list, got the number 3",
                           "p.json:1:15: unknown key 'stage' in a program; did you mean 'stages'?"));
   EXPECT_THAT(errors_of(R"({"stages": [4]})"), ElementsAre("p.json:1:13: a stage: expected a map, got the number 4"));
+}
+
+constexpr std::string_view kTwoStages =
+    R"json({"stages": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}},
+{"expr": "O[i] = exp(T[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}}],
+"edges": )json";
+
+TEST(ProgramJson, KeepsItsEdges) {
+  const auto read =
+      tests::read_program(std::string(kTwoStages) + R"([{"from": 0, "to": 1, "tensor": "T", "level": "l2"}]})", v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_THAT(read.program->edges, ElementsAre(Edge{0, 1, "T", "l2"}));
+}
+
+TEST(ProgramJsonErrors, OfEdgesThatLeadNowhere) {
+  EXPECT_THAT(errors_of(std::string(kTwoStages) + R"([{"from": 1, "to": 0, "tensor": "T", "level": "l2"}]})"),
+              ElementsAre("p.json:3:11: an edge: expected 'from' before 'to', got 1 and 0",
+                          "p.json:3:11: an edge: stage 1 does not write 'T'",
+                          "p.json:3:11: an edge: stage 0 does not read 'T'"));
 }
 
 TEST(ProgramJsonErrors, OfTheEdges) {
