@@ -14,9 +14,9 @@ using tile::Extents;
 using tile::Operand;
 using tile::StageProgram;
 
-// The greatest power of two that divides every start of the operand's runs, in bytes, up to the sector.
-std::int64_t alignment_of_runs(const StageProgram& p, const Operand& o, std::int64_t sector_bytes) {
-  std::int64_t bits = sector_bytes;  // starts as one bit; a lower bit set by any step of a start is the alignment
+// The greatest power of two that divides every start of the operand's runs, in bytes; 0 where all start at 0.
+std::int64_t start_multiple_of_runs(const StageProgram& p, const Operand& o) {
+  std::int64_t bits = 0;  // the lowest bit that any step of a start sets
   const auto step = [&](std::int64_t elements) { bits |= elements * o.element.n; };
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const std::int64_t stride = o.steps[d].front().stride;
@@ -30,15 +30,30 @@ std::int64_t alignment_of_runs(const StageProgram& p, const Operand& o, std::int
   return bits & -bits;
 }
 
-// Share of the blocks' tiles along the operand's axes that lies inside the stage's ranges.
-double share_inside(const StageProgram& p, const Operand& o) {
-  double share = 1;
+// Bytes in whole granules of one run of a tile, whose start is any such multiple.
+double run_bytes_of(const Operand& o, const tile::Runs& runs, std::int64_t start_multiple, std::int64_t granule) {
+  const std::int64_t alignment = start_multiple == 0 ? granule : std::min(start_multiple, granule);
+  return run_bytes_in_sectors(runs.length, runs.stride, o.element.n, alignment, granule);
+}
+
+// One number per tile axis.
+using Shares = base::FixedVector<double, tile::kMaxAxes>;
+
+// Share of the blocks' tiles along each axis that lies inside the stage's ranges.
+Shares shares_inside(const StageProgram& p) {
+  Shares shares;
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
-    if (!o.uses(static_cast<int>(a))) continue;
     const std::int64_t n = p.space->axes[a].extent;
     const std::int64_t part = base::round_up(base::ceil_div(n, p.split[a]), p.block[a]);  // of a reduction; else all
-    share *= static_cast<double>(n) / static_cast<double>(p.split[a] * part);
+    shares.push_back(static_cast<double>(n) / static_cast<double>(p.split[a] * part));
   }
+  return shares;
+}
+
+double share_inside(const Shares& shares, const Operand& o) {
+  double share = 1;
+  for (std::size_t a = 0; a < shares.size(); ++a)
+    if (shares[a] < 1 && o.uses(static_cast<int>(a))) share *= shares[a];
   return share;
 }
 
@@ -53,11 +68,9 @@ double distinct_elements(const Operand& o, const Extents& tile) {
 }
 
 // Bytes of DRAM, in its granules, that hold an operand's distinct elements under a tile.
-double dram_bytes_under(const StageProgram& p, const Operand& o, const Extents& tile, std::int64_t granule_bytes) {
+double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t start_multiple, std::int64_t granule) {
   const tile::Runs runs = tile::runs_of(o, tile);
-  const double run_bytes = run_bytes_in_sectors(runs.length, runs.stride, o.element.n,
-                                                alignment_of_runs(p, o, granule_bytes), granule_bytes);
-  return distinct_elements(o, tile) * run_bytes / static_cast<double>(runs.length);
+  return distinct_elements(o, tile) * run_bytes_of(o, runs, start_multiple, granule) / static_cast<double>(runs.length);
 }
 
 // What the blocks of one wave cover along every axis: consecutive blocks, the last axis fastest, and all of a
@@ -87,9 +100,7 @@ double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
     const Operand& o = p.space->inputs[i];
     const tile::Runs runs = tile::runs_of(o, p.block);
     bytes += static_cast<double>(runs.count) *
-             run_bytes_in_sectors(runs.length, runs.stride, o.element.n,
-                                  alignment_of_runs(p, o, static_cast<std::int64_t>(m.line_bytes)),
-                                  static_cast<std::int64_t>(m.line_bytes));
+             run_bytes_of(o, runs, start_multiple_of_runs(p, o), static_cast<std::int64_t>(m.line_bytes));
   }
   return bytes;
 }
@@ -113,22 +124,30 @@ double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);
 }
 
-OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Extents& wave,
+// What a stage covers in one wave and in all, and how much of its blocks' tiles is inside.
+struct Coverage {
+  Extents wave, all;
+  Shares inside;
+};
+
+OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Coverage& coverage,
                                   double evicted) {
   const Operand& o = p.space->operand(i);
   const auto element = static_cast<double>(o.element.n);
   const bool output = i == p.space->inputs.size();
   const tile::Runs runs = tile::runs_of(o, p.block);
-  const std::int64_t alignment = alignment_of_runs(p, o, m.sector_bytes);
-  const double inside = share_inside(p, o);
-  double sectors = static_cast<double>(runs.count) *
-                   run_bytes_in_sectors(runs.length, runs.stride, o.element.n, alignment, m.sector_bytes);
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  const double inside = share_inside(coverage.inside, o);
+  double sectors = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, m.sector_bytes);
   double useful = static_cast<double>(runs.count * runs.length) * element;
   if (!output && !p.operands[i].staged) {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
-    const double requested = requested_bytes(p, m, i);
-    sectors = std::min(sectors, requested) + std::max(0.0, requested - sectors) * evicted;
-    useful = std::min(useful, tile::touched_elements(o, p.block) * element);
+    const double touched = tile::touched_elements(o, p.block) * element;
+    if (evicted > 0 || touched < useful) {
+      const double requested = requested_bytes(p, m, i);
+      sectors = std::min(sectors, requested) + std::max(0.0, requested - sectors) * evicted;
+    }
+    useful = std::min(useful, touched);
   }
   OperandTraffic t;
   // Inputs move once per reduction step; the output once.
@@ -136,11 +155,9 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
   t.useful_ratio = std::min(1.0, useful / sectors);
   t.cache_bytes = t.block_bytes * blocks;
-  Extents all;
-  for (const tile::TileAxis& a : p.space->axes) all.push_back(a.extent);
   const double whole = static_cast<double>(o.elements) * element;
-  t.total_bytes = std::min({whole, t.cache_bytes, dram_bytes_under(p, o, all, m.dram_granule_bytes)});
-  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(p, o, wave, m.dram_granule_bytes));
+  t.total_bytes = std::min({whole, t.cache_bytes, dram_bytes_under(o, coverage.all, multiple, m.dram_granule_bytes)});
+  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(o, coverage.wave, multiple, m.dram_granule_bytes));
   return t;
 }
 
@@ -161,11 +178,12 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
   const std::size_t inputs = p.space->inputs.size();
   const std::int64_t blocks = p.blocks();
   const double evicted = evicted_share(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
-  const Extents wave = wave_tile(p, std::min(resident, blocks));
+  Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
+  for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
   for (std::size_t i = 0; i <= inputs; ++i) {
-    t.operand[i] = traffic_of_operand(p, m, i, wave, evicted);
+    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted);
     touched += t.operand[i].wave_bytes;
   }
   const double kept = touched <= 0 ? 1 : std::min(1.0, m.cache_capacity_bytes / touched);

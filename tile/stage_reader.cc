@@ -198,8 +198,19 @@ class StageReader {
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
     for (std::size_t i = 0; i < p.operands.size(); ++i)
       p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
+    const auto widest = p.operands;
     per_operand("vector", {1, 64}, &OperandPlan::vector);
+    if (comparable_) check_vectors(p, widest);
     padding_in_bounds(p, at_of("padding"), diags_);
+  }
+
+  // A wider access than the widest that fits would straddle rows, or take elements that are another thread's.
+  void check_vectors(const StageProgram& p, const base::FixedVector<OperandPlan, kMaxOperands>& widest) {
+    for (std::size_t i = 0; i < p.operands.size(); ++i)
+      if (widest[i].vector % p.operands[i].vector != 0)
+        diags_.error(at_of("vector"),
+                     fmt::format("vector.{}: expected a divisor of {}, the widest access that fits, got {}",
+                                 space_->operand(i).name, widest[i].vector, p.operands[i].vector));
   }
 
   void read_order(StageProgram& p) {

@@ -61,6 +61,7 @@ TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
   StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 8, 1}, {1, 8, 1}}, {1, 1, 8},
                                       base::Bytes{16});
   p.operands[1].padding = 3;
+  p.operands[1].vector = 1;
   const std::string text = base::to_json(to_document({"v100", {p}, {}}, v100()));
   EXPECT_THAT(text, testing::HasSubstr(R"("staged":{"A":"smem","A#2":"smem"},"padding":{"A#2":3})"));
   const auto read = tests::read_program(text, v100());

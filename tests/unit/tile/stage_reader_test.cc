@@ -149,5 +149,21 @@ TEST(StageReaderErrors, AllOfAStageAtOnce) {
                           "p.json:15:2: unknown key 'rastr' in a stage; did you mean 'raster'?"));
 }
 
+TEST(StageErrors, OfAccessesThatStraddleRows) {
+  const std::string head = R"({"expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 64, "n": 64, "k": 64},
+"tiles": {"smem": {"m": 16, "n": 16, "k": 8}}, "mapping": {"m": {"threads": 16}, "n": {"threads": 16}},
+)";
+  const auto errors_with = [&](const std::string& rest) {
+    return tests::read_stage(head + rest + "}", tests::chip("v100")).errors;
+  };
+  EXPECT_THAT(errors_with(R"("vector": {"A": 4, "B": 2})"), testing::ElementsAre());
+  EXPECT_THAT(
+      errors_with(R"("vector": {"B": 8})"),
+      testing::ElementsAre("p.json:4:11: vector.B: expected a divisor of 4, the widest access that fits, got 8"));
+  EXPECT_THAT(
+      errors_with(R"("padding": {"A": 1}, "vector": {"A": 2})"),
+      testing::ElementsAre("p.json:4:32: vector.A: expected a divisor of 1, the widest access that fits, got 2"));
+}
+
 }  // namespace
 }  // namespace tilescope::tile
