@@ -1,6 +1,7 @@
 #include "construct/layout.h"
 
 #include <algorithm>
+#include <array>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -72,8 +73,10 @@ void pad_for_banks(StageProgram& p, const arch::ArchSpec& a) {
     const std::int64_t widest = std::max<std::int64_t>(1, arch::widest_access_of(a).n / o.element.n);
     double fewest = 0;
     tile::OperandPlan best;
-    for (const std::int64_t padding :
-         {std::int64_t{0}, bank_elements, widest, tile::bank_padding(row, 1, scratchpad.banks, bank_elements)}) {
+    std::array<std::int64_t, 4> paddings = {0, bank_elements, widest,
+                                            tile::bank_padding(row, 1, scratchpad.banks, bank_elements)};
+    std::sort(paddings.begin(), paddings.end());  // of equal passes the smallest is kept
+    for (const std::int64_t padding : paddings) {
       p.operands[i].padding = padding;
       p.operands[i].vector = tile::widest_vector(o, p.block, padding, arch::widest_access_of(a));
       const double passes = passes_of(p, i, a, scratchpad);

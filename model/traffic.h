@@ -15,8 +15,8 @@ struct OperandTraffic {
   double block_bytes = 0;   // one block, all its steps, in whole sectors: between core and device cache
   double useful_ratio = 1;  // of those bytes, what the block asked for
   double cache_bytes = 0;   // all blocks
-  double wave_bytes = 0;    // distinct bytes that the blocks resident at one time touch
-  double total_bytes = 0;   // distinct bytes of the whole stage
+  double wave_bytes = 0;    // distinct, in whole granules of DRAM: what the blocks resident at one time touch
+  double total_bytes = 0;   // the same of the whole stage
   double dram_bytes = 0;
 };
 
