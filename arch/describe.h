@@ -76,6 +76,9 @@ void describe(V& v, CoreSpec& s) {
   v.field(required("max_blocks", "Blocks resident on one core."), s.max_blocks);
   v.field(required("max_block_threads", "Threads of one block."), s.max_block_threads);
   v.field(optional("max_access", "Widest access to memory of one thread; one element where absent."), s.max_access);
+  v.field(optional("async_copy",
+                   "Least that one thread copies from memory to the scratchpad past its registers; absent: it cannot."),
+          s.async_copy);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
 }

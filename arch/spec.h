@@ -40,7 +40,8 @@ struct CoreSpec {
   std::int64_t max_threads = 0;  // resident on one core
   std::int64_t max_blocks = 0;   // resident on one core
   std::int64_t max_block_threads = 0;
-  std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
+  std::optional<Bytes> max_access;  // the widest access to memory of one thread; one element where absent
+  std::optional<Bytes> async_copy;  // the least that one thread copies past its registers; no such copies where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
 };

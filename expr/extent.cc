@@ -5,9 +5,8 @@
 namespace tilescope::expr {
 namespace {
 
-// a / b rounded down, and the rest, for b > 0.
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-std::int64_t floor_mod(std::int64_t a, std::int64_t b) { return a % b < 0 ? a % b + b : a % b; }
+using base::floor_div;
+using base::floor_mod;
 
 Span modulo(Span s, std::int64_t modulus) {
   if (floor_div(s.low, modulus) != floor_div(s.high, modulus)) return {0, modulus - 1};

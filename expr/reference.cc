@@ -71,22 +71,6 @@ double identity(Reducer r) {
   return 0;
 }
 
-double reduce(Reducer r, double so_far, double value) {
-  switch (r) {
-    case Reducer::kNone:
-      return value;
-    case Reducer::kSum:
-    case Reducer::kMean:
-      return so_far + value;
-    case Reducer::kMax:
-      return std::fmax(so_far, value);
-    case Reducer::kMin:
-      return std::fmin(so_far, value);
-  }
-  base::check(false, "every reducer has a step");
-  return 0;
-}
-
 // Moves axes first .. last-1 of the point to their next values, the last one fastest; false after the last point.
 bool step(std::vector<std::int64_t>& point, const Stage& stage, std::size_t first, std::size_t last) {
   for (std::size_t a = last; a-- > first;) {
@@ -144,31 +128,10 @@ class StageRun {
     return nodes_.back();
   }
 
-  double operand(int node) const { return nodes_[static_cast<std::size_t>(node)]; }
-
   double value_of(const Node& n) const {
-    switch (n.kind) {
-      case NodeKind::kNumber:
-        return n.number;
-      case NodeKind::kScalar:
-        return scalars_[static_cast<std::size_t>(n.index)];
-      case NodeKind::kRead:
-        return read(stage_.reads[static_cast<std::size_t>(n.index)]);
-      case NodeKind::kNegate:
-        return -operand(n.left);
-      case NodeKind::kAdd:
-        return operand(n.left) + operand(n.right);
-      case NodeKind::kSubtract:
-        return operand(n.left) - operand(n.right);
-      case NodeKind::kMultiply:
-        return operand(n.left) * operand(n.right);
-      case NodeKind::kDivide:
-        return operand(n.left) / operand(n.right);
-      case NodeKind::kCall:
-        return call(n.function, operand(n.left), n.right < 0 ? 0 : operand(n.right));
-    }
-    base::check(false, "every node has a value");
-    return 0;
+    if (n.kind == NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
+    if (n.kind == NodeKind::kRead) return read(stage_.reads[static_cast<std::size_t>(n.index)]);
+    return apply(n, nodes_);
   }
 
   double read(const Read& r) const {
@@ -201,6 +164,47 @@ double round_to(base::Dtype dtype, double value) {
       return saturate<std::int32_t>(value);
   }
   base::check(false, "every dtype rounds");
+  return 0;
+}
+
+double reduce(Reducer r, double so_far, double value) {
+  switch (r) {
+    case Reducer::kNone:
+      return value;
+    case Reducer::kSum:
+    case Reducer::kMean:
+      return so_far + value;
+    case Reducer::kMax:
+      return std::fmax(so_far, value);
+    case Reducer::kMin:
+      return std::fmin(so_far, value);
+  }
+  base::check(false, "every reducer has a step");
+  return 0;
+}
+
+double apply(const Node& n, const std::vector<double>& nodes) {
+  const auto operand = [&](int node) { return nodes[static_cast<std::size_t>(node)]; };
+  switch (n.kind) {
+    case NodeKind::kNumber:
+      return n.number;
+    case NodeKind::kNegate:
+      return -operand(n.left);
+    case NodeKind::kAdd:
+      return operand(n.left) + operand(n.right);
+    case NodeKind::kSubtract:
+      return operand(n.left) - operand(n.right);
+    case NodeKind::kMultiply:
+      return operand(n.left) * operand(n.right);
+    case NodeKind::kDivide:
+      return operand(n.left) / operand(n.right);
+    case NodeKind::kCall:
+      return call(n.function, operand(n.left), n.right < 0 ? 0 : operand(n.right));
+    case NodeKind::kScalar:
+    case NodeKind::kRead:
+      break;
+  }
+  base::check(false, "every node but reads and scalars has a value");
   return 0;
 }
 

@@ -17,6 +17,13 @@ using Values = std::vector<double>;
 // Rounds to the nearest value of the dtype (ties to even; integers saturate).
 double round_to(base::Dtype dtype, double value);
 
+// One step of a reduction, before it is rounded; a mean adds, and divides at its end.
+double reduce(Reducer r, double so_far, double value);
+
+// The value of an operator, call or number of a stage's body from those of the nodes before it; reads and scalars are
+// the caller's.
+double apply(const Node& n, const std::vector<double>& nodes);
+
 // Evaluates all stages. `tensors` holds the inputs, by tensor index, and receives every stage's output; `scalars` are
 // by scalar index. One thread; time is the product of all axes.
 void evaluate(const Expression& e, const std::vector<double>& scalars, std::vector<Values>& tensors);

@@ -156,6 +156,7 @@ class OperandMaker {
     dim.terms = c.terms;
     dim.whole = !c.affine;
     dim.extent = c.extent;
+    dim.first_dim = c.first_dim;
     dim.low = first.at[c.first_dim].offset;
     std::int64_t high = dim.low;
     for (const int r : o.reads) {

@@ -38,8 +38,9 @@ struct TileDim {
   base::FixedVector<expr::Term, kMaxAxes> terms;  // over tile axes
   std::int64_t low = 0;                           // least constant offset of the reads it serves
   std::int64_t spread = 0;                        // the greatest offset minus the least
-  std::int64_t extent = 1;  // of the tensor's dimension, or of the tile axis where the operand is gathered
-  bool whole = false;       // a read that is not affine takes the full extent
+  std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is gathered
+  std::size_t first_dim = 0;  // of the tensor, the first of those that it joins; of no use where gathered
+  bool whole = false;         // a read that is not affine takes the full extent
 };
 
 // A part of a fused loop that one division takes off: index / period * stride elements of the tensor.

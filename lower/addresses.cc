@@ -1,0 +1,137 @@
+#include "lower/addresses.h"
+
+#include "base/check.h"
+
+namespace tilescope::lower {
+
+using tile::Operand;
+using tile::TileDim;
+
+namespace {
+
+// Sum of a dimension's terms over the tile axes.
+Affine sum_of_terms(const TileDim& dim, const std::vector<Affine>& axes) {
+  Affine sum;
+  for (const expr::Term& t : dim.terms) sum = sum + axes[static_cast<std::size_t>(t.axis)] * t.coefficient;
+  return sum;
+}
+
+// From a coordinate's lowest value in a block to its value at the tile axes' beginnings: a negative coefficient begins
+// at the far end.
+std::int64_t far_end(const TileDim& dim, const tile::Extents& block) {
+  std::int64_t shift = 0;
+  for (const expr::Term& t : dim.terms)
+    if (t.coefficient < 0) shift -= t.coefficient * (block[static_cast<std::size_t>(t.axis)] - 1);
+  return shift;
+}
+
+}  // namespace
+
+const std::vector<std::int64_t>& Addresses::shape_of(const Operand& o) const {
+  return space_.expression.tensors[static_cast<std::size_t>(o.tensor)].shape;
+}
+
+void Addresses::guard(const Affine& value, std::int64_t bound, Located& out) const {
+  const expr::Span range = maker_.range(value);
+  if (range.low < 0 || range.high >= bound) out.inside.push_back({value, bound});
+}
+
+Affine Addresses::stage_axis(int axis, const std::vector<Affine>& axes) {
+  for (std::size_t g = 0; g < space_.axes.size(); ++g) {
+    const std::vector<int>& loops = space_.axes[g].axes;
+    std::int64_t period = 1;
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      const expr::Axis& loop = stage().axes[static_cast<std::size_t>(loops[i])];
+      // The slowest loop may overhang, so that guards see it.
+      if (loops[i] == axis) return maker_.quotient(axes[g], period, i == 0 ? 0 : loop.size, loop.name);
+      period *= loop.size;
+    }
+  }
+  base::check(false, "every axis of a stage is in a tile axis");
+  return {};
+}
+
+Affine Addresses::coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes) {
+  Affine sum = constant(c.offset);
+  for (const expr::Term& t : c.terms) sum = sum + stage_axis(t.axis, axes) * t.coefficient;
+  return c.affine() ? sum : maker_.quotient(sum, c.divisor, c.modulus, "at");
+}
+
+Located Addresses::in_dims(const Operand& o, const std::vector<Affine>& at) const {
+  Located out;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    guard(at[d], o.dims[d].extent, out);
+    out.offset = out.offset + at[d] * o.steps[d].front().stride;
+  }
+  return out;
+}
+
+Located Addresses::by_stage_axes(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {
+  const std::vector<std::int64_t>& shape = shape_of(o);
+  Located out;
+  std::int64_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const Affine at = coordinate(read.at[d], axes);
+    guard(at, shape[d], out);
+    out.offset = out.offset + at * stride;
+    stride *= shape[d];
+  }
+  return out;
+}
+
+Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {
+  if (o.gathered) return by_stage_axes(o, read, axes);
+  std::vector<Affine> at;
+  for (const TileDim& dim : o.dims) {
+    const expr::Coordinate& c = read.at[dim.first_dim];
+    at.push_back(dim.whole ? coordinate(c, axes) : sum_of_terms(dim, axes) + constant(c.offset));
+  }
+  return in_dims(o, at);
+}
+
+Located Addresses::tile_element(const Operand& o, const std::vector<Affine>& at, const std::vector<Affine>& begin) {
+  if (o.gathered) {  // a dimension of the tile is a tile axis
+    std::vector<Affine> axes = begin;
+    for (std::size_t d = 0; d < o.dims.size(); ++d) {
+      Affine& axis = axes[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
+      axis = axis + at[d];
+    }
+    return by_stage_axes(o, stage().reads[static_cast<std::size_t>(o.reads.front())], axes);
+  }
+  std::vector<Affine> in_tensor;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const TileDim& dim = o.dims[d];
+    const Affine low = sum_of_terms(dim, begin) + constant(dim.low - far_end(dim, block_));
+    in_tensor.push_back(dim.whole ? at[d] : low + at[d]);
+  }
+  return in_dims(o, in_tensor);
+}
+
+Located Addresses::in_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& local,
+                           const std::vector<Affine>& axes, const tile::TileShape& pitch) {
+  Located out;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const TileDim& dim = o.dims[d];
+    Affine at = sum_of_terms(dim, local);
+    if (dim.whole) {
+      at = coordinate(read.at[dim.first_dim], axes);
+      guard(at, dim.extent, out);
+    } else if (!o.gathered) {
+      at = at + constant(read.at[dim.first_dim].offset - dim.low + far_end(dim, block_));
+    }
+    out.offset = out.offset + at * pitch[d];
+  }
+  return out;
+}
+
+expr::Read Addresses::output_access() const {
+  expr::Read read{space_.output.tensor, {}};
+  for (std::size_t a = 0; a < stage().spatial_count(); ++a) {
+    expr::Coordinate c;
+    c.terms.push_back({static_cast<int>(a), 1});
+    read.at.push_back(c);
+  }
+  return read;
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,31 @@
+#include "lower/counters.h"
+
+namespace tilescope::lower {
+namespace {
+
+void collect(const std::vector<Statement>& body, std::vector<const Copy*>& out) {
+  for (const Statement& s : body) {
+    if (const auto* copy = std::get_if<Copy>(&s.what)) out.push_back(copy);
+    if (const auto* loop = std::get_if<Loop>(&s.what)) collect(loop->body, out);
+    if (const auto* branch = std::get_if<If>(&s.what)) collect(branch->body, out);
+  }
+}
+
+}  // namespace
+
+AccessCount& AccessCount::operator+=(const AccessCount& o) {
+  lane_accesses += o.lane_accesses;
+  requests += o.requests;
+  bytes += o.bytes;
+  sectors += o.sectors;
+  passes += o.passes;
+  return *this;
+}
+
+std::vector<const Copy*> copies_of(const Kernel& k) {
+  std::vector<const Copy*> out;
+  collect(k.body, out);
+  return out;
+}
+
+}  // namespace tilescope::lower

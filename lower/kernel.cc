@@ -1,0 +1,32 @@
+#include "lower/kernel.h"
+
+#include "base/integer.h"
+
+namespace tilescope::lower {
+namespace {
+
+constexpr std::int64_t kAllocation = 256;  // bytes; what cudaMalloc aligns to (CUDA programming guide, 5.3.2)
+
+}  // namespace
+
+expr::Span range_of(const Kernel& k, const Affine& a) {
+  expr::Span s{a.constant, a.constant};
+  for (const AffineTerm& t : a.terms) {
+    const expr::Span& r = k.indices[static_cast<std::size_t>(t.index)].range;
+    s.low += t.coefficient * (t.coefficient > 0 ? r.low : r.high);
+    s.high += t.coefficient * (t.coefficient > 0 ? r.high : r.low);
+  }
+  return s;
+}
+
+std::vector<std::int64_t> base_addresses(const Module& m) {
+  std::vector<std::int64_t> out;
+  std::int64_t next = 0;
+  for (const Global& g : m.globals) {
+    out.push_back(next);
+    next += base::ceil_div(g.elements * base::size_of(g.dtype).n, kAllocation) * kAllocation;
+  }
+  return out;
+}
+
+}  // namespace tilescope::lower

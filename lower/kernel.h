@@ -1,0 +1,157 @@
+#pragma once
+// A Kernel: what every thread of a chip is told, as plain data. A small loop nest of copies, arithmetic, barriers and
+// waits, whose every address is an affine function of indices. Interpreter, simulator and emitted text read nothing
+// else, so that counters which agree are a fact about the kernel and not about a shared formula.
+//
+// What a kernel means:
+//   All threads of a block run the body. Loops and `If` are uniform: all threads of a block take the same way.
+//   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
+//   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
+//   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
+//   Kernels of a module run one after the other; blocks of a kernel in any order.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+#include "expr/expression.h"
+#include "expr/extent.h"
+
+namespace tilescope::lower {
+
+// coefficient * index, summed, plus a constant. Indices are positions in Kernel::indices.
+struct AffineTerm {
+  int index = 0;
+  std::int64_t coefficient = 1;
+
+  bool operator==(const AffineTerm&) const = default;
+};
+struct Affine {
+  std::vector<AffineTerm> terms;  // sorted by index, no coefficient zero
+  std::int64_t constant = 0;
+
+  bool operator==(const Affine&) const = default;
+};
+
+enum class IndexKind : std::uint8_t { kBlock, kThread, kLoop, kDerived };
+
+// An integer that addresses depend on. A derived one is floor(of / divisor) and, where `modulus` is not 0, the rest of
+// that modulo `modulus`; `of` has earlier indices only.
+struct Index {
+  std::string name;
+  IndexKind kind{};
+  expr::Span range;  // of its values; a loop runs through all of it, from low to high
+  Affine of;
+  std::int64_t divisor = 1;
+  std::int64_t modulus = 0;
+};
+
+enum class Space : std::uint8_t { kGlobal, kShared, kRegister };
+
+// An array: of the module's memory, of a block's scratchpad, or of one thread's registers.
+struct Buffer {
+  std::string name;
+  Space space{};
+  base::Dtype dtype{};
+  std::int64_t elements = 0;
+  int global = -1;                // kGlobal: position in Module::globals
+  std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
+};
+
+// `offset` counts elements of the buffer.
+struct Access {
+  int buffer = 0;
+  Affine offset;
+};
+
+// Holds where 0 <= value < bound.
+struct Guard {
+  Affine value;
+  std::int64_t bound = 0;
+
+  bool operator==(const Guard&) const = default;
+};
+
+// `elements` neighbouring elements in one access of one thread; both buffers have one dtype, the offset in memory or
+// scratchpad is a multiple of `elements`. Between memory and registers, registers and scratchpad, or, asynchronous,
+// from memory to the scratchpad. Guards are about the whole access.
+struct Copy {
+  Access to, from;
+  std::int64_t elements = 1;
+  std::vector<Guard> when;    // happens at all
+  std::vector<Guard> inside;  // reads; zero otherwise
+  bool asynchronous = false;
+};
+
+// target = reducer(target, body), or target = body where the reducer is kNone; rounded to the target's dtype. Reads of
+// the body are positions in `operands`. Registers only. A mean is a sum here, divided by a later statement.
+struct Compute {
+  Access target;
+  expr::Reducer reducer = expr::Reducer::kNone;
+  std::vector<expr::Node> body;
+  std::vector<Access> operands;
+};
+
+struct Barrier {};
+// Ends a group of this thread's asynchronous copies.
+struct Commit {};
+// Until at most `pending` groups of this thread are under way.
+struct Wait {
+  std::int64_t pending = 0;
+};
+
+struct Statement;
+struct Loop {
+  int index = 0;
+  std::int64_t unroll = 0;  // iterations an emitter unrolls to; 0 leaves it to the compiler, the extent unrolls wholly
+  std::vector<Statement> body;
+};
+// Guards are equal for all threads of a block.
+struct If {
+  std::vector<Guard> when;
+  std::vector<Statement> body;
+};
+struct Statement {
+  std::variant<Loop, If, Copy, Compute, Barrier, Commit, Wait> what;
+  std::string note;  // for readers: what this statement is for; empty where it speaks for itself
+};
+
+inline constexpr int kBlockIndex = 0;   // position of the block's number in Kernel::indices
+inline constexpr int kThreadIndex = 1;  // of the thread's number in its block
+
+struct Kernel {
+  std::string name;
+  std::int64_t blocks = 1;
+  std::int64_t threads = 1;  // of a block
+  std::vector<Index> indices;
+  std::vector<Buffer> buffers;
+  std::int64_t shared_bytes = 0;  // of a block
+  std::vector<Statement> body;
+};
+
+enum class Role : std::uint8_t { kInput, kOutput, kBetween };
+
+// An array in the chip's memory, named after the tensor that it holds, or partial results that pass between kernels.
+struct Global {
+  std::string name;
+  base::Dtype dtype{};
+  std::int64_t elements = 0;
+  Role role{};
+};
+
+// What one rProgram becomes: kernels in the order in which they run, and the memory they share.
+struct Module {
+  std::vector<Global> globals;
+  std::vector<std::string> scalars;
+  std::vector<Kernel> kernels;
+};
+
+// Least and greatest value that the affine can take, each index taken alone.
+expr::Span range_of(const Kernel& k, const Affine& a);
+
+// Where every global begins, in bytes: one after the other, each at a multiple of 256, as device allocators place them.
+std::vector<std::int64_t> base_addresses(const Module& m);
+
+}  // namespace tilescope::lower

@@ -1,0 +1,179 @@
+#include "lower/print.h"
+
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/dtype.h"
+#include "expr/parse.h"
+
+namespace tilescope::lower {
+namespace {
+
+std::string_view symbol(expr::NodeKind kind) {
+  switch (kind) {
+    case expr::NodeKind::kAdd:
+      return " + ";
+    case expr::NodeKind::kSubtract:
+      return " - ";
+    case expr::NodeKind::kMultiply:
+      return " * ";
+    default:
+      return " / ";
+  }
+}
+
+class Printer {
+ public:
+  explicit Printer(const Module& m) : m_(m) {}
+
+  std::string text() {
+    for (const Kernel& k : m_.kernels) kernel(k);
+    return out_;
+  }
+
+  std::string one_line(const Kernel& k, const Statement& s) {
+    k_ = &k;
+    body({s}, 0);
+    return out_.substr(0, out_.find('\n'));
+  }
+
+ private:
+  void line(int depth, std::string_view text) {
+    out_.append(static_cast<std::size_t>(2 * depth), ' ').append(text).push_back('\n');
+  }
+
+  void kernel(const Kernel& k) {
+    if (!out_.empty()) out_.push_back('\n');
+    k_ = &k;
+    line(0, fmt::format("kernel {}: {} blocks of {} threads", k.name, k.blocks, k.threads));
+    for (const Buffer& b : k.buffers) line(1, buffer(b));
+    for (const Index& i : k.indices)
+      if (i.kind == IndexKind::kDerived) line(1, derived(i));
+    body(k.body, 1);
+  }
+
+  std::string buffer(const Buffer& b) const {
+    const std::string array = fmt::format("{}[{}] {}", b.name, b.elements, base::name_of(b.dtype));
+    if (b.space == Space::kShared) return fmt::format("shared    {} at byte {}", array, b.offset_bytes);
+    return fmt::format("{:9} {}", b.space == Space::kGlobal ? "memory" : "registers", array);
+  }
+
+  std::string derived(const Index& i) const {
+    std::string of = print(*k_, i.of);
+    if (i.of.terms.size() + (i.of.constant != 0) > 1) of = '(' + of + ')';
+    if (i.divisor != 1) of += fmt::format(" / {}", i.divisor);
+    if (i.modulus != 0) of += fmt::format(" % {}", i.modulus);
+    return fmt::format("{} = {}", i.name, of);
+  }
+
+  const std::string& index_name(int index) const { return k_->indices[static_cast<std::size_t>(index)].name; }
+
+  void body(const std::vector<Statement>& statements, int depth) {
+    for (const Statement& s : statements) {
+      const std::string note = s.note.empty() ? "" : "    -- " + s.note;
+      std::visit([&](const auto& what) { statement(what, note, depth); }, s.what);
+    }
+  }
+
+  void statement(const Loop& l, const std::string& note, int depth) {
+    const expr::Span& r = k_->indices[static_cast<std::size_t>(l.index)].range;
+    const bool whole = l.unroll == r.high - r.low + 1;
+    const std::string unrolled = whole ? " unrolled" : l.unroll > 1 ? fmt::format(" unrolled by {}", l.unroll) : "";
+    line(depth, fmt::format("for {} in {}..{}{}{}", index_name(l.index), r.low, r.high, unrolled, note));
+    body(l.body, depth + 1);
+  }
+  void statement(const If& i, const std::string& note, int depth) {
+    line(depth, "if " + guards(i.when) + note);
+    body(i.body, depth + 1);
+  }
+  void statement(const Copy& c, const std::string& note, int depth) {
+    const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
+    std::string text = fmt::format("{} {} {}{}", access(c.to), c.asynchronous ? "<~" : "<-", access(c.from), wide);
+    if (!c.inside.empty()) text += " or 0 unless " + guards(c.inside);
+    if (!c.when.empty()) text += " if " + guards(c.when);
+    line(depth, text + note);
+  }
+  void statement(const Compute& c, const std::string& note, int depth) {
+    const std::string value = node(c, c.body.size() - 1);
+    const std::string to = access(c.target);
+    switch (c.reducer) {
+      case expr::Reducer::kNone:
+        return line(depth, fmt::format("{} = {}{}", to, value, note));
+      case expr::Reducer::kMax:
+        return line(depth, fmt::format("{0} = max({0}, {1}){2}", to, value, note));
+      case expr::Reducer::kMin:
+        return line(depth, fmt::format("{0} = min({0}, {1}){2}", to, value, note));
+      default:
+        return line(depth, fmt::format("{} += {}{}", to, value, note));
+    }
+  }
+  void statement(const Barrier&, const std::string& note, int depth) { line(depth, "barrier" + note); }
+  void statement(const Commit&, const std::string& note, int depth) { line(depth, "commit" + note); }
+  void statement(const Wait& w, const std::string& note, int depth) {
+    line(depth, fmt::format("wait until {} pending{}", w.pending, note));
+  }
+
+  std::string access(const Access& a) const {
+    return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(a.buffer)].name, print(*k_, a.offset));
+  }
+
+  std::string guards(const std::vector<Guard>& all) const {
+    std::string out;
+    for (const Guard& g : all) {
+      const std::string low = range_of(*k_, g.value).low < 0 ? "0 <= " : "";
+      out += fmt::format("{}{}{} < {}", out.empty() ? "" : " and ", low, print(*k_, g.value), g.bound);
+    }
+    return out;
+  }
+
+  std::string node(const Compute& c, std::size_t n) const {
+    const expr::Node& x = c.body[n];
+    const auto operand = [&](int i) { return node(c, static_cast<std::size_t>(i)); };
+    switch (x.kind) {
+      case expr::NodeKind::kNumber:
+        return fmt::format("{}", x.number);
+      case expr::NodeKind::kScalar:
+        return m_.scalars[static_cast<std::size_t>(x.index)];
+      case expr::NodeKind::kRead:
+        return access(c.operands[static_cast<std::size_t>(x.index)]);
+      case expr::NodeKind::kNegate:
+        return "-" + operand(x.left);
+      case expr::NodeKind::kCall:
+        return fmt::format("{}({}{})", expr::spelling(x.function), operand(x.left),
+                           x.right < 0 ? "" : ", " + operand(x.right));
+      default: {
+        const std::string text = fmt::format("{}{}{}", operand(x.left), symbol(x.kind), operand(x.right));
+        return n + 1 == c.body.size() ? text : '(' + text + ')';
+      }
+    }
+  }
+
+  const Module& m_;
+  const Kernel* k_ = nullptr;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print(const Kernel& k, const Affine& a) {
+  std::string out;
+  const auto add = [&](std::int64_t factor, const std::string& name) {
+    if (!out.empty()) out += factor < 0 ? " - " : " + ";
+    const std::int64_t shown = out.empty() ? factor : std::abs(factor);
+    if (name.empty())
+      out += std::to_string(shown);
+    else
+      out += shown == 1 ? name : fmt::format("{}*{}", name, shown);
+  };
+  for (const AffineTerm& t : a.terms) add(t.coefficient, k.indices[static_cast<std::size_t>(t.index)].name);
+  if (a.constant != 0 || out.empty()) add(a.constant, "");
+  return out;
+}
+
+std::string print(const Module& m, const Kernel& k, const Statement& s) { return Printer(m).one_line(k, s); }
+
+std::string print(const Module& m) { return Printer(m).text(); }
+
+}  // namespace tilescope::lower

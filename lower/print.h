@@ -1,0 +1,18 @@
+#pragma once
+// A kernel as text that one enjoys reading: what `compile --print kernel` shows.
+
+#include <string>
+
+#include "lower/kernel.h"
+
+namespace tilescope::lower {
+
+std::string print(const Module& m);
+
+// One statement in a line: of loops and Ifs their heads.
+std::string print(const Module& m, const Kernel& k, const Statement& s);
+
+// One affine with the kernel's names, such as "m0*64 + ty*8 + 3".
+std::string print(const Kernel& k, const Affine& a);
+
+}  // namespace tilescope::lower

@@ -1,0 +1,124 @@
+#pragma once
+// One stage of a program as one kernel. lower/staging.cc brings operands into the scratchpad; lower/stage_lowering.cc
+// does the rest: fragments, arithmetic, steps and stores.
+
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/addresses.h"
+
+namespace tilescope::lower {
+
+using Body = std::vector<Statement>;
+
+// An operand that is kept in the scratchpad.
+struct StagedTile {
+  int shared = -1;     // buffer
+  int in_flight = -1;  // buffer of registers on the way there; -1 where copies are asynchronous
+  tile::TileShape shape;
+  tile::TileShape pitch;           // elements between neighbours of a dimension, rows padded
+  std::int64_t slot_elements = 0;  // of one pipeline stage
+  std::int64_t pieces = 0;         // accesses of the whole tile, `vector` elements each
+  std::int64_t batch = 0;          // of them that a thread has in registers at a time
+  std::int64_t batches = 1;
+};
+
+// A read's elements of one point of the reduction, in registers.
+struct Fragment {
+  int buffer = -1;
+  std::vector<std::size_t> axes;  // tile axes that it varies with, the last one fastest
+};
+
+class StageLowering {
+ public:
+  StageLowering(const tile::StageProgram& p, const arch::ArchSpec& chip, Module& module, std::vector<std::string>& why);
+
+  // Adds the stage's kernel to the module, and the one that adds up the parts of a split reduction.
+  void run();
+
+ private:
+  const tile::TileSpace& space() const { return *p_.space; }
+  const expr::Expression& expression() const { return space().expression; }
+  const expr::Stage& stage() const { return space().stage(); }
+  const expr::Read& read(std::size_t r) const { return stage().reads[r]; }
+  bool reduces() const { return stage().reducer != expr::Reducer::kNone; }
+  bool split() const;
+  bool staged(std::size_t read) const;
+  std::int64_t slots() const { return any_staged_ && p_.steps() > 1 ? p_.pipeline : 1; }
+
+  int add_global(const std::string& name, base::Dtype dtype, std::int64_t elements, Role role);
+  int add_buffer(Buffer b);
+  void add_scalars();
+  void add_inputs();
+  void add_staged_tile(std::size_t operand);
+  void add_fragments();
+  void add_results();
+
+  // Statements.
+  Body block_body();
+  Body pipelined(const Affine& step);
+  Body initial();
+  Body compute(const Affine& step, const Affine& slot);
+  Body fragments(const StepPosition& at, const Affine& slot);
+  Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot);
+  Statement arithmetic();
+  Body results();
+  Statement store(int registers);
+  Body in_point_loops(Body body, const StepPosition& at);
+
+  // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
+  Body load_tiles(const StepPosition& at);
+  Body keep_tiles(const Affine& slot);
+  Body copy_tiles(const StepPosition& at, const Affine& slot);
+  Body copy_tiles_asynchronously(const StepPosition& at, const Affine& slot);
+  struct Piece {
+    std::vector<AxisLoop> loops;
+    std::vector<Affine> at;  // coordinates in the data tile
+    Affine in_flight;        // elements of the registers that carry it
+    std::vector<Guard> when;
+  };
+  Piece piece(std::size_t operand, std::int64_t batch, bool in_flight);
+  Statement load_batch(std::size_t operand, std::int64_t batch, const StepPosition& at);
+  Statement keep_batch(std::size_t operand, std::int64_t batch, const Affine& slot);
+  Affine in_slot(std::size_t operand, const Piece& piece, const Affine& slot) const;
+  bool one_batch() const;
+  bool asynchronous(std::size_t operand) const;
+  bool any_asynchronous() const;
+
+  // A register target of every spatial axis, the output's innermost one fastest.
+  Affine result_position(std::int64_t vector);
+  std::vector<std::vector<AxisLoop>> result_loops(std::int64_t vector);
+  // Values of all tile axes where the loops stand, within the block's tile and in all.
+  std::vector<Affine> local_values(const std::vector<std::vector<AxisLoop>>& loops) const;
+  std::vector<Affine> absolute_values(const std::vector<Affine>& local, const StepPosition& at) const;
+  // The tile axis along which neighbours of an operand lie side by side, or -1.
+  int neighbour_axis(const tile::Operand& o) const;
+  void check_aligned(const std::string& name, const Located& where, std::int64_t vector);
+
+  const tile::StageProgram& p_;
+  const arch::ArchSpec& chip_;
+  Module& module_;
+  std::vector<std::string>& why_;
+  Kernel kernel_;
+  IndexMaker maker_;
+  TileIndices indices_;
+  Addresses addresses_;
+  bool any_staged_ = false;
+  std::vector<int> scalar_of_;           // by scalar of the stage: of the module
+  std::vector<int> memory_;              // by operand, the output last: buffer
+  std::vector<StagedTile> tiles_;        // by input
+  std::vector<std::size_t> operand_of_;  // by read
+  std::vector<Fragment> fragments_;      // by read; equal reads share one
+  std::vector<std::size_t> result_axes_;
+  int accumulators_ = -1, results_ = -1;
+};
+
+// A copy of the statements inside the loops, the first one outermost, unrolled wholly where `unroll` says so.
+Body nest(const std::vector<AxisLoop>& loops, Body body, bool unroll);
+
+// The kernel that adds up the parts of a split reduction in their order, one thread an element.
+Kernel combine_parts(const std::string& name, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                     const Module& module, int partial, int output);
+
+}  // namespace tilescope::lower

@@ -1,0 +1,155 @@
+// Bringing a step's data tiles into the scratchpad: thread t copies pieces t, t + T, ... of a tile in its own order.
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "lower/stage_lowering.h"
+
+namespace tilescope::lower {
+namespace {
+
+// Registers of one thread that carry a tile's pieces between memory and scratchpad. A compiler that unrolls a copy loop
+// does likewise: all loads first, then the stores; more registers would cost resident blocks.
+constexpr std::int64_t kInFlightBytes = 128;
+
+// Where the scratchpad's buffers begin: no access of one thread straddles it (CUDA programming guide, 16 B vectors).
+constexpr std::int64_t kSharedAlignment = 16;
+
+}  // namespace
+
+void StageLowering::add_staged_tile(std::size_t i) {
+  const tile::Operand& o = space().inputs[i];
+  const tile::OperandPlan& plan = p_.operands[i];
+  StagedTile t;
+  t.shape = tile::data_tile(o, p_.block);
+  t.pitch = t.shape;
+  t.slot_elements = 1;
+  for (std::size_t d = t.shape.size(); d-- > 0;) {
+    t.pitch[d] = t.slot_elements;
+    t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? plan.padding : 0);
+  }
+  const std::int64_t row = t.shape.empty() ? 1 : t.shape.back();
+  if (row % plan.vector != 0)
+    why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
+  t.pieces = tile::data_tile_elements(o, p_.block) / plan.vector;
+  const std::int64_t each = base::ceil_div(t.pieces, p_.threads());
+  const std::int64_t most = std::max<std::int64_t>(1, kInFlightBytes / (plan.vector * o.element.n));
+  t.batches = asynchronous(i) ? 1 : base::ceil_div(each, most);
+  t.batch = base::ceil_div(each, t.batches);
+  const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
+  const std::int64_t begin = base::round_up(kernel_.shared_bytes, kSharedAlignment);
+  t.shared = add_buffer({o.name + "_tile", Space::kShared, dtype, t.slot_elements * slots(), -1, begin});
+  kernel_.shared_bytes = begin + t.slot_elements * slots() * o.element.n;
+  if (!asynchronous(i))
+    t.in_flight = add_buffer({o.name + "_next", Space::kRegister, dtype, t.batch * plan.vector, -1, 0});
+  tiles_[i] = t;
+}
+
+bool StageLowering::asynchronous(std::size_t i) const {
+  const auto least = chip_.core.async_copy;
+  if (slots() == 1 || !least) return false;
+  return p_.operands[i].vector * space().inputs[i].element.n >= least->n;
+}
+
+bool StageLowering::any_asynchronous() const {
+  return std::any_of(tiles_.begin(), tiles_.end(),
+                     [](const StagedTile& t) { return t.shared >= 0 && t.in_flight < 0; });
+}
+
+bool StageLowering::one_batch() const {
+  return std::all_of(tiles_.begin(), tiles_.end(), [](const StagedTile& t) { return t.batches == 1; });
+}
+
+StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, bool in_flight) {
+  const StagedTile& t = tiles_[i];
+  const std::string& name = space().inputs[i].name;
+  const std::int64_t vector = p_.operands[i].vector;
+  Piece out;
+  Affine turn = constant(batch * t.batch);
+  if (t.batch > 1) {
+    const int loop = maker_.loop(name + "_piece", t.batch);
+    out.loops.push_back({loop, t.batch, 1, 1});
+    turn = turn + maker_.value(loop);
+    if (in_flight) out.in_flight = maker_.value(loop) * vector;
+  }
+  const Affine number = turn * p_.threads() + maker_.thread();
+  if (maker_.range(number).high >= t.pieces) out.when.push_back({number, t.pieces});
+  std::int64_t faster = 1;
+  out.at.resize(t.shape.size());
+  for (std::size_t d = t.shape.size(); d-- > 0;) {
+    const std::int64_t unit = d + 1 == t.shape.size() ? vector : 1;
+    const std::int64_t size = t.shape[d] / unit;
+    out.at[d] = maker_.quotient(number, faster, d == 0 ? 0 : size, name + "_at" + std::to_string(d)) * unit;
+    faster *= size;
+  }
+  return out;
+}
+
+Affine StageLowering::in_slot(std::size_t i, const Piece& piece, const Affine& slot) const {
+  const StagedTile& t = tiles_[i];
+  Affine offset = slot * t.slot_elements;
+  for (std::size_t d = 0; d < piece.at.size(); ++d) offset = offset + piece.at[d] * t.pitch[d];
+  return offset;
+}
+
+Statement StageLowering::load_batch(std::size_t i, std::int64_t batch, const StepPosition& at) {
+  const Piece p = piece(i, batch, true);
+  const Located from = addresses_.tile_element(space().inputs[i], p.at, at.begin);
+  const std::int64_t vector = p_.operands[i].vector;
+  check_aligned(space().inputs[i].name, from, vector);
+  Copy copy{{tiles_[i].in_flight, p.in_flight}, {memory_[i], from.offset}, vector, p.when, from.inside};
+  Statement s = nest(p.loops, {{copy, {}}}, true).front();
+  s.note = "load " + space().inputs[i].name;
+  return s;
+}
+
+Statement StageLowering::keep_batch(std::size_t i, std::int64_t batch, const Affine& slot) {
+  const Piece p = piece(i, batch, true);
+  Copy copy{
+      {tiles_[i].shared, in_slot(i, p, slot)}, {tiles_[i].in_flight, p.in_flight}, p_.operands[i].vector, p.when, {}};
+  Statement s = nest(p.loops, {{copy, {}}}, true).front();
+  s.note = "keep " + space().inputs[i].name;
+  return s;
+}
+
+Body StageLowering::load_tiles(const StepPosition& at) {
+  Body body;
+  for (std::size_t i = 0; i < tiles_.size(); ++i)
+    if (tiles_[i].in_flight >= 0) body.push_back(load_batch(i, 0, at));
+  return body;
+}
+
+Body StageLowering::keep_tiles(const Affine& slot) {
+  Body body;
+  for (std::size_t i = 0; i < tiles_.size(); ++i)
+    if (tiles_[i].in_flight >= 0) body.push_back(keep_batch(i, 0, slot));
+  return body;
+}
+
+Body StageLowering::copy_tiles(const StepPosition& at, const Affine& slot) {
+  Body body;
+  for (std::size_t i = 0; i < tiles_.size(); ++i)
+    for (std::int64_t batch = 0; tiles_[i].in_flight >= 0 && batch < tiles_[i].batches; ++batch) {
+      body.push_back(load_batch(i, batch, at));
+      body.push_back(keep_batch(i, batch, slot));
+    }
+  return body;
+}
+
+Body StageLowering::copy_tiles_asynchronously(const StepPosition& at, const Affine& slot) {
+  Body body;
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    if (tiles_[i].shared < 0 || tiles_[i].in_flight >= 0) continue;
+    const Piece p = piece(i, 0, false);
+    const Located from = addresses_.tile_element(space().inputs[i], p.at, at.begin);
+    const std::int64_t vector = p_.operands[i].vector;
+    check_aligned(space().inputs[i].name, from, vector);
+    Copy copy{{tiles_[i].shared, in_slot(i, p, slot)}, {memory_[i], from.offset}, vector, p.when, from.inside, true};
+    body.push_back(nest(p.loops, {{copy, {}}}, true).front());
+    body.back().note = "copy " + space().inputs[i].name;
+  }
+  return body;
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,106 @@
+#include "lower/tile_indices.h"
+
+#include <algorithm>
+
+#include "base/integer.h"
+
+namespace tilescope::lower {
+namespace {
+
+std::string spelled(const std::string& axis) {
+  std::string out = axis;
+  std::replace(out.begin(), out.end(), '.', '_');
+  return out;
+}
+
+}  // namespace
+
+TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
+    : p_(p),
+      maker_(maker),
+      block_begin_(p.space->axes.size()),
+      thread_begin_(p.space->axes.size()),
+      point_(p.space->axes.size()) {
+  // Blocks: the last axis fastest, parts of a split reduction slowest of all.
+  std::int64_t faster = 1;
+  for (std::size_t a = space().spatial; a-- > 0;) {
+    const std::int64_t count = base::ceil_div(space().axes[a].extent, p.block[a]);
+    block_begin_[a] =
+        maker.quotient(maker.block(), faster, count, "block_" + spelled(space().axes[a].name)) * p.block[a];
+    faster *= count;
+  }
+  part_ = maker.quotient(maker.block(), faster, 0, "part");
+  std::int64_t faster_parts = 1;
+  for (std::size_t a = space().axes.size(); a-- > space().spatial;) {
+    block_begin_[a] =
+        maker.quotient(part_, faster_parts, p.split[a], "part_" + spelled(space().axes[a].name)) * part_extent(a);
+    faster_parts *= p.split[a];
+  }
+  // Threads: the last of thread_order fastest.
+  std::int64_t faster_threads = 1;
+  for (std::size_t i = p.thread_order.size(); i-- > 0;) {
+    const auto a = static_cast<std::size_t>(p.thread_order[i]);
+    const tile::AxisMapping& m = p.mapping[a];
+    thread_begin_[a] =
+        maker.quotient(maker.thread(), faster_threads, m.threads, "thread_" + spelled(space().axes[a].name)) * m.serial;
+    faster_threads *= m.threads;
+  }
+  for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
+    if (const std::int64_t n = std::min(p.block[a], part_extent(a)); n > 1)
+      point_[a] = maker.value(maker.loop(spelled(space().axes[a].name), n));
+}
+
+std::int64_t TileIndices::part_extent(std::size_t axis) const {
+  return base::ceil_div(space().axes[axis].extent, p_.split[axis]);
+}
+
+StepPosition TileIndices::at_step(const Affine& step) {
+  StepPosition out{block_begin_};
+  std::int64_t faster = 1;
+  for (std::size_t i = p_.order.size(); i-- > 0;) {
+    const auto a = static_cast<std::size_t>(p_.order[i]);
+    const std::int64_t count = base::ceil_div(part_extent(a), p_.block[a]);
+    const Affine at = maker_.quotient(step, faster, i == 0 ? 0 : count, "step_" + spelled(space().axes[a].name));
+    out.begin[a] = block_begin_[a] + at * p_.block[a];
+    faster *= count;
+  }
+  return out;
+}
+
+std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t vector) {
+  const tile::AxisMapping& m = p_.mapping[axis];
+  const std::string name = spelled(space().axes[axis].name);
+  std::vector<AxisLoop> out;
+  if (m.virtual_threads > 1)
+    out.push_back({maker_.loop(name + "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial});
+  if (m.serial > vector)
+    out.push_back({maker_.loop(name + (vector > 1 ? "_by" + std::to_string(vector) : "_near"), m.serial / vector),
+                   m.serial / vector, vector, vector});
+  return out;
+}
+
+std::vector<AxisLoop> TileIndices::point_loops() {
+  std::vector<AxisLoop> out;
+  for (const int axis : p_.order) {
+    const Affine& point = point_[static_cast<std::size_t>(axis)];
+    if (point.terms.empty()) continue;
+    const int index = point.terms.front().index;
+    out.push_back(
+        {index, std::min(p_.block[static_cast<std::size_t>(axis)], part_extent(static_cast<std::size_t>(axis))), 1, 1});
+  }
+  return out;
+}
+
+Affine TileIndices::along(std::size_t axis, const std::vector<AxisLoop>& loops) const {
+  Affine out = thread_begin_[axis];
+  for (const AxisLoop& l : loops) out = out + maker_.value(l.index) * l.stride;
+  return out;
+}
+
+Affine TileIndices::position(const std::vector<AxisLoop>& loops) const {
+  Affine out;
+  for (const AxisLoop& l : loops) out = out + maker_.value(l.index) * l.position;
+  return out;
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,63 @@
+#pragma once
+// Where a block's, a thread's and a step's part of every loop begins, as affines of the kernel's indices.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lower/affine.h"
+#include "tile/program.h"
+
+namespace tilescope::lower {
+
+// One reduction step of a block: where each tile axis stands in it (spatial axes have no part in it).
+struct StepPosition {
+  std::vector<Affine> begin;  // by tile axis: of the part of the split, elements
+};
+
+// A loop that one thread runs through for one tile axis, and how far one iteration moves along the axis.
+struct AxisLoop {
+  int index = 0;
+  std::int64_t extent = 1;
+  std::int64_t stride = 1;    // along the axis
+  std::int64_t position = 1;  // in a thread's own count of its elements
+};
+
+class TileIndices {
+ public:
+  TileIndices(const tile::StageProgram& p, IndexMaker& maker);
+
+  // Steps of one block over all reduced axes, and the range of an axis that one part of a split covers.
+  std::int64_t steps() const { return p_.steps(); }
+  std::int64_t part_extent(std::size_t axis) const;
+  // Number of the part of a split reduction that this block computes.
+  const Affine& part() const { return part_; }
+
+  // First index of the block's tile along a spatial axis; of the part along a reduced one.
+  const Affine& block_begin(std::size_t axis) const { return block_begin_[axis]; }
+  // The block's position at a step, which may be an affine of loop indices or a constant.
+  StepPosition at_step(const Affine& step);
+  // First index of the thread along a spatial axis within the block's tile.
+  const Affine& thread_begin(std::size_t axis) const { return thread_begin_[axis]; }
+  // Loops over one thread's elements along a spatial axis, `vector` neighbours an iteration; outermost first. Empty
+  // where the thread has one such piece.
+  std::vector<AxisLoop> thread_loops(std::size_t axis, std::int64_t vector);
+  // Loops over one step's points of the reduced axes, in the program's order, outermost first.
+  std::vector<AxisLoop> point_loops();
+  // Where the loops stand along the axis, in the block's tile: the sum of their parts.
+  Affine along(std::size_t axis, const std::vector<AxisLoop>& loops) const;
+  // The same in a thread's own count of elements along the axis.
+  Affine position(const std::vector<AxisLoop>& loops) const;
+  // The index of a reduced axis within its step.
+  const Affine& point(std::size_t axis) const { return point_[axis]; }
+
+ private:
+  const tile::TileSpace& space() const { return *p_.space; }
+
+  const tile::StageProgram& p_;
+  IndexMaker& maker_;
+  Affine part_;
+  std::vector<Affine> block_begin_, thread_begin_, point_;
+};
+
+}  // namespace tilescope::lower
