@@ -1,5 +1,7 @@
 #include "lower/addresses.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace tilescope::lower {
@@ -69,14 +71,32 @@ Located Addresses::in_dims(const Operand& o, const std::vector<Affine>& at) cons
 Located Addresses::by_stage_axes(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {
   const std::vector<std::int64_t>& shape = shape_of(o);
   Located out;
-  std::int64_t stride = 1;
+  std::int64_t stride = 1, begin = 0;
   for (std::size_t d = shape.size(); d-- > 0;) {
     const Affine at = coordinate(read.at[d], axes);
     guard(at, shape[d], out);
     out.offset = out.offset + at * stride;
+    begin += read.at[d].offset * stride;
     stride *= shape[d];
   }
+  const bool affine = std::all_of(read.at.begin(), read.at.end(), [](const expr::Coordinate& c) { return c.affine(); });
+  if (affine) out.offset = by_runs(o, axes) + constant(begin);
   return out;
+}
+
+// The same offset from whole runs of memory, which is seen to be aligned where single loops are not.
+Affine Addresses::by_runs(const Operand& o, const std::vector<Affine>& axes) {
+  Affine offset;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
+    for (const tile::FusedStep& run : o.steps[d]) {
+      const bool slowest = &run == &o.steps[d].back();
+      const Affine at =
+          maker_.quotient(axes[axis], run.period, slowest ? 0 : run.size, space_.axes[axis].name + "_run");
+      offset = offset + at * run.stride;
+    }
+  }
+  return offset;
 }
 
 Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {

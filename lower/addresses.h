@@ -38,6 +38,7 @@ class Addresses {
   Affine stage_axis(int axis, const std::vector<Affine>& axes);
   Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);
   Located in_dims(const tile::Operand& o, const std::vector<Affine>& at) const;
+  Affine by_runs(const tile::Operand& o, const std::vector<Affine>& axes);
   Located by_stage_axes(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
 
   const tile::TileSpace& space_;

@@ -17,6 +17,9 @@ Affine operator*(const Affine& a, std::int64_t factor);
 // The greatest power of two that divides every value of the affine, at most `most` (a power of two).
 std::int64_t alignment_of(const Affine& a, std::int64_t most);
 
+// Removes derived and loop indices that no statement needs.
+void drop_unused_indices(Kernel& k);
+
 // Adds indices to a kernel. The first two, block and thread, are made with it.
 class IndexMaker {
  public:

@@ -191,6 +191,7 @@ void StageLowering::run() {
   add_results();
   add_fragments();
   kernel_.body = block_body();
+  drop_unused_indices(kernel_);
   if (const arch::LevelSpec* level = arch::scratchpad_of(chip_); level != nullptr)
     if (const std::int64_t have = arch::scratchpad_per_block(*level).n; kernel_.shared_bytes > have)
       why_.push_back(
@@ -216,10 +217,11 @@ Body StageLowering::block_body() {
   const int loop = loops ? maker_.loop("step", steps) : -1;
   const Affine step = loops ? maker_.value(loop) : constant(0);
   if (slots() > 1) {
-    for (std::int64_t s = 0; s < std::min(slots() - 1, steps); ++s) {
+    for (std::int64_t s = 0; s + 1 < slots(); ++s) {
       const StepPosition at = indices_.at_step(constant(s));
-      body = with(std::move(body), copy_tiles_asynchronously(at, constant(s)));
-      body = with(std::move(body), copy_tiles(at, constant(s)));
+      if (s < steps) body = with(std::move(body), copy_tiles_asynchronously(at, constant(s)));
+      if (s < steps) body = with(std::move(body), copy_tiles(at, constant(s)));
+      // Waits count groups, so that a step which is not there has an empty one.
       if (any_asynchronous()) body.push_back({Commit{}, {}});
     }
   }
@@ -276,12 +278,17 @@ Body StageLowering::initial() {
 
 Body StageLowering::compute(const Affine& step, const Affine& slot) {
   const StepPosition at = indices_.at_step(step);
-  Body body = fragments(at, slot);
+  std::vector<Guard> inside = inside_reduction(at);
+  Body body = fragments(at, slot, inside);
   body.push_back(arithmetic());
-  return in_point_loops(std::move(body), at);
+  if (inside.empty()) return in_point_loops(std::move(body));
+  Body guarded;
+  guarded.push_back({If{std::move(inside), std::move(body)}, {}});
+  return in_point_loops(std::move(guarded));
 }
 
-Body StageLowering::in_point_loops(Body body, const StepPosition& at) {
+// What keeps the last step of an axis, or of a part of it, from going beyond its end.
+std::vector<Guard> StageLowering::inside_reduction(const StepPosition& at) const {
   std::vector<Guard> inside;
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a) {
     const auto guard = [&](const Affine& value, std::int64_t bound) {
@@ -291,11 +298,10 @@ Body StageLowering::in_point_loops(Body body, const StepPosition& at) {
     if (p_.split[a] > 1) guard(value - indices_.block_begin(a), indices_.part_extent(a));
     guard(value, space().axes[a].extent);
   }
-  if (!inside.empty()) {
-    Body guarded;
-    guarded.push_back({If{std::move(inside), std::move(body)}, {}});
-    body = std::move(guarded);
-  }
+  return inside;
+}
+
+Body StageLowering::in_point_loops(Body body) {
   std::vector<AxisLoop> loops = indices_.point_loops();
   if (loops.empty()) return body;
   std::int64_t statements = 1;
@@ -308,17 +314,18 @@ Body StageLowering::in_point_loops(Body body, const StepPosition& at) {
   return nest(loops, std::move(innermost), false);
 }
 
-Body StageLowering::fragments(const StepPosition& at, const Affine& slot) {
+Body StageLowering::fragments(const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside) {
   Body body;
   for (std::size_t r = 0; r < fragments_.size(); ++r) {
     const bool known = std::any_of(fragments_.begin(), fragments_.begin() + static_cast<std::ptrdiff_t>(r),
                                    [&](const Fragment& f) { return f.buffer == fragments_[r].buffer; });
-    if (!known) body.push_back(fragment(r, at, slot));
+    if (!known) body.push_back(fragment(r, at, slot, known_inside));
   }
   return body;
 }
 
-Statement StageLowering::fragment(std::size_t r, const StepPosition& at, const Affine& slot) {
+Statement StageLowering::fragment(std::size_t r, const StepPosition& at, const Affine& slot,
+                                  const std::vector<Guard>& known_inside) {
   const std::size_t i = operand_of_[r];
   const Operand& o = space().inputs[i];
   const Fragment& f = fragments_[r];
@@ -351,7 +358,10 @@ Statement StageLowering::fragment(std::size_t r, const StepPosition& at, const A
     }
   }
   loops.clear();
-  const Located from = located(vector, loops, position);
+  Located from = located(vector, loops, position);
+  std::erase_if(from.inside, [&](const Guard& g) {
+    return std::find(known_inside.begin(), known_inside.end(), g) != known_inside.end();
+  });
   if (!staged(r)) check_aligned(o.name, from, vector);
   Copy copy{{f.buffer, position}, {staged(r) ? tiles_[i].shared : memory_[i], from.offset}, vector, {}, from.inside};
   return nest(loops, {{copy, {}}}, true).front();

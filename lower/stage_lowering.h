@@ -60,12 +60,15 @@ class StageLowering {
   Body pipelined(const Affine& step);
   Body initial();
   Body compute(const Affine& step, const Affine& slot);
-  Body fragments(const StepPosition& at, const Affine& slot);
-  Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot);
+  std::vector<Guard> inside_reduction(const StepPosition& at) const;
+  // Guards that hold already where the fragments are read are left out.
+  Body fragments(const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside);
+  Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot,
+                     const std::vector<Guard>& known_inside);
   Statement arithmetic();
   Body results();
   Statement store(int registers);
-  Body in_point_loops(Body body, const StepPosition& at);
+  Body in_point_loops(Body body);
 
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
   Body load_tiles(const StepPosition& at);

@@ -2,11 +2,16 @@
 
 #include "lower/interpret.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "lower/counters.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/lowered.h"
 #include "tests/support/random_program.h"
 #include "tests/support/run_program.h"
 
@@ -45,6 +50,36 @@ RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   }
   RC_LOG() << print(*m);
   RC_ASSERT(differences(p, *m) == "");
+}
+
+// A chip whose threads copy past their registers.
+arch::ArchSpec with_asynchronous_copies() {
+  arch::ArchSpec chip = v100();
+  chip.core.async_copy = base::Bytes{4};
+  return chip;
+}
+
+TEST(Interpret, PipelinesOfEveryDepthComputeTheReference) {
+  for (const arch::ArchSpec& chip : {v100(), with_asynchronous_copies()})
+    for (int depth = 1; depth <= 6; ++depth) {
+      const tile::RProgram p = tests::program(tests::small_matmul(fmt::format(R"(,"pipeline":{})", depth)), chip);
+      EXPECT_EQ(differences(p, tests::lowered(p, chip)), "") << depth;
+    }
+}
+
+TEST(Interpret, ACopyOfManyPiecesComesInBatches) {
+  const char* deep = R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+    "sizes":{"m":32,"n":32,"k":512},"dtype":"f32","tiles":{"smem":{"m":16,"n":16,"k":256},"reg":{"m":2,"n":4}},
+    "mapping":{"m":{"virtual":2,"threads":8,"serial":1},"n":{"virtual":1,"threads":4,"serial":4}},
+    "staged":{"A":"smem","B":"smem"},"vector":{"A":1,"B":1}}],"edges":[]})";
+  const tile::RProgram p = tests::program(deep, v100());
+  const Module m = tests::lowered(p, v100());
+  const auto copies = copies_of(m.kernels[0]);
+  const auto loads = std::count_if(copies.begin(), copies.end(), [&](const Copy* c) {
+    return m.kernels[0].buffers[static_cast<std::size_t>(c->from.buffer)].space == Space::kGlobal;
+  });
+  EXPECT_EQ(loads, 2 * 128 / 32);  // 128 pieces of 4 B a thread and operand, 32 of them at a time
+  EXPECT_EQ(differences(p, m), "");
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+#pragma once
+// Programs with tiles that a test writes down, and the kernels that they become.
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lower/lower.h"
+#include "tests/support/build.h"
+#include "tile/program_json.h"
+
+namespace tilescope::tests {
+
+// The program of a one-stage document, such as compile -o writes.
+inline tile::RProgram program(std::string_view json, const arch::ArchSpec& chip) {
+  base::Diagnostics diags;
+  const auto document = base::read_json(json, diags.add_source("program"), diags);
+  require_no_errors(diags);
+  const auto p = tile::read_program(*document, chip, diags);
+  require_no_errors(diags);
+  return p.value();
+}
+
+inline lower::Module lowered(const tile::RProgram& p, const arch::ArchSpec& chip) {
+  std::vector<std::string> why;
+  auto m = lower::lower(p, chip, why);
+  std::string all;
+  for (const std::string& w : why) all += w + '\n';
+  if (!m) throw std::runtime_error(all);
+  return std::move(*m);
+}
+
+// A matmul of 32x32 blocks by 64 threads, staged 8 deep, that has no edges; `more` are further keys of the stage.
+inline std::string small_matmul(std::string_view more) {
+  return R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"dtype":"f32",
+    "tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
+    "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
+    "staged":{"A":"smem","B":"smem"})" +
+         std::string(more) + "}],\"edges\":[]}";
+}
+
+}  // namespace tilescope::tests
