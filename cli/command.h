@@ -15,7 +15,7 @@
 
 namespace tilescope::cli {
 
-// Exit statuses of every command (docs/design.md, section 4).
+// Exit statuses of every command (docs/design.md, The command line).
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kBadInput = 2;

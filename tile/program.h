@@ -81,9 +81,9 @@ struct RProgram {
   std::vector<Edge> edges;
 };
 
-// A program of one stage with the defaults of design.md section 4: every input staged where it is used more than once
-// or the stage reduces, no padding, one pipeline stage, no split, widest vectors. `mapping` decides block and thread
-// tiles; `step` has the reduced axes' extents. `max_vector` bounds the width of one access of one thread.
+// A program of one stage with the defaults of docs/json.md, PROGRAM: every input staged where the stage reduces, no
+// padding, one pipeline stage, no split, widest vectors. `mapping` decides block and thread tiles; `step` has the
+// reduced axes' extents. `max_vector` bounds the width of one access of one thread.
 StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
                                 const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
                                 base::Bytes max_vector);

@@ -1,6 +1,6 @@
 #pragma once
-// rPrograms as documents: the JSON of `--program`, `--batch` and `compile --json` (docs/design.md, section 2). Here
-// alone axes, tensors and levels have names.
+// rPrograms as documents: the JSON of `--program`, `--batch` and `compile --json` (docs/json.md). Here alone
+// axes, tensors and levels have names.
 
 #include <optional>
 #include <string>
