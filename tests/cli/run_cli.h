@@ -1,7 +1,6 @@
 #pragma once
 // Runs build/tilescope as a user does, with standard output, standard error and exit status apart.
 
-#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -30,11 +29,7 @@ struct CliResult {
 // A folder of its own for every test, removed with it. File names in messages are then relative.
 class Cli : public testing::Test {
  protected:
-  Cli() {
-    std::string name = (std::filesystem::temp_directory_path() / "tilescope_cli_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-  }
+  Cli() { std::filesystem::create_directories(folder_); }
   ~Cli() override { std::filesystem::remove_all(folder_); }
 
   // A file of that folder; its name as the program sees it.
@@ -91,7 +86,7 @@ class Cli : public testing::Test {
     _exit(127);
   }
 
-  std::filesystem::path folder_;
+  std::filesystem::path folder_ = testing::TempDir() + "tilescope_cli_" + std::to_string(getpid());
 };
 
 inline const std::string kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
