@@ -4,8 +4,7 @@
 #include <array>
 
 #include "arch/derive.h"
-#include "base/integer.h"
-#include "model/warp_access.h"
+#include "model/staged_use.h"
 #include "tile/align.h"
 
 namespace tilescope::construct {
@@ -16,20 +15,11 @@ using tile::StageProgram;
 
 // Passes that one block needs for one operand over one reduction step: copies and uses.
 double passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
-  const tile::Operand& o = p.space->inputs[i];
-  const auto count = [&](const model::WarpAccess& access) {
+  const model::StagedUse use = model::staged_use(p, i, a.core.warp, arch::widest_access_of(a));
+  const auto passes = [&](const model::WarpAccess& access) {
     return static_cast<double>(model::bank_passes(access, scratchpad.banks, scratchpad.bank_width.n));
   };
-  const double warps = static_cast<double>(base::ceil_div(p.threads(), a.core.warp));
-  const double copies = static_cast<double>(tile::data_tile_elements(o, p.block)) /
-                        static_cast<double>(p.operands[i].vector * a.core.warp);
-  double points = 1;
-  for (std::size_t axis = p.space->spatial; axis < p.space->axes.size(); ++axis)
-    points *= static_cast<double>(p.block[axis]);
-  const std::int64_t vector = model::scratchpad_vector(p, i, arch::widest_access_of(a));
-  const double uses = tile::touched_elements(o, p.thread) / static_cast<double>(vector) * points * warps;
-  return std::max(1.0, copies) * count(model::scratchpad_write(p, i, a.core.warp)) +
-         uses * count(model::scratchpad_read(p, i, vector, a.core.warp));
+  return use.writes * passes(use.write) + use.reads * passes(use.read);
 }
 
 // Steps of the longest reduced axis: as it is, and up to four times, as far as the axis goes.

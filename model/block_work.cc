@@ -4,6 +4,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "model/staged_use.h"
 #include "model/warp_access.h"
 
 namespace tilescope::model {
@@ -21,9 +22,7 @@ class BlockCounter {
   BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic)
       : p_(p), m_(m), arithmetic_(arithmetic), space_(*p.space) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-    points_ = 1;
-    for (std::size_t a = space_.spatial; a < space_.axes.size(); ++a)
-      points_ *= static_cast<double>(std::min(p.block[a], space_.axes[a].extent));
+    points_ = p.points_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread));
   }
 
@@ -67,20 +66,16 @@ class BlockCounter {
     const std::int64_t staged = tile::data_tile_elements(o, p_.block);
     const auto elements = static_cast<double>(staged);
     const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
-    const double warp_pieces = elements / static_cast<double>(plan.vector * m_.warp);
     work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
-    const WarpAccess write = scratchpad_write(p_, i, m_.warp);
-    add_scratchpad(work_.load, write, std::max(1.0, warp_pieces));
+    const StagedUse use = staged_use(p_, i, m_.warp, arch::widest_access_of(*m_.arch));
+    add_scratchpad(work_.load, use.write, use.writes);
     // The copy's side in memory runs along rows: sectors of the whole tile over the core's width, a lane each at least.
     const double bytes = elements * static_cast<double>(o.element.n);
     const double data = m_.core_cache_bytes_per_cycle > 0 ? bytes / m_.core_cache_bytes_per_cycle : 0;
     work_.load.core_cache_cycles += std::max(data, elements / static_cast<double>(plan.vector) / m_.access_lanes);
 
-    // Use: every thread reads its elements of the staged tile for every point of the reduction.
-    const std::int64_t vector = scratchpad_vector(p_, i, arch::widest_access_of(*m_.arch));
-    const double reads = tile::touched_elements(o, p_.thread) / static_cast<double>(vector) * points_;
-    work_.compute.issue_cycles += issue_cycles(reads);
-    add_scratchpad(work_.compute, scratchpad_read(p_, i, vector, m_.warp), reads * warps_);
+    work_.compute.issue_cycles += issue_cycles(use.reads / warps_);
+    add_scratchpad(work_.compute, use.read, use.reads);
   }
 
   void count_direct(std::size_t i) {

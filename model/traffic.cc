@@ -115,10 +115,8 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 
 // Bytes of all requests of one step of one block for an operand that is not staged, in whole sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
-  double points = 1;
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) points *= static_cast<double>(p.block[a]);
-  const double reads =
-      tile::touched_elements(p.space->inputs[i], p.thread) / static_cast<double>(p.operands[i].vector) * points;
+  const double reads = tile::touched_elements(p.space->inputs[i], p.thread) /
+                       static_cast<double>(p.operands[i].vector) * p.points_per_step();
   const double warps = static_cast<double>(base::ceil_div(p.threads(), m.warp));
   const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);

@@ -1,5 +1,7 @@
 #include "tile/program.h"
 
+#include <algorithm>
+
 #include "base/integer.h"
 
 namespace tilescope::tile {
@@ -21,6 +23,13 @@ std::int64_t StageProgram::steps() const {
   std::int64_t n = 1;
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
     n *= base::ceil_div(base::ceil_div(space->axes[a].extent, split[a]), block[a]);
+  return n;
+}
+
+double StageProgram::points_per_step() const {
+  double n = 1;
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+    n *= static_cast<double>(std::min(block[a], space->axes[a].extent));
   return n;
 }
 

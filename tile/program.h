@@ -62,6 +62,8 @@ struct StageProgram {
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;
+  // Points of the reduction that one thread walks through in a step, for each of its results.
+  double points_per_step() const;
   // Scratchpad that one block keeps, all pipeline stages.
   base::Bytes staged_bytes() const;
 };
