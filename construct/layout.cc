@@ -87,8 +87,8 @@ std::vector<StageProgram> layouts_of(const StageProgram& p, const arch::ArchSpec
       StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(a));
       pad_for_banks(q, a);
       out.push_back(q);
-      // Straight from the core's cache instead: no barriers, no copy.
-      if (p.space->axes.size() == p.space->spatial || arch::core_cache_of(a) == nullptr) continue;
+      // Straight from memory instead: no barriers, no copy.
+      if (p.space->axes.size() == p.space->spatial) continue;
       StageProgram direct = q;
       for (std::size_t i = 0; i < p.space->inputs.size(); ++i) direct.operands[i] = {false, 0, 1};
       out.push_back(direct);

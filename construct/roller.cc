@@ -85,7 +85,7 @@ void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon
       ranking.add(program_of(space, limits, registers.extents, block.extents));
 }
 
-// For what no aligned tile covers: any tile of single elements, straight from the core's cache. Slow, but a program.
+// For what no aligned tile covers: any tile of single elements, straight from memory. Slow, but a program.
 void add_unaligned(const SpacePtr& space, GrowthLimits limits, Ranking& ranking) {
   limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
   const Extents one(space->axes.size(), 1);

@@ -34,7 +34,8 @@ inline std::vector<NamedStage> stages_of_suite(std::string_view suite) {
 
 // A chip and the model's opinion of programs on it.
 struct JudgedChip {
-  explicit JudgedChip(const std::string& name) : spec(chip(name)), machine(model::make_machine(spec)) {}
+  explicit JudgedChip(const std::string& name, const std::vector<arch::Override>& changes = {})
+      : spec(chip(name, changes)), machine(model::make_machine(spec)) {}
   JudgedChip(const JudgedChip&) = delete;
   JudgedChip& operator=(const JudgedChip&) = delete;
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "arch/derive.h"
+#include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/fit.h"
 #include "tile/program_json.h"
@@ -81,6 +83,18 @@ TEST(RollerEpsilon, GrowsUntilThereAreEnoughDifferentTiles) {
   const tests::JudgedChip chip("v100");
   for (const char* id : {"D14", "D22"})
     EXPECT_EQ(roller(stage_of("roller", id).expression, chip.spec, chip.judge(), 10).size(), 10U) << id;
+}
+
+// No tile of a warp fits the scratchpad, and there is no core cache to read from instead.
+TEST(RollerWithoutACoreCache, ReadsFromMemoryWhatItCannotStage) {
+  const tests::JudgedChip chip(tests::source_path("tests/error/arch/minimal.yaml").string(),
+                               {{"memory.smem.capacity", "256 B"}});
+  ASSERT_EQ(arch::core_cache_of(chip.spec), nullptr);
+  for (const char* id : {"M1", "C1", "D1", "P1", "R1"}) {
+    const auto found = roller(stage_of("roller", id).expression, chip.spec, chip.judge(), 3);
+    EXPECT_FALSE(found.empty()) << id;
+    for (const Ranked& r : found) EXPECT_TRUE(tile::fits(r.program, chip.spec)) << id;
+  }
 }
 
 TEST(RollerOrder, IsTheJudges) {
