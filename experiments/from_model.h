@@ -10,7 +10,7 @@
 
 namespace tilescope::experiments {
 
-Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a);
+// Of one stage, or of the sum of a program's stages.
 Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a);
 
 // Why a chip has no estimate for a dtype.

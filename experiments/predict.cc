@@ -179,7 +179,7 @@ std::optional<Prediction> predict_program(std::string_view text, const std::stri
     }
     return std::nullopt;
   }
-  return prediction_of(*estimate, a);
+  return prediction_of(estimate->sum, a);
 }
 
 }  // namespace tilescope::experiments

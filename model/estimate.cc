@@ -73,6 +73,29 @@ double useful_cache_bytes(const Traffic& t, std::size_t operands) {
   return sum;
 }
 
+void add(LevelUse& sum, const LevelUse& u) {
+  sum.bytes += u.bytes;
+  sum.transactions += u.transactions;
+  sum.time_us += u.time_us;
+  sum.conflict_ratio = std::max(sum.conflict_ratio, u.conflict_ratio);
+}
+
+StageEstimate sum_of(const std::vector<StageEstimate>& stages) {
+  StageEstimate sum = *std::max_element(stages.begin(), stages.end(),
+                                        [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
+  sum.term_us = {};
+  sum.total_us = 0;
+  sum.scratchpad = sum.core_cache = sum.device_cache = sum.dram = {};
+  for (const StageEstimate& s : stages) {
+    for (std::size_t t = 0; t < kTerms; ++t) sum.term_us[t] += s.term_us[t];
+    sum.total_us += s.total_us;
+    for (LevelUse StageEstimate::* level :
+         {&StageEstimate::scratchpad, &StageEstimate::core_cache, &StageEstimate::device_cache, &StageEstimate::dram})
+      add(sum.*level, s.*level);
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::string_view name_of(Term t) {
@@ -144,17 +167,12 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
   Estimate out;
-  double longest = 0;
   for (const StageProgram& stage : p.stages) {
     const std::optional<StageEstimate> s = estimate_stage(stage, m);
     if (!s) return std::nullopt;
-    out.total = out.total + base::Microseconds{s->total_us};
-    if (s->total_us > longest) {
-      longest = s->total_us;
-      out.bottleneck = s->bottleneck;
-    }
     out.stages.push_back(*s);
   }
+  out.sum = sum_of(out.stages);
   return out;
 }
 

@@ -14,7 +14,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/units.h"
 #include "model/machine.h"
 #include "model/occupancy.h"
 #include "tile/program.h"
@@ -51,8 +50,7 @@ struct StageEstimate {
 // A whole program: stages run one after another.
 struct Estimate {
   std::vector<StageEstimate> stages;
-  base::Microseconds total;
-  Term bottleneck{};  // of the longest stage
+  StageEstimate sum;  // terms, levels and time of all stages; the rest is the longest stage's
 };
 
 // Nothing where the chip has no instruction for the stage's dtype. No state, no allocation.

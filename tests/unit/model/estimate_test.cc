@@ -86,8 +86,8 @@ tile::StageProgram square_matmul() {
 TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
   const auto one = estimate_stage(square_matmul(), machine("v100"));
   const auto two = estimate({"v100", {square_matmul(), square_matmul()}, {}}, machine("v100"));
-  EXPECT_DOUBLE_EQ(two->total.v, 2 * one->total_us);
-  EXPECT_EQ(two->bottleneck, one->bottleneck);
+  EXPECT_DOUBLE_EQ(two->sum.total_us, 2 * one->total_us);
+  EXPECT_EQ(two->sum.bottleneck, one->bottleneck);
   EXPECT_EQ(two->stages.size(), 2u);
 }
 
