@@ -1,8 +1,5 @@
 #include "cli/compile_tables.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -14,13 +11,6 @@ namespace {
 
 using experiments::CompiledOperator;
 using experiments::CompiledProgram;
-
-// The one predicted to be fastest: not always the first, for roller-osdi22 keeps the order of discovery.
-const CompiledProgram& best_of(const CompiledOperator& op) {
-  return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
-    return a.prediction.predicted_us < b.prediction.predicted_us;
-  });
-}
 
 void print_programs(const CompiledOperator& op) {
   Table table({{"#", true},
@@ -77,45 +67,9 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
 
 namespace {
 
-// Mean of |predicted / published - 1| by kind and in all.
-class PublishedErrors {
- public:
-  void add(const std::string& kind, double ratio) {
-    for (const std::string& k : {kind, std::string("all")}) {
-      Sum& s = sums_[k];
-      s.magnitude += std::abs(ratio);
-      s.signed_sum += ratio;
-      ++s.n;
-    }
-  }
-  void print(std::string_view column) const {
-    if (sums_.empty()) return;
-    fmt::print("\nour best, predicted, against {} as published: mean of |error|, and of the error\n", column);
-    Table table({{"kind"}, {"operators", true}, {"mean |error|", true}, {"mean error", true}});
-    for (const auto& [kind, s] : sums_)
-      if (kind != "all") add_row(table, kind, s);
-    add_row(table, "all", sums_.at("all"));
-    table.print();
-  }
-
- private:
-  struct Sum {
-    double magnitude = 0, signed_sum = 0;
-    int n = 0;
-  };
-  static void add_row(Table& table, const std::string& kind, const Sum& s) {
-    table.add({kind, fmt::format("{}", s.n), fmt::format("{:.1f} %", 100 * s.magnitude / s.n),
-               percent_text(s.signed_sum / s.n)});
-  }
-  std::map<std::string, Sum> sums_;
-};
-
-// The column of published times to compare with.
-constexpr std::string_view kPublished = "roller_top10";
-
 std::vector<std::string> best_row(const CompiledOperator& op) {
   if (op.programs.empty()) return {op.id, op.kind, "-", "-", "-", "-", "-"};
-  const CompiledProgram& best = best_of(op);
+  const CompiledProgram& best = experiments::best_of(op);
   return {op.id,
           op.kind,
           best.block_tile,
@@ -126,27 +80,33 @@ std::vector<std::string> best_row(const CompiledOperator& op) {
 }
 
 // The published time of an operator and how far its best program is off; both empty where there is none.
-std::vector<std::string> published_cells(const CompiledOperator& op, const experiments::PublishedTimes& published,
-                                         PublishedErrors& errors) {
-  const auto times = published.rows_us.find(op.id);
-  if (times == published.rows_us.end() || op.programs.empty()) return {"", ""};
-  const double us = times->second[published.column(kPublished).value()];
-  const double error = best_of(op).prediction.predicted_us / us - 1;
-  errors.add(op.kind, error);
-  return {time_text(us), percent_text(error)};
+std::vector<std::string> published_cells(const CompiledOperator& op, const experiments::PublishedTimes& published) {
+  const auto c = experiments::compared(op, published);
+  if (!c) return {"", ""};
+  return {time_text(c->published_us), percent_text(c->error_ratio)};
+}
+
+void print_errors(const std::vector<experiments::ErrorsOfKind>& kinds) {
+  if (kinds.empty()) return;
+  fmt::print("\nour best, predicted, against {} as published: mean of |error|, and of the error\n",
+             experiments::kPublishedColumn);
+  Table table({{"kind"}, {"operators", true}, {"mean |error|", true}, {"mean error", true}});
+  for (const auto& [kind, e] : kinds)
+    table.add(
+        {kind, fmt::format("{}", e.compared), fmt::format("{:.1f} %", 100 * e.mape_ratio), percent_text(e.bias_ratio)});
+  table.print();
 }
 
 }  // namespace
 
 void print_suite(const std::vector<CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published) {
-  const bool compared = published && published->column(kPublished);
+  const bool compared = published && published->column(experiments::kPublishedColumn);
   std::vector<Column> columns = {{"operator"},        {"kind"}, {"block tile"}, {"thread tile"}, {"layout"},
                                  {"predicted", true}, {"binds"}};
-  if (compared) columns.insert(columns.end(), {{std::string(kPublished), true}, {"error", true}});
+  if (compared) columns.insert(columns.end(), {{std::string(experiments::kPublishedColumn), true}, {"error", true}});
   columns.push_back({"constructed", true});
   Table table(columns);
-  PublishedErrors errors;
   double construct_ms = 0;
   std::size_t compiled = 0;
   for (const CompiledOperator& op : operators) {
@@ -154,14 +114,14 @@ void print_suite(const std::vector<CompiledOperator>& operators,
     compiled += op.programs.empty() ? 0 : 1;
     std::vector<std::string> row = best_row(op);
     if (compared)
-      for (std::string& cell : published_cells(op, *published, errors)) row.push_back(std::move(cell));
+      for (std::string& cell : published_cells(op, *published)) row.push_back(std::move(cell));
     row.push_back(fmt::format("{:.1f} ms", op.construct_ms));
     table.add(row);
   }
   table.print();
   fmt::print("\n{} of {} operators, constructed and ranked in {:.0f} ms of CPU time\n", compiled, operators.size(),
              construct_ms);
-  errors.print(kPublished);
+  if (compared) print_errors(experiments::errors_by_kind(operators, *published));
 }
 
 }  // namespace tilescope::cli

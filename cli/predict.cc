@@ -60,9 +60,9 @@ void print_batch(const std::vector<PredictedRow>& rows) {
   table.print();
   const experiments::BatchSummary s = experiments::summarize(rows);
   fmt::print("\n{} of {} lines predicted, {} failed\n", s.predicted, s.rows, s.failed);
-  if (s.compared > 0)
-    fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", s.compared,
-               100 * s.mape_ratio, 100 * s.median_error_ratio, percent_text(s.bias_ratio));
+  if (const experiments::ErrorStatistics& e = s.errors; e.compared > 0)
+    fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", e.compared,
+               100 * e.mape_ratio, 100 * e.median_error_ratio, percent_text(e.bias_ratio));
 }
 
 // One document, written row by row: a batch's rows are more than is worth keeping as a tree.

@@ -171,6 +171,12 @@ class Compiler {
 
 }  // namespace
 
+const CompiledProgram& best_of(const CompiledOperator& op) {
+  return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
+    return a.prediction.predicted_us < b.prediction.predicted_us;
+  });
+}
+
 std::vector<std::string_view> search_names() {
   std::vector<std::string_view> names;
   for (const NamedSearch& s : kSearches) names.push_back(s.name);

@@ -1,7 +1,6 @@
 #pragma once
 // `tilescope compile`: the best programs of operators on a chip, with predicted times.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include "base/document.h"
 #include "base/dtype.h"
 #include "experiments/prediction.h"
+#include "experiments/progress.h"
 
 namespace tilescope::experiments {
 
@@ -43,7 +43,8 @@ struct CompiledOperator {
   std::string error;                           // why there are no programs
 };
 
-using Progress = std::function<void(std::size_t done, std::size_t all)>;
+// The one predicted to be fastest of the programs, of which there are some.
+const CompiledProgram& best_of(const CompiledOperator& op);
 
 // Names that --search takes.
 std::vector<std::string_view> search_names();

@@ -1,7 +1,6 @@
 #include "experiments/predict.h"
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -72,14 +71,6 @@ class LinePredictor {
   tile::SpaceCache spaces_;
 };
 
-// Of an even number of values, the mean of the two in the middle.
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*std::max_element(values.begin(), middle) + *middle) / 2;
-}
-
 }  // namespace
 
 std::optional<double> PredictedRow::error_ratio() const {
@@ -113,20 +104,13 @@ std::vector<PredictedRow> predict_batch(std::string_view text, const std::string
 BatchSummary summarize(const std::vector<PredictedRow>& rows) {
   BatchSummary s;
   s.rows = rows.size();
-  std::vector<double> magnitudes;
+  std::vector<double> errors;
   for (const PredictedRow& r : rows) {
     s.predicted += r.prediction.has_value();
     s.failed += !r.errors.empty();
-    if (const auto e = r.error_ratio()) {
-      s.bias_ratio += *e;
-      magnitudes.push_back(std::abs(*e));
-    }
+    if (const auto e = r.error_ratio()) errors.push_back(*e);
   }
-  s.compared = magnitudes.size();
-  if (magnitudes.empty()) return s;
-  s.bias_ratio /= static_cast<double>(s.compared);
-  for (const double m : magnitudes) s.mape_ratio += m / static_cast<double>(s.compared);
-  s.median_error_ratio = median(std::move(magnitudes));
+  s.errors = statistics_of(errors);
   return s;
 }
 
@@ -145,11 +129,11 @@ base::Value to_document(const BatchSummary& s) {
   base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
                        {"predicted", static_cast<std::int64_t>(s.predicted), {}},
                        {"failed", static_cast<std::int64_t>(s.failed), {}},
-                       {"compared", static_cast<std::int64_t>(s.compared), {}}};
-  if (s.compared > 0) {
-    summary.push_back({"mape_ratio", s.mape_ratio, {}});
-    summary.push_back({"median_error_ratio", s.median_error_ratio, {}});
-    summary.push_back({"bias_ratio", s.bias_ratio, {}});
+                       {"compared", static_cast<std::int64_t>(s.errors.compared), {}}};
+  if (s.errors.compared > 0) {
+    summary.push_back({"mape_ratio", s.errors.mape_ratio, {}});
+    summary.push_back({"median_error_ratio", s.errors.median_error_ratio, {}});
+    summary.push_back({"bias_ratio", s.errors.bias_ratio, {}});
   }
   return summary;
 }

@@ -1,7 +1,6 @@
 #pragma once
 // `tilescope predict`: times of given programs by the model, one or a batch of thousands.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +9,9 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
+#include "experiments/errors.h"
 #include "experiments/prediction.h"
+#include "experiments/progress.h"
 
 namespace tilescope::experiments {
 
@@ -28,13 +29,9 @@ struct PredictedRow {
 
 // How far a batch's predictions are off, over the rows that have both times.
 struct BatchSummary {
-  std::size_t rows = 0, predicted = 0, compared = 0, failed = 0;
-  double mape_ratio = 0;          // mean of |error_ratio|
-  double median_error_ratio = 0;  // median of |error_ratio|
-  double bias_ratio = 0;          // mean of error_ratio
+  std::size_t rows = 0, predicted = 0, failed = 0;
+  ErrorStatistics errors;
 };
-
-using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
 // Predicts every line of JSON lines (`text`, named `source` in messages) in order, on `jobs` threads; the result does
 // not depend on their number. A line that cannot be read is a row with errors. A measured program is never refused for

@@ -60,4 +60,28 @@ std::optional<PublishedTimes> load_published(std::string_view device, std::strin
   return std::nullopt;
 }
 
+std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published) {
+  const auto column = published.column(kPublishedColumn);
+  const auto times = published.rows_us.find(op.id);
+  if (!column || times == published.rows_us.end() || op.programs.empty()) return std::nullopt;
+  const double us = times->second[*column];
+  return PublishedComparison{us, best_of(op).prediction.predicted_us / us - 1};
+}
+
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
+                                         const PublishedTimes& published) {
+  std::map<std::string, std::vector<double>> by_kind;
+  std::vector<double> all;
+  for (const CompiledOperator& op : operators) {
+    const auto c = compared(op, published);
+    if (!c) continue;
+    by_kind[op.kind].push_back(c->error_ratio);
+    all.push_back(c->error_ratio);
+  }
+  std::vector<ErrorsOfKind> out;
+  for (const auto& [kind, errors] : by_kind) out.push_back({kind, statistics_of(errors)});
+  if (!all.empty()) out.push_back({"all", statistics_of(all)});
+  return out;
+}
+
 }  // namespace tilescope::experiments

@@ -1,5 +1,6 @@
 #pragma once
-// Kernel times that others published for a suite's operators, retyped with their source (experiments/published/*.yaml).
+// Kernel times that others published for a suite's operators, retyped with their source (experiments/published/*.yaml),
+// and how far our best programs are from them.
 
 #include <map>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "experiments/compile.h"
+#include "experiments/errors.h"
 
 namespace tilescope::experiments {
 
@@ -23,5 +26,23 @@ struct PublishedTimes {
 
 // The published times for a suite on a device; nothing, and no error, where there are none.
 std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, base::Diagnostics& diags);
+
+// The column of published times that our best programs are compared with.
+inline constexpr std::string_view kPublishedColumn = "roller_top10";
+
+// The best program of an operator beside its published time; nothing without both.
+struct PublishedComparison {
+  double published_us = 0;
+  double error_ratio = 0;
+};
+std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published);
+
+// By kind of operator, in alphabetical order, and "all" at the end; empty where nothing was compared.
+struct ErrorsOfKind {
+  std::string kind;
+  ErrorStatistics errors;
+};
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
+                                         const PublishedTimes& published);
 
 }  // namespace tilescope::experiments

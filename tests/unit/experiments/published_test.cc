@@ -1,4 +1,4 @@
-// Published times: retyped tables that cover what they claim to.
+// Published times: retyped tables that cover what they claim to, and errors of our best programs.
 
 #include "experiments/published.h"
 
@@ -52,6 +52,38 @@ TEST(Published, TheBestOfTenIsNoSlowerThanTheFirst) {
 TEST(Published, IsNoErrorWhereThereIsNone) {
   EXPECT_FALSE(load("k80", "roller").has_value());
   EXPECT_FALSE(load("v100", "examples").has_value());
+}
+
+CompiledOperator compiled(const std::string& id, const std::string& kind, const std::vector<double>& predicted_us) {
+  CompiledOperator op;
+  op.id = id;
+  op.kind = kind;
+  for (const double us : predicted_us) op.programs.emplace_back().prediction.predicted_us = us;
+  return op;
+}
+
+TEST(PublishedErrors, AreOfTheBestProgramByKind) {
+  const PublishedTimes published{
+      "chip", "suite", {"other", "roller_top10"}, {{"a", {1, 10}}, {"b", {1, 20}}, {"c", {1, 5}}}};
+  const std::vector<CompiledOperator> operators = {compiled("b", "pool", {40, 30}), compiled("a", "conv", {9, 12}),
+                                                   compiled("c", "conv", {4}), compiled("d", "conv", {4}),
+                                                   compiled("a", "none found", {})};
+  EXPECT_DOUBLE_EQ(compared(operators[0], published)->published_us, 20);
+  EXPECT_DOUBLE_EQ(compared(operators[0], published)->error_ratio, 0.5);
+  EXPECT_FALSE(compared(operators[3], published)) << "not published";
+  EXPECT_FALSE(compared(operators[4], published)) << "no program";
+  const auto kinds = errors_by_kind(operators, published);
+  ASSERT_EQ(kinds.size(), 3U);
+  EXPECT_EQ(kinds[0].kind, "conv");
+  EXPECT_EQ(kinds[0].errors.compared, 2U);
+  EXPECT_NEAR(kinds[0].errors.bias_ratio, -0.15, 1e-12);
+  EXPECT_EQ(kinds[1].kind, "pool");
+  EXPECT_EQ(kinds[2].kind, "all");
+  EXPECT_EQ(kinds[2].errors.compared, 3U);
+}
+
+TEST(PublishedErrors, AreNoneWithoutTheColumn) {
+  EXPECT_TRUE(errors_by_kind({compiled("a", "conv", {9})}, {"chip", "suite", {"other"}, {{"a", {1}}}}).empty());
 }
 
 }  // namespace

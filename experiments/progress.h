@@ -1,0 +1,11 @@
+#pragma once
+// How long work says how far it is.
+
+#include <cstddef>
+#include <functional>
+
+namespace tilescope::experiments {
+
+using Progress = std::function<void(std::size_t done, std::size_t all)>;
+
+}  // namespace tilescope::experiments
