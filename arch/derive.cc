@@ -42,12 +42,6 @@ double clock_of(const ArchSpec& a, const LevelSpec& level) {
 
 }  // namespace
 
-std::optional<int> level_index(const ArchSpec& a, std::string_view name) {
-  const LevelSpec* level = first_level(a, [name](const LevelSpec& l) { return l.name == name; });
-  if (level == nullptr) return std::nullopt;
-  return static_cast<int>(level - a.memory.data());
-}
-
 const LevelSpec* dram_of(const ArchSpec& a) { return first_of_kind(a, Kind::kDram); }
 const LevelSpec* device_cache_of(const ArchSpec& a) { return first_cache(a, Scope::kDevice); }
 const LevelSpec* core_cache_of(const ArchSpec& a) { return first_cache(a, Scope::kCore); }

@@ -1,15 +1,11 @@
 #pragma once
 // The effects of a chip's causes: peaks, bandwidths and transactions. Closed forms; nothing measured.
 
-#include <optional>
 #include <string_view>
 
 #include "arch/spec.h"
 
 namespace tilescope::arch {
-
-// Index of the level of that name in `memory`, or nothing.
-std::optional<int> level_index(const ArchSpec& a, std::string_view name);
 
 // The outermost level, and the levels of a kind and scope that programs are tiled for; null where the chip has none.
 const LevelSpec* dram_of(const ArchSpec& a);

@@ -50,9 +50,7 @@ inline std::vector<std::string_view> names_of<LinkKind>() {
 }
 template <>
 inline std::vector<std::string_view> names_of<Dtype>() {
-  std::vector<std::string_view> names;
-  for (const base::DtypeName& d : base::kDtypes) names.push_back(d.name);
-  return names;
+  return base::dtype_names();
 }
 
 inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 
@@ -25,6 +26,13 @@ inline constexpr std::array<DtypeName, 5> kDtypes = {{
     {Dtype::kI8, "i8", 1},
     {Dtype::kI32, "i32", 4},
 }};
+
+// Names of all dtypes, in the order of Dtype.
+inline std::vector<std::string_view> dtype_names() {
+  std::vector<std::string_view> names;
+  for (const DtypeName& d : kDtypes) names.push_back(d.name);
+  return names;
+}
 
 constexpr std::string_view name_of(Dtype d) { return kDtypes[static_cast<std::size_t>(d)].name; }
 

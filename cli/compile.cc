@@ -56,8 +56,7 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
 std::optional<base::Dtype> dtype_of(const std::string& name, base::Diagnostics& diags) {
   const auto found = base::dtype_of(name);
   if (found) return found;
-  std::vector<std::string_view> names;
-  for (const base::DtypeName& d : base::kDtypes) names.push_back(d.name);
+  const std::vector<std::string_view> names = base::dtype_names();
   diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), name,
                                                          base::did_you_mean(name, names)));
   return std::nullopt;

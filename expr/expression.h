@@ -4,6 +4,7 @@
 // documents.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ struct Coordinate {
   std::int64_t modulus = 0;  // 0: none
 
   bool affine() const { return divisor == 1 && modulus == 0; }
+  // The axis that stands there alone, as it is, or nothing.
+  std::optional<int> bare_axis() const {
+    const bool bare = affine() && offset == 0 && terms.size() == 1 && terms[0].coefficient == 1;
+    return bare ? std::optional(terms[0].axis) : std::nullopt;
+  }
   bool operator==(const Coordinate&) const = default;
 };
 

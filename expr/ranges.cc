@@ -21,12 +21,6 @@ struct Range {
   Source source = Source::kOpen;
 };
 
-// The axis that a coordinate reads bare, or nothing.
-std::optional<std::size_t> bare_axis(const Coordinate& c) {
-  if (!c.affine() || c.offset != 0 || c.terms.size() != 1 || c.terms[0].coefficient != 1) return std::nullopt;
-  return static_cast<std::size_t>(c.terms[0].axis);
-}
-
 class Ranges {
  public:
   Ranges(const Problem& problem, Draft& draft, base::Diagnostics& diags)
@@ -85,7 +79,7 @@ class Ranges {
     for (std::size_t s = 0; s < stages().size(); ++s)
       for (const Read& r : stages()[s].reads)
         for (std::size_t d = 0; d < r.at.size(); ++d)
-          if (const auto axis = bare_axis(r.at[d])) visit(s, *axis, r.tensor, d);
+          if (const auto axis = r.at[d].bare_axis()) visit(s, static_cast<std::size_t>(*axis), r.tensor, d);
   }
 
   bool take_bare_reads() {

@@ -15,10 +15,6 @@ using expr::NodeKind;
 using expr::Read;
 using expr::Stage;
 
-bool is_bare(const Coordinate& c, int axis) {
-  return c.affine() && c.offset == 0 && c.terms.size() == 1 && c.terms[0] == expr::Term{axis, 1};
-}
-
 bool mentions(const Read& read, int axis) {
   for (const Coordinate& c : read.at)
     for (const expr::Term& t : c.terms)
@@ -31,7 +27,7 @@ bool neighbours_in(const Read& read, int a, int b, const Expression& e) {
   if (!mentions(read, a) && !mentions(read, b)) return true;
   const auto& shape = e.tensors[static_cast<std::size_t>(read.tensor)].shape;
   for (std::size_t d = 0; d + 1 < read.at.size(); ++d) {
-    if (!is_bare(read.at[d], a) || !is_bare(read.at[d + 1], b)) continue;
+    if (read.at[d].bare_axis() != a || read.at[d + 1].bare_axis() != b) continue;
     if (shape[d + 1] != e.stages.front().axes[static_cast<std::size_t>(b)].size) return false;
     for (std::size_t other = 0; other < read.at.size(); ++other) {
       if (other == d || other == d + 1) continue;

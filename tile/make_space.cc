@@ -26,16 +26,10 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
   return strides;
 }
 
-Coordinate bare(int axis) {
-  Coordinate c;
-  c.terms.push_back({axis, 1});
-  return c;
-}
-
 // The output as a read of its spatial axes, so that inputs and output are treated alike.
 Read output_read(const Stage& stage) {
   Read read{stage.output, {}};
-  for (std::size_t a = 0; a < stage.spatial_count(); ++a) read.at.push_back(bare(static_cast<int>(a)));
+  for (std::size_t a = 0; a < stage.spatial_count(); ++a) read.at.push_back({.terms = {{static_cast<int>(a), 1}}});
   return read;
 }
 
@@ -146,7 +140,7 @@ class OperandMaker {
     if (d + loops.size() > read.at.size()) return 0;
     for (std::size_t j = 0; j < loops.size(); ++j) {
       const bool whole = j == 0 || shape[d + j] == stage().axes[static_cast<std::size_t>(loops[j])].size;
-      if (!(read.at[d + j] == bare(loops[j])) || !whole) return 0;
+      if (read.at[d + j].bare_axis() != loops[j] || !whole) return 0;
     }
     return loops.size();
   }

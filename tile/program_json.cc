@@ -60,9 +60,8 @@ bool shape_must_be_given(const TileSpace& space, int tensor) {
   for (const expr::Read& read : space.stage().reads) {
     if (read.tensor != tensor) continue;
     for (std::size_t d = 0; d < read.at.size(); ++d) {
-      const expr::Coordinate& c = read.at[d];
-      const bool bare = c.affine() && c.offset == 0 && c.terms.size() == 1 && c.terms[0].coefficient == 1;
-      if (!bare || space.stage().axes[static_cast<std::size_t>(c.terms[0].axis)].size != t.shape[d]) return true;
+      const std::optional<int> axis = read.at[d].bare_axis();
+      if (!axis || space.stage().axes[static_cast<std::size_t>(*axis)].size != t.shape[d]) return true;
     }
   }
   return false;

@@ -40,9 +40,7 @@ std::string key_of(const Value& stage) {
 }
 
 std::optional<base::Dtype> read_dtype(const Value* v, std::string_view name, Diagnostics& diags) {
-  std::vector<std::string_view> names;
-  for (const base::DtypeName& d : base::kDtypes) names.push_back(d.name);
-  const std::optional<std::size_t> index = base::as_choice(v, name, names, diags);
+  const std::optional<std::size_t> index = base::as_choice(v, name, base::dtype_names(), diags);
   if (!index) return std::nullopt;
   return base::kDtypes[*index].dtype;
 }
