@@ -28,6 +28,11 @@ inline arch::ArchSpec chip(const std::string& name, const std::vector<arch::Over
   return loaded.value();
 }
 
+inline const arch::ArchSpec& v100() {
+  static const arch::ArchSpec kChip = chip("v100");
+  return kChip;
+}
+
 inline expr::Expression expression(std::string_view op, std::string_view size, std::string_view shape = {},
                                    base::Dtype dtype = base::Dtype::kF32) {
   base::Diagnostics diags;

@@ -16,15 +16,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using tests::v100;
 
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 constexpr const char* kSoftmax =
     "M[i] max=! I[i,j]; E[i,j] = exp(I[i,j] - M[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]";
-
-const arch::ArchSpec& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  return kChip;
-}
 
 Workload workload(const std::string& op, const std::string& sizes, base::Dtype dtype = base::Dtype::kF32) {
   Workload w;

@@ -16,11 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-const arch::ArchSpec& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  return kChip;
-}
+using tests::v100;
 
 // One line: a matrix product of n^3 in square tiles, `more` being further keys.
 std::string line(const std::string& id, int n, int tile, int threads, const std::string& more = "") {

@@ -3,7 +3,6 @@
 #include "model/estimate.h"
 
 #include <cmath>
-#include <map>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -11,19 +10,12 @@
 
 #include "tests/support/paths.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
 namespace {
 
-const Machine& machine(const std::string& chip) {
-  static std::map<std::string, std::pair<arch::ArchSpec, Machine>> machines;
-  auto found = machines.find(chip);
-  if (found == machines.end()) {
-    found = machines.emplace(chip, std::pair(tests::chip(chip), Machine{})).first;
-    found->second.second = make_machine(found->second.first);
-  }
-  return found->second.second;
-}
+using tests::machine;
 
 void expect_sound(const StageEstimate& e) {
   RC_ASSERT(std::isfinite(e.total_us));

@@ -4,16 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/build.h"
+#include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
 namespace {
 
-const Machine& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  static const Machine kMachine = make_machine(kChip);
-  return kMachine;
-}
+using tests::machine;
 
 tile::StageProgram matmul(tile::AxisMapping m, tile::AxisMapping n, std::int64_t step) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
@@ -27,7 +23,7 @@ tile::StageProgram relu(std::int64_t threads) {
 
 TEST(Occupancy, LimitedByRegisters) {
   // 64 accumulators, fragments of 8 + 8 (two copied pieces of 4 need less), 18 for three operands and three loops.
-  const Occupancy o = occupancy_of(matmul({8, 16, 1}, {8, 16, 1}, 8), v100());
+  const Occupancy o = occupancy_of(matmul({8, 16, 1}, {8, 16, 1}, 8), machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 104) << "98 in eights";
   EXPECT_EQ(o.spilled_per_thread, 0);
   EXPECT_EQ(o.blocks_per_core, 2) << "65536 / (256 * 104)";
@@ -36,7 +32,7 @@ TEST(Occupancy, LimitedByRegisters) {
 }
 
 TEST(Occupancy, LimitedByThreads) {
-  const Occupancy o = occupancy_of(relu(256), v100());
+  const Occupancy o = occupancy_of(relu(256), machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 16) << "one result, one operand, ten of bookkeeping";
   EXPECT_EQ(o.blocks_per_core, 8);
   EXPECT_EQ(o.limited_by, "threads");
@@ -44,38 +40,38 @@ TEST(Occupancy, LimitedByThreads) {
 }
 
 TEST(Occupancy, LimitedByBlocks) {
-  const Occupancy o = occupancy_of(relu(32), v100());
+  const Occupancy o = occupancy_of(relu(32), machine("v100"));
   EXPECT_EQ(o.blocks_per_core, 32);
   EXPECT_EQ(o.limited_by, "blocks");
   EXPECT_DOUBLE_EQ(o.ratio, 0.5);
 }
 
 TEST(Occupancy, LimitedByScratchpad) {
-  const Occupancy o = occupancy_of(matmul({1, 16, 1}, {1, 16, 1}, 256), v100());
+  const Occupancy o = occupancy_of(matmul({1, 16, 1}, {1, 16, 1}, 256), machine("v100"));
   EXPECT_EQ(o.blocks_per_core, 3) << "32 KiB each";
   EXPECT_EQ(o.limited_by, "scratchpad");
 }
 
 TEST(Occupancy, CountsWholeWarps) {
-  EXPECT_EQ(occupancy_of(relu(33), v100()).blocks_per_core, 32);
-  EXPECT_EQ(occupancy_of(relu(65), v100()).blocks_per_core, 2048 / 96);
+  EXPECT_EQ(occupancy_of(relu(33), machine("v100")).blocks_per_core, 32);
+  EXPECT_EQ(occupancy_of(relu(65), machine("v100")).blocks_per_core, 2048 / 96);
 }
 
 TEST(Occupancy, SpillsWhatAThreadCannotHold) {
-  const Occupancy o = occupancy_of(matmul({16, 8, 1}, {32, 8, 1}, 8), v100());
+  const Occupancy o = occupancy_of(matmul({16, 8, 1}, {32, 8, 1}, 8), machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 255);
   EXPECT_EQ(o.spilled_per_thread, 512 + 48 + 18 - 255);
 }
 
 TEST(Occupancy, HoldsThreadsToWhatOneBlockLeavesThem) {
-  const Occupancy o = occupancy_of(matmul({8, 32, 1}, {8, 32, 1}, 8), v100());
+  const Occupancy o = occupancy_of(matmul({8, 32, 1}, {8, 32, 1}, 8), machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 64) << "1024 threads share 65536";
   EXPECT_EQ(o.blocks_per_core, 1);
   EXPECT_GT(o.spilled_per_thread, 0);
 }
 
 TEST(Occupancy, GivesAProgramThatHasRunItsBlock) {
-  EXPECT_EQ(occupancy_of(matmul({1, 64, 1}, {1, 64, 1}, 4096), v100()).blocks_per_core, 1);
+  EXPECT_EQ(occupancy_of(matmul({1, 64, 1}, {1, 64, 1}, 4096), machine("v100")).blocks_per_core, 1);
 }
 
 }  // namespace

@@ -11,11 +11,13 @@
 
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
 namespace {
 
 using tests::any_of_range;
+using tests::machine;
 using tests::Point;
 
 RC_GTEST_PROP(RunBytesInSectors, IsTheAverageOverAllStarts, ()) {
@@ -78,12 +80,6 @@ std::int64_t distinct_bytes(const tile::TileSpace& space, std::size_t operand) {
   return static_cast<std::int64_t>(elements.size()) * space.operand(operand).element.n;
 }
 
-const Machine& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  static const Machine kMachine = make_machine(kChip);
-  return kMachine;
-}
-
 // A program whose block tile is `block`, every input staged.
 tile::StageProgram with_blocks(std::shared_ptr<const tile::TileSpace> space, const tile::Extents& block) {
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
@@ -109,7 +105,7 @@ RC_GTEST_PROP(Traffic, OfAlignedTilesIsExact, ()) {
     block.push_back(n);
   }
   const tile::StageProgram p = with_blocks(space, block);
-  const Traffic t = traffic_of(p, v100(), 1);
+  const Traffic t = traffic_of(p, machine("v100"), 1);
   RC_LOG() << e.stages.front().text << '\n';
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     RC_ASSERT(std::abs(t.operand[i].cache_bytes - naive_cache_bytes(p, i, 32)) < 1e-6);
@@ -133,7 +129,7 @@ RC_GTEST_PROP(Traffic, OfAnyTilesIsClose, ()) {
   tile::Extents block;
   for (const tile::TileAxis& a : space->axes) block.push_back(any_of_range(1, std::min<std::int64_t>(a.extent, 8)));
   const tile::StageProgram p = with_blocks(space, block);
-  const Traffic t = traffic_of(p, v100(), 1);
+  const Traffic t = traffic_of(p, machine("v100"), 1);
   RC_LOG() << e.stages.front().text << '\n';
   constexpr double kFactor = 2.5;
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
@@ -153,7 +149,7 @@ RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
   const expr::Expression e = tests::any_operator(9);
   const auto space = tile::make_space(e, tests::any_fusion(e));
   const tile::StageProgram p = with_blocks(space, tile::Extents(space->axes.size(), 1));
-  const Traffic t = traffic_of(p, v100(), 1);
+  const Traffic t = traffic_of(p, machine("v100"), 1);
   RC_LOG() << e.stages.front().text << '\n';
   const bool gaps = leaves_gaps(e);
   tile::Extents all;
@@ -163,14 +159,14 @@ RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
     RC_ASSERT(t.operand[i].total_bytes >= distinct * (1 - 1e-12));
     // Every run of memory may end within a granule of DRAM.
     const auto runs = static_cast<double>(tile::runs_of(space->operand(i), all).count);
-    const double seams = runs * static_cast<double>(v100().dram_granule_bytes);
+    const double seams = runs * static_cast<double>(machine("v100").dram_granule_bytes);
     if (!gaps) RC_ASSERT(t.operand[i].total_bytes <= (distinct + seams) * (1 + 1e-12));
   }
 }
 
 RC_GTEST_PROP(Traffic, DramIsBetweenOnceAndEveryTime, ()) {
   const tile::StageProgram p = tests::any_program(tests::any_operator(40), 256);
-  const Traffic t = traffic_of(p, v100(), any_of_range(1, 32));
+  const Traffic t = traffic_of(p, machine("v100"), any_of_range(1, 32));
   double read = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const OperandTraffic& o = t.operand[i];
@@ -188,11 +184,11 @@ TEST(Traffic, OfASplitReductionIsThatOfItsParts) {
   const expr::Expression e = tests::expression("O[i] +=! I[i,j]", "i=8,j=96");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   tile::StageProgram p = with_blocks(space, {8, 16});
-  const double whole = traffic_of(p, v100(), 1).operand[0].cache_bytes;
+  const double whole = traffic_of(p, machine("v100"), 1).operand[0].cache_bytes;
   p.split[1] = 3;
-  EXPECT_DOUBLE_EQ(traffic_of(p, v100(), 1).operand[0].cache_bytes, whole);
+  EXPECT_DOUBLE_EQ(traffic_of(p, machine("v100"), 1).operand[0].cache_bytes, whole);
   p.split[1] = 4;  // parts of 24: a step of 16 and half a step
-  EXPECT_DOUBLE_EQ(traffic_of(p, v100(), 1).operand[0].cache_bytes, whole);
+  EXPECT_DOUBLE_EQ(traffic_of(p, machine("v100"), 1).operand[0].cache_bytes, whole);
 }
 
 // Blocks that are not there keep nothing in a core's cache.
@@ -201,14 +197,14 @@ TEST(Traffic, OfFewBlocksDoesNotDependOnHowManyWouldFit) {
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   tile::StageProgram p = with_blocks(space, {32, 32, 64});
   p.operands[0].staged = p.operands[1].staged = false;
-  EXPECT_EQ(traffic_of(p, v100(), 32).cache_read_bytes, traffic_of(p, v100(), 1).cache_read_bytes);
+  EXPECT_EQ(traffic_of(p, machine("v100"), 32).cache_read_bytes, traffic_of(p, machine("v100"), 1).cache_read_bytes);
 }
 
 TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   const tile::StageProgram p = with_blocks(space, {16, 16, 8});
-  Machine m = v100();
+  Machine m = machine("v100");
   const Traffic fits = traffic_of(p, m, 1);
   EXPECT_EQ(fits.dram_read_bytes, 2 * 512 * 512 * 4);
   EXPECT_EQ(fits.cache_read_bytes, 2.0 * 512 * 512 * 4 * 32);

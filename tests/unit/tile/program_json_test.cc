@@ -11,11 +11,7 @@ namespace tilescope::tile {
 namespace {
 
 using testing::ElementsAre;
-
-const arch::ArchSpec& v100() {
-  static const arch::ArchSpec kChip = tests::chip("v100");
-  return kChip;
-}
+using tests::v100;
 
 void expect_same(const StageProgram& a, const StageProgram& b) {
   RC_ASSERT(a.block == b.block);
