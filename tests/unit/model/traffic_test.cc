@@ -12,13 +12,16 @@
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/model/machines.h"
+#include "tests/unit/model/naive_traffic.h"
 
 namespace tilescope::model {
 namespace {
 
 using tests::any_of_range;
 using tests::machine;
+using tests::naive_cache_bytes;
 using tests::Point;
+using tests::with_blocks;
 
 RC_GTEST_PROP(RunBytesInSectors, IsTheAverageOverAllStarts, ()) {
   const std::int64_t element = tests::any_element<std::int64_t>({1, 2, 4}),
@@ -41,33 +44,6 @@ TEST(RunBytesInSectors, OfStrides) {
   EXPECT_EQ(run_bytes_in_sectors(16, 2, 4, 32, 32), 128) << "every second element of four sectors";
 }
 
-// Bytes of the sectors that every block touches in every step (the output: once), summed.
-double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand, std::int64_t sector) {
-  const tile::TileSpace& space = *p.space;
-  const bool output = operand == space.inputs.size();
-  const auto reads = tests::reads_of(space, operand);
-  Point tiles;
-  for (std::size_t a = 0; a < space.axes.size(); ++a)
-    tiles.push_back((space.axes[a].extent + p.block[a] - 1) / p.block[a]);
-  double bytes = 0;
-  tests::each_index(tiles, [&](const Point& t) {
-    for (std::size_t a = space.spatial; a < t.size() && output; ++a)
-      if (t[a] != 0) return;
-    std::set<std::int64_t> sectors;
-    tests::each_index(tests::to_point(p.block), [&](Point index) {
-      for (std::size_t a = 0; a < index.size(); ++a)
-        if ((index[a] += t[a] * p.block[a]) >= space.axes[a].extent) return;
-      for (const expr::Read& read : reads) {
-        const Point at = tests::coordinates_at(read, tests::stage_point(space, index));
-        if (tests::inside(space, read, at))
-          sectors.insert(tests::flat_element(space, read, at) * space.operand(operand).element.n / sector);
-      }
-    });
-    bytes += static_cast<double>(static_cast<std::int64_t>(sectors.size()) * sector);
-  });
-  return bytes;
-}
-
 std::int64_t distinct_bytes(const tile::TileSpace& space, std::size_t operand) {
   std::set<std::int64_t> elements;
   Point all;
@@ -78,15 +54,6 @@ std::int64_t distinct_bytes(const tile::TileSpace& space, std::size_t operand) {
       if (tests::inside(space, read, at)) elements.insert(tests::flat_element(space, read, at));
     });
   return static_cast<std::int64_t>(elements.size()) * space.operand(operand).element.n;
-}
-
-// A program whose block tile is `block`, every input staged.
-tile::StageProgram with_blocks(std::shared_ptr<const tile::TileSpace> space, const tile::Extents& block) {
-  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
-  for (std::size_t a = 0; a < space->spatial; ++a) mapping.push_back({1, block[a], 1});
-  tile::StageProgram p = tile::make_stage_program(std::move(space), mapping, block, {16});
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].staged = true;
-  return p;
 }
 
 // Every extent and tile a multiple of a sector's eight elements: nothing is estimated.
