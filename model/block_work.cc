@@ -1,6 +1,7 @@
 #include "model/block_work.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -108,8 +109,11 @@ class BlockCounter {
     double cycles = operations * lanes / arithmetic_.per_cycle;
     cycles += special * lanes / (m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
-    // One warp alone: independent results hide each other's latency.
-    const double chain = std::max(arithmetic_.latency_cycles, results_);
+    // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
+    const auto partitions = static_cast<double>(m_.partitions);
+    const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
+    const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
+    const double chain = std::max(arithmetic_.latency_cycles, busy);
     work_.compute_latency_cycles = points_ * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
                                    (work_.staged ? m_.scratchpad_latency_cycles : 0);
   }

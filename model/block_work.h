@@ -27,7 +27,7 @@ struct BlockWork {
   CoreBusy compute;  // of one step: reads of staged operands, arithmetic
   CoreBusy store;    // at the end: results to memory
   double scratchpad_bytes = 0, scratchpad_passes = 0, scratchpad_least_passes = 0;  // of one step
-  double compute_latency_cycles = 0;                                                // of one step, for one warp alone
+  double compute_latency_cycles = 0;                                                // of one step, for a block alone
   bool staged = false;  // a step has barriers between copy and use
 };
 
