@@ -1,5 +1,6 @@
 #include "arch/load.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -17,7 +18,17 @@ namespace {
 
 using base::Diagnostics;
 
+void note_repeated_paths(const std::vector<Override>& overrides, Diagnostics& diags) {
+  for (auto o = overrides.begin(); o != overrides.end(); ++o) {
+    const auto later =
+        std::find_if(o + 1, overrides.end(), [&](const Override& other) { return other.path == o->path; });
+    if (later != overrides.end())
+      diags.note({diags.add_source(name_of(*o))}, fmt::format("a later {} takes its place", name_of(*later)));
+  }
+}
+
 void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& diags) {
+  note_repeated_paths(overrides, diags);
   for (const Override& o : overrides)
     if (const auto document = document_of(o, layers.chip, diags)) merge(layers.chip, *document);
 }
@@ -58,7 +69,7 @@ std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::ve
     if (device) {
       path = *device;
     } else if (!std::filesystem::is_regular_file(path, failed)) {
-      const base::SourceId source = diags.add_source("--arch " + name_or_path);
+      const base::SourceId source = diags.add_source(name_or_path);
       diags.error({source, 0, 0}, fmt::format("neither a device nor a file{}", similar_device(path)));
       return std::nullopt;
     }

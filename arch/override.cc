@@ -152,8 +152,10 @@ class PathResolver {
 
 }  // namespace
 
+std::string name_of(const Override& override_) { return fmt::format("--set {}={}", override_.path, override_.value); }
+
 std::optional<Value> document_of(const Override& override_, const Value& chip, Diagnostics& diags) {
-  const base::SourceId source = diags.add_source(fmt::format("--set {}={}", override_.path, override_.value));
+  const base::SourceId source = diags.add_source(name_of(override_));
   const Position at{source, 0, 0};
   if (override_.path.ends_with('.')) {
     diags.error(at, "the path ends in a dot");

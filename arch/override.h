@@ -2,12 +2,16 @@
 // `--set path=value` as a document to merge over the chip's.
 
 #include <optional>
+#include <string>
 
 #include "arch/load.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
 
 namespace tilescope::arch {
+
+// The override as messages name it: `--set path=value`.
+std::string name_of(const Override& override_);
 
 // A document that holds the override's value at its path. Keys may contain dots (`compute.fma.f32.per_core`): at each
 // step the longest key of the chip that fits is taken. A path that neither the chip nor the table of keys knows is an

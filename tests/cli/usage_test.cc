@@ -80,7 +80,7 @@ TEST_F(Usage, HelpAndVersionAreNoMistakes) {
 
 TEST_F(Usage, OfTheChip) {
   EXPECT_EQ(bad_input({"compile", "--arch", "v10", "--suite", "examples"}),
-            "--arch v10: neither a device nor a file; did you mean 'v100'?\n");
+            "v10: neither a device nor a file; did you mean 'v100'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--set", "memory.smem.bnks=16"})),
             "--set memory.smem.bnks=16: memory.smem has no key 'bnks'; did you mean 'banks'?\n");
   EXPECT_THAT(bad_input(matmul(64, {"--set", "memory.smem.bank_width=16 Q"})),
@@ -126,7 +126,7 @@ TEST_F(Usage, EveryMistakeAtOnce) {
             "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
             "--search: expected one of roller, roller-osdi22, got 'rolle'; did you mean 'roller'?\n"
             "--set clock: expected path=value, such as memory.smem.banks=16\n"
-            "--arch v10: neither a device nor a file; did you mean 'v100'?\n"
+            "v10: neither a device nor a file; did you mean 'v100'?\n"
             "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
             "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
 }

@@ -109,7 +109,7 @@ TEST(Devices, TheMadeUpChipIsItsOwn) {
 }
 
 TEST(Devices, AnUnknownOneIsAnError) {
-  EXPECT_THAT(load("v10").errors, ElementsAre("--arch v10: neither a device nor a file; did you mean 'v100'?"));
+  EXPECT_THAT(load("v10").errors, ElementsAre("v10: neither a device nor a file; did you mean 'v100'?"));
   EXPECT_THAT(load("no/such.yaml").errors, ElementsAre("no/such.yaml: cannot be read: No such file or directory"));
 }
 

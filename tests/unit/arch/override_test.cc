@@ -10,6 +10,7 @@ namespace tilescope::tests {
 namespace {
 
 using namespace arch;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -45,6 +46,12 @@ TEST(Set, ReachesKeysThatContainDots) {
   EXPECT_EQ(chip_of("v100", {{"compute.fma.f32.shape.k", "2"}}).compute.front().k, 2);
   EXPECT_DOUBLE_EQ(ratio_of(chip_of("v100", {{"calibration.dram.read.ratio", "0.5"}}), "dram.read"), 0.5);
   EXPECT_EQ(chip_of("v100", {{"baselines.roller-osdi22.cores", "26"}}).baselines.roller_osdi22->cores, 26);
+}
+
+TEST(Set, NotesAPathThatIsSetAgain) {
+  const LoadedChip twice = load("v100", {{"memory.smem.banks", "16"}, {"clock", "1 GHz"}, {"memory.smem.banks", "64"}});
+  EXPECT_EQ(scratchpad_of(twice.chip.value())->banks, 64);
+  EXPECT_THAT(twice.notes, Contains("--set memory.smem.banks=16: a later --set memory.smem.banks=64 takes its place"));
 }
 
 TEST(Set, ReachesKeysThatTheFileLacks) {
