@@ -51,9 +51,9 @@ void per_line(benchmark::State& state) {
 }
 
 void PredictBatch(benchmark::State& state) {
+  const Batch& lines = batch();  // made before the clock runs
   for (auto _ : state) {
-    const auto rows =
-        experiments::predict_batch(batch().text, "batch", batch().chip, 1, [](std::size_t, std::size_t) {});
+    const auto rows = experiments::predict_batch(lines.text, "batch", lines.chip, 1, [](std::size_t, std::size_t) {});
     for (const experiments::PredictedRow& r : rows)
       benchmark::DoNotOptimize(base::to_json(experiments::to_document(r)));
   }
