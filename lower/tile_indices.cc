@@ -21,9 +21,11 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
       block_begin_(p.space->axes.size()),
       thread_begin_(p.space->axes.size()),
       point_(p.space->axes.size()) {
-  // Blocks: the last axis fastest, parts of a split reduction slowest of all.
+  // Blocks: in the program's raster, parts of a split reduction slowest of all.
   std::int64_t faster = 1;
-  for (std::size_t a = space().spatial; a-- > 0;) {
+  const auto blocks = p.block_order();
+  for (std::size_t i = blocks.size(); i-- > 0;) {
+    const auto a = static_cast<std::size_t>(blocks[i]);
     const std::int64_t count = base::ceil_div(space().axes[a].extent, p.block[a]);
     block_begin_[a] =
         maker.quotient(maker.block(), faster, count, "block_" + spelled(space().axes[a].name)) * p.block[a];

@@ -6,6 +6,13 @@
 
 namespace tilescope::tile {
 
+base::FixedVector<int, kMaxAxes> StageProgram::block_order() const {
+  base::FixedVector<int, kMaxAxes> out;
+  const auto spatial = static_cast<int>(space->spatial);
+  for (int a = 0; a < spatial; ++a) out.push_back(raster == Raster::kRow ? a : spatial - 1 - a);
+  return out;
+}
+
 std::int64_t StageProgram::threads() const {
   std::int64_t n = 1;
   for (const AxisMapping& m : mapping) n *= m.threads;
@@ -81,6 +88,8 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   const Operand& o = p.space->operand(i);
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) return widest_vector(o, p.block, plan.padding, max_vector);
+  // Reads of neighbours begin one element apart.
+  if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
   std::int64_t serial = 1;
   if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
     const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);

@@ -4,16 +4,16 @@
 // What a program means, and every reader of it has to respect:
 //   An index of spatial axis a is ((block*virtual_threads + v)*threads + t)*serial + s.
 //   Thread number: axes in the order of `thread_order`, the last one fastest; core.warp of them make a warp.
-//   Blocks are numbered over the grid, spatial axes in order, the last one fastest (raster row); the parts of a split
-//   reduction are the slowest of all. A part is a contiguous range of the axis, the last one possibly shorter; every
-//   part writes partial results of its own to memory, which a second step adds up in the order of the parts. Reduced
-//   axes are stepped through in `order`, the block tile's extent at a time. In a step every staged operand is copied
-//   once, between two barriers where `pipeline` is 1; with more pipeline stages that many steps' tiles are held, and a
-//   step waits for its own copy alone. A cooperative copy gives thread t the pieces t, t + T, ... of the staged tile in
-//   the data tile's row-major order, `vector` elements each. An operand that is not staged is read by every thread for
-//   itself, `vector` neighbouring elements along its innermost axis at a time; results are stored likewise. `unroll` is
-//   a hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it to the compiler. The
-//   output's padding has no meaning.
+//   Blocks are numbered over the grid, spatial axes in order, the last one fastest (raster row) or the first one
+//   fastest (raster column); the parts of a split reduction are the slowest of all. A part is a contiguous range of the
+//   axis, the last one possibly shorter; every part writes partial results of its own to memory, which a second step
+//   adds up in the order of the parts. Reduced axes are stepped through in `order`, the block tile's extent at a time.
+//   In a step every staged operand is copied once, between two barriers where `pipeline` is 1; with more pipeline
+//   stages that many steps' tiles are held, and a step waits for its own copy alone. A cooperative copy gives thread t
+//   the pieces t, t + T, ... of the staged tile in the data tile's row-major order, `vector` elements each. An operand
+//   that is not staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
+//   time; results are stored likewise. `unroll` is a hint to whoever emits code: the most statements an inner loop is
+//   unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -43,7 +43,7 @@ struct OperandPlan {
   bool operator==(const OperandPlan&) const = default;
 };
 
-enum class Raster : std::uint8_t { kRow };
+enum class Raster : std::uint8_t { kRow, kColumn };
 
 struct StageProgram {
   std::shared_ptr<const TileSpace> space;
@@ -57,6 +57,9 @@ struct StageProgram {
   std::int64_t unroll = 0;
   std::int64_t pipeline = 1;
   Raster raster = Raster::kRow;
+
+  // Spatial axes in the order in which blocks are numbered, the slowest first.
+  base::FixedVector<int, kMaxAxes> block_order() const;
 
   std::int64_t threads() const;
   std::int64_t blocks() const;

@@ -123,7 +123,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
              {"unroll", p.unroll, {}},
              {"pipeline", p.pipeline, {}},
              {"split", named(space, p.split, space.spatial, axes), {}},
-             {"raster", "row", {}}};
+             {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
 }
 
 }  // namespace

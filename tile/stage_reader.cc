@@ -68,7 +68,8 @@ class StageReader {
     };
     integer("unroll", kNotNegative, p.unroll);
     integer("pipeline", {1, 64}, p.pipeline);
-    base::as_choice(fields_.take("raster"), "raster", {"row"}, diags_);
+    if (const auto r = base::as_choice(fields_.take("raster"), "raster", {"row", "column"}, diags_))
+      p.raster = static_cast<Raster>(*r);
     return p;
   }
 

@@ -94,6 +94,7 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
     if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
   p.unroll = any_of_range(0, 512);
   p.pipeline = any_of_range(1, 3);
+  p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
   return p;
 }
 

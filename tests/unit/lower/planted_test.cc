@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/interpret.h"
-
 #include "lower/counters.h"
+#include "lower/expected_values.h"
+#include "lower/interpret.h"
 #include "tests/support/lowered.h"
-#include "tests/support/run_program.h"
 
 namespace tilescope::lower {
 namespace {
@@ -45,9 +44,9 @@ std::vector<Copy*> copies(Kernel& k) {
 // What the interpreter says: "" where every value is right, "values" where one is not, or its error.
 std::string verdict(const tile::RProgram& p, const Module& m) {
   std::mt19937 random(7);
-  tests::NamedValues values;
-  tests::run_reference(p, random, values);
-  std::vector<expr::Values> globals = tests::globals_of(m, values);
+  NamedValues values;
+  add_expected_values(p, random, values);
+  std::vector<expr::Values> globals = globals_of(m, values);
   try {
     interpret(m, {}, globals);
   } catch (const KernelError& e) {

@@ -136,7 +136,7 @@ TEST(StageReaderErrors, OfTheLoops) {
   EXPECT_THAT(errors_with("{\"k\": 2}", "{\"n\": 2}"),
               ElementsAre("p.json:14:12: split: 'n' is spatial; only a reduction is split"));
   EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"rwo\""),
-              ElementsAre("p.json:15:12: raster: expected one of row, got 'rwo'; did you mean 'row'?"));
+              ElementsAre("p.json:15:12: raster: expected one of row, column, got 'rwo'; did you mean 'row'?"));
 }
 
 TEST(StageReaderErrors, AllOfAStageAtOnce) {

@@ -1,0 +1,34 @@
+#include "lower/expected_values.h"
+
+namespace tilescope::lower {
+namespace {
+
+expr::Values drawn(std::int64_t elements, std::mt19937& random) {
+  expr::Values out(static_cast<std::size_t>(elements));
+  for (double& v : out) v = (static_cast<int>(random() % 9) - 4) * 0.25;  // no distribution: they differ by library
+  return out;
+}
+
+}  // namespace
+
+void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
+  for (const tile::StageProgram& stage : p.stages) {
+    const expr::Expression& e = stage.space->expression;
+    std::vector<expr::Values> tensors;
+    for (const expr::Tensor& t : e.tensors) {
+      if (t.producer == expr::kInput && !values.contains(t.name)) values[t.name] = drawn(t.elements(), random);
+      tensors.push_back(t.producer == expr::kInput ? values[t.name] : expr::Values{});
+    }
+    expr::evaluate(e, std::vector<double>(e.scalars.size(), kScalar), tensors);
+    const auto output = static_cast<std::size_t>(e.stages.front().output);
+    values[e.tensors[output].name] = std::move(tensors[output]);
+  }
+}
+
+std::vector<expr::Values> globals_of(const Module& m, const NamedValues& values) {
+  std::vector<expr::Values> out;
+  for (const Global& g : m.globals) out.push_back(g.role == Role::kInput ? values.at(g.name) : expr::Values{});
+  return out;
+}
+
+}  // namespace tilescope::lower
