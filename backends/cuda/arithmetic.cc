@@ -1,0 +1,193 @@
+#include "backends/cuda/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using base::Dtype;
+using expr::Function;
+using expr::Node;
+using expr::NodeKind;
+using expr::Reducer;
+
+enum class Type : std::uint8_t { kInt, kFloat, kDouble };
+
+// By expr::Function.
+constexpr std::array<std::string_view, 11> kFunctions = {"exp_of",  "log_of",     "sqrt_of", "rsqrt_of",
+                                                         "tanh_of", "sigmoid_of", "erf_of",  "relu_of",
+                                                         "abs_of",  "max_of",     "min_of"};
+
+// How tightly a text binds, for parentheses.
+enum Binding : std::uint8_t { kSum, kProduct, kUnary, kWhole };
+struct Text {
+  std::string text;
+  Binding binding = kWhole;
+};
+
+std::string within(const Text& t, Binding least) { return t.binding < least ? "(" + t.text + ")" : t.text; }
+
+bool stays_integer(const Node& n) {
+  switch (n.kind) {
+    case NodeKind::kNumber:
+      return std::nearbyint(n.number) == n.number && std::fabs(n.number) < 0x1p31;
+    case NodeKind::kCall:
+      return n.function == Function::kRelu || n.function == Function::kAbs || n.function == Function::kMax ||
+             n.function == Function::kMin;
+    default:
+      return n.kind != NodeKind::kScalar && n.kind != NodeKind::kDivide;
+  }
+}
+
+class Arithmetic {
+ public:
+  Arithmetic(const lower::Kernel& kernel, const lower::Compute& compute, const Formulas& formulas,
+             const KernelNames& names)
+      : kernel_(kernel), compute_(compute), formulas_(formulas), names_(names), type_(type()) {}
+
+  std::string statement() const {
+    const std::string target = formulas_.element(compute_.target);
+    const Dtype dtype = dtype_of(compute_.target);
+    const bool adds = compute_.reducer == Reducer::kSum || compute_.reducer == Reducer::kMean;
+    const bool exact = dtype == (type_ == Type::kInt ? Dtype::kI32 : Dtype::kF32) && type_ != Type::kDouble;
+    if (adds && exact && !is_product(root())) return fmt::format("{} += {};", target, text(root()).text);
+    return fmt::format("{} = {};", target, converted(dtype, reduced(root()).text));
+  }
+
+ private:
+  int root() const { return static_cast<int>(compute_.body.size()) - 1; }
+  const Node& node(int n) const { return compute_.body[static_cast<std::size_t>(n)]; }
+  bool is_product(int n) const { return type_ != Type::kInt && node(n).kind == NodeKind::kMultiply; }
+  Dtype dtype_of(const lower::Access& a) const { return kernel_.buffers[static_cast<std::size_t>(a.buffer)].dtype; }
+
+  Type type() const {
+    std::vector<Dtype> dtypes;
+    for (const lower::Access& a : compute_.operands) dtypes.push_back(dtype_of(a));
+    if (compute_.reducer != Reducer::kNone || dtypes.empty()) dtypes.push_back(dtype_of(compute_.target));
+    if (std::all_of(dtypes.begin(), dtypes.end(), base::is_integer) &&
+        std::all_of(compute_.body.begin(), compute_.body.end(), stays_integer))
+      return Type::kInt;
+    return std::find(dtypes.begin(), dtypes.end(), Dtype::kI32) != dtypes.end() ? Type::kDouble : Type::kFloat;
+  }
+
+  // target (reducer)= body, as a value.
+  Text reduced(int n) const {
+    const std::string so_far = read(compute_.target);
+    switch (compute_.reducer) {
+      case Reducer::kNone:
+        return text(n);
+      case Reducer::kSum:
+      case Reducer::kMean:
+        if (is_product(n)) return fma(n, "", so_far);
+        return {fmt::format("{} + {}", so_far, text(n).text), kSum};
+      case Reducer::kMax:
+        return {fmt::format("max_of({}, {})", so_far, text(n).text)};
+      case Reducer::kMin:
+        return {fmt::format("min_of({}, {})", so_far, text(n).text)};
+    }
+    base::check(false, "every reducer has a step");
+    return {};
+  }
+
+  Text text(int at) const {
+    const Node& n = node(at);
+    switch (n.kind) {
+      case NodeKind::kNumber:
+        return number(n.number);
+      case NodeKind::kScalar: {
+        const std::string& name = names_.scalars[static_cast<std::size_t>(n.index)];
+        return {type_ == Type::kDouble ? fmt::format("double({})", name) : name};
+      }
+      case NodeKind::kRead:
+        return {read(compute_.operands[static_cast<std::size_t>(n.index)])};
+      case NodeKind::kNegate:
+        return {"-" + within(text(n.left), kWhole), kUnary};
+      case NodeKind::kAdd:
+        if (is_product(n.right)) return fma(n.right, "", text(n.left).text);
+        if (is_product(n.left)) return fma(n.left, "", text(n.right).text);
+        return {within(text(n.left), kSum) + " + " + within(text(n.right), kProduct), kSum};
+      case NodeKind::kSubtract:
+        if (is_product(n.right)) return fma(n.right, "-", text(n.left).text);
+        return {within(text(n.left), kSum) + " - " + within(text(n.right), kProduct), kSum};
+      case NodeKind::kMultiply:
+        return {within(text(n.left), kProduct) + " * " + within(text(n.right), kUnary), kProduct};
+      case NodeKind::kDivide:
+        return {within(text(n.left), kProduct) + " / " + within(text(n.right), kUnary), kProduct};
+      case NodeKind::kCall:
+        return call(n);
+    }
+    base::check(false, "every node has a text");
+    return {};
+  }
+
+  Text call(const Node& n) const {
+    const std::string_view name = kFunctions[static_cast<std::size_t>(n.function)];
+    if (n.right < 0) return {fmt::format("{}({})", name, text(n.left).text)};
+    return {fmt::format("{}({}, {})", name, text(n.left).text, text(n.right).text)};
+  }
+
+  // The product at `n`, with a sign, plus a summand, rounded once.
+  Text fma(int n, std::string_view sign, const std::string& summand) const {
+    const Text left = text(node(n).left);
+    const std::string factor = sign.empty() ? left.text : fmt::format("{}{}", sign, within(left, kWhole));
+    return {fmt::format("fma_of({}, {}, {})", factor, text(node(n).right).text, summand)};
+  }
+
+  std::string read(const lower::Access& a) const {
+    const std::string element = formulas_.element(a);
+    if (type_ == Type::kDouble) return fmt::format("double({})", element);
+    if (type_ == Type::kFloat && base::is_integer(dtype_of(a))) return fmt::format("float({})", element);
+    return element;
+  }
+
+  Text number(double v) const {
+    const Binding binding = std::signbit(v) ? kUnary : kWhole;
+    const std::string_view minus = std::signbit(v) ? "-" : "";
+    if (std::isnan(v)) return {"not_a_number()"};
+    if (std::isinf(v))
+      return {fmt::format("{}{}", minus, type_ == Type::kDouble ? "double(infinity())" : "infinity()"), binding};
+    if (type_ == Type::kInt) return {fmt::format("{:.0f}", v), binding};
+    std::string out = type_ == Type::kFloat ? fmt::format("{}", static_cast<float>(v)) : fmt::format("{}", v);
+    if (out.find_first_of(".e") == std::string::npos) out += ".0";
+    return {out + (type_ == Type::kFloat ? "f" : ""), binding};
+  }
+
+  // A value of this arithmetic rounded to what the target holds.
+  std::string converted(Dtype dtype, const std::string& value) const {
+    switch (dtype) {
+      case Dtype::kF32:
+        return type_ == Type::kFloat ? value : fmt::format("float({})", value);
+      case Dtype::kF16:
+      case Dtype::kBf16:
+        return type_ == Type::kFloat ? value : fmt::format("{}(float({}))", type_of(dtype), value);
+      case Dtype::kI8:
+        return fmt::format("to_i8({})", value);
+      case Dtype::kI32:
+        return type_ == Type::kInt ? value : fmt::format("to_i32({})", value);
+    }
+    base::check(false, "every dtype has a conversion");
+    return {};
+  }
+
+  const lower::Kernel& kernel_;
+  const lower::Compute& compute_;
+  const Formulas& formulas_;
+  const KernelNames& names_;
+  Type type_;
+};
+
+}  // namespace
+
+std::string statement(const lower::Kernel& kernel, const lower::Compute& compute, const Formulas& formulas,
+                      const KernelNames& names) {
+  return Arithmetic(kernel, compute, formulas, names).statement();
+}
+
+}  // namespace tilescope::cuda

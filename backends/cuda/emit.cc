@@ -1,0 +1,249 @@
+#include "backends/cuda/emit.h"
+
+#include <algorithm>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/arithmetic.h"
+#include "backends/cuda/scopes.h"
+#include "base/check.h"
+#include "lower/counters.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using lower::Space;
+
+// Text that grows line by line and knows where it stands.
+class Page {
+ public:
+  explicit Page(std::string_view begin) : text_(begin) {
+    line_ += static_cast<int>(std::count(begin.begin(), begin.end(), '\n'));
+  }
+
+  // The number of the line that is written.
+  int add(std::string_view line) {
+    if (!line.empty()) text_.append(static_cast<std::size_t>(2 * depth_), ' ');
+    text_.append(line).push_back('\n');
+    return line_++;
+  }
+  void open(std::string_view line) {
+    add(line);
+    ++depth_;
+  }
+  void close() {
+    --depth_;
+    add("}");
+  }
+  void note(std::string_view note) {
+    if (!note.empty()) add(fmt::format("// {}", note));
+  }
+
+  int line() const { return line_; }
+  const std::string& text() const { return text_; }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  int line_ = 1;
+  int depth_ = 0;
+};
+
+std::vector<int> written_globals(const lower::Kernel& k) {
+  std::vector<int> out;
+  for (const lower::Copy* c : lower::copies_of(k)) {
+    const lower::Buffer& b = k.buffers[static_cast<std::size_t>(c->to.buffer)];
+    if (b.space == Space::kGlobal) out.push_back(b.global);
+  }
+  return out;
+}
+
+std::vector<int> used_globals(const lower::Kernel& k) {
+  std::vector<int> out;
+  for (const lower::Buffer& b : k.buffers)
+    if (b.space == Space::kGlobal && std::find(out.begin(), out.end(), b.global) == out.end()) out.push_back(b.global);
+  return out;
+}
+
+std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
+  std::vector<int> out;
+  const auto add = [&](const std::vector<int>& more) { out.insert(out.end(), more.begin(), more.end()); };
+  for (const lower::Statement& s : body) {
+    if (const auto* loop = std::get_if<lower::Loop>(&s.what)) add(used_scalars(loop->body));
+    if (const auto* branch = std::get_if<lower::If>(&s.what)) add(used_scalars(branch->body));
+    if (const auto* compute = std::get_if<lower::Compute>(&s.what))
+      for (const expr::Node& n : compute->body)
+        if (n.kind == expr::NodeKind::kScalar) out.push_back(n.index);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+// "compute_C<<<64, 256, 8192>>>(A, B, C)"
+std::string launch(const lower::Module& m, const lower::Kernel& k, const std::string& name) {
+  std::vector<std::string> arguments;
+  for (const int g : used_globals(k)) arguments.push_back(m.globals[static_cast<std::size_t>(g)].name);
+  for (const int s : used_scalars(k.body)) arguments.push_back(m.scalars[static_cast<std::size_t>(s)]);
+  const std::string shared = k.shared_bytes > 0 ? fmt::format(", {}", k.shared_bytes) : "";
+  return fmt::format("{}<<<{}, {}{}>>>({})", name, k.blocks, k.threads, shared, fmt::join(arguments, ", "));
+}
+
+class KernelEmitter {
+ public:
+  KernelEmitter(const lower::Module& module, const lower::Kernel& kernel, std::string name, Page& page)
+      : kernel_(kernel), names_(names_of(module, kernel)), formulas_(kernel, names_), scopes_(kernel), page_(page) {
+    out_.name = std::move(name);
+    out_.blocks = kernel.blocks;
+    out_.threads = kernel.threads;
+    out_.shared_bytes = kernel.shared_bytes;
+    out_.globals = used_globals(kernel);
+    out_.scalars = used_scalars(kernel.body);
+    out_.shared_granule = smallest_shared_element();
+  }
+
+  EmittedKernel run() {
+    page_.add("");
+    page_.note(fmt::format("{} blocks of {} threads", kernel_.blocks, kernel_.threads));
+    page_.open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", kernel_.threads, out_.name,
+                           fmt::join(parameters(), ", ")));
+    for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
+    arrays();
+    page_.add("");
+    statements(kernel_.body);
+    page_.close();
+    return std::move(out_);
+  }
+
+  void operator()(const lower::Loop& loop) {
+    const lower::Index& i = kernel_.indices[static_cast<std::size_t>(loop.index)];
+    const std::string& name = names_.indices[static_cast<std::size_t>(loop.index)];
+    const std::int64_t extent = i.range.high - i.range.low + 1;
+    if (loop.unroll >= extent)
+      page_.add("#pragma unroll");
+    else if (loop.unroll > 0)
+      page_.add(fmt::format("#pragma unroll {}", loop.unroll));
+    page_.open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", formulas_.type_of_index(loop.index), name,
+                           i.range.low, i.range.high + 1));
+    const std::vector<int> defined = scopes_.at_loop(loop, open_loops_);
+    for (const int d : defined) page_.add(formulas_.definition(d));
+    open_loops_.push_back(loop.index);
+    statements(loop.body);
+    open_loops_.pop_back();
+    page_.close();
+  }
+
+  void operator()(const lower::If& branch) {
+    const std::string condition = formulas_.condition(branch.when);
+    page_.open(condition.empty() ? "{" : fmt::format("if ({}) {{", condition));
+    statements(branch.body);
+    page_.close();
+  }
+
+  void operator()(const lower::Copy& copy) {
+    const std::string when = formulas_.condition(copy.when), inside = formulas_.condition(copy.inside);
+    std::string call{verb(copy)}, arguments;
+    if (!inside.empty()) call += "_or_zero";
+    if (!when.empty()) call += "_if";
+    for (const std::string& guard : {when, inside})
+      if (!guard.empty()) arguments += guard + ", ";
+    out_.copy_lines.push_back(page_.add(fmt::format("{}<{}>({}&{}, &{});", call, copy.elements, arguments,
+                                                    formulas_.element(copy.to), formulas_.element(copy.from))));
+  }
+
+  void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
+  void operator()(const lower::Barrier&) { page_.add("__syncthreads();"); }
+  void operator()(const lower::Commit&) { page_.add("commit_async();"); }
+  void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
+
+ private:
+  const lower::Buffer& buffer(const lower::Access& a) const {
+    return kernel_.buffers[static_cast<std::size_t>(a.buffer)];
+  }
+
+  std::int64_t smallest_shared_element() const {
+    std::int64_t least = 0;
+    for (const lower::Buffer& b : kernel_.buffers)
+      if (b.space == Space::kShared)
+        least = least == 0 ? base::size_of(b.dtype).n : std::min(least, base::size_of(b.dtype).n);
+    return std::max<std::int64_t>(1, least);
+  }
+
+  std::vector<std::string> parameters() const {
+    const std::vector<int> written = written_globals(kernel_);
+    std::vector<std::string> out;
+    for (const int global : out_.globals) {
+      const auto b = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(), [&](const lower::Buffer& buffer) {
+        return buffer.space == Space::kGlobal && buffer.global == global;
+      });
+      const bool constant = std::find(written.begin(), written.end(), global) == written.end();
+      out.push_back(fmt::format("{}{}* __restrict__ {}", constant ? "const " : "", type_of(b->dtype),
+                                names_.buffers[static_cast<std::size_t>(b - kernel_.buffers.begin())]));
+    }
+    for (const int s : out_.scalars) out.push_back("float " + names_.scalars[static_cast<std::size_t>(s)]);
+    return out;
+  }
+
+  void arrays() {
+    for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
+      const lower::Buffer& b = kernel_.buffers[i];
+      if (b.space == Space::kShared)
+        page_.add(fmt::format("{0}* const {1} = shared_array<{0}>({2});", type_of(b.dtype), names_.buffers[i],
+                              b.offset_bytes));
+      if (b.space == Space::kRegister)
+        page_.add(fmt::format("{} {}[{}];", type_of(b.dtype), names_.buffers[i], b.elements));
+    }
+  }
+
+  void statements(const std::vector<lower::Statement>& body) {
+    for (const lower::Statement& s : body) {
+      page_.note(s.note);
+      std::visit(*this, s.what);
+    }
+  }
+
+  std::string_view verb(const lower::Copy& c) const {
+    const Space to = buffer(c.to).space, from = buffer(c.from).space;
+    if (c.asynchronous) {
+      base::check(to == Space::kShared && from == Space::kGlobal,
+                  "an asynchronous copy goes from memory to scratchpad");
+      return "copy_async";
+    }
+    base::check((to == Space::kRegister) != (from == Space::kRegister), "one side of a copy is registers");
+    return to == Space::kRegister ? "load" : "store";
+  }
+
+  const lower::Kernel& kernel_;
+  KernelNames names_;
+  Formulas formulas_;
+  Scopes scopes_;
+  Page& page_;
+  std::vector<int> open_loops_;
+  EmittedKernel out_;
+};
+
+}  // namespace
+
+Emitted emit(const lower::Module& module, std::string_view about) {
+  std::string head;
+  for (std::size_t begin = 0; begin < about.size();) {
+    const std::size_t end = std::min(about.find('\n', begin), about.size());
+    head += fmt::format("// {}\n", about.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const std::vector<std::string> names = function_names(module);
+  for (std::size_t k = 0; k < names.size(); ++k)
+    head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
+  Page page(head + "\n" + std::string(prelude()));
+  Emitted out;
+  out.kernels_begin = page.text().size();
+  out.kernels_line = page.line();
+  for (std::size_t k = 0; k < names.size(); ++k)
+    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], page).run());
+  out.text = page.take();
+  return out;
+}
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,185 @@
+#include "backends/cuda/host/machine.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+
+#include "backends/cuda/host/place.h"
+#include "backends/cuda/host/watch.h"
+
+struct tilescope_index {  // as the prelude declares it
+  unsigned int x, y, z;
+};
+
+extern "C" {
+tilescope_index threadIdx{}, blockIdx{};
+}
+
+namespace tilescope::cuda::host {
+namespace {
+
+// Bytes that are not-a-number as floats of 16 and 32 bits, and -1 as integers.
+constexpr int kPoison = 0xff;
+
+enum class Lands : std::uint8_t { kAtOnce, kAtBarrier, kAtWait };
+
+struct AsyncCopy {
+  void* to;
+  const void* from;
+  int bytes;
+  bool reads;
+  int group;
+  Lands lands;
+};
+
+struct ThreadState {
+  bool ended = false;
+  int barrier_line = 0;
+  int committed = 0;  // groups
+  std::vector<AsyncCopy> under_way;
+};
+
+struct Machine {
+  const KernelEntry* kernel = nullptr;
+  Random* random = nullptr;
+  std::vector<void*> globals;
+  std::vector<float> scalars;
+  void* shared = nullptr;
+  Fibers* fibers = nullptr;
+  std::vector<ThreadState> threads;
+
+  ThreadState& running() { return threads[static_cast<std::size_t>(place.thread)]; }
+};
+
+Machine machine;
+
+void run_thread() {
+  machine.kernel->launch(machine.globals.data(), machine.scalars.data());
+  place.line = 0;
+}
+
+std::vector<long long> shuffled(long long count, Random& random) {
+  std::vector<long long> out(static_cast<std::size_t>(count));
+  std::iota(out.begin(), out.end(), 0);
+  std::shuffle(out.begin(), out.end(), random);
+  return out;
+}
+
+void land(const AsyncCopy& c) {
+  if (c.reads)
+    std::memcpy(c.to, c.from, static_cast<std::size_t>(c.bytes));
+  else
+    std::memset(c.to, 0, static_cast<std::size_t>(c.bytes));
+}
+
+void land_at_barrier(ThreadState& t) {
+  for (AsyncCopy& c : t.under_way) {
+    if (c.lands != Lands::kAtBarrier) continue;
+    land(c);
+    c.lands = Lands::kAtOnce;
+  }
+}
+
+// All threads of the block to their next barrier or end.
+void run_phase() {
+  for (const long long t : shuffled(machine.kernel->threads, *machine.random)) {
+    place.thread = static_cast<int>(t);
+    threadIdx.x = static_cast<unsigned int>(t);
+    ThreadState& thread = machine.running();
+    thread.ended = !machine.fibers->resume(place.thread);
+    watch::thread_pauses();
+    land_at_barrier(thread);
+  }
+}
+
+void check_agreement() {
+  const ThreadState& first = machine.threads.front();
+  for (std::size_t t = 0; t < machine.threads.size(); ++t) {
+    const ThreadState& other = machine.threads[t];
+    if (other.ended == first.ended && (other.ended || other.barrier_line == first.barrier_line)) continue;
+    place.thread = static_cast<int>(t);
+    place.line = other.ended ? 0 : other.barrier_line;
+    const char* does = other.ended ? "has ended" : "waits here";
+    if (first.ended) fail("divergent barrier: %s while thread 0 has ended", does);
+    fail("divergent barrier: %s while thread 0 waits at line %d", does, first.barrier_line);
+  }
+}
+
+void run_block() {
+  std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
+  machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
+  watch::block_begins();
+  while (!machine.threads.front().ended) {
+    run_phase();
+    check_agreement();
+    watch::phase_ends();
+  }
+}
+
+}  // namespace
+
+void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<float>& scalars,
+                Random& random) {
+  Fibers fibers(static_cast<int>(kernel.threads), &run_thread);
+  const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
+  void* shared = nullptr;
+  if (posix_memalign(&shared, 1024, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
+  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}};
+  place = {kernel.name, -1, -1, 0};
+  watch::kernel_begins(kernel, shared);
+  for (const long long block : shuffled(kernel.blocks, random)) {
+    place.block = block;
+    blockIdx.x = static_cast<unsigned int>(block);
+    run_block();
+  }
+  std::free(shared);
+}
+
+}  // namespace tilescope::cuda::host
+
+// What the prelude's functions stand on.
+namespace host = tilescope::cuda::host;
+
+extern "C" {
+
+void* tilescope_shared() { return host::machine.shared; }
+
+void tilescope_barrier(int line) {
+  host::place.line = line;
+  host::machine.running().barrier_line = line;
+  host::machine.fibers->pause();
+}
+
+void tilescope_access(const void* at, int bytes, bool writes, bool happens, int line) {
+  host::place.line = line;
+  if (!happens) return host::watch::no_access();
+  const int alignment = std::min(16, bytes & -bytes);
+  if (reinterpret_cast<std::uintptr_t>(at) % static_cast<std::uintptr_t>(alignment) != 0)
+    host::fail("an access of %d bytes at an address that is no multiple of %d", bytes, alignment);
+  host::watch::access(at, bytes, writes);
+}
+
+void tilescope_copy_async(void* to, const void* from, int bytes, bool happens, bool reads, int line) {
+  host::place.line = line;
+  host::watch::async_issued(to, from, bytes, happens, reads);
+  if (!happens) return;
+  host::ThreadState& thread = host::machine.running();
+  const auto lands = static_cast<host::Lands>((*host::machine.random)() % 3);
+  thread.under_way.push_back({to, from, bytes, reads, thread.committed, lands});
+  if (lands == host::Lands::kAtOnce) host::land(thread.under_way.back());
+}
+
+void tilescope_commit_async() { ++host::machine.running().committed; }
+
+void tilescope_wait_async(int pending) {
+  host::ThreadState& thread = host::machine.running();
+  const auto covered = [&](const host::AsyncCopy& c) { return c.group < thread.committed - pending; };
+  for (const host::AsyncCopy& c : thread.under_way) {
+    if (!covered(c)) continue;
+    if (c.lands != host::Lands::kAtOnce) host::land(c);
+    host::watch::async_arrived(c.to, c.bytes);
+  }
+  std::erase_if(thread.under_way, covered);
+}
+}

@@ -1,0 +1,35 @@
+#pragma once
+// What watches the accesses of running kernels. Two programs are built from the runtime, each with one of two watches:
+// watch_values.cc lets the address sanitizer do its work, watch_counting.cc counts and finds races.
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/cuda/host/entry.h"
+#include "backends/cuda/host/wire.h"
+
+namespace tilescope::cuda::host::watch {
+
+// Memory for the module's globals, each at a multiple of 256 bytes, in order; called once.
+std::vector<void*> allocate(const Request& request);
+
+// `shared` is the scratchpad of every block.
+void kernel_begins(const KernelEntry& kernel, void* shared);
+void block_begins();
+// The running thread will access `bytes` at `at` next.
+void access(const void* at, int bytes, bool writes);
+// The running thread is where an access stands whose guard fails.
+void no_access();
+// The running thread issues an asynchronous copy, or would where it `happens`; it reads memory or writes zeros.
+void async_issued(const void* to, const void* from, int bytes, bool happens, bool reads);
+// The running thread may rely on what arrived there.
+void async_arrived(const void* to, int bytes);
+// The running thread reaches a barrier or its end.
+void thread_pauses();
+// All threads of the block have reached a barrier or their ends.
+void phase_ends();
+
+// After the last kernel: the counters, by kernel and copy.
+std::vector<std::vector<CopyCounts>> finish();
+
+}  // namespace tilescope::cuda::host::watch

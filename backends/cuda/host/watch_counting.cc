@@ -1,0 +1,238 @@
+// Counts every access and finds races. The kernels are compiled for the thread sanitizer but linked with the functions
+// below instead of it: each access of the text calls one of them with its real address, which must be the one that the
+// text announced.
+
+#include <cstdlib>
+#include <memory>
+
+#include "backends/cuda/host/count.h"
+#include "backends/cuda/host/place.h"
+#include "backends/cuda/host/shadow.h"
+#include "backends/cuda/host/watch.h"
+
+namespace tilescope::cuda::host::watch {
+namespace {
+
+constexpr std::int64_t kAlignment = 256;  // of a global; what cudaMalloc aligns to (CUDA programming guide, 5.3.2)
+
+struct Array {
+  const char* begin = nullptr;
+  std::int64_t bytes = 0;
+  Shadow shadow;
+
+  bool holds(const char* at, std::int64_t size) const { return at >= begin && at + size <= begin + bytes; }
+};
+
+struct CopySides {
+  Side global{false}, shared{true};
+};
+
+// Where an access lies: which array and how far from the beginning of its memory.
+struct Found {
+  Array* array = nullptr;
+  std::int64_t in_array = 0;
+  std::int64_t in_memory = 0;  // of all globals, or of the scratchpad
+};
+
+// The accesses that the running thread has announced and not yet made.
+struct Expected {
+  const char* next = nullptr;
+  std::int64_t left = 0;
+  bool writes = false;
+};
+
+struct State {
+  Rules rules;
+  std::vector<std::string> names;
+  std::vector<bool> is_output;
+  std::vector<Array> globals;
+  const char* memory = nullptr;  // of all globals
+  const char* memory_end = nullptr;
+  Array shared;
+  Epochs epochs;
+  Expected expected;
+  const KernelEntry* kernel = nullptr;
+  std::vector<int> copy_at_line;
+  std::vector<CopySides> sides;  // by copy of the running kernel
+  std::vector<std::vector<CopyCounts>> finished;
+};
+
+State state;
+
+Found find(const void* where, std::int64_t bytes) {
+  const auto* at = static_cast<const char*>(where);
+  if (state.shared.holds(at, bytes)) return {&state.shared, at - state.shared.begin, at - state.shared.begin};
+  for (Array& a : state.globals)
+    if (a.holds(at, bytes)) return {&a, at - a.begin, at - state.memory};
+  fail("an access of %lld bytes outside every array", static_cast<long long>(bytes));
+}
+
+CopySides& sides_here() {
+  const auto line = static_cast<std::size_t>(place.line);
+  if (line >= state.copy_at_line.size() || state.copy_at_line[line] < 0) fail("an access where the kernel has no copy");
+  return state.sides[static_cast<std::size_t>(state.copy_at_line[line])];
+}
+
+void expect_nothing() {
+  if (state.expected.left != 0) fail("an access that was announced did not happen");
+}
+
+void count_kernel() {
+  if (state.kernel == nullptr) return;
+  auto& counts = state.finished.emplace_back();
+  for (const CopySides& s : state.sides) counts.push_back({s.global.count(), s.shared.count()});
+}
+
+}  // namespace
+
+std::vector<void*> allocate(const Request& request) {
+  state.rules = request.rules;
+  std::size_t total = kAlignment;
+  for (const GlobalArray& g : request.globals) total += (g.bytes.size() + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 1 << 20, total) != 0) fail("no memory for %zu bytes", total);
+  auto* next = static_cast<char*>(memory);
+  state.memory = next;
+  state.memory_end = next + total;
+  std::vector<void*> out;
+  for (const GlobalArray& g : request.globals) state.names.push_back(g.name);
+  for (std::size_t i = 0; i < request.globals.size(); ++i) {
+    const GlobalArray& g = request.globals[i];
+    const auto bytes = static_cast<std::int64_t>(g.bytes.size());
+    const auto kind = g.role == Role::kInput ? Shadow::Kind::kInput : Shadow::Kind::kMemory;
+    state.globals.push_back({next, bytes, Shadow(state.names[i].c_str(), kind, bytes, g.element_bytes)});
+    state.is_output.push_back(g.role == Role::kOutput);
+    out.push_back(next);
+    next += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return out;
+}
+
+void kernel_begins(const KernelEntry& kernel, void* shared) {
+  count_kernel();
+  state.kernel = &kernel;
+  const Shadow::Kind kind = Shadow::Kind::kShared;
+  state.shared = {static_cast<const char*>(shared), kernel.shared_bytes,
+                  Shadow("shared memory", kind, kernel.shared_bytes, kernel.shared_granule)};
+  state.epochs.kernel = ++state.epochs.now;
+  state.copy_at_line.clear();
+  for (int c = 0; c < kernel.copies; ++c) {
+    state.copy_at_line.resize(static_cast<std::size_t>(kernel.copy_lines[c]) + 1, -1);
+    state.copy_at_line.back() = c;
+  }
+  state.sides.assign(static_cast<std::size_t>(kernel.copies), {});
+  for (CopySides& s : state.sides) {
+    s.global.begin_block(kernel.threads);
+    s.shared.begin_block(kernel.threads);
+  }
+}
+
+void block_begins() { state.epochs.block = ++state.epochs.now; }
+
+void access(const void* at, int bytes, bool writes) {
+  expect_nothing();
+  const Found f = find(at, bytes);
+  CopySides& sides = sides_here();
+  const bool shared = f.array == &state.shared;
+  sides.shared.add(place.thread, shared ? f.in_memory : kNoAddress, bytes);
+  sides.global.add(place.thread, shared ? kNoAddress : f.in_memory, bytes);
+  if (writes)
+    f.array->shadow.write(f.in_array, bytes, state.epochs);
+  else
+    f.array->shadow.read(f.in_array, bytes, state.epochs);
+  state.expected = {static_cast<const char*>(at), bytes, writes};
+}
+
+void no_access() {
+  expect_nothing();
+  CopySides& sides = sides_here();
+  sides.global.add(place.thread, kNoAddress, 0);
+  sides.shared.add(place.thread, kNoAddress, 0);
+}
+
+void async_issued(const void* to, const void* from, int bytes, bool happens, bool reads) {
+  expect_nothing();
+  CopySides& sides = sides_here();
+  const Found target = happens ? find(to, bytes) : Found{};
+  const Found source = happens && reads ? find(from, bytes) : Found{};
+  sides.shared.add(place.thread, happens ? target.in_memory : kNoAddress, bytes);
+  sides.global.add(place.thread, happens && reads ? source.in_memory : kNoAddress, bytes);
+  if (happens) target.array->shadow.begin_async(target.in_array, bytes, state.epochs);
+  if (happens && reads) source.array->shadow.read(source.in_array, bytes, state.epochs);
+}
+
+void async_arrived(const void* to, int bytes) {
+  const Found target = find(to, bytes);
+  target.array->shadow.end_async(target.in_array, bytes, state.epochs);
+}
+
+void thread_pauses() { expect_nothing(); }
+
+void phase_ends() {
+  ++state.epochs.now;
+  for (std::size_t c = 0; c < state.sides.size(); ++c) {
+    place.line = state.kernel->copy_lines[c];
+    if (!state.sides[c].global.flush(state.rules) || !state.sides[c].shared.flush(state.rules))
+      fail("threads of the block come here different numbers of times between two barriers");
+  }
+}
+
+std::vector<std::vector<CopyCounts>> finish() {
+  count_kernel();
+  place = {};
+  for (std::size_t i = 0; i < state.globals.size(); ++i)
+    if (const std::int64_t e = state.globals[i].shadow.unwritten(); state.is_output[i] && e >= 0)
+      fail("element %lld of %s was never written", static_cast<long long>(e), state.names[i].c_str());
+  return state.finished;
+}
+
+namespace {
+
+// An access that the compiler left in the kernels' text. Others than those to arrays (of a thread's own stack) are
+// free.
+void happens(const void* where, std::int64_t bytes, bool writes) {
+  const auto* at = static_cast<const char*>(where);
+  const bool in_shared = at < state.shared.begin + state.shared.bytes && at + bytes > state.shared.begin;
+  const bool in_memory = at < state.memory_end && at + bytes > state.memory;
+  if (!in_shared && !in_memory) return;
+  Expected& e = state.expected;
+  if (at != e.next || bytes > e.left || writes != e.writes)
+    fail("%s %lld bytes that no load, store or copy_async announced", writes ? "writes" : "reads",
+         static_cast<long long>(bytes));
+  e.next += bytes;
+  e.left -= bytes;
+}
+
+}  // namespace
+}  // namespace tilescope::cuda::host::watch
+
+extern "C" {
+using tilescope::cuda::host::watch::happens;
+
+// NOLINTBEGIN: the names are the sanitizer's.
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_read1(void* p) { happens(p, 1, false); }
+void __tsan_read2(void* p) { happens(p, 2, false); }
+void __tsan_read4(void* p) { happens(p, 4, false); }
+void __tsan_read8(void* p) { happens(p, 8, false); }
+void __tsan_read16(void* p) { happens(p, 16, false); }
+void __tsan_write1(void* p) { happens(p, 1, true); }
+void __tsan_write2(void* p) { happens(p, 2, true); }
+void __tsan_write4(void* p) { happens(p, 4, true); }
+void __tsan_write8(void* p) { happens(p, 8, true); }
+void __tsan_write16(void* p) { happens(p, 16, true); }
+void __tsan_unaligned_read2(void* p) { happens(p, 2, false); }
+void __tsan_unaligned_read4(void* p) { happens(p, 4, false); }
+void __tsan_unaligned_read8(void* p) { happens(p, 8, false); }
+void __tsan_unaligned_read16(void* p) { happens(p, 16, false); }
+void __tsan_unaligned_write2(void* p) { happens(p, 2, true); }
+void __tsan_unaligned_write4(void* p) { happens(p, 4, true); }
+void __tsan_unaligned_write8(void* p) { happens(p, 8, true); }
+void __tsan_unaligned_write16(void* p) { happens(p, 16, true); }
+void __tsan_read_range(void* p, unsigned long bytes) { happens(p, static_cast<std::int64_t>(bytes), false); }
+void __tsan_write_range(void* p, unsigned long bytes) { happens(p, static_cast<std::int64_t>(bytes), true); }
+void __tsan_vptr_update(void**, void*) {}
+// NOLINTEND
+}

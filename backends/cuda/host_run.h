@@ -1,0 +1,64 @@
+#pragma once
+// Emitted kernels on the CPU, their text unchanged: one fiber for each thread of a block, in random orders, so that
+// what only works by chance fails. Each run is a process of its own, so that a crash or a report of the address
+// sanitizer loses that run alone.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "expr/reference.h"
+#include "lower/counters.h"
+
+namespace tilescope::cuda {
+
+enum class HostBuild : std::uint8_t {
+  kValues,    // with the address sanitizer: finds accesses outside arrays
+  kCounting,  // counts every access by its address; finds races, and reads of what nobody wrote
+};
+
+struct HostRun {
+  HostBuild build{};
+  std::uint64_t seed = 1;  // of the orders of blocks and threads and of when asynchronous copies land
+  std::vector<double> scalars;
+  std::vector<expr::Values> globals;  // by Module::globals; only inputs need values
+};
+
+struct HostResult {
+  std::string error;                            // what went wrong and with which seed; empty where nothing did
+  std::vector<expr::Values> globals;            // all of them, after the last kernel
+  std::vector<lower::KernelCounters> counters;  // by kernel; kCounting alone
+
+  bool ok() const { return error.empty(); }
+};
+
+class HostCompiler {
+ public:
+  // Counts by this chip's warps, device cache and scratchpad. Objects and programs are kept in `cache_folder`; empty:
+  // $TILESCOPE_CACHE, else the user's own cache.
+  explicit HostCompiler(const arch::ArchSpec& chip, const std::string& cache_folder = {});
+  ~HostCompiler();
+  HostCompiler(HostCompiler&&) noexcept;
+  HostCompiler& operator=(HostCompiler&&) noexcept;
+
+  // Why no kernel can run on this machine, in a sentence; nothing where they can.
+  std::optional<std::string> refusal() const;
+
+  // Takes note of a module; returns its id. Add all before the first run: modules are compiled together, and one that
+  // comes later costs another link.
+  int add(const lower::Module& module);
+
+  // Compiles whatever was added since; returns what the compiler said against it. A run does it where it is left out.
+  std::optional<std::string> compile(HostBuild build);
+
+  HostResult run(int id, const HostRun& how);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tilescope::cuda

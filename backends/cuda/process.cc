@@ -1,0 +1,102 @@
+#include "backends/cuda/process.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <spawn.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace tilescope::cuda {
+namespace {
+
+// Starts a program whose output goes into a file; an error number where that fails.
+int spawn(const std::vector<std::string>& arguments, const std::string& output, pid_t& process) {
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  const int error = posix_spawnp(&process, argv[0], &files, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
+}
+
+}  // namespace
+
+Finished run_program(const std::vector<std::string>& arguments) {
+  Finished out;
+  const TemporaryFolder folder;
+  const std::string output = folder.file("output");
+  pid_t process = 0;
+  if (const int error = spawn(arguments, output, process); error != 0) {
+    out.output = fmt::format("{}: {}", arguments[0], std::strerror(error));
+    return out;
+  }
+  out.started = true;
+  const int status = wait_for(process);
+  out.output = file_bytes(output);
+  if (WIFEXITED(status))
+    out.status = WEXITSTATUS(status);
+  else
+    out.output += fmt::format("ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return out;
+}
+
+std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all) {
+  std::vector<Finished> out(all.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < all.size(); i = next++) out[i] = run_program(all[i]);
+  };
+  std::vector<std::thread> others;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t i = 1; i < std::min(cores, all.size()); ++i) others.emplace_back(work);
+  work();
+  for (std::thread& t : others) t.join();
+  return out;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::error_code none;
+  std::string name = (std::filesystem::temp_directory_path(none) / "tilescope-XXXXXX").string();
+  if (mkdtemp(name.data()) != nullptr) path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code none;
+  if (!path_.empty()) std::filesystem::remove_all(path_, none);
+}
+
+std::string file_bytes(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+bool write_file(const std::string& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return static_cast<bool>(out.flush());
+}
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,45 @@
+#pragma once
+// Programs that this one starts and waits for, and folders that live as long as they are needed.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::cuda {
+
+struct Finished {
+  bool started = false;
+  int status = -1;     // of exit; -1 where a signal ended it
+  std::string output;  // standard output and standard error; why it did not start; and the signal that ended it
+
+  bool ok() const { return started && status == 0; }
+};
+
+// Runs arguments[0], looked for in PATH, to its end.
+Finished run_program(const std::vector<std::string>& arguments);
+
+// Runs all of them, as many at a time as the machine has cores; results in order.
+std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all);
+
+// A new folder for temporary files, removed at the end.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  // Empty where none could be made.
+  const std::string& path() const { return path_; }
+  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+
+ private:
+  std::string path_;
+};
+
+// The bytes of a file; nothing of one that cannot be read.
+std::string file_bytes(const std::string& path);
+// False where the file cannot be written.
+bool write_file(const std::string& path, std::string_view bytes);
+
+}  // namespace tilescope::cuda

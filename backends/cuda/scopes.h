@@ -1,0 +1,27 @@
+#pragma once
+// Where a kernel's text defines its indices: a derived one as soon as all that it depends on is known, if what follows
+// there uses it.
+
+#include <vector>
+
+#include "lower/kernel.h"
+
+namespace tilescope::cuda {
+
+class Scopes {
+ public:
+  explicit Scopes(const lower::Kernel& kernel);
+
+  // Block, thread and derived indices, in order, that are known before any loop and that the kernel uses.
+  std::vector<int> at_top() const;
+  // Derived indices that become known where the loop opens, inside the loops `open`, and that its body uses.
+  std::vector<int> at_loop(const lower::Loop& loop, const std::vector<int>& open) const;
+
+ private:
+  std::vector<bool> used_in(const std::vector<lower::Statement>& body) const;
+
+  const lower::Kernel& kernel_;
+  std::vector<std::vector<int>> loops_of_;  // by index: loops that it depends on
+};
+
+}  // namespace tilescope::cuda

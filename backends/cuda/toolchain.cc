@@ -1,0 +1,180 @@
+#include "backends/cuda/toolchain.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/process.h"
+#include "base/hash.h"
+#include "base/home.h"
+
+namespace tilescope::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRuntimeFolder = "backends/cuda/host";
+
+// What every translation unit is compiled with. Registers that nobody wrote hold a pattern and not yesterday's value;
+// products and sums are joined only where the text says so; integers wrap as the chip's do.
+const std::vector<std::string> kCommon = {"-std=c++20", "-fno-strict-aliasing", "-ffp-contract=off", "-fwrapv",
+                                          "-ftrivial-auto-var-init=pattern"};
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// -Og: of kernels with a few million multiply-adds, compiling and running together take the least (-O1 compiles nearly
+// twice as long, -O0 runs twice as long).
+std::vector<std::string> kernel_flags(HostBuild build) {
+  if (build == HostBuild::kValues) return {"-Og", "-g1", "-fsanitize=address", "-fno-omit-frame-pointer"};
+  return {"-Og", "-fsanitize=thread"};
+}
+
+std::vector<std::string> runtime_flags(HostBuild build) {
+  if (build == HostBuild::kValues) return {"-O1", "-g1", "-fsanitize=address", "-fno-omit-frame-pointer"};
+  return {"-O2"};
+}
+
+std::vector<std::string> link_flags(HostBuild build) {
+  std::vector<std::string> out = {"-lboost_context"};
+  if (build == HostBuild::kValues) out.emplace_back("-fsanitize=address");
+  return out;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+std::string first_lines(const std::string& text) {
+  constexpr std::size_t kMost = 4000;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+}
+
+// The folder that includes are written from.
+std::string source_root() {
+  return fs::path(base::home_path(kRuntimeFolder)).parent_path().parent_path().parent_path().string();
+}
+
+// The runtime as one translation unit: its headers are read once.
+std::string runtime_unit(HostBuild build) {
+  const std::string_view watch = build == HostBuild::kCounting ? "watch_counting" : "watch_values";
+  std::string out;
+  for (const std::string_view name :
+       {std::string_view("count"), std::string_view("fibers"), std::string_view("machine"), std::string_view("main"),
+        std::string_view("place"), std::string_view("shadow"), watch})
+    out += fmt::format("#include \"{}/{}.cc\"\n", kRuntimeFolder, name);
+  return out;
+}
+
+// Keeps other processes from the same work while it lives.
+class Lock {
+ public:
+  explicit Lock(const std::string& file) : descriptor_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
+  }
+  ~Lock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+std::string default_cache_folder() {
+  if (const std::string chosen = environment("TILESCOPE_CACHE"); !chosen.empty()) return chosen;
+  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
+  if (!cache.empty()) return cache + "/tilescope";
+  return (home.empty() ? fs::temp_directory_path().string() : home + "/.cache") + "/tilescope";
+}
+
+Toolchain::Toolchain(std::string cache_folder) : folder_(std::move(cache_folder)), compiler_(environment("CXX")) {
+  if (compiler_.empty()) compiler_ = "g++";
+  const Finished version = run_program({compiler_, "--version"});
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (!version.ok())
+    refusal_ =
+        fmt::format("kernels run on the CPU by the system's C++ compiler, and there is none: {}", version.output);
+  else if (error)
+    refusal_ = fmt::format("compiled kernels are kept in {} ($TILESCOPE_CACHE), which cannot be made: {}", folder_,
+                           error.message());
+  identity_ = compiler_ + version.output + joined(kCommon);
+  std::vector<std::string> files;
+  for (const auto& file : fs::directory_iterator(base::home_path(kRuntimeFolder), error))
+    files.push_back(file.path().string());
+  std::sort(files.begin(), files.end());
+  for (const std::string& f : files) identity_ += file_bytes(f);
+}
+
+std::string Toolchain::name_of(HostBuild build, const std::string& text) const {
+  return base::content_hash(
+      fmt::format("{}{}{}{}", identity_, joined(kernel_flags(build)), joined(runtime_flags(build)), text));
+}
+
+// A finished object is moved to its name at once, so that nobody sees half of one.
+std::vector<std::string> Toolchain::objects(HostBuild build, const std::vector<std::string>& flags,
+                                            const std::vector<std::string>& units, std::string& why) const {
+  const TemporaryFolder scratch;
+  std::vector<std::string> out, made;
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& unit : units) {
+    const std::string name = name_of(build, unit);
+    out.push_back(fmt::format("{}/{}.o", folder_, name));
+    if (fs::exists(out.back())) continue;
+    write_file(scratch.file(name + ".cc"), unit);
+    std::vector<std::string> command = {compiler_};
+    append(command, kCommon);
+    append(command, flags);
+    append(command,
+           {"-I", source_root(), "-c", scratch.file(name + ".cc"), "-o", fmt::format("{}.{}", out.back(), getpid())});
+    commands.push_back(std::move(command));
+    made.push_back(out.back());
+  }
+  const std::vector<Finished> finished = run_programs(commands);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    std::error_code error;
+    if (finished[i].ok()) fs::rename(commands[i].back(), made[i], error);
+    if (!finished[i].ok()) why = fmt::format("{} failed: {}", joined(commands[i]), first_lines(finished[i].output));
+    if (error) why = fmt::format("{} cannot be written: {}", made[i], error.message());
+  }
+  return out;
+}
+
+std::string Toolchain::program(HostBuild build, const std::vector<std::string>& units, std::string& why) const {
+  std::vector<std::string> all;
+  {
+    const Lock lock(fmt::format("{}/runtime.lock", folder_));
+    all = objects(build, runtime_flags(build), {runtime_unit(build)}, why);
+  }
+  if (why.empty()) append(all, objects(build, kernel_flags(build), units, why));
+  if (!why.empty()) return {};
+  const std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
+  if (fs::exists(path)) return path;
+  const std::string moving = fmt::format("{}.{}", path, getpid());
+  std::vector<std::string> command = {compiler_, "-o", moving};
+  append(command, all);
+  append(command, link_flags(build));
+  const Finished linked = run_program(command);
+  std::error_code error;
+  if (linked.ok()) fs::rename(moving, path, error);
+  if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
+  if (error) why = fmt::format("{} cannot be written: {}", path, error.message());
+  return why.empty() ? path : "";
+}
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,68 @@
+#include "backends/cuda/units.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+
+namespace tilescope::cuda {
+namespace {
+
+std::string_view kernels_of(const Emitted& e) { return std::string_view(e.text).substr(e.kernels_begin); }
+
+// The name that a kernel has among those of all modules.
+std::string unique_name(const KeyedModule& m, const EmittedKernel& k) { return fmt::format("k{}_{}", m.key, k.name); }
+
+std::string launch_function(const KeyedModule& m, std::size_t number) {
+  const EmittedKernel& k = m.emitted.kernels[number];
+  std::vector<std::string> arguments;
+  for (const int g : k.globals) arguments.push_back(fmt::format("AnyPointer{{globals[{}]}}", g));
+  for (const int s : k.scalars) arguments.push_back(fmt::format("scalars[{}]", s));
+  std::string lines;
+  for (const int line : k.copy_lines) lines += fmt::format(", {}", line);
+  return fmt::format(
+      "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const float* scalars) {{ {2}({3}); "
+      "}}\n"
+      "const int lines_{0}_{1}[] = {{0{4}}};\n",
+      m.key, number, unique_name(m, k), fmt::join(arguments, ", "), lines);
+}
+
+std::string registration(const KeyedModule& m) {
+  std::string out = "#line 1 \"launch\"\nnamespace {\nusing namespace tilescope::cuda::host;\n", table;
+  for (std::size_t i = 0; i < m.emitted.kernels.size(); ++i) {
+    const EmittedKernel& k = m.emitted.kernels[i];
+    out += launch_function(m, i);
+    table += fmt::format("  {{\"{0}\", {1}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, &launch_{6}_{7}}},\n", k.name,
+                         k.blocks, k.threads, k.shared_bytes, k.shared_granule, k.copy_lines.size(), m.key, i);
+  }
+  return out + fmt::format(
+                   "const KernelEntry kernels_{0}[] = {{\n{1}}};\nconst ModuleEntry module_{0}{{\"{0}\", {2}, "
+                   "kernels_{0}}};\nconst Registration registration_{0}(module_{0});\n}}\n",
+                   m.key, table, m.emitted.kernels.size());
+}
+
+}  // namespace
+
+KeyedModule keyed(Emitted emitted) {
+  std::string content(kernels_of(emitted));
+  for (const EmittedKernel& k : emitted.kernels)
+    content += fmt::format("{} {} {} {} {} {}\n", k.name, k.blocks, k.threads, k.shared_bytes,
+                           fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
+  content += std::to_string(emitted.kernels_line);
+  std::string key = base::content_hash(content);
+  return {std::move(key), std::move(emitted)};
+}
+
+std::string unit_of(const std::vector<const KeyedModule*>& modules) {
+  std::string out = "#include \"backends/cuda/host/entry.h\"\n";
+  out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude());
+  for (const KeyedModule* m : modules) {
+    for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k));
+    out += fmt::format("#line {} \"kernels.cu\"\n{}", m->emitted.kernels_line, kernels_of(m->emitted));
+    for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#undef {}\n", k.name);
+    out += registration(*m);
+  }
+  return out;
+}
+
+}  // namespace tilescope::cuda

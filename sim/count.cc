@@ -1,0 +1,66 @@
+// Counting without time: every warp of every block walks its operations, and nothing waits.
+
+#include "sim/gpu/machine.h"
+#include "sim/gpu/warp_code.h"
+#include "sim/simulate.h"
+
+namespace tilescope::sim {
+namespace {
+
+using Kind = WarpOp::Kind;
+
+void walk(WarpCode& code, std::int64_t warp, Uniforms u, lower::KernelCounters& counters) {
+  std::size_t pc = 0;
+  while (true) {
+    const WarpOp& op = code.ops()[pc];
+    const auto jump = static_cast<std::size_t>(op.jump);
+    switch (op.kind) {
+      case Kind::kLoop:
+        pc = code.enter(code.loop(op.number), u) ? pc + 1 : jump;
+        continue;
+      case Kind::kEndLoop:
+        pc = code.next(code.loop(op.number), u) ? jump : pc + 1;
+        continue;
+      case Kind::kIf:
+        pc = code.holds(op.number, u) ? pc + 1 : jump;
+        continue;
+      case Kind::kSegment:
+        for (const auto& [copy, count] : code.segment(op.number).at(warp, u).shared)
+          counters[static_cast<std::size_t>(copy)].shared += count;
+        break;
+      case Kind::kLoad:
+      case Kind::kStore:
+      case Kind::kAsync: {
+        const AccessPattern& p = *code.access(op.number).at(warp, u).pattern;
+        counters[static_cast<std::size_t>(op.number)].global += p.count.global;
+        counters[static_cast<std::size_t>(op.number)].shared += p.count.shared;
+        break;
+      }
+      case Kind::kEnd:
+        return;
+      default:
+        break;
+    }
+    ++pc;
+  }
+}
+
+}  // namespace
+
+std::vector<lower::KernelCounters> count(const lower::Module& module, const arch::ArchSpec& chip) {
+  const Machine machine = machine_of(chip);
+  const std::vector<std::int64_t> bases = lower::base_addresses(module);
+  const AccessShapes shapes{machine.memory.shape, machine.banks.count > 0 ? machine.banks : Banks{1, 4}};
+  std::vector<lower::KernelCounters> out;
+  for (const lower::Kernel& k : module.kernels) {
+    WarpCode code(k, bases, chip, shapes);
+    lower::KernelCounters& counters = out.emplace_back(code.copies());
+    for (std::int64_t block = 0; block < k.blocks; ++block) {
+      const Uniforms u = code.start(block);
+      for (std::int64_t warp = 0; warp < code.indices().warps(); ++warp) walk(code, warp, u, counters);
+    }
+  }
+  return out;
+}
+
+}  // namespace tilescope::sim

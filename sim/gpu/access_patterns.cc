@@ -1,0 +1,143 @@
+#include "sim/gpu/access_patterns.h"
+
+#include <algorithm>
+
+#include "base/integer.h"
+#include "sim/memory/sector_cache.h"
+
+namespace tilescope::sim {
+namespace {
+
+// Patterns of one copy that are remembered; then all are forgotten. Bounds memory, not meaning.
+constexpr std::size_t kMostPatterns = 1 << 14;
+
+std::int64_t rest_of(std::int64_t a, std::int64_t n) { return a - base::floor_div(a, n) * n; }
+
+lower::AccessCount counted(const LaneAddresses& lanes) {
+  lower::AccessCount c;
+  c.lane_accesses = std::count(lanes.active.begin(), lanes.active.begin() + lanes.lanes, true);
+  c.requests = c.lane_accesses > 0 ? 1 : 0;
+  c.bytes = c.lane_accesses * lanes.bytes;
+  return c;
+}
+
+}  // namespace
+
+std::size_t PatternKeyHash::operator()(std::span<const std::int64_t> key) const {
+  std::uint64_t h = key.size();
+  for (const std::int64_t k : key) h = mixed(static_cast<std::int64_t>(h * 0x9e3779b97f4a7c15ULL) ^ k);
+  return h;
+}
+
+AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& copy,
+                               const std::vector<std::int64_t>& bases, const AccessShapes& shapes)
+    : indices_(indices), copy_(copy), shapes_(shapes), splits_(indices.kernel().indices.size()) {
+  LaneForm* sides[] = {&memory_, &shared_};
+  for (const lower::Access* side : {&copy.to, &copy.from}) {
+    const lower::Buffer& b = indices.kernel().buffers[static_cast<std::size_t>(side->buffer)];
+    if (b.space == lower::Space::kRegister) continue;
+    const bool memory = b.space == lower::Space::kGlobal;
+    const std::int64_t size = base::size_of(b.dtype).n;
+    bytes_ = size * copy.elements;
+    LaneForm& form = *sides[memory ? 0 : 1];
+    form = indices.form(side->offset, size);
+    form.constant += memory ? bases[static_cast<std::size_t>(b.global)] : b.offset_bytes;
+    (memory ? has_memory_ : has_shared_) = true;
+    if (memory) memory_is_source_ = side == &copy.from;
+  }
+  std::vector<int> all;
+  const auto need = [&](const LaneForm& f) {
+    for (const int m : indices.mixed_of(f)) all.push_back(m);
+  };
+  need(memory_);
+  need(shared_);
+  for (const auto* guards : {&copy.when, &copy.inside})
+    for (const lower::Guard& g : *guards) {
+      guards_.push_back({indices.form(g.value, 1), g.bound, guards == &copy.inside});
+      need(guards_.back().value);
+    }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  mixed_ = std::move(all);
+  guard_common_.resize(guards_.size());
+}
+
+// Returns false where no lane does anything.
+bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
+  indices_.split(mixed_, u, splits_);
+  key_.clear();
+  key_.push_back(warp);
+  for (const int m : mixed_) key_.push_back(splits_[static_cast<std::size_t>(m)].rest);
+  bool some = true;
+  for (std::size_t g = 0; g < guards_.size(); ++g) {
+    const GuardForm& guard = guards_[g];
+    const std::int64_t common = guard_common_[g] = indices_.common(guard.value, u, splits_);
+    expr::Span span = indices_.lane_span(guard.value, warp);
+    span = {span.low + common, span.high + common};
+    const Holds holds = decide(span, guard.bound);
+    if (holds == Holds::kNone && !guard.reads) some = false;
+    key_.push_back(static_cast<std::int64_t>(holds));
+    key_.push_back(holds == Holds::kSome ? common : 0);
+  }
+  if (!some) return false;
+  if (has_memory_) {
+    memory_common_ = indices_.common(memory_, u, splits_);
+    key_.push_back(rest_of(memory_common_, shapes_.line.line));
+  }
+  if (has_shared_) {
+    shared_common_ = indices_.common(shared_, u, splits_);
+    key_.push_back(rest_of(shared_common_, shapes_.banks.width));
+  }
+  return true;
+}
+
+AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
+  static const AccessPattern kNothing;
+  if (!make_key(warp, u)) return {&kNothing, 0};
+  const std::int64_t line = has_memory_ ? base::floor_div(memory_common_, shapes_.line.line) : 0;
+  const auto known = known_.find(std::span<const std::int64_t>(key_));
+  if (known != known_.end()) return {&known->second, line};
+  if (known_.size() >= kMostPatterns) known_.clear();
+  return {&known_.emplace(key_, make(warp)).first->second, line};
+}
+
+AccessPattern AccessPatterns::make(std::int64_t warp) const {
+  const auto patterns = indices_.lane_patterns(mixed_, warp, splits_);
+  const auto lanes = static_cast<std::size_t>(indices_.lanes());
+  std::vector<bool> happens(lanes, false), reads(lanes, false);
+  for (std::int64_t lane = 0; lane < indices_.threads_of(warp); ++lane) {
+    bool when = true, inside = true;
+    for (std::size_t g = 0; g < guards_.size(); ++g) {
+      const std::int64_t v = guard_common_[g] + indices_.lane_part(guards_[g].value, warp, lane, patterns);
+      if (v < 0 || v >= guards_[g].bound) (guards_[g].reads ? inside : when) = false;
+    }
+    happens[static_cast<std::size_t>(lane)] = when;
+    reads[static_cast<std::size_t>(lane)] = when && inside;
+  }
+  const auto addresses = [&](const LaneForm& form, std::int64_t common, const std::vector<bool>& active) {
+    LaneAddresses out;
+    out.lanes = indices_.lanes();
+    out.bytes = bytes_;
+    for (std::size_t l = 0; l < lanes; ++l) {
+      out.active[l] = active[l];
+      if (active[l]) out.at[l] = common + indices_.lane_part(form, warp, static_cast<std::int64_t>(l), patterns);
+    }
+    return out;
+  };
+  AccessPattern p;
+  if (has_memory_) {
+    const LaneAddresses a = addresses(memory_, rest_of(memory_common_, shapes_.line.line), reads);
+    p.touches = touched_lines(a, shapes_.line);
+    p.count.global = counted(a);
+    p.count.global.sectors = sectors_of(p.touches);
+  }
+  if (has_shared_) {
+    // What lies outside a tensor is written as zeros: the scratchpad's side of a copy from memory always happens.
+    LaneAddresses a = addresses(shared_, shared_common_, has_memory_ ? happens : reads);
+    p.count.shared = counted(a);
+    p.count.shared.passes = bank_passes(a, shapes_.banks);
+  }
+  return p;
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,87 @@
+#pragma once
+// What one copy of a kernel asks of memory and scratchpad in one warp: computed from the lanes' addresses once for
+// every way in which they can fall, looked up afterwards.
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "lower/counters.h"
+#include "sim/gpu/kernel_indices.h"
+#include "sim/memory/warp_access.h"
+
+namespace tilescope::sim {
+
+// Touches count lines from that of the common part of the lanes' addresses.
+struct AccessPattern {
+  std::vector<Touch> touches;
+  lower::CopyCount count;
+};
+
+// What the accesses of a chip are cut into.
+struct AccessShapes {
+  LineShape line;
+  Banks banks;
+};
+
+// A number of small integers; hashed as a whole.
+struct PatternKeyHash {
+  using is_transparent = void;
+  std::size_t operator()(std::span<const std::int64_t> key) const;
+};
+struct PatternKeyEqual {
+  using is_transparent = void;
+  bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+};
+template <class Value>
+using ByPattern = std::unordered_map<std::vector<std::int64_t>, Value, PatternKeyHash, PatternKeyEqual>;
+
+class AccessPatterns {
+ public:
+  AccessPatterns(const KernelIndices& indices, const lower::Copy& copy, const std::vector<std::int64_t>& bases,
+                 const AccessShapes& shapes);
+
+  struct Found {
+    const AccessPattern* pattern = nullptr;  // good until the next call
+    std::int64_t line = 0;
+  };
+  Found at(std::int64_t warp, const Uniforms& u);
+
+  const lower::Copy& copy() const { return copy_; }
+  bool loads() const { return has_memory_ && memory_is_source_; }
+
+  struct GuardForm {
+    LaneForm value;
+    std::int64_t bound = 0;
+    bool reads = false;  // of `inside`
+  };
+  // For those who ask what a pattern depends on.
+  const LaneForm& shared_bytes() const { return shared_; }
+  bool has_shared() const { return has_shared_; }
+  const std::vector<GuardForm>& guards() const { return guards_; }
+  const std::vector<int>& mixed() const { return mixed_; }
+
+ private:
+  AccessPattern make(std::int64_t warp) const;
+  bool make_key(std::int64_t warp, const Uniforms& u);
+
+  const KernelIndices& indices_;
+  const lower::Copy& copy_;
+  AccessShapes shapes_;
+  bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
+  std::int64_t bytes_ = 0;  // of one lane's access
+  LaneForm memory_, shared_;
+  std::vector<GuardForm> guards_;
+  std::vector<int> mixed_;
+
+  MixedSplits splits_;
+  std::vector<std::int64_t> key_;
+  std::int64_t memory_common_ = 0, shared_common_ = 0;
+  std::vector<std::int64_t> guard_common_;
+  ByPattern<AccessPattern> known_;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,117 @@
+#include "sim/gpu/arithmetic.h"
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "sim/gpu/machine.h"
+
+namespace tilescope::sim {
+namespace {
+
+using arch::ComputeSpec;
+using base::Dtype;
+using expr::Function;
+using expr::Node;
+using expr::NodeKind;
+
+// Instructions of one operation: those of the ordinary units and those of the special function units.
+struct Instructions {
+  std::int64_t ordinary = 0, special = 0;
+};
+
+// A special function is its own instruction and the scaling of its argument; the others are what compilers expand them
+// to, counted from the usual expansions (a correctly rounded division, erf as a polynomial and an exponential).
+Instructions of_call(Function f) {
+  switch (f) {
+    case Function::kExp:
+    case Function::kLog:
+    case Function::kSqrt:
+    case Function::kRsqrt:
+    case Function::kTanh:
+      return {1, 1};
+    case Function::kSigmoid:
+      return {2, 2};
+    case Function::kErf:
+      return {14, 1};
+    case Function::kRelu:
+    case Function::kAbs:
+    case Function::kMax:
+    case Function::kMin:
+      return {1, 0};
+  }
+  return {1, 0};
+}
+
+Instructions of_node(const Node& n) {
+  switch (n.kind) {
+    case NodeKind::kNumber:
+    case NodeKind::kScalar:
+    case NodeKind::kRead:
+      return {};
+    case NodeKind::kNegate:
+    case NodeKind::kAdd:
+    case NodeKind::kSubtract:
+    case NodeKind::kMultiply:
+      return {1, 0};
+    case NodeKind::kDivide:
+      return {8, 1};
+    case NodeKind::kCall:
+      return of_call(n.function);
+  }
+  return {};
+}
+
+Instructions of_statement(const lower::Compute& c) {
+  Instructions all;
+  for (const Node& n : c.body) {
+    const Instructions i = of_node(n);
+    all.ordinary += i.ordinary;
+    all.special += i.special;
+  }
+  if (c.reducer == expr::Reducer::kNone) return all;
+  const bool fused = c.reducer == expr::Reducer::kSum && c.body.back().kind == NodeKind::kMultiply;
+  if (!fused) ++all.ordinary;
+  return all;
+}
+
+// Narrow operands are widened where no unit takes them as they are.
+const ComputeSpec& unit_for(const arch::ArchSpec& chip, Dtype operand, Dtype target) {
+  const Dtype wide = base::is_integer(target) ? Dtype::kI32 : Dtype::kF32;
+  for (const auto& [from, to] : {std::pair{operand, target}, std::pair{target, target}, std::pair{wide, wide}})
+    if (const ComputeSpec* unit = arch::scalar_unit_of(chip, from, to)) return *unit;
+  throw SimError(fmt::format("{}: no entry of `compute` computes in {}", chip.name, base::name_of(target)));
+}
+
+const ComputeSpec* special_unit(const arch::ArchSpec& chip) {
+  for (const ComputeSpec& c : chip.compute)
+    if (c.name.starts_with("special.")) return &c;
+  return nullptr;
+}
+
+// One warp instruction in parts of a cycle of the partition's share of the unit.
+std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
+  return base::ceil_div(chip.core.warp * chip.core.partitions * kCycleParts, unit.per_core);
+}
+
+}  // namespace
+
+ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip) {
+  const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
+  const Dtype target = dtype(c.target), operand = c.operands.empty() ? target : dtype(c.operands.front());
+  Instructions n = of_statement(c);
+  if (n.ordinary + n.special == 0) return {.issue = 1};  // a move
+  const ComputeSpec& unit = unit_for(chip, operand, target);
+  ArithmeticCost cost;
+  cost.issue = n.ordinary + n.special;
+  cost.arithmetic_parts = n.ordinary * parts_of(chip, unit);
+  cost.latency = n.ordinary * unit.latency.n;
+  if (n.special == 0) return cost;
+  const ComputeSpec* special = special_unit(chip);
+  if (special == nullptr) special = &unit;
+  cost.special_parts = n.special * parts_of(chip, *special);
+  cost.latency += n.special * special->latency.n;
+  return cost;
+}
+
+}  // namespace tilescope::sim

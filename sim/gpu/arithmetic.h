@@ -1,0 +1,22 @@
+#pragma once
+// What one Compute statement costs a warp, in instructions of the chip's units.
+
+#include "arch/spec.h"
+#include "lower/kernel.h"
+
+namespace tilescope::sim {
+
+// Work of one partition is kept in this many parts of a cycle.
+inline constexpr std::int64_t kCycleParts = 1024;
+
+struct ArithmeticCost {
+  std::int64_t issue = 0;             // warp instructions
+  std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
+  std::int64_t special_parts = 0;     // of the special function units
+  std::int64_t latency = 0;           // cycles from operands to result
+};
+
+// Throws SimError where the chip has no unit for the dtype.
+ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+}  // namespace tilescope::sim

@@ -1,0 +1,276 @@
+#include "sim/gpu/core.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tilescope::sim {
+namespace {
+
+using Kind = WarpOp::Kind;
+
+// A warp whose next operation lies so near does it at once; what it books stands in the calendars at its own time.
+constexpr Cycle kRunAhead = 32;
+
+}  // namespace
+
+Core::Core(int number, const Machine& machine)
+    : number_(number),
+      machine_(machine),
+      unit_free_(static_cast<std::size_t>(machine.limits.partitions), 0),
+      scratchpad_(machine.scratchpad),
+      cache_port_(Rate{}),
+      address_(machine.address) {}
+
+void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
+  base::check(resident_ == 0 && events_.empty(), "a core is prepared when nothing runs on it");
+  code_ = &code;
+  tally_ = &tally;
+  warps_per_block_ = occupancy.warps;
+  blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
+  warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
+  if (!machine_.cache) return;
+  const CoreCacheSpec& c = *machine_.cache;
+  std::int64_t bytes = c.bytes;
+  if (c.shares_scratchpad) bytes -= occupancy.blocks_per_core * code.indices().kernel().shared_bytes;
+  cache_ = SectorCache({std::max<std::int64_t>(0, bytes) / machine_.memory.shape.line, c.ways});
+}
+
+void Core::push(Event::Kind kind, Cycle at, int who) { events_.push({kind, at, events_pushed_++, who}); }
+
+void Core::push(Warp& w, Cycle at) {
+  w.queued = true;
+  push(Event::Kind::kWarp, at, static_cast<int>(&w - warps_.data()));
+}
+
+std::optional<Cycle> Core::next() const {
+  return events_.empty() ? std::nullopt : std::optional<Cycle>(events_.top().at);
+}
+
+void Core::account(Warp& w, Stall why, Cycle until) {
+  if (until <= w.since) return;
+  tally_->stall(why) += until - w.since;
+  w.since = until;
+}
+
+// --- blocks
+
+void Core::start(std::int64_t block, Cycle now, Cycle stamp) {
+  const auto free = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return !b.resident; });
+  base::check(free != blocks_.end(), "a block starts where there is room");
+  const auto slot = static_cast<int>(free - blocks_.begin());
+  *free = {.resident = true, .running = warps_per_block_, .stamp = stamp};
+  ++resident_;
+  const Uniforms uniforms = code_->start(block);
+  for (std::int64_t n = 0; n < warps_per_block_; ++n) {
+    Warp& w = warps_[static_cast<std::size_t>(slot * warps_per_block_ + n)];
+    w = {};
+    w.block = slot;
+    w.number = n;
+    w.partition = next_partition_;
+    w.state = State::kRuns;
+    w.uniforms = uniforms;
+    w.since = now;
+    w.loads.resize(static_cast<std::size_t>(code_->load_groups()));
+    w.copies.resize(1);
+    next_partition_ = (next_partition_ + 1) % static_cast<int>(machine_.limits.partitions);
+  }
+  push(Event::Kind::kBlock, now, slot);
+}
+
+void Core::run(Cycle now) {
+  while (!events_.empty() && events_.top().at <= now) {
+    const Event e = events_.top();
+    events_.pop();
+    const auto who = static_cast<std::size_t>(e.who);
+    if (e.kind == Event::Kind::kWarp) {
+      resume(warps_[who], e.at);
+    } else if (e.kind == Event::Kind::kBlock) {
+      const auto first = who * static_cast<std::size_t>(warps_per_block_);
+      for (std::size_t w = first; w < first + static_cast<std::size_t>(warps_per_block_); ++w)
+        if (warps_[w].state != State::kEnded) resume(warps_[w], e.at);
+    } else {
+      blocks_[who].resident = false;
+      --resident_;
+      ++finished_.blocks;
+      finished_.stamps += blocks_[who].stamp;
+    }
+  }
+}
+
+void Core::resume(Warp& w, Cycle now) {
+  if (w.state == State::kWaitsForLoads || w.state == State::kWaitsForCopies)
+    account(w, arrived(w)->from, now);
+  else if (w.state == State::kAtBarrier)
+    account(w, Stall::kBarrier, now);
+  w.state = State::kRuns;
+  w.queued = false;
+  Cycle t = now;
+  while (true) {
+    const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
+    const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kLoad || op.kind == Kind::kStore ||
+                              op.kind == Kind::kAsync || op.kind == Kind::kWait;
+    if (meets_others && t > now + kRunAhead) break;
+    const std::optional<Cycle> then = step(w, op, t);
+    if (!then) return;
+    t = *then;
+  }
+  push(w, t);
+}
+
+std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
+  switch (op.kind) {
+    case Kind::kLoop:
+    case Kind::kEndLoop:
+      return run_loop(w, op, t);
+    case Kind::kIf:
+      w.pc = code_->holds(op.number, w.uniforms) ? w.pc + 1 : op.jump;
+      return t;
+    case Kind::kSegment:
+      return run_segment(w, op, t);
+    case Kind::kLoad:
+    case Kind::kStore:
+    case Kind::kAsync:
+      return run_access(w, op, t);
+    case Kind::kCommit:
+      w.copies.emplace_back();
+      ++w.pc;
+      return t;
+    case Kind::kWait:
+      return wait_for_copies(w, w.copies_begin + static_cast<std::int64_t>(w.copies.size()) - 1 - op.number, t);
+    case Kind::kBarrier:
+      return reach_barrier(w, t);
+    case Kind::kEnd:
+      return end(w, t);
+  }
+  return t;
+}
+
+std::optional<Cycle> Core::run_loop(Warp& w, const WarpOp& op, Cycle t) {
+  const CodeLoop& l = code_->loop(op.number);
+  const bool begins = op.kind == Kind::kLoop;
+  const bool goes_on = begins ? code_->enter(l, w.uniforms) : code_->next(l, w.uniforms);
+  if (begins)
+    w.pc = goes_on ? w.pc + 1 : op.jump;
+  else
+    w.pc = goes_on ? op.jump : w.pc + 1;
+  if (op.number == code_->step_loop()) {
+    w.in_steps = goes_on;
+    if (goes_on) {
+      ++tally_->warp_steps;
+      ++steps_begun_;
+    }
+  }
+  return t;
+}
+
+std::optional<Cycle> Core::reach_barrier(Warp& w, Cycle t) {
+  ++w.pc;
+  w.state = State::kAtBarrier;
+  Block& b = blocks_[static_cast<std::size_t>(w.block)];
+  ++b.at_barrier;
+  b.release = std::max(b.release, t);
+  if (b.at_barrier < b.running) return std::nullopt;
+  b.at_barrier = 0;
+  push(Event::Kind::kBlock, b.release + 1, w.block);
+  b.release = 0;
+  return std::nullopt;
+}
+
+std::optional<Cycle> Core::end(Warp& w, Cycle t) {
+  if (const auto then = wait_for_loads(w, ~LoadGroups{0}, t); !then || *then > t) return then;
+  const std::int64_t all = w.copies_begin + static_cast<std::int64_t>(w.copies.size());
+  if (w.copies_begin < all) {
+    const auto then = wait_for_copies(w, all, t);
+    if (!then || *then > t) return then;
+    --w.pc;  // a wait goes past itself; this is none
+  }
+  w.state = State::kEnded;
+  Block& b = blocks_[static_cast<std::size_t>(w.block)];
+  --b.running;
+  b.end = std::max(b.end, t);
+  finish_if_stored(w.block);
+  return std::nullopt;
+}
+
+void Core::finish_if_stored(int block) {
+  const Block& b = blocks_[static_cast<std::size_t>(block)];
+  if (b.running == 0 && b.pending_stores == 0) push(Event::Kind::kDone, std::max(b.end, b.stored), block);
+}
+
+// --- waiting
+
+std::optional<Core::InFlight> Core::arrived(const Warp& w) const {
+  InFlight last;
+  bool known = true;
+  const auto look = [&](const InFlight& f) {
+    known = known && f.pending == 0;
+    if (f.ready > last.ready) last = f;
+  };
+  if (w.state == State::kWaitsForLoads)
+    for (std::size_t g = 0; g < w.loads.size(); ++g)
+      if ((w.waits_for >> g & 1u) != 0) look(w.loads[g]);
+  if (w.state == State::kWaitsForCopies)
+    for (std::int64_t n = w.copies_begin; n < w.waits_until; ++n)
+      look(w.copies[static_cast<std::size_t>(n - w.copies_begin)]);
+  if (!known) return std::nullopt;
+  return last;
+}
+
+// Returns t where nothing is missing; else the warp comes back to the same operation.
+std::optional<Cycle> Core::wait_for_loads(Warp& w, LoadGroups groups, Cycle t) {
+  w.state = State::kWaitsForLoads;
+  w.waits_for = groups;
+  const std::optional<InFlight> last = arrived(w);
+  if (last && last->ready <= t) {
+    w.state = State::kRuns;
+    return t;
+  }
+  if (last) push(w, last->ready);
+  return std::nullopt;
+}
+
+std::optional<Cycle> Core::wait_for_copies(Warp& w, std::int64_t until, Cycle t) {
+  w.state = State::kWaitsForCopies;
+  w.waits_until = std::max(until, w.copies_begin);
+  const std::optional<InFlight> last = arrived(w);
+  if (last && last->ready <= t) {
+    w.copies.erase(w.copies.begin(), w.copies.begin() + (w.waits_until - w.copies_begin));
+    w.copies_begin = w.waits_until;
+    w.state = State::kRuns;
+    ++w.pc;
+    return t;
+  }
+  if (last) push(w, last->ready);
+  return std::nullopt;
+}
+
+void Core::wake(int warp) {
+  Warp& w = warps_[static_cast<std::size_t>(warp)];
+  if (w.queued || (w.state != State::kWaitsForLoads && w.state != State::kWaitsForCopies)) return;
+  if (const std::optional<InFlight> last = arrived(w)) push(w, std::max(last->ready, w.since));
+}
+
+// --- steps
+
+StepProgress Core::progress() const {
+  StepProgress p{.blocks = resident_, .begun = steps_begun_};
+  for (const Warp& w : warps_) {
+    if (!blocks_[static_cast<std::size_t>(w.block)].resident || w.uniforms.empty()) continue;
+    if (w.state == State::kEnded || !w.in_steps) {
+      p.all_inside = false;
+      continue;
+    }
+    const std::int64_t left = code_->remaining(code_->loop(code_->step_loop()), w.uniforms);
+    p.least_remaining = p.warps == 0 ? left : std::min(p.least_remaining, left);
+    ++p.warps;
+  }
+  return p;
+}
+
+void Core::jump(std::int64_t steps) {
+  for (Warp& w : warps_)
+    if (w.in_steps) code_->jump(code_->loop(code_->step_loop()), w.uniforms, steps);
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,157 @@
+#pragma once
+// One core of a GPU: resident blocks, their warps, the partitions' units, the scratchpad's port, the core's cache. It
+// runs when a warp can go on; what it asks of memory stands in its outbox until somebody hands it over.
+//
+// A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
+// and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
+//
+// Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
+// replays, bounded queues of loads, local memory of what does not fit the registers.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "sim/gpu/machine.h"
+#include "sim/gpu/occupancy.h"
+#include "sim/gpu/sampler.h"
+#include "sim/gpu/warp_code.h"
+#include "sim/memory/sector_cache.h"
+
+namespace tilescope::sim {
+
+class Core {
+ public:
+  Core(int number, const Machine& machine);
+
+  // Makes ready for the blocks of one kernel; nothing is resident.
+  void prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally);
+  bool has_room() const { return resident_ < static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t capacity() const { return static_cast<std::int64_t>(blocks_.size()); }
+  // `stamp` comes back when the block has ended.
+  void start(std::int64_t block, Cycle now, Cycle stamp);
+
+  // Does all that is due at `now`.
+  void run(Cycle now);
+  // When something is due next.
+  std::optional<Cycle> next() const;
+  void reply(const MemoryReply& r);
+
+  // Requests since the last call to clear it, in order.
+  std::vector<MemoryRequest>& outbox() { return outbox_; }
+  // Blocks that ended since the last call, and the sum of their stamps.
+  struct Finished {
+    std::int64_t blocks = 0;
+    Cycle stamps = 0;
+  };
+  Finished take_finished() { return std::exchange(finished_, {}); }
+  std::int64_t resident() const { return resident_; }
+
+  // How far the resident warps are in the loop over steps.
+  StepProgress progress() const;
+  // Every warp leaves out so many steps.
+  void jump(std::int64_t steps);
+
+ private:
+  struct InFlight {
+    int pending = 0;  // replies whose time is not known yet
+    Cycle ready = 0;  // of those that are
+    Stall from = Stall::kL2;
+  };
+  enum class State : std::uint8_t { kRuns, kWaitsForLoads, kWaitsForCopies, kAtBarrier, kEnded };
+  struct Warp {
+    int block = 0;
+    std::int64_t number = 0;  // in its block
+    int partition = 0;
+    State state = State::kEnded;
+    int pc = 0;
+    Uniforms uniforms;
+    Cycle since = 0;  // its time is accounted for up to here
+    LoadGroups waits_for = 0;
+    std::int64_t waits_until = 0;   // number of copy groups
+    std::vector<InFlight> loads;    // by group
+    std::vector<InFlight> copies;   // groups not yet waited for, the open one last
+    std::int64_t copies_begin = 0;  // number of the first of them
+    std::int64_t pieces_left = 0;   // of a long segment
+    bool in_steps = false;
+    bool queued = false;  // an event of its own is under way
+  };
+  struct Block {
+    bool resident = false;
+    std::int64_t running = 0, at_barrier = 0;
+    Cycle release = 0, end = 0;
+    std::int64_t pending_stores = 0;
+    Cycle stored = 0;
+    Cycle stamp = 0;
+  };
+  struct Waiter {
+    enum class Kind : std::uint8_t { kLoad, kCopy, kStore } kind{};
+    int who = 0;  // warp; of a store: block
+    std::int64_t group = 0;
+    std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
+  };
+  struct Miss {
+    SectorCache::Line* fills = nullptr;  // of the core's cache
+    std::vector<Waiter> waiters;
+  };
+  struct Event {
+    enum class Kind : std::uint8_t { kWarp, kBlock, kDone } kind{};
+    Cycle at = 0;
+    std::uint64_t order = 0;
+    int who = 0;
+    bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
+  };
+
+  void push(Event::Kind kind, Cycle at, int who);
+  void push(Warp& w, Cycle at);
+  void resume(Warp& w, Cycle now);
+  // One operation at `t`; returns when the warp goes on, or nothing where something else wakes it.
+  std::optional<Cycle> step(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> run_segment(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> run_access(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> run_loop(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> reach_barrier(Warp& w, Cycle t);
+  std::optional<Cycle> end(Warp& w, Cycle t);
+
+  Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
+  Cycle issue_one(const Warp& w, Cycle t);
+  Cycle access_port(const AccessPattern& p, Cycle t);
+  void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
+  void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
+               Cycle at);
+  InFlight& in_flight(const Waiter& w);
+  std::uint32_t own_sectors(std::uint32_t sectors) const;
+
+  std::optional<Cycle> wait_for_loads(Warp& w, LoadGroups groups, Cycle t);
+  std::optional<Cycle> wait_for_copies(Warp& w, std::int64_t until, Cycle t);
+  // When all that the warp waits for has arrived, and what came last; nothing while that is not known.
+  std::optional<InFlight> arrived(const Warp& w) const;
+  void wake(int warp);
+  void complete(const Waiter& w, Cycle at, Stall from);
+  void finish_if_stored(int block);
+  void account(Warp& w, Stall why, Cycle until);
+
+  int number_;
+  const Machine& machine_;
+  WarpCode* code_ = nullptr;
+  Tally* tally_ = nullptr;
+  std::vector<Block> blocks_;
+  std::vector<Warp> warps_;  // block by block
+  std::int64_t warps_per_block_ = 1, resident_ = 0, steps_begun_ = 0;
+  Finished finished_;
+  int next_partition_ = 0;
+
+  std::vector<std::int64_t> unit_free_;  // by partition, in kCycleParts
+  Calendar scratchpad_, cache_port_, address_;
+  SectorCache cache_{CacheSpec{}};
+  std::vector<Miss> misses_;
+  std::vector<int> free_misses_;
+  std::vector<MemoryRequest> outbox_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t events_pushed_ = 0;
+};
+
+}  // namespace tilescope::sim

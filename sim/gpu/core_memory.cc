@@ -1,0 +1,223 @@
+// The part of a core that takes units, ports and memory.
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/gpu/core.h"
+
+namespace tilescope::sim {
+namespace {
+
+using Kind = WarpOp::Kind;
+
+// A segment that would hold its units longer is run in pieces, so that bookings stay near the present.
+constexpr std::int64_t kLongestPiece = 8192;  // cycles
+
+std::int64_t parts(const Rate& r, std::int64_t units) {
+  return base::ceil_div(units * r.cycles * kCycleParts, r.units);
+}
+
+Cycle cycles(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
+
+}  // namespace
+
+// --- segments
+
+std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
+  if (op.uses != 0)
+    if (const auto then = wait_for_loads(w, op.uses, t); !then) return then;
+  const SegmentCost& c = code_->segment(op.number).at(w.number, w.uniforms);
+  const std::int64_t longest =
+      std::max({c.arithmetic_parts, c.special_parts, c.issue * kCycleParts, c.passes * kCycleParts});
+  const std::int64_t pieces = std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
+  if (w.pieces_left == 0) {
+    w.pieces_left = pieces;
+    for (const auto& [copy, count] : c.shared) tally_->copies[static_cast<std::size_t>(copy)].shared += count;
+    LevelTally& level = tally_->level(LevelRole::kScratchpad);
+    level.requests += c.accesses;
+    level.transactions += c.passes;
+  }
+  const Cycle then = segment(w, c, pieces, t);
+  if (--w.pieces_left == 0) ++w.pc;
+  return then;
+}
+
+Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
+  const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
+  const std::int64_t work = std::max({issue, c.arithmetic_parts / pieces, c.special_parts / pieces});
+  const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
+  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
+  const bool computes = c.arithmetic_parts + c.special_parts > 0;
+  Cycle done = 0, passes_from = t;
+  if (computes) {
+    const std::int64_t begin = std::max((t + first) * kCycleParts, free);
+    free = begin + work;
+    done = base::ceil_div(free, kCycleParts);
+    passes_from = begin / kCycleParts - first;
+  } else {  // slots between other warps' instructions
+    free = std::max(free, t * kCycleParts) + issue;
+    done = t + base::ceil_div(issue, kCycleParts);
+  }
+  done = std::max(done, t + first + c.latency / pieces);
+  Cycle moved = 0;
+  if (c.passes > 0) {
+    moved = scratchpad_.book(passes_from, base::ceil_div(c.passes, pieces), computes ? work / kCycleParts : 0);
+    if (!computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - 1;
+  }
+  account(w, Stall::kIssue, done);
+  account(w, Stall::kScratchpad, moved);
+  return std::max(done, moved);
+}
+
+Cycle Core::issue_one(const Warp& w, Cycle t) {
+  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
+  const std::int64_t one = parts(machine_.issue, 1);
+  free = std::max(free, t * kCycleParts) + one;
+  return t + base::ceil_div(one, kCycleParts);
+}
+
+// --- accesses to memory
+
+// When the last line of an access leaves the core, lanes, data and tags being looked after side by side.
+Cycle Core::access_port(const AccessPattern& p, Cycle t) {
+  const Cycle lanes = address_.book(t, machine_.limits.warp);
+  if (!machine_.cache) return lanes;
+  const CoreCacheSpec& c = *machine_.cache;
+  const Cycle data = cycles(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
+  const Cycle tags = base::ceil_div(static_cast<std::int64_t>(p.touches.size()), c.tags);
+  Calendar& port = c.shares_scratchpad ? scratchpad_ : cache_port_;
+  return std::max(lanes, port.book(t, std::max(data, tags)));
+}
+
+std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
+  if (op.uses != 0)
+    if (const auto then = wait_for_loads(w, op.uses, t); !then) return then;
+  const AccessPatterns::Found found = code_->access(op.number).at(w.number, w.uniforms);
+  const AccessPattern& p = *found.pattern;
+  lower::CopyCount& sum = tally_->copies[static_cast<std::size_t>(op.number)];
+  sum.global += p.count.global;
+  sum.shared += p.count.shared;
+  ++w.pc;
+  const Cycle issued = issue_one(w, t);
+  account(w, Stall::kIssue, issued);
+  const auto self = static_cast<int>(&w - warps_.data());
+  Waiter waiter;
+  if (op.kind == Kind::kStore)
+    waiter = {Waiter::Kind::kStore, w.block, 0, 0};
+  else if (op.kind == Kind::kLoad)
+    waiter = {Waiter::Kind::kLoad, self, op.group, 0};
+  else
+    waiter = {Waiter::Kind::kCopy, self, w.copies_begin + static_cast<std::int64_t>(w.copies.size()) - 1,
+              p.count.shared.passes};
+  if (op.kind == Kind::kAsync) {
+    LevelTally& level = tally_->level(LevelRole::kScratchpad);
+    level.requests += p.count.shared.requests;
+    level.transactions += p.count.shared.passes;
+  }
+  if (p.touches.empty()) {
+    if (op.kind == Kind::kAsync && waiter.passes > 0) scratchpad_.book(issued, waiter.passes);  // zeros
+    return issued;
+  }
+  const Cycle at = access_port(p, t) - 1;
+  for (const Touch& touch : p.touches) {
+    const std::int64_t line = found.line + touch.line;
+    if (op.kind == Kind::kStore)
+      request(waiter, line, touch.sectors, true, nullptr, at);
+    else
+      load_line(waiter, line, touch.sectors, op.kind == Kind::kLoad, at);
+    waiter.passes = 0;
+  }
+  return issued;
+}
+
+// A cache with wider sectors fetches all of them.
+std::uint32_t Core::own_sectors(std::uint32_t sectors) const {
+  const std::int64_t wide = machine_.cache->sectors;
+  if (wide == 1) return sectors;
+  const std::uint32_t one = wide >= 32 ? ~std::uint32_t{0} : (std::uint32_t{1} << wide) - 1;
+  std::uint32_t out = 0;
+  for (std::int64_t s = 0; s < 32; s += wide)
+    if ((sectors >> s & one) != 0) out |= one << s;
+  return out;
+}
+
+void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at) {
+  if (!cached || cache_.lines() == 0) return request(waiter, line, sectors, false, nullptr, at);
+  LevelTally& level = tally_->level(LevelRole::kCoreCache);
+  const SectorCache::Result hit = cache_.touch(line, own_sectors(sectors));
+  const std::uint32_t missing = hit.missing;
+  ++level.requests;
+  level.transactions += std::popcount(sectors);
+  level.hits += std::popcount(sectors & ~missing);
+  level.read_bytes += std::popcount(sectors) * machine_.memory.shape.sector;
+  if (missing != 0) {
+    request(waiter, line, missing, false, hit.line, at);
+  } else if (hit.line->fill >= 0) {
+    ++in_flight(waiter).pending;
+    misses_[static_cast<std::size_t>(hit.line->fill)].waiters.push_back(waiter);
+  } else {
+    InFlight& f = in_flight(waiter);
+    const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready);
+    if (ready > f.ready) {
+      f.ready = ready;
+      f.from = Stall::kL1;
+    }
+  }
+}
+
+void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
+                   Cycle at) {
+  if (free_misses_.empty()) {
+    free_misses_.push_back(static_cast<int>(misses_.size()));
+    misses_.emplace_back();
+  }
+  const int ticket = free_misses_.back();
+  free_misses_.pop_back();
+  Miss& m = misses_[static_cast<std::size_t>(ticket)];
+  m.fills = fills;
+  if (fills != nullptr) fills->fill = ticket;
+  m.waiters.assign(1, waiter);
+  if (write)
+    ++blocks_[static_cast<std::size_t>(waiter.who)].pending_stores;
+  else
+    ++in_flight(waiter).pending;
+  outbox_.push_back({number_, ticket, write, line, sectors, at});
+}
+
+Core::InFlight& Core::in_flight(const Waiter& w) {
+  Warp& warp = warps_[static_cast<std::size_t>(w.who)];
+  if (w.kind == Waiter::Kind::kLoad) return warp.loads[static_cast<std::size_t>(w.group)];
+  return warp.copies[static_cast<std::size_t>(w.group - warp.copies_begin)];
+}
+
+// --- replies
+
+void Core::reply(const MemoryReply& r) {
+  Miss& m = misses_[static_cast<std::size_t>(r.ticket)];
+  if (m.fills != nullptr && m.fills->fill == r.ticket) {
+    m.fills->fill = -1;
+    m.fills->ready = r.at;
+  }
+  for (const Waiter& w : m.waiters) complete(w, r.at, r.from);
+  free_misses_.push_back(r.ticket);
+}
+
+void Core::complete(const Waiter& w, Cycle at, Stall from) {
+  if (w.kind == Waiter::Kind::kStore) {
+    Block& b = blocks_[static_cast<std::size_t>(w.who)];
+    --b.pending_stores;
+    b.stored = std::max(b.stored, at);
+    finish_if_stored(w.who);
+    return;
+  }
+  if (w.passes > 0) at = scratchpad_.book(at, w.passes);
+  InFlight& f = in_flight(w);
+  --f.pending;
+  if (at > f.ready) {
+    f.ready = at;
+    f.from = from;
+  }
+  wake(w.who);
+}
+
+}  // namespace tilescope::sim

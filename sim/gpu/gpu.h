@@ -1,0 +1,52 @@
+#pragma once
+// A whole GPU without its clock: cores, the memory behind them, the scheduler of blocks. Whoever owns the clock runs
+// the cores that are due, then settles the instant: requests in the order of cores, replies, blocks to cores as others
+// end, jumps. Nothing depends on the order in which cores ran within an instant.
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "sim/gpu/core.h"
+#include "sim/gpu/sampler.h"
+
+namespace tilescope::sim {
+
+class Gpu {
+ public:
+  Gpu(const Machine& machine, double tolerance);
+
+  // Begins a kernel whose blocks start at `now`.
+  void begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now);
+  Core& core(int number) { return cores_[static_cast<std::size_t>(number)]; }
+  int cores() const { return static_cast<int>(cores_.size()); }
+
+  // Everything that cores asked for at `now`. `ran` are the cores that did something; those that are due anew join it.
+  void settle(Cycle now, std::vector<int>& ran);
+  // When the memory next has something to decide.
+  std::optional<Cycle> memory_next() const { return memory_.next(); }
+
+  // Of the kernel that ran last.
+  Cycle end() const { return end_; }
+  const Sampler& sampler() const { return *sampler_; }
+  bool done() const { return next_block_ == blocks_ && resident_blocks_ == 0; }
+
+ private:
+  void take_requests(Cycle now, std::vector<int>& ran);
+  void take_finished(Cycle now, const std::vector<int>& ran);
+  void dispatch(Cycle now, std::vector<int>& ran);
+  void sample(Cycle now);
+
+  const Machine& machine_;
+  double tolerance_;
+  DeviceMemory memory_;
+  std::deque<Core> cores_;
+  Tally* tally_ = nullptr;
+  std::optional<Sampler> sampler_;
+  std::vector<MemoryReply> replies_;
+  std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
+  bool has_steps_ = false, fits_cache_ = false;
+  Cycle end_ = 0;
+};
+
+}  // namespace tilescope::sim

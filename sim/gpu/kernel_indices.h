@@ -1,0 +1,94 @@
+#pragma once
+// The indices of a kernel as a warp sees them: uniform ones have one value for all lanes, lane indices depend on the
+// thread alone, mixed ones on both. An affine falls apart likewise, and most of what its lanes do is known before the
+// kernel runs.
+
+#include <cstdint>
+#include <vector>
+
+#include "lower/kernel.h"
+
+namespace tilescope::sim {
+
+// Values of a warp's uniform indices, by their positions in the kernel.
+using Uniforms = std::vector<std::int64_t>;
+
+// constant + uniform terms + mixed terms + what each lane adds.
+struct LaneForm {
+  std::int64_t constant = 0;
+  std::vector<lower::AffineTerm> uniform, mixed;
+  std::vector<std::int64_t> lane;      // by thread, warps filled up with zeros; empty where all are zero
+  std::vector<expr::Span> lane_range;  // by warp, of its threads that exist
+};
+
+// A mixed index at one moment: floor((U + lane)/d) = quotient + pattern(rest, lane); with a modulus the quotient is 0.
+// Equal rests mean equal patterns.
+struct MixedSplit {
+  std::int64_t quotient = 0;
+  std::int64_t rest = 0;
+};
+using MixedSplits = std::vector<MixedSplit>;  // by index of the kernel
+
+class KernelIndices {
+ public:
+  KernelIndices(const lower::Kernel& kernel, std::int64_t warp_lanes);
+
+  const lower::Kernel& kernel() const { return kernel_; }
+  std::int64_t lanes() const { return lanes_; }
+  std::int64_t warps() const { return warps_; }
+  // Lanes of a warp that have a thread.
+  std::int64_t threads_of(std::int64_t warp) const;
+
+  // Uniforms of one block, its loops at their lows.
+  Uniforms start(std::int64_t block) const;
+  void set(Uniforms& u, int index, std::int64_t value) const;
+  // Whether the index's value changes with the other one's.
+  bool depends(int index, int on) const { return depends_[at(index, on)]; }
+  bool uniform(int index) const { return !lane_[pos(index)]; }
+  const lower::Index& index(int i) const { return kernel_.indices[pos(i)]; }
+
+  // The affine times `scale`, in its parts.
+  LaneForm form(const lower::Affine& a, std::int64_t scale) const;
+  // The mixed indices that the form needs, each after those it needs itself.
+  std::vector<int> mixed_of(const LaneForm& f) const;
+  void split(const std::vector<int>& mixed, const Uniforms& u, MixedSplits& out) const;
+  // What all lanes of a form have in common, the splits of its mixed indices being known.
+  std::int64_t common(const LaneForm& f, const Uniforms& u, const MixedSplits& splits) const {
+    std::int64_t sum = f.constant;
+    for (const lower::AffineTerm& t : f.uniform) sum += t.coefficient * u[pos(t.index)];
+    for (const lower::AffineTerm& t : f.mixed) sum += t.coefficient * splits[pos(t.index)].quotient;
+    return sum;
+  }
+  // Least and most that a lane of the warp adds to common().
+  expr::Span lane_span(const LaneForm& f, std::int64_t warp) const;
+
+  // What the lanes of a warp add for these mixed indices: by index, then lane.
+  std::vector<std::vector<std::int64_t>> lane_patterns(const std::vector<int>& mixed, std::int64_t warp,
+                                                       const MixedSplits& splits) const;
+  // What one lane adds to common().
+  std::int64_t lane_part(const LaneForm& f, std::int64_t warp, std::int64_t lane,
+                         const std::vector<std::vector<std::int64_t>>& patterns) const;
+  // The form of a mixed index's argument.
+  const LaneForm& argument(int mixed_index) const { return arguments_[pos(mixed_index)]; }
+
+ private:
+  static std::size_t pos(int i) { return static_cast<std::size_t>(i); }
+  std::size_t at(int index, int on) const { return pos(index) * kernel_.indices.size() + pos(on); }
+  void classify();
+  void tabulate_lanes();
+
+  const lower::Kernel& kernel_;
+  std::int64_t lanes_, warps_;
+  std::vector<bool> depends_;                           // index by index
+  std::vector<bool> lane_, block_or_loop_;              // by index: what it depends on
+  std::vector<std::vector<int>> derived_from_;          // by index: uniform derived ones that change with it, in order
+  std::vector<std::vector<std::int64_t>> lane_values_;  // by lane index, then thread
+  std::vector<LaneForm> arguments_;                     // of mixed indices
+  std::vector<expr::Span> pattern_span_;                // of mixed indices, over all warps
+};
+
+// Whether guards hold for all lanes, for none, or one has to look.
+enum class Holds : std::uint8_t { kAll, kNone, kSome };
+Holds decide(const expr::Span& values, std::int64_t bound);
+
+}  // namespace tilescope::sim

@@ -1,0 +1,58 @@
+#pragma once
+// What the simulator of the GPU class knows of a chip: the causes of ArchSpec in core cycles. `calibration` and
+// `baselines` are not read.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "arch/spec.h"
+#include "sim/memory/device_memory.h"
+
+namespace tilescope::sim {
+
+// A kernel or chip that cannot be simulated, in a sentence for users.
+class SimError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The core's own cache, in lines of the device's cache.
+struct CoreCacheSpec {
+  std::int64_t bytes = 0;
+  bool shares_scratchpad = false;  // what blocks use of the scratchpad is lacking here
+  std::int64_t ways = 1;
+  std::int64_t sectors = 1;  // of the device's cache in one of its own
+  std::int64_t tags = 1;     // lines looked up a cycle
+  Rate rate;                 // bytes
+  Cycle latency = 0;
+};
+
+struct CoreLimits {
+  std::int64_t warp = 32, partitions = 1;
+  std::int64_t max_threads = 0, max_blocks = 0, max_block_threads = 0;
+  std::int64_t registers = 0, registers_per_thread = 0;
+  std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0;
+};
+
+struct Machine {
+  std::string name;
+  std::int64_t cores = 1;
+  CoreLimits limits;
+  Rate issue;       // warp instructions of one partition
+  Rate address;     // lanes of address generation of one core
+  Rate scratchpad;  // bank passes
+  Banks banks;
+  Cycle scratchpad_latency = 0;
+  std::optional<CoreCacheSpec> cache;
+  MemorySpec memory;
+  std::string dram_name, device_cache_name, core_cache_name, scratchpad_name;  // empty where the chip has none
+  base::Hertz clock;
+  Cycle launch = 0;
+};
+
+// Throws SimError where the chip is of another class or lacks what a simulation needs.
+Machine machine_of(const arch::ArchSpec& chip);
+
+}  // namespace tilescope::sim

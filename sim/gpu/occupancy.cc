@@ -1,0 +1,60 @@
+#include "sim/gpu/occupancy.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/integer.h"
+
+namespace tilescope::sim {
+namespace {
+
+// Hardware hands registers out in eights a thread (CUDA occupancy calculator: 256 a warp).
+constexpr std::int64_t kRegisterStep = 8;
+// A pointer of 64 bit for every array in memory; an index and its bound for every loop. An allowance, not a fit.
+constexpr std::int64_t kRegistersPerArray = 2;
+constexpr std::int64_t kRegistersPerLoop = 2;
+constexpr std::int64_t kRegisterBytes = 4;
+
+std::int64_t registers_needed(const lower::Kernel& k) {
+  std::int64_t bookkeeping = 0, values = 0;
+  for (const lower::Buffer& b : k.buffers) {
+    if (b.space == lower::Space::kRegister)
+      values += base::ceil_div(b.elements * base::size_of(b.dtype).n, kRegisterBytes);
+    if (b.space == lower::Space::kGlobal) bookkeeping += kRegistersPerArray;
+  }
+  for (const lower::Index& i : k.indices)
+    if (i.kind == lower::IndexKind::kLoop) bookkeeping += kRegistersPerLoop;
+  return values + bookkeeping;
+}
+
+void require(const lower::Kernel& k, const Machine& m, const char* what, std::int64_t needs, std::int64_t has) {
+  if (needs > has) throw SimError(fmt::format("kernel {}: {}: needs {}, {} has {}", k.name, what, needs, m.name, has));
+}
+
+}  // namespace
+
+Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
+  const CoreLimits& l = m.limits;
+  require(k, m, "threads of a block", k.threads, l.max_block_threads);
+  require(k, m, "threads of a block", k.threads, l.max_threads);
+  require(k, m, "bytes of scratchpad of a block", k.shared_bytes, l.scratchpad_per_block);
+  Occupancy o;
+  o.warps = base::ceil_div(k.threads, l.warp);
+  const std::int64_t threads = o.warps * l.warp;
+  std::int64_t blocks = std::min(l.max_blocks, std::max<std::int64_t>(1, l.max_threads / threads));
+  if (k.shared_bytes > 0) blocks = std::min(blocks, l.scratchpad_bytes / k.shared_bytes);
+  const std::int64_t needed = registers_needed(k);
+  o.registers_per_thread = needed;
+  if (l.registers > 0) {
+    // A block has to fit the core, so a compiler is held to what one block leaves each thread.
+    const std::int64_t most = std::min(l.registers_per_thread, l.registers / threads / kRegisterStep * kRegisterStep);
+    o.registers_per_thread = std::min(base::round_up(needed, kRegisterStep), std::max(most, kRegisterStep));
+    o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
+    blocks = std::min(blocks, std::max<std::int64_t>(1, l.registers / (threads * o.registers_per_thread)));
+  }
+  o.blocks_per_core = blocks;
+  return o;
+}
+
+}  // namespace tilescope::sim

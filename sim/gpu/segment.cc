@@ -1,0 +1,227 @@
+#include "sim/gpu/segment.h"
+
+#include <algorithm>
+
+#include "base/integer.h"
+
+namespace tilescope::sim {
+namespace {
+
+using lower::AffineTerm;
+using Kind = SegmentNode::Kind;
+
+// Costs of one segment that are remembered; then all are forgotten. Bounds memory, not meaning.
+constexpr std::size_t kMostCosts = 1 << 14;
+
+constexpr std::int64_t kAnyAmount = 0;  // instead of a modulus
+
+}  // namespace
+
+void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
+  issue += o.issue * times;
+  arithmetic_parts += o.arithmetic_parts * times;
+  special_parts += o.special_parts * times;
+  passes += o.passes * times;
+  accesses += o.accesses * times;
+  reads_scratchpad = reads_scratchpad || o.reads_scratchpad;
+  for (const auto& [copy, count] : o.shared) {
+    auto known = std::find_if(shared.begin(), shared.end(), [&, c = copy](const auto& s) { return s.first == c; });
+    if (known == shared.end()) known = shared.insert(known, {copy, {}});
+    lower::AccessCount& sum = known->second;
+    sum.lane_accesses += count.lane_accesses * times;
+    sum.requests += count.requests * times;
+    sum.bytes += count.bytes * times;
+    sum.passes += count.passes * times;
+  }
+}
+
+Segment::Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, std::int64_t bank_width)
+    : indices_(indices),
+      nodes_(std::move(nodes)),
+      bank_width_(std::max<std::int64_t>(1, bank_width)),
+      open_(indices.kernel().indices.size(), false) {
+  collect(nodes_);
+  for (const int l : loops_) open_[static_cast<std::size_t>(l)] = true;
+}
+
+void Segment::collect(const std::vector<SegmentNode>& nodes) {
+  for (const SegmentNode& n : nodes) {
+    if (n.kind == Kind::kLoop) loops_.push_back(n.index);
+    if (n.kind == Kind::kIf) ifs_.push_back(&n);
+    if (n.kind == Kind::kCopy) copies_.push_back(&n);
+    collect(n.children);
+  }
+}
+
+// --- what the cost depends on, seen from outside
+
+bool Segment::open(int index) const {
+  for (const int l : loops_)
+    if (open_[static_cast<std::size_t>(l)] && indices_.depends(index, l)) return true;
+  return false;
+}
+
+Holds Segment::holds_while_open(const LaneForm& f, std::int64_t bound, std::int64_t warp, const Uniforms& u) const {
+  expr::Span s = f.lane_range[static_cast<std::size_t>(warp)];
+  s = {s.low + f.constant, s.high + f.constant};
+  const auto add = [&](const AffineTerm& t, const expr::Span& of) {
+    s.low += t.coefficient * (t.coefficient > 0 ? of.low : of.high);
+    s.high += t.coefficient * (t.coefficient > 0 ? of.high : of.low);
+  };
+  for (const AffineTerm& t : f.uniform) {
+    const std::int64_t now = u[static_cast<std::size_t>(t.index)];
+    add(t, open(t.index) ? indices_.index(t.index).range : expr::Span{now, now});
+  }
+  for (const AffineTerm& t : f.mixed) add(t, indices_.index(t.index).range);
+  return decide(s, bound);
+}
+
+// The form's value as far as it is settled outside, modulo `modulus` where that is not 0, and likewise what its indices
+// that depend on inside and outside are made of.
+void Segment::push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus) {
+  std::int64_t outer = f.constant;
+  std::vector<int> both;
+  const auto matters = [modulus](const AffineTerm& t) { return modulus == 0 || t.coefficient % modulus != 0; };
+  for (const AffineTerm& t : f.uniform) {
+    if (!matters(t)) continue;
+    if (!open(t.index))
+      outer += t.coefficient * u[static_cast<std::size_t>(t.index)];
+    else if (indices_.index(t.index).kind == lower::IndexKind::kDerived)
+      both.push_back(t.index);
+  }
+  key_.push_back(modulus == 0 ? outer : outer - base::floor_div(outer, modulus) * modulus);
+  for (const int i : both) push_outer(indices_.form(indices_.index(i).of, 1), u, 0);
+  for (const AffineTerm& t : f.mixed)
+    if (matters(t)) push_outer(indices_.argument(t.index), u, 0);
+}
+
+void Segment::make_key(std::int64_t warp, const Uniforms& u) {
+  key_.clear();
+  key_.push_back(warp);
+  const auto push_guard = [&](const LaneForm& f, std::int64_t bound) {
+    const Holds h = holds_while_open(f, bound, warp, u);
+    key_.push_back(static_cast<std::int64_t>(h));
+    if (h == Holds::kSome) push_outer(f, u, 0);
+  };
+  for (const SegmentNode* n : ifs_)
+    for (const auto& g : n->guards) push_guard(g.value, g.bound);
+  for (const SegmentNode* n : copies_) {
+    for (const auto& g : n->access->guards()) push_guard(g.value, g.bound);
+    push_outer(n->access->shared_bytes(), u, bank_width_);
+  }
+}
+
+const SegmentCost& Segment::at(std::int64_t warp, const Uniforms& u) {
+  make_key(warp, u);
+  const auto known = known_.find(std::span<const std::int64_t>(key_));
+  if (known != known_.end()) return known->second;
+  if (known_.size() >= kMostCosts) known_.clear();
+  const std::vector<std::int64_t> key = key_;
+  Uniforms inside = u;
+  return known_.emplace(key, walk(nodes_, warp, inside)).first->second;
+}
+
+// --- whether iterations of a loop inside are alike
+
+// Whether the form changes with the index, modulo `modulus` where that is not kAnyAmount.
+bool Segment::moves(const LaneForm& f, int index, std::int64_t modulus) const {
+  for (const AffineTerm& t : f.uniform)
+    if (indices_.depends(t.index, index) && (modulus == kAnyAmount || t.coefficient % modulus != 0)) return true;
+  for (const AffineTerm& t : f.mixed)
+    if (indices_.depends(t.index, index)) return true;
+  return false;
+}
+
+bool Segment::guard_alike(const LaneForm& f, std::int64_t bound, int index, std::int64_t warp,
+                          const Uniforms& u) const {
+  return !moves(f, index, kAnyAmount) || holds_while_open(f, bound, warp, u) != Holds::kSome;
+}
+
+bool Segment::alike_inside(const std::vector<SegmentNode>& nodes, int index, std::int64_t warp,
+                           const Uniforms& u) const {
+  for (const SegmentNode& n : nodes) {
+    for (const auto& g : n.guards)
+      if (!guard_alike(g.value, g.bound, index, warp, u)) return false;
+    if (n.kind == Kind::kCopy) {
+      if (moves(n.access->shared_bytes(), index, bank_width_)) return false;
+      for (const auto& g : n.access->guards())
+        if (!guard_alike(g.value, g.bound, index, warp, u)) return false;
+    }
+    if (!alike_inside(n.children, index, warp, u)) return false;
+  }
+  return true;
+}
+
+bool Segment::alike(const SegmentNode& loop, std::int64_t warp, const Uniforms& u) const {
+  return alike_inside(loop.children, loop.index, warp, u);
+}
+
+// --- the walk
+
+SegmentCost Segment::walk(const std::vector<SegmentNode>& nodes, std::int64_t warp, Uniforms& u) {
+  SegmentCost all;
+  for (const SegmentNode& n : nodes) {
+    const SegmentCost c = walk(n, warp, u);
+    all.add(c, 1);
+    all.latency = std::max(all.latency, c.latency);
+  }
+  return all;
+}
+
+SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) {
+  switch (n.kind) {
+    case Kind::kLoop:
+      return walk_loop(n, warp, u);
+    case Kind::kCopy:
+      return walk_copy(n, warp, u);
+    case Kind::kCompute: {
+      SegmentCost c;
+      c.issue = n.cost.issue;
+      c.arithmetic_parts = n.cost.arithmetic_parts;
+      c.special_parts = n.cost.special_parts;
+      c.latency = n.cost.latency;
+      return c;
+    }
+    case Kind::kIf:
+      for (const auto& g : n.guards) {
+        const std::int64_t v = indices_.common(g.value, u, {});
+        if (v < 0 || v >= g.bound) return {};
+      }
+      return walk(n.children, warp, u);
+  }
+  return {};
+}
+
+SegmentCost Segment::walk_loop(const SegmentNode& loop, std::int64_t warp, Uniforms& u) {
+  const auto index = static_cast<std::size_t>(loop.index);
+  const std::int64_t extent = loop.range.high - loop.range.low + 1;
+  const bool same = alike(loop, warp, u);
+  open_[index] = false;
+  SegmentCost all;
+  std::int64_t chain = 0;
+  for (std::int64_t v = loop.range.low; v <= (same ? loop.range.low : loop.range.high); ++v) {
+    indices_.set(u, loop.index, v);
+    const SegmentCost c = walk(loop.children, warp, u);
+    const std::int64_t times = same ? extent : 1;
+    all.add(c, times);
+    chain = loop.accumulates ? chain + c.latency * times : std::max(chain, c.latency);
+  }
+  all.latency = chain;
+  open_[index] = true;
+  return all;
+}
+
+SegmentCost Segment::walk_copy(const SegmentNode& n, std::int64_t warp, const Uniforms& u) const {
+  const AccessPattern& p = *n.access->at(warp, u).pattern;
+  SegmentCost c;
+  c.issue = 1;
+  if (p.count.shared.requests == 0) return c;
+  c.passes = p.count.shared.passes;
+  c.accesses = 1;
+  const auto from = static_cast<std::size_t>(n.access->copy().from.buffer);
+  c.reads_scratchpad = indices_.kernel().buffers[from].space == lower::Space::kShared;
+  c.shared.emplace_back(n.copy, p.count.shared);
+  return c;
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,66 @@
+#include "sim/gpu/warp_code.h"
+
+#include <algorithm>
+
+#include "lower/counters.h"
+#include "sim/gpu/warp_code_builder.h"
+
+namespace tilescope::sim {
+
+WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
+                   const AccessShapes& shapes)
+    : indices_(kernel, chip.core.warp) {
+  for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
+  WarpCodeBuilder(*this, kernel, chip, shapes.banks.width).build();
+}
+
+bool WarpCode::holds(int guards, const Uniforms& u) const {
+  for (const auto& g : guards_[static_cast<std::size_t>(guards)]) {
+    const std::int64_t v = indices_.common(g.value, u, {});
+    if (v < 0 || v >= g.bound) return false;
+  }
+  return true;
+}
+
+Uniforms WarpCode::start(std::int64_t block) const {
+  Uniforms u = indices_.start(block);
+  u.resize(u.size() + static_cast<std::size_t>(own_slots_), 0);
+  return u;
+}
+
+void WarpCode::set(const CodeLoop& l, Uniforms& u, std::int64_t value) const {
+  if (l.own)
+    u[static_cast<std::size_t>(l.slot)] = value;
+  else
+    indices_.set(u, l.slot, value);
+}
+
+std::int64_t WarpCode::high(const CodeLoop& l, const Uniforms& u) const {
+  return l.from < 0 ? l.high : std::min(l.high, u[static_cast<std::size_t>(l.from)] + l.count - 1);
+}
+
+bool WarpCode::enter(const CodeLoop& l, Uniforms& u) const {
+  const std::int64_t low = l.from < 0 ? l.low : u[static_cast<std::size_t>(l.from)];
+  if (low > high(l, u)) return false;
+  set(l, u, low);
+  return true;
+}
+
+bool WarpCode::next(const CodeLoop& l, Uniforms& u) const {
+  const std::int64_t value = u[static_cast<std::size_t>(l.slot)] + l.stride;
+  if (value > high(l, u)) return false;
+  set(l, u, value);
+  return true;
+}
+
+std::int64_t WarpCode::remaining(const CodeLoop& l, const Uniforms& u) const {
+  return (l.high - u[static_cast<std::size_t>(l.slot)]) / l.stride;
+}
+
+void WarpCode::jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const {
+  const std::int64_t by = iterations * l.stride;
+  set(l, u, u[static_cast<std::size_t>(l.slot)] + by);
+  if (l.inner >= 0) indices_.set(u, l.inner, std::min(l.high, u[static_cast<std::size_t>(l.inner)] + by));
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,97 @@
+#pragma once
+// A kernel's body as a warp runs it: a list of operations with jumps. What needs nobody else is one segment; accesses
+// to memory, barriers and waits stand alone.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "arch/spec.h"
+#include "sim/gpu/segment.h"
+
+namespace tilescope::sim {
+
+// Loads into registers that a segment or store waits for, a bit each; arrays beyond the last share it.
+using LoadGroups = std::uint64_t;
+inline constexpr int kLoadGroups = 64;
+
+struct WarpOp {
+  enum class Kind : std::uint8_t {
+    kLoop,
+    kEndLoop,
+    kIf,
+    kSegment,
+    kLoad,
+    kStore,
+    kAsync,
+    kCommit,
+    kWait,
+    kBarrier,
+    kEnd
+  };
+  Kind kind{};
+  int jump = 0;         // kLoop, kIf: behind its end; kEndLoop: its first operation
+  int number = 0;       // of the loop, guards, segment or copy; kWait: groups that may be under way
+  int group = 0;        // kLoad: which loads it is one of
+  LoadGroups uses = 0;  // kSegment, kStore: what has to have arrived
+};
+
+// A loop from `low`, or from where another one stands, to `high`.
+struct CodeLoop {
+  int slot = 0;  // of the uniforms: an index of the kernel, or one of the code's own
+  bool own = false;
+  std::int64_t low = 0, high = 0, stride = 1;
+  int from = -1;  // slot whose value is the low, for `count` iterations; -1: a loop by itself
+  std::int64_t count = 0;
+  int inner = -1;  // index that moves along when this one jumps
+};
+
+class WarpCode {
+ public:
+  // `bases`: where the module's arrays begin.
+  WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
+           const AccessShapes& shapes);
+  WarpCode(const WarpCode&) = delete;
+  WarpCode& operator=(const WarpCode&) = delete;
+
+  const KernelIndices& indices() const { return indices_; }
+  const std::vector<WarpOp>& ops() const { return ops_; }
+  const CodeLoop& loop(int number) const { return loops_[static_cast<std::size_t>(number)]; }
+  Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
+  AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
+  std::size_t copies() const { return accesses_.size(); }
+  // Whether the guards of an If hold.
+  bool holds(int guards, const Uniforms& u) const;
+
+  int load_groups() const { return load_groups_; }
+
+  // The loop over a block's steps: the longest of those in which warps meet memory or each other; -1 where there is
+  // none.
+  int step_loop() const { return step_loop_; }
+
+  Uniforms start(std::int64_t block) const;
+  // Begins a loop; false where it has no iteration.
+  bool enter(const CodeLoop& l, Uniforms& u) const;
+  // Goes on to the next iteration; false where there is none.
+  bool next(const CodeLoop& l, Uniforms& u) const;
+  // Iterations of a loop by itself that follow the current one.
+  std::int64_t remaining(const CodeLoop& l, const Uniforms& u) const;
+  void jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const;
+
+ private:
+  friend class WarpCodeBuilder;
+  void set(const CodeLoop& l, Uniforms& u, std::int64_t value) const;
+  std::int64_t high(const CodeLoop& l, const Uniforms& u) const;
+
+  KernelIndices indices_;
+  std::vector<WarpOp> ops_;
+  std::vector<CodeLoop> loops_;
+  std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
+  std::deque<Segment> segments_;
+  std::deque<AccessPatterns> accesses_;  // by copy of the kernel
+  int own_slots_ = 0;
+  int load_groups_ = 0;
+  int step_loop_ = -1;
+};
+
+}  // namespace tilescope::sim

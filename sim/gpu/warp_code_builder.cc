@@ -1,0 +1,257 @@
+#include "sim/gpu/warp_code_builder.h"
+
+#include <algorithm>
+
+namespace tilescope::sim {
+namespace {
+
+using lower::Compute;
+using lower::Copy;
+using lower::If;
+using lower::Loop;
+using lower::Space;
+using lower::Statement;
+using Kind = WarpOp::Kind;
+
+// Iterations whose loads a compiler hoists out of a loop that nobody told it how far to unroll.
+constexpr std::int64_t kUnrollOfCompilers = 4;
+
+bool accumulates(const std::vector<Statement>& body, int index) {
+  return std::any_of(body.begin(), body.end(), [index](const Statement& s) {
+    if (const auto* l = std::get_if<Loop>(&s.what)) return accumulates(l->body, index);
+    if (const auto* i = std::get_if<If>(&s.what)) return accumulates(i->body, index);
+    const auto* c = std::get_if<Compute>(&s.what);
+    if (c == nullptr || c->reducer == expr::Reducer::kNone) return false;
+    const auto& terms = c->target.offset.terms;
+    return std::none_of(terms.begin(), terms.end(), [index](const lower::AffineTerm& t) { return t.index == index; });
+  });
+}
+
+}  // namespace
+
+WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const arch::ArchSpec& chip,
+                                 std::int64_t bank_width)
+    : code_(code), kernel_(kernel), chip_(chip), bank_width_(bank_width) {}
+
+void WarpCodeBuilder::build() {
+  const std::vector<const Copy*> copies = lower::copies_of(kernel_);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    number_of_[copies[i]] = static_cast<int>(i);
+    if (code_.access(static_cast<int>(i)).loads() && space_of(copies[i]->to) == Space::kRegister)
+      group_of_buffer_.emplace(copies[i]->to.buffer,
+                               std::min(static_cast<int>(group_of_buffer_.size()), kLoadGroups - 1));
+  }
+  code_.load_groups_ = std::min(static_cast<int>(group_of_buffer_.size()), kLoadGroups);
+  emit(kernel_.body, Part::kAll);
+  emit_op({.kind = Kind::kEnd});
+  find_step_loop();
+}
+
+Space WarpCodeBuilder::space_of(const lower::Access& a) const {
+  return kernel_.buffers[static_cast<std::size_t>(a.buffer)].space;
+}
+
+LoadGroups WarpCodeBuilder::group_of(int buffer) const {
+  const auto known = group_of_buffer_.find(buffer);
+  return known == group_of_buffer_.end() ? 0 : LoadGroups{1} << known->second;
+}
+
+// --- what statements are
+
+bool WarpCodeBuilder::alone(const std::vector<Statement>& body) const {
+  return std::all_of(body.begin(), body.end(), [this](const Statement& s) { return alone(s); });
+}
+
+bool WarpCodeBuilder::alone(const Statement& s) const {
+  if (const auto* l = std::get_if<Loop>(&s.what)) return alone(l->body);
+  if (const auto* i = std::get_if<If>(&s.what)) return alone(i->body);
+  if (const auto* c = std::get_if<Copy>(&s.what))
+    return space_of(c->to) != Space::kGlobal && space_of(c->from) != Space::kGlobal;
+  return std::holds_alternative<Compute>(s.what);
+}
+
+bool WarpCodeBuilder::loads_only(const Statement& s) const {
+  const auto all = [this](const Body& b) {
+    return std::all_of(b.begin(), b.end(), [this](const Statement& x) { return loads_only(x); });
+  };
+  if (const auto* l = std::get_if<Loop>(&s.what)) return all(l->body);
+  if (const auto* i = std::get_if<If>(&s.what)) return all(i->body);
+  const auto* c = std::get_if<Copy>(&s.what);
+  return c != nullptr && space_of(c->from) == Space::kGlobal && space_of(c->to) == Space::kRegister;
+}
+
+// A loop of loads and of what is done with them, and nothing else: a compiler issues several iterations' loads first.
+bool WarpCodeBuilder::loads_ahead(const Loop& l) const {
+  bool some = false, rest = false;
+  const auto look = [&](const auto& self, const Body& body) -> bool {
+    for (const Statement& s : body) {
+      if (loads_only(s)) {
+        some = true;
+      } else if (alone(s)) {
+        rest = true;
+      } else {
+        const auto* i = std::get_if<If>(&s.what);
+        if (i == nullptr || !self(self, i->body)) return false;
+      }
+    }
+    return true;
+  };
+  return look(look, l.body) && some && rest;
+}
+
+bool WarpCodeBuilder::has(const Statement& s, Part part) const {
+  if (part == Part::kAll) return true;
+  if (loads_only(s)) return part == Part::kLoads;
+  return !alone(s) || part == Part::kRest;
+}
+
+// --- emission
+
+int WarpCodeBuilder::emit_op(WarpOp op) {
+  code_.ops_.push_back(op);
+  return static_cast<int>(code_.ops_.size() - 1);
+}
+
+void WarpCodeBuilder::emit(const Body& body, Part part) {
+  std::vector<const Statement*> together;
+  const auto flush = [&] {
+    if (!together.empty()) emit_segment(together);
+    together.clear();
+  };
+  for (const Statement& s : body) {
+    if (!has(s, part)) continue;
+    if (alone(s)) {
+      together.push_back(&s);
+      continue;
+    }
+    flush();
+    emit(s, part);
+  }
+  flush();
+}
+
+void WarpCodeBuilder::emit(const Statement& s, Part part) {
+  if (const auto* l = std::get_if<Loop>(&s.what)) return emit_loop(*l, part);
+  if (const auto* i = std::get_if<If>(&s.what)) return emit_if(*i, part);
+  if (const auto* c = std::get_if<Copy>(&s.what)) return emit_access(*c);
+  if (const auto* w = std::get_if<lower::Wait>(&s.what)) {
+    emit_op({.kind = Kind::kWait, .number = static_cast<int>(w->pending)});
+    return;
+  }
+  emit_op({.kind = std::holds_alternative<lower::Barrier>(s.what) ? Kind::kBarrier : Kind::kCommit});
+}
+
+template <class Inside>
+int WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
+  const auto number = static_cast<int>(code_.loops_.size());
+  code_.loops_.push_back(l);
+  const int begin = emit_op({.kind = Kind::kLoop, .number = number});
+  inside();
+  const int end = emit_op({.kind = Kind::kEndLoop, .jump = begin + 1, .number = number});
+  code_.ops_[static_cast<std::size_t>(begin)].jump = end + 1;
+  return number;
+}
+
+void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
+  if (part == Part::kAll && loads_ahead(l)) return emit_ahead(l);
+  const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+  emit_counted({.slot = l.index, .low = range.low, .high = range.high}, [&] { emit(l.body, part); });
+}
+
+void WarpCodeBuilder::emit_ahead(const Loop& l) {
+  const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+  const std::int64_t ahead = std::min(l.unroll > 0 ? l.unroll : kUnrollOfCompilers, range.high - range.low + 1);
+  const int slot = static_cast<int>(kernel_.indices.size()) + code_.own_slots_++;
+  const CodeLoop outer{
+      .slot = slot, .own = true, .low = range.low, .high = range.high, .stride = ahead, .inner = l.index};
+  const CodeLoop inner{.slot = l.index, .high = range.high, .from = slot, .count = ahead};
+  emit_counted(outer, [&] {
+    emit_counted(inner, [&] { emit(l.body, Part::kLoads); });
+    emit_counted(inner, [&] { emit(l.body, Part::kRest); });
+  });
+}
+
+void WarpCodeBuilder::emit_if(const If& i, Part part) {
+  const auto number = static_cast<int>(code_.guards_.size());
+  code_.guards_.push_back(uniform_guards(i.when));
+  const int begin = emit_op({.kind = Kind::kIf, .number = number});
+  emit(i.body, part);
+  code_.ops_[static_cast<std::size_t>(begin)].jump = static_cast<int>(code_.ops_.size());
+}
+
+void WarpCodeBuilder::emit_access(const Copy& c) {
+  WarpOp op{.number = number_of_.at(&c)};
+  if (space_of(c.to) == Space::kGlobal) {
+    op.kind = Kind::kStore;
+    op.uses = group_of(c.from.buffer);
+  } else if (space_of(c.to) == Space::kShared) {
+    op.kind = Kind::kAsync;
+  } else {
+    op.kind = Kind::kLoad;
+    op.group = group_of_buffer_.at(c.to.buffer);
+  }
+  emit_op(op);
+}
+
+void WarpCodeBuilder::emit_segment(const std::vector<const Statement*>& statements) {
+  WarpOp op{.kind = Kind::kSegment, .number = static_cast<int>(code_.segments_.size())};
+  std::vector<SegmentNode> nodes;
+  for (const Statement* s : statements) nodes.push_back(node(*s, op.uses));
+  code_.segments_.emplace_back(code_.indices_, std::move(nodes), bank_width_);
+  emit_op(op);
+}
+
+SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
+  SegmentNode n;
+  const auto children = [&](const Body& body) {
+    for (const Statement& c : body) n.children.push_back(node(c, uses));
+  };
+  if (const auto* l = std::get_if<Loop>(&s.what)) {
+    n.kind = SegmentNode::Kind::kLoop;
+    n.index = l->index;
+    n.range = kernel_.indices[static_cast<std::size_t>(l->index)].range;
+    n.accumulates = accumulates(l->body, l->index);
+    children(l->body);
+  } else if (const auto* i = std::get_if<If>(&s.what)) {
+    n.kind = SegmentNode::Kind::kIf;
+    n.guards = uniform_guards(i->when);
+    children(i->body);
+  } else if (const auto* c = std::get_if<Copy>(&s.what)) {
+    n.kind = SegmentNode::Kind::kCopy;
+    n.copy = number_of_.at(c);
+    n.access = &code_.access(n.copy);
+    uses |= group_of(c->to.buffer) | group_of(c->from.buffer);
+  } else {
+    const Compute& compute = std::get<Compute>(s.what);
+    n.kind = SegmentNode::Kind::kCompute;
+    n.cost = arithmetic_cost(compute, kernel_, chip_);
+    uses |= group_of(compute.target.buffer);
+    for (const lower::Access& a : compute.operands) uses |= group_of(a.buffer);
+  }
+  return n;
+}
+
+std::vector<SegmentNode::UniformGuard> WarpCodeBuilder::uniform_guards(const std::vector<lower::Guard>& guards) const {
+  std::vector<SegmentNode::UniformGuard> out;
+  for (const lower::Guard& g : guards) out.push_back({code_.indices_.form(g.value, 1), g.bound});
+  return out;
+}
+
+void WarpCodeBuilder::find_step_loop() {
+  std::int64_t most = 1;
+  for (const WarpOp& op : code_.ops_) {
+    if (op.kind != Kind::kLoop) continue;
+    const CodeLoop& l = code_.loop(op.number);
+    const std::int64_t iterations = (l.high - l.low) / l.stride + 1;
+    if (l.from >= 0 || iterations <= most) continue;
+    const auto begin = code_.ops_.begin() + (&op - code_.ops_.data());
+    const bool steps = std::any_of(begin, code_.ops_.begin() + op.jump, [](const WarpOp& o) {
+      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment;
+    });
+    if (!steps) continue;
+    most = iterations;
+    code_.step_loop_ = op.number;
+  }
+}
+
+}  // namespace tilescope::sim

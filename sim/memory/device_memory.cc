@@ -1,0 +1,190 @@
+#include "sim/memory/device_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace tilescope::sim {
+namespace {
+
+// A slice hands no more to a channel in which so many writes wait: whoever drives a line out then waits with it.
+constexpr std::int64_t kMostWaitingWrites = 64;
+constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
+
+Cycle idle_cycles(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), tally_(&tally), map_(spec.map) {
+  const Rate link = spec.link_rate.value_or(Rate{});
+  send_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
+  receive_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
+  for (std::int64_t s = 0; s < spec.map.slices; ++s)
+    slices_.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
+  for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
+  channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
+  next_.resize(channels_.size());
+
+  const std::int64_t sector = spec.shape.sector;
+  const Cycle parts = idle_cycles(spec.slice_rate, sector) + (spec.link_rate ? idle_cycles(link, sector) : 0);
+  const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
+  forward_ = wire / 2;
+  back_ = wire - forward_;
+  const DramTimes& t = spec.dram.t;
+  const Clock conflict =
+      (spec.dram.rows ? t.rp + t.rcd : 0) + t.cl + base::ceil_div(sector, spec.burst_bytes) * t.burst;
+  const Cycle rest = std::max<Cycle>(0, spec.dram_latency - spec.cache_latency - cycle_at(conflict));
+  to_channel_ = rest / 2;
+  from_channel_ = rest - to_channel_;
+}
+
+std::int64_t DeviceMemory::bytes_of(std::uint32_t sectors) const { return std::popcount(sectors) * spec_.shape.sector; }
+
+void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& replies) {
+  const std::int64_t bytes = bytes_of(r.sectors);
+  const std::int64_t number = map_.slice(r.line);
+  Slice& slice = slices_[static_cast<std::size_t>(number)];
+  Cycle sent = r.at;
+  if (spec_.link_rate) {  // the first beat travels while the others wait; a read is one beat
+    const std::int64_t beat = std::max<std::int64_t>(1, spec_.link_rate->units / spec_.link_rate->cycles);
+    sent = send_[static_cast<std::size_t>(r.core)].book(r.at, r.write ? bytes : beat) - 1;
+  }
+  const Cycle served = slice.port.book(sent + forward_, bytes);
+  LevelTally& t = tally_->level(LevelRole::kDeviceCache);
+  ++t.requests;
+  t.transactions += std::popcount(r.sectors);
+  (r.write ? t.written_bytes : t.read_bytes) += bytes;
+  if (r.write)
+    write(r, slice, number, served, replies);
+  else
+    read(r, slice, number, served, replies);
+}
+
+void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
+                        std::vector<MemoryReply>& replies) {
+  const std::int64_t bytes = bytes_of(r.sectors), local = map_.in_slice(r.line);
+  const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
+  allocated_ += hit.allocated ? 1 : 0;
+  tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
+  if (hit.victim) evict(number, *hit.victim, served);
+  if (hit.missing != 0) {
+    const int fill = new_fill(hit.line, false);
+    fills_[static_cast<std::size_t>(fill)].waiters.push_back({r.core, r.ticket, bytes});
+    if (hit.line != nullptr) hit.line->fill = fill;
+    to_dram(r.line, hit.missing, false, fill, served);
+  } else if (hit.line->fill >= 0) {
+    fills_[static_cast<std::size_t>(hit.line->fill)].waiters.push_back({r.core, r.ticket, bytes});
+  } else {
+    // Data leave as they are read: the link takes the first sector while the slice reads the second.
+    const Cycle first = served - idle_cycles(spec_.slice_rate, bytes - spec_.shape.sector);
+    const bool late = hit.line->ready > first;
+    replies.push_back(
+        {r.core, r.ticket, respond(r.core, bytes, std::max(first, hit.line->ready)), late ? Stall::kDram : Stall::kL2});
+  }
+}
+
+void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
+                         std::vector<MemoryReply>& replies) {
+  const std::int64_t local = map_.in_slice(r.line);
+  const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
+  allocated_ += hit.allocated ? 1 : 0;
+  tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
+  std::optional<int> waits;
+  if (hit.line != nullptr) {
+    hit.line->dirty |= r.sectors;
+    if (hit.victim) waits = evict(number, *hit.victim, served);
+  } else {
+    waits = evict(number, {local, r.sectors}, served);
+  }
+  if (waits)
+    fills_[static_cast<std::size_t>(*waits)].waiters.push_back({r.core, r.ticket, 0});
+  else
+    replies.push_back({r.core, r.ticket, served, Stall::kL2});
+}
+
+Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {
+  if (spec_.link_rate) from = receive_[static_cast<std::size_t>(core)].book(from, bytes);
+  return from + back_;
+}
+
+int DeviceMemory::new_fill(SectorCache::Line* line, bool write) {
+  if (free_fills_.empty()) {
+    free_fills_.push_back(static_cast<int>(fills_.size()));
+    fills_.emplace_back();
+  }
+  const int fill = free_fills_.back();
+  free_fills_.pop_back();
+  Fill& f = fills_[static_cast<std::size_t>(fill)];
+  f.line = line;
+  f.write = write;
+  f.waiters.clear();
+  return fill;
+}
+
+std::optional<int> DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycle at) {
+  const std::int64_t line = map_.line_of(number, v.line);
+  const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
+  if (channels_[channel].waiting_writes() < kMostWaitingWrites) {
+    to_dram(line, v.dirty, true, kNobodyWaits, at);
+    return std::nullopt;
+  }
+  const int fill = new_fill(nullptr, true);
+  to_dram(line, v.dirty, true, fill, at);
+  return fill;
+}
+
+void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at) {
+  const DramPlace place = map_.dram(line);
+  std::int64_t bursts = 0, last = -1;
+  for (int s = 0; s < 32; ++s) {
+    if ((sectors >> s & 1u) == 0) continue;
+    const std::int64_t begin = s * spec_.shape.sector / spec_.burst_bytes;
+    const std::int64_t end = ((s + 1) * spec_.shape.sector - 1) / spec_.burst_bytes;
+    bursts += end - std::max(begin, last + 1) + 1;
+    last = end;
+  }
+  const auto c = static_cast<std::size_t>(place.channel);
+  channels_[c].push({fill, write, place.bank, place.row, bursts, clock_at(at + to_channel_)});
+  note_next(c);
+}
+
+void DeviceMemory::note_next(std::size_t channel) {
+  const std::optional<Clock> due = channels_[channel].next();
+  next_[channel] = due ? std::optional<Cycle>(cycle_at(*due)) : std::nullopt;
+}
+
+std::optional<Cycle> DeviceMemory::next() const {
+  std::optional<Cycle> first;
+  for (const std::optional<Cycle>& n : next_)
+    if (n && (!first || *n < *first)) first = n;
+  return first;
+}
+
+void DeviceMemory::advance(Cycle now, std::vector<MemoryReply>& replies) {
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    while (next_[c] && *next_[c] <= now) {
+      finish(channels_[c].serve(*channels_[c].next()), replies);
+      note_next(c);
+    }
+}
+
+void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies) {
+  LevelTally& t = tally_->level(LevelRole::kDram);
+  ++t.requests;
+  t.transactions += s.bursts;
+  t.hits += s.row_hit ? s.bursts : s.bursts - 1;
+  (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
+  if (s.id == kNobodyWaits) return;
+  Fill& f = fills_[static_cast<std::size_t>(s.id)];
+  const Cycle done = cycle_at(s.done) + (f.write ? 0 : from_channel_);
+  if (f.line != nullptr && f.line->fill == s.id) {
+    f.line->fill = -1;
+    f.line->ready = done;
+  }
+  for (const Waiter& w : f.waiters)
+    replies.push_back({w.core, w.ticket, f.write ? done : respond(w.core, w.bytes, done), Stall::kDram});
+  free_fills_.push_back(s.id);
+}
+
+}  // namespace tilescope::sim

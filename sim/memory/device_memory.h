@@ -1,0 +1,109 @@
+#pragma once
+// What lies behind the cores: link, slices of the device's cache, DRAM channels. Requests come in the order in which
+// they are handed over; nothing else decides a tie.
+//
+// An idle access costs exactly what the chip's `latency` says: a hit in the device's cache that level's, a miss that
+// finds another row open the DRAM's. What the parts take themselves is subtracted from that, the rest is wire.
+//
+// Ignores: bandwidth of fills, bounded queues in the slices, near and far partitions.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sim/memory/address_map.h"
+#include "sim/memory/calendar.h"
+#include "sim/memory/dram.h"
+#include "sim/memory/sector_cache.h"
+#include "sim/memory/warp_access.h"
+#include "sim/tally.h"
+
+namespace tilescope::sim {
+
+struct MemorySpec {
+  std::int64_t cores = 1;
+  LineShape shape;                // of the device's cache
+  CacheSpec slice;                // of each
+  Rate slice_rate;                // bytes
+  std::optional<Rate> link_rate;  // bytes of one core's port, each way; nothing waits for a link that the chip lacks
+  Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
+  AddressMapSpec map;
+  DramSpec dram;
+  std::int64_t burst_bytes = 1;
+  std::int64_t clock_per = 1, cycles_per = 1;  // that many DRAM clocks in that many core cycles
+};
+
+struct MemoryRequest {
+  int core = 0;
+  int ticket = 0;  // the core's, given back with the reply
+  bool write = false;
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+  Cycle at = 0;
+};
+
+struct MemoryReply {
+  int core = 0;
+  int ticket = 0;
+  Cycle at = 0;  // the data can be used; a write is accepted
+  Stall from = Stall::kL2;
+};
+
+class DeviceMemory {
+ public:
+  DeviceMemory(const MemorySpec& spec, Tally& tally);
+
+  // Takes a request; its reply is added at once where its time is known, later otherwise.
+  void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
+  // Lets every channel decide what is due at `now`.
+  void advance(Cycle now, std::vector<MemoryReply>& replies);
+  // When a channel next has something to decide.
+  std::optional<Cycle> next() const;
+  // Whether the device's cache has been filled once, so that what leaves it is what comes in.
+  bool turned_over() const { return allocated_ >= slice_lines_; }
+  void use(Tally& tally) { tally_ = &tally; }
+
+ private:
+  struct Waiter {
+    int core, ticket;
+    std::int64_t bytes;
+  };
+  struct Fill {
+    SectorCache::Line* line = nullptr;  // that it fills; null of a write
+    bool write = false;
+    std::vector<Waiter> waiters;
+  };
+  struct Slice {
+    Calendar port;
+    SectorCache cache;
+  };
+
+  void read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served, std::vector<MemoryReply>& replies);
+  void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
+             std::vector<MemoryReply>& replies);
+  Cycle respond(int core, std::int64_t bytes, Cycle from);
+  int new_fill(SectorCache::Line* line, bool write);
+  void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
+  // Sends a victim to the DRAM; returns its fill where the channel is so full that the sender waits for it.
+  std::optional<int> evict(std::int64_t number, const SectorCache::Victim& v, Cycle at);
+  void finish(const DramServed& s, std::vector<MemoryReply>& replies);
+  Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
+  Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
+  std::int64_t bytes_of(std::uint32_t sectors) const;
+  void note_next(std::size_t channel);
+
+  MemorySpec spec_;
+  Tally* tally_;
+  AddressMap map_;
+  std::vector<Calendar> send_, receive_;  // by core
+  std::vector<Slice> slices_;
+  std::vector<DramChannel> channels_;
+  std::vector<std::optional<Cycle>> next_;  // by channel
+  std::vector<Fill> fills_;
+  std::vector<int> free_fills_;
+  std::int64_t allocated_ = 0, slice_lines_ = 0;
+  Cycle forward_ = 0, back_ = 0;  // between core and slice
+  Cycle to_channel_ = 0, from_channel_ = 0;
+};
+
+}  // namespace tilescope::sim

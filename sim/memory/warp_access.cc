@@ -1,0 +1,69 @@
+#include "sim/memory/warp_access.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "base/integer.h"
+
+namespace tilescope::sim {
+namespace {
+
+// The most words that one bank holds of those given.
+std::int64_t worst_bank(std::vector<std::int64_t>& words, std::int64_t banks) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  std::array<std::int32_t, arch::kMostBanks> count{};
+  std::int32_t worst = 0;
+  for (const std::int64_t w : words) worst = std::max(worst, ++count[static_cast<std::size_t>(w % banks)]);
+  return worst;
+}
+
+}  // namespace
+
+std::int64_t bank_passes(const LaneAddresses& a, const Banks& banks) {
+  base::check(banks.count <= arch::kMostBanks, "the loader bounds the number of banks");
+  const std::int64_t group = std::max<std::int64_t>(1, banks.count * banks.width / a.bytes);
+  std::vector<std::int64_t> words;
+  std::int64_t passes = 0;
+  for (std::int64_t first = 0; first < a.lanes; first += group) {
+    words.clear();
+    for (std::int64_t lane = first; lane < std::min(first + group, a.lanes); ++lane) {
+      const auto l = static_cast<std::size_t>(lane);
+      if (!a.active[l]) continue;
+      const std::int64_t last = (a.at[l] + a.bytes - 1) / banks.width;
+      for (std::int64_t w = a.at[l] / banks.width; w <= last; ++w) words.push_back(w);
+    }
+    passes += worst_bank(words, banks.count);
+  }
+  return passes;
+}
+
+std::vector<Touch> touched_lines(const LaneAddresses& a, const LineShape& shape) {
+  const std::int64_t per_line = shape.line / shape.sector;
+  base::check(per_line >= 1 && per_line <= 32, "a line has at most 32 sectors");
+  std::vector<Touch> out;
+  for (std::int64_t lane = 0; lane < a.lanes; ++lane) {
+    const auto l = static_cast<std::size_t>(lane);
+    if (!a.active[l]) continue;
+    const std::int64_t last = base::floor_div(a.at[l] + a.bytes - 1, shape.sector);
+    for (std::int64_t s = base::floor_div(a.at[l], shape.sector); s <= last; ++s) {
+      const std::int64_t line = base::floor_div(s, per_line);
+      const std::uint32_t bit = std::uint32_t{1} << (s - line * per_line);
+      const auto known = std::find_if(out.rbegin(), out.rend(), [&](const Touch& t) { return t.line == line; });
+      if (known == out.rend())
+        out.push_back({line, bit});
+      else
+        known->sectors |= bit;
+    }
+  }
+  return out;
+}
+
+std::int64_t sectors_of(const std::vector<Touch>& touches) {
+  std::int64_t n = 0;
+  for (const Touch& t : touches) n += std::popcount(t.sectors);
+  return n;
+}
+
+}  // namespace tilescope::sim

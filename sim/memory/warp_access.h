@@ -1,0 +1,46 @@
+#pragma once
+// What one access instruction of one warp costs, from the addresses of its lanes, as lower/counters.h defines it.
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "arch/spec.h"
+
+namespace tilescope::sim {
+
+// Byte addresses of a warp's lanes, in order. A lane that does nothing keeps its place.
+struct LaneAddresses {
+  std::array<std::int64_t, arch::kMostLanes> at{};
+  std::array<bool, arch::kMostLanes> active{};
+  std::int64_t lanes = 0;
+  std::int64_t bytes = 0;  // of one lane's access
+};
+
+struct Banks {
+  std::int64_t count = 0;
+  std::int64_t width = 0;  // bytes
+};
+
+// Lanes in order, in groups that fill the banks once; a group costs the most distinct words of any one bank.
+std::int64_t bank_passes(const LaneAddresses& a, const Banks& banks);
+
+// Sectors that active lanes touch in one line, sector 0 in bit 0.
+struct Touch {
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+
+  bool operator==(const Touch&) const = default;
+};
+
+struct LineShape {
+  std::int64_t line = 0;    // bytes, at most 32 sectors
+  std::int64_t sector = 0;  // bytes
+};
+
+// Lines in the order of the lanes that touch them first.
+std::vector<Touch> touched_lines(const LaneAddresses& a, const LineShape& shape);
+
+std::int64_t sectors_of(const std::vector<Touch>& touches);
+
+}  // namespace tilescope::sim

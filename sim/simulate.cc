@@ -1,0 +1,148 @@
+#include "sim/simulate.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "sim/gpu/event_loop.h"
+
+namespace tilescope::sim {
+namespace {
+
+constexpr std::array<std::string_view, kStalls> kStallNames = {"issue", "scratchpad", "barrier", "l1",
+                                                               "l2",    "dram",       "launch",  "tail"};
+
+AccessShapes shapes_of(const Machine& m) {
+  // Without a scratchpad nothing is copied there; one bank keeps the arithmetic defined.
+  return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}};
+}
+
+// Shares `total` among the causes as their weights stand, to the last cycle.
+std::vector<std::pair<Stall, Cycle>> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
+  double all = 0;
+  for (const std::int64_t w : weights) all += static_cast<double>(w);
+  std::vector<std::pair<Stall, Cycle>> out;
+  double seen = 0;
+  Cycle given = 0;
+  for (std::size_t s = 0; s < kStalls; ++s) {
+    seen += static_cast<double>(weights[s]);
+    const Cycle until = all == 0 ? 0 : static_cast<Cycle>(static_cast<double>(total) * (seen / all) + 0.5);
+    out.emplace_back(static_cast<Stall>(s), until - given);
+    given = until;
+  }
+  out.back().second += total - given;
+  return out;
+}
+
+// Warps that cores have no block for wait at the tail.
+std::vector<std::pair<Stall, Cycle>> stalls_of(const Tally& t, const Occupancy& o, const Machine& m,
+                                               const lower::Kernel& k, Cycle running) {
+  std::array<std::int64_t, kStalls> weights = t.stalls;
+  const std::int64_t warps = std::min(o.blocks_per_core * m.cores, k.blocks) * o.warps;
+  const std::int64_t busy = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  weights[static_cast<std::size_t>(Stall::kTail)] = std::max<std::int64_t>(0, warps * running - busy);
+  std::vector<std::pair<Stall, Cycle>> out = shared_out(weights, running);
+  out[static_cast<std::size_t>(Stall::kLaunch)].second += m.launch;
+  return out;
+}
+
+std::vector<LevelReport> levels_of(const Tally& t, const lower::Kernel& k, const Machine& m) {
+  std::vector<LevelReport> out;
+  const auto add = [&](const std::string& name, LevelRole role) {
+    if (!name.empty()) out.push_back({name, t.level(role)});
+  };
+  add(m.dram_name, LevelRole::kDram);
+  add(m.device_cache_name, LevelRole::kDeviceCache);
+  add(m.core_cache_name, LevelRole::kCoreCache);
+  add(m.scratchpad_name, LevelRole::kScratchpad);
+  if (m.scratchpad_name.empty()) return out;
+  const std::vector<const lower::Copy*> copies = lower::copies_of(k);
+  LevelTally& pad = out.back().amounts;
+  for (std::size_t c = 0; c < copies.size(); ++c) {
+    const bool writes = k.buffers[static_cast<std::size_t>(copies[c]->to.buffer)].space == lower::Space::kShared;
+    (writes ? pad.written_bytes : pad.read_bytes) += t.copies[c].shared.bytes;
+  }
+  return out;
+}
+
+std::int64_t footprint(const lower::Module& module) {
+  std::int64_t bytes = 0;
+  for (const lower::Global& g : module.globals) bytes += g.elements * base::size_of(g.dtype).n;
+  return bytes;
+}
+
+KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, const Tally& t, const Gpu& gpu,
+                       Cycle running) {
+  KernelReport r;
+  r.name = k.name;
+  r.cycles = running + m.launch;
+  r.time = base::to_time(base::Cycles{r.cycles}, m.clock);
+  r.stalls = stalls_of(t, o, m, k, running);
+  r.levels = levels_of(t, k, m);
+  r.blocks = k.blocks;
+  r.blocks_per_core = o.blocks_per_core;
+  r.waves = static_cast<double>(k.blocks) / static_cast<double>(o.blocks_per_core * m.cores);
+  r.registers_per_thread = o.registers_per_thread;
+  const Sampler& s = gpu.sampler();
+  r.simulated_blocks = k.blocks - s.skipped_blocks();
+  // Steps of blocks that were left out are part of `warp_steps` too.
+  if (t.warp_steps > 0)
+    r.simulated_steps_ratio =
+        static_cast<double>(t.warp_steps - s.skipped_warp_steps()) / static_cast<double>(t.warp_steps);
+  r.exact = s.skipped_blocks() == 0 && s.skipped_warp_steps() == 0;
+  r.counters = t.copies;
+  return r;
+}
+
+void add_to(SimReport& all, const KernelReport& k) {
+  all.cycles += k.cycles;
+  all.time = all.time + k.time;
+  if (all.kernels.empty()) {
+    all.stalls = k.stalls;
+    all.levels = k.levels;
+  } else {
+    for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].second += k.stalls[s].second;
+    for (std::size_t l = 0; l < k.levels.size(); ++l) {
+      LevelTally& sum = all.levels[l].amounts;
+      const LevelTally& more = k.levels[l].amounts;
+      sum.requests += more.requests;
+      sum.transactions += more.transactions;
+      sum.hits += more.hits;
+      sum.read_bytes += more.read_bytes;
+      sum.written_bytes += more.written_bytes;
+    }
+  }
+  all.kernels.push_back(k);
+}
+
+}  // namespace
+
+std::string_view name_of(Stall s) { return kStallNames[static_cast<std::size_t>(s)]; }
+
+SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
+  const Machine machine = machine_of(chip);
+  const std::vector<std::int64_t> bases = lower::base_addresses(module);
+  std::vector<Occupancy> occupancies;
+  for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
+  const bool fits =
+      footprint(module) <= machine.memory.slice.lines * machine.memory.shape.line * machine.memory.map.slices;
+  Gpu gpu(machine, options.tolerance);
+  EventLoop loop(gpu);
+  SimReport all;
+  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
+    const lower::Kernel& k = module.kernels[i];
+    WarpCode code(k, bases, chip, shapes_of(machine));
+    Tally tally;
+    const Cycle begin = loop.now();
+    gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, fits, begin);
+    loop.run();
+    base::check(gpu.done(), "a simulation ends when all blocks have run");
+    add_to(all, report_of(k, machine, occupancies[i], tally, gpu, gpu.end() - begin + gpu.sampler().skipped()));
+  }
+  return all;
+}
+
+}  // namespace tilescope::sim

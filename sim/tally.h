@@ -1,0 +1,82 @@
+#pragma once
+// What a simulation adds up while it runs: plain amounts, so that a window of it is a difference and a jump a multiple.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "lower/counters.h"
+
+namespace tilescope::sim {
+
+// What the time of resident warps goes to. kIssue is arithmetic and issue, kTail is warps that a core has no block for.
+enum class Stall : std::uint8_t { kIssue, kScratchpad, kBarrier, kL1, kL2, kDram, kLaunch, kTail };
+inline constexpr std::size_t kStalls = 8;
+
+enum class LevelRole : std::uint8_t { kDram, kDeviceCache, kCoreCache, kScratchpad };
+inline constexpr std::size_t kLevelRoles = 4;
+
+// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
+struct LevelTally {
+  std::int64_t requests = 0;
+  std::int64_t transactions = 0;
+  std::int64_t hits = 0;
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+
+  bool operator==(const LevelTally&) const = default;
+};
+
+struct Tally {
+  std::array<LevelTally, kLevelRoles> levels{};
+  std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
+  lower::KernelCounters copies;
+  std::int64_t blocks = 0;        // finished
+  std::int64_t block_cycles = 0;  // from their starts to their ends
+  std::int64_t warp_steps = 0;    // iterations of the step loop that warps began
+
+  LevelTally& level(LevelRole r) { return levels[static_cast<std::size_t>(r)]; }
+  const LevelTally& level(LevelRole r) const { return levels[static_cast<std::size_t>(r)]; }
+  std::int64_t& stall(Stall s) { return stalls[static_cast<std::size_t>(s)]; }
+  std::int64_t stall(Stall s) const { return stalls[static_cast<std::size_t>(s)]; }
+  bool operator==(const Tally&) const = default;
+};
+
+// Every amount of a tally, in one order.
+template <class AnyTally, class Visit>
+void visit_amounts(AnyTally& t, Visit visit) {
+  for (auto& l : t.levels) {
+    visit(l.requests);
+    visit(l.transactions);
+    visit(l.hits);
+    visit(l.read_bytes);
+    visit(l.written_bytes);
+  }
+  for (auto& s : t.stalls) visit(s);
+  for (auto& c : t.copies)
+    for (auto* a : {&c.global, &c.shared}) {
+      visit(a->lane_accesses);
+      visit(a->requests);
+      visit(a->bytes);
+      visit(a->sectors);
+      visit(a->passes);
+    }
+  visit(t.blocks);
+  visit(t.block_cycles);
+  visit(t.warp_steps);
+}
+
+// Adds `times` what was added between `from` and `to`.
+inline void extrapolate(Tally& t, const Tally& from, const Tally& to, double times) {
+  std::vector<std::int64_t> before, after;
+  visit_amounts(from, [&](std::int64_t n) { before.push_back(n); });
+  visit_amounts(to, [&](std::int64_t n) { after.push_back(n); });
+  std::size_t i = 0;
+  visit_amounts(t, [&](std::int64_t& n) {
+    n += std::llround(static_cast<double>(after[i] - before[i]) * times);
+    ++i;
+  });
+}
+
+}  // namespace tilescope::sim
