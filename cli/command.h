@@ -24,6 +24,9 @@ inline constexpr int kBadInput = 2;
 void add_arch(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_predict(CLI::App& app, int& status);
+void add_simulate(CLI::App& app, int& status);
+void add_emit(CLI::App& app, int& status);
+void add_verify(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 
 // The chip of --arch with its --set overrides: options that most commands have.

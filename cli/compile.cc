@@ -12,8 +12,10 @@
 
 #include "cli/command.h"
 #include "cli/compile_tables.h"
+#include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/usage.h"
+#include "experiments/emit.h"
 #include "experiments/published.h"
 
 namespace tilescope::cli {
@@ -23,8 +25,8 @@ using experiments::CompiledOperator;
 
 struct Options {
   ArchOptions arch;
-  experiments::Workload workload;
-  std::string dtype = "f32", search = "roller", folder;
+  WorkloadOptions workload;
+  std::string search = "roller", folder, print;
   int top = 10, jobs = 0;
   bool json = false;
 };
@@ -53,42 +55,44 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
   return true;
 }
 
-std::optional<base::Dtype> dtype_of(const std::string& name, base::Diagnostics& diags) {
-  const auto found = base::dtype_of(name);
-  if (found) return found;
-  const std::vector<std::string_view> names = base::dtype_names();
-  diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), name,
-                                                         base::did_you_mean(name, names)));
-  return std::nullopt;
-}
-
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
-std::optional<experiments::PublishedTimes> published_for(const Options& o, const std::string& chip,
-                                                         base::Diagnostics& diags) {
-  if (o.json || !o.workload.suite || !o.arch.is_device(chip) || o.workload.dtype != base::Dtype::kF32) return {};
-  return experiments::load_published(chip, *o.workload.suite, diags);
+std::optional<experiments::PublishedTimes> published_for(const Options& o, const experiments::Workload& w,
+                                                         const std::string& chip, base::Diagnostics& diags) {
+  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype != base::Dtype::kF32) return {};
+  return experiments::load_published(chip, *w.suite, diags);
 }
 
-std::optional<std::vector<CompiledOperator>> compile(const Options& o, const arch::ArchSpec& a,
-                                                     experiments::Search search, base::Diagnostics& diags) {
+std::optional<std::vector<CompiledOperator>> compile(const Options& o, const experiments::Workload& w,
+                                                     const arch::ArchSpec& a, experiments::Search search,
+                                                     base::Diagnostics& diags) {
   Progress progress("operators");
   return experiments::compile(
-      o.workload, a, search, static_cast<std::size_t>(o.top), o.jobs,
+      w, a, search, static_cast<std::size_t>(o.top), o.jobs,
       [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
-int run(Options& o) {
+// The kernels of every operator's first program.
+bool print_kernels(const std::vector<CompiledOperator>& operators, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  for (const CompiledOperator& op : operators) {
+    if (op.programs.empty()) continue;
+    const auto text = experiments::kernel_text(op.programs.front().document, a, diags);
+    if (text)
+      fmt::print("{}{}: {}\n\n{}", &op == &operators.front() ? "" : "\n", op.id, op.programs.front().block_tile, *text);
+  }
+  return diags.ok();
+}
+
+int run(const Options& o) {
   base::Diagnostics diags;
-  const auto dtype = dtype_of(o.dtype, diags);
+  const experiments::Workload workload = o.workload.read(diags);
   const auto search = experiments::search_of(o.search, diags);
   const auto a = o.arch.load_with_cores(diags);
-  o.workload.dtype = dtype.value_or(base::Dtype::kF32);
   if (!diags.ok()) {
-    experiments::check(o.workload, diags);
+    experiments::check(workload, diags);
     return report(diags);
   }
-  const auto operators = compile(o, *a, *search, diags);
-  const auto published = published_for(o, a->name, diags);
+  const auto operators = compile(o, workload, *a, *search, diags);
+  const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
   if (!o.folder.empty() && !write_programs(*operators, o.folder)) return kFailed;
@@ -97,9 +101,12 @@ int run(Options& o) {
     every = every && !op.programs.empty();
     if (!op.error.empty()) fmt::print(stderr, "{}: {}\n", op.id, op.error);
   }
+  if (!o.print.empty() && !print_kernels(*operators, *a, diags)) return report(diags);
   if (o.json)
     print_json(experiments::to_document(*operators));
-  else if (o.workload.suite)
+  else if (!o.print.empty())
+    return every ? kDone : kFailed;
+  else if (o.workload.is_suite())
     print_suite(*operators, published);
   else if (every)
     print_operator(operators->front(), *a);
@@ -112,21 +119,17 @@ void add_compile(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compile", "Construct the best tile programs of an operator or a suite");
   o->arch.add_to(*command);
-  CLI::Option* op = command->add_option("--op", o->workload.op, "Index notation: 'C[m,n] +=! A[m,k] * B[k,n]'");
-  CLI::Option* suite =
-      command->add_option("--suite", o->workload.suite, "A named list of operators")->check(some_text());
-  op->excludes(suite);
-  command->add_option("--size", o->workload.sizes, "Ranges of axes: m=4096,n=4096,k=4096")->needs(op);
-  command->add_option("--shape", o->workload.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op);
-  command->add_option("--dtype", o->dtype, "Element type: f32, f16, bf16, i8 or i32")->capture_default_str();
+  o->workload.add_to(*command);
   command->add_option("--search", o->search, "roller or roller-osdi22")->capture_default_str();
   command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
   add_jobs(*command, o->jobs);
   command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")
       ->check(some_text());
-  command->add_flag("--json", o->json, "One JSON document on stdout");
-  command->callback([o, op, suite, &status] {
-    if (op->empty() && suite->empty()) throw CLI::RequiredError("--op or --suite");
+  CLI::Option* print = command->add_option("--print", o->print, "kernel: the kernels of every first program")
+                           ->check(CLI::IsMember({"kernel"}));
+  command->add_flag("--json", o->json, "One JSON document on stdout")->excludes(print);
+  command->callback([o, &status] {
+    if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
     status = run(*o);
   });
 }

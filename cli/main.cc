@@ -21,6 +21,10 @@ int run(int argc, char** argv) {
   cli::add_arch(app, status);
   cli::add_compile(app, status);
   cli::add_predict(app, status);
+  cli::add_simulate(app, status);
+  cli::add_emit(app, status);
+  cli::add_verify(app, status);
+
   cli::add_doctor(app, status);
   try {
     app.parse(argc, argv);

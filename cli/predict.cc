@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/usage.h"
@@ -24,12 +25,9 @@ struct Options {
   bool json = false;
 };
 
-// Programs are small; batches are as long as a tuning log.
-constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
-
 int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto text = base::read_file(o.program, diags.add_source(o.program), diags);
-  const auto p = text ? experiments::predict_program(*text, o.program, a, diags) : std::nullopt;
+  const auto p = text ? experiments::predict_program({o.program, *text}, a, diags) : std::nullopt;
   if (!p) return report(diags);
   report_notes(diags);
   if (o.json) {

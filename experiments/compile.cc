@@ -1,21 +1,15 @@
 #include "experiments/compile.h"
 
 #include <algorithm>
-#include <limits>
 #include <mutex>
-#include <time.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "arch/derive.h"
-#include "construct/roller.h"
-#include "construct/roller_osdi22.h"
+#include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
-#include "expr/infer.h"
-#include "tile/fit.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -26,27 +20,6 @@ struct NamedSearch {
   Search search;
 };
 constexpr NamedSearch kSearches[] = {{"roller", Search::kRoller}, {"roller-osdi22", Search::kRollerOsdi22}};
-
-double thread_cpu_ms() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-}
-
-// Where a later stage reads what an earlier one writes, through the outermost level.
-std::vector<tile::Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a) {
-  std::vector<tile::Edge> out;
-  for (std::size_t s = 0; s < e.stages.size(); ++s) {
-    std::vector<int> seen;
-    for (const expr::Read& r : e.stages[s].reads) {
-      const expr::Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)];
-      if (t.producer == expr::kInput || std::find(seen.begin(), seen.end(), r.tensor) != seen.end()) continue;
-      seen.push_back(r.tensor);
-      out.push_back({t.producer, static_cast<int>(s), t.name, a.memory.front().name});
-    }
-  }
-  return out;
-}
 
 std::string joined(const tile::Extents& extents, std::size_t count) {
   std::string out;
@@ -86,88 +59,18 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           tile::to_document(p, a)};
 }
 
-// One thread that computes one element a block: what exceeds a limit here exceeds it everywhere.
-tile::StageProgram smallest_program(const expr::Expression& one_stage) {
-  const auto space = tile::make_space(one_stage, tile::no_fusion(one_stage.stages.front()));
-  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
-  mapping.assign(space->spatial, {});
-  return tile::make_stage_program(space, mapping, tile::Extents(space->axes.size(), 1), {});
+CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a) {
+  Constructed found = constructor.construct(op.expression);
+  CompiledOperator out{op.id, op.kind, found.construct_ms, {}, std::move(found.rounds), std::move(found.error)};
+  for (const tile::RProgram& p : found.programs) {
+    const auto estimate = model::estimate(p, constructor.machine());
+    if (estimate)
+      out.programs.push_back(compiled_program(p, *estimate, a));
+    else
+      out.error = no_instruction(a, op.expression.dtype, op.expression.accumulate);
+  }
+  return out;
 }
-
-// Compiles the operators of one chip; one per thread.
-class Compiler {
- public:
-  Compiler(const arch::ArchSpec& a, Search search, std::size_t keep)
-      : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep) {}
-
-  CompiledOperator compile(const NamedExpression& op) const {
-    CompiledOperator out;
-    out.id = op.id;
-    out.kind = op.kind;
-    if (search_ == Search::kRollerOsdi22 && !arch_.baselines.roller_osdi22) {
-      out.error = fmt::format("{} has no baselines.roller-osdi22", arch_.name);
-      return out;
-    }
-    const double start_ms = thread_cpu_ms();
-    const std::vector<tile::RProgram> programs = construct(op.expression, out);
-    out.construct_ms = thread_cpu_ms() - start_ms;
-    for (const tile::RProgram& p : programs) {
-      const auto estimate = model::estimate(p, machine_);
-      if (estimate)
-        out.programs.push_back(compiled_program(p, *estimate, arch_));
-      else
-        out.error = no_instruction(arch_, op.expression.dtype, op.expression.accumulate);
-    }
-    return out;
-  }
-
- private:
-  std::string why_none(const expr::Expression& e, std::size_t stage) const {
-    if (!model::arithmetic_of(machine_, e.dtype, e.accumulate)) return no_instruction(arch_, e.dtype, e.accumulate);
-    const std::string of_stage = e.stages.size() > 1 ? fmt::format(" of stage {}", stage + 1) : "";
-    const std::vector<std::string> limits =
-        tile::exceeded_limits(smallest_program(expr::single_stage(e, stage)), arch_);
-    if (limits.empty()) return fmt::format("no aligned program{} was found for {}", of_stage, arch_.name);
-    return fmt::format("no program{} fits {}: {}", of_stage, arch_.name, fmt::join(limits, "; "));
-  }
-
-  std::vector<tile::RProgram> construct(const expr::Expression& e, CompiledOperator& out) const {
-    std::vector<std::vector<tile::StageProgram>> stages;
-    std::size_t count = keep_;
-    for (std::size_t s = 0; s < e.stages.size(); ++s) {
-      stages.push_back(construct_stage(expr::single_stage(e, s), out));
-      count = std::min(count, stages.back().size());
-      if (stages.back().empty() && out.error.empty()) out.error = why_none(e, s);
-    }
-    std::vector<tile::RProgram> programs(count);
-    for (std::size_t r = 0; r < count; ++r) {
-      programs[r] = {arch_.name, {}, edges_of(e, arch_)};
-      for (auto& stage : stages) programs[r].stages.push_back(std::move(stage[r]));
-    }
-    return programs;
-  }
-
-  std::vector<tile::StageProgram> construct_stage(const expr::Expression& stage, CompiledOperator& out) const {
-    if (search_ == Search::kRollerOsdi22) {
-      construct::Osdi22Result r = construct::roller_osdi22(stage, *arch_.baselines.roller_osdi22,
-                                                           static_cast<int>(keep_), arch::widest_access_of(arch_));
-      for (const construct::Round& round : r.rounds) out.rounds.emplace_back(round.eps, round.found);
-      return std::move(r.programs);
-    }
-    const construct::Judge judge = [this](const tile::RProgram& p) {
-      const auto e = model::estimate_stage(p.stages.front(), machine_);
-      return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
-    };
-    std::vector<tile::StageProgram> programs;
-    for (construct::Ranked& r : construct::roller(stage, arch_, judge, keep_)) programs.push_back(std::move(r.program));
-    return programs;
-  }
-
-  const arch::ArchSpec& arch_;
-  model::Machine machine_;
-  Search search_;
-  std::size_t keep_;
-};
 
 }  // namespace
 
@@ -199,16 +102,16 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
                                                      base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
-  const Compiler compiler(a, search, keep);
+  const Constructor constructor(a, search, keep);
   std::vector<CompiledOperator> out(expressions->size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
-  const auto compile_one = [&](std::size_t i) {
-    out[i] = compiler.compile((*expressions)[i]);
+  const auto one = [&](std::size_t i) {
+    out[i] = compile_one((*expressions)[i], constructor, a);
     const std::lock_guard lock(one_at_a_time);
     progress(++done, out.size());
   };
-  parallel_for(out.size(), jobs, [&] { return compile_one; });
+  parallel_for(out.size(), jobs, [&] { return one; });
   return out;
 }
 

@@ -23,6 +23,7 @@ struct Workload {
   std::optional<std::string> suite;
   std::string op, sizes, shapes;
   base::Dtype dtype = base::Dtype::kF32;
+  bool small = false;  // every operator scaled down (expr/scale.h)
 };
 
 struct CompiledProgram {

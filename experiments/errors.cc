@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilescope::experiments {
 namespace {
@@ -29,6 +30,28 @@ ErrorStatistics statistics_of(const std::vector<double>& errors) {
   }
   s.median_error_ratio = median(std::move(magnitudes));
   return s;
+}
+
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors) {
+  std::map<std::string, std::vector<double>> kinds;
+  std::vector<double> all;
+  for (const ErrorOfKind& e : errors) {
+    kinds[e.kind].push_back(e.error_ratio);
+    all.push_back(e.error_ratio);
+  }
+  std::vector<ErrorsOfKind> out;
+  for (const auto& [kind, of_kind] : kinds) out.push_back({kind, statistics_of(of_kind)});
+  if (!all.empty()) out.push_back({"all", statistics_of(all)});
+  return out;
+}
+
+base::Map to_entries(const ErrorStatistics& s) {
+  base::Map out = {{"compared", static_cast<std::int64_t>(s.compared), {}}};
+  if (s.compared == 0) return out;
+  out.push_back({"mape_ratio", s.mape_ratio, {}});
+  out.push_back({"median_error_ratio", s.median_error_ratio, {}});
+  out.push_back({"bias_ratio", s.bias_ratio, {}});
+  return out;
 }
 
 }  // namespace tilescope::experiments

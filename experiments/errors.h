@@ -2,7 +2,10 @@
 // How far predicted times are off: statistics of errors, each the predicted time over the true one, minus one.
 
 #include <cstddef>
+#include <string>
 #include <vector>
+
+#include "base/document.h"
 
 namespace tilescope::experiments {
 
@@ -14,5 +17,19 @@ struct ErrorStatistics {
 };
 
 ErrorStatistics statistics_of(const std::vector<double>& errors);
+
+// The same by kind of operator, in alphabetical order, and "all" at the end; empty where nothing was compared.
+struct ErrorOfKind {
+  std::string kind;
+  double error_ratio = 0;
+};
+struct ErrorsOfKind {
+  std::string kind;
+  ErrorStatistics errors;
+};
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors);
+
+// `compared` and, where something was, `mape_ratio`, `median_error_ratio` and `bias_ratio`.
+base::Map to_entries(const ErrorStatistics& s);
 
 }  // namespace tilescope::experiments

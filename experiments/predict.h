@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "experiments/errors.h"
 #include "experiments/prediction.h"
+#include "experiments/programs.h"
 #include "experiments/progress.h"
 
 namespace tilescope::experiments {
@@ -48,7 +49,6 @@ base::Value to_document(const BatchSummary& summary);
 
 // Predicts one program document (`--program`). Nothing where it has mistakes or does not fit the chip; a note where it
 // was made for another one.
-std::optional<Prediction> predict_program(std::string_view text, const std::string& source, const arch::ArchSpec& a,
-                                          base::Diagnostics& diags);
+std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

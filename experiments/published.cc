@@ -70,18 +70,10 @@ std::optional<PublishedComparison> compared(const CompiledOperator& op, const Pu
 
 std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
                                          const PublishedTimes& published) {
-  std::map<std::string, std::vector<double>> by_kind;
-  std::vector<double> all;
-  for (const CompiledOperator& op : operators) {
-    const auto c = compared(op, published);
-    if (!c) continue;
-    by_kind[op.kind].push_back(c->error_ratio);
-    all.push_back(c->error_ratio);
-  }
-  std::vector<ErrorsOfKind> out;
-  for (const auto& [kind, errors] : by_kind) out.push_back({kind, statistics_of(errors)});
-  if (!all.empty()) out.push_back({"all", statistics_of(all)});
-  return out;
+  std::vector<ErrorOfKind> errors;
+  for (const CompiledOperator& op : operators)
+    if (const auto c = compared(op, published)) errors.push_back({op.kind, c->error_ratio});
+  return errors_by_kind(errors);
 }
 
 }  // namespace tilescope::experiments

@@ -37,11 +37,7 @@ struct PublishedComparison {
 };
 std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published);
 
-// By kind of operator, in alphabetical order, and "all" at the end; empty where nothing was compared.
-struct ErrorsOfKind {
-  std::string kind;
-  ErrorStatistics errors;
-};
+// Of all operators that were compared.
 std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
                                          const PublishedTimes& published);
 

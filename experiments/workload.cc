@@ -2,6 +2,7 @@
 
 #include "expr/infer.h"
 #include "expr/parse_args.h"
+#include "expr/scale.h"
 #include "expr/suites.h"
 
 namespace tilescope::experiments {
@@ -11,9 +12,13 @@ base::Position begin_of(const std::string& option, base::Diagnostics& diags) {
   return {diags.add_source(option), 1, 1};
 }
 
-std::optional<NamedExpression> expression_of(const std::string& id, const std::string& kind,
+// Points of a stage that plain loops run through in some milliseconds.
+constexpr std::int64_t kSmallPoints = 1 << 17;
+
+std::optional<NamedExpression> expression_of(const std::string& id, const std::string& kind, bool small,
                                              const expr::Problem& problem, base::Diagnostics& diags) {
-  auto e = expr::build(problem, diags);
+  const auto scaled = small ? expr::scaled_down(problem, kSmallPoints, diags) : problem;
+  auto e = scaled ? expr::build(*scaled, diags) : std::nullopt;
   if (!e) return std::nullopt;
   for (const std::string& note : e->notes) diags.note(problem.at, note);
   return NamedExpression{id, kind, std::move(*e)};
@@ -36,7 +41,7 @@ std::optional<NamedExpression> single(const Workload& w, base::Diagnostics& diag
   }
   problem.sizes = std::move(*sizes);
   problem.shapes = std::move(*shapes);
-  return expression_of("op", "op", problem, diags);
+  return expression_of("op", "op", w.small, problem, diags);
 }
 
 }  // namespace
@@ -52,7 +57,7 @@ std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workl
   const auto suite = expr::load_suite(*workload.suite, workload.dtype, diags);
   if (!suite) return std::nullopt;
   for (const expr::SuiteOperator& op : *suite)
-    if (auto e = expression_of(op.id, op.kind, op.problem, diags)) out.push_back(std::move(*e));
+    if (auto e = expression_of(op.id, op.kind, workload.small, op.problem, diags)) out.push_back(std::move(*e));
   if (!diags.ok()) return std::nullopt;
   return out;
 }

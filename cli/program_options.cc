@@ -1,0 +1,70 @@
+#include "cli/program_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/document.h"
+#include "base/dtype.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+std::optional<experiments::NamedText> file_of(const std::string& name, base::DocumentLimits limits,
+                                              base::Diagnostics& diags) {
+  auto text = base::read_file(name, diags.add_source(name), diags, limits);
+  if (!text) return std::nullopt;
+  return experiments::NamedText{name, std::move(*text)};
+}
+
+}  // namespace
+
+void WorkloadOptions::add_to(CLI::App& command) {
+  op_ = command.add_option("--op", workload_.op, "Index notation: 'C[m,n] +=! A[m,k] * B[k,n]'");
+  suite_ = command.add_option("--suite", workload_.suite, "A named list of operators")->check(some_text());
+  op_->excludes(suite_);
+  command.add_option("--size", workload_.sizes, "Ranges of axes: m=4096,n=4096,k=4096")->needs(op_);
+  command.add_option("--shape", workload_.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op_);
+  command.add_option("--dtype", dtype_, "Element type: f32, f16, bf16, i8 or i32")->capture_default_str();
+}
+
+experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
+  experiments::Workload out = workload_;
+  if (const auto dtype = base::dtype_of(dtype_)) {
+    out.dtype = *dtype;
+  } else {
+    const std::vector<std::string_view> names = base::dtype_names();
+    diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
+                                                           dtype_, base::did_you_mean(dtype_, names)));
+  }
+  return out;
+}
+
+void ProgramOptions::add_to(CLI::App& command, Batches batches) {
+  workload_.add_to(command);
+  std::vector<CLI::Option*> files;
+  files.push_back(command.add_option("--program", program_file_, "A program file (compile -o)")->check(some_text()));
+  if (batches == kBatches)
+    files.push_back(
+        command.add_option("--batch", batch_file_, "JSON lines, one stage's program each")->check(some_text()));
+  CLI::Option* op = command.get_option("--op");
+  CLI::Option* suite = command.get_option("--suite");
+  for (CLI::Option* f : files) f->excludes(op)->excludes(suite);
+  if (files.size() == 2) files[0]->excludes(files[1]);
+}
+
+void ProgramOptions::require_one() const {
+  if (!workload_.given() && program_file_.empty() && batch_file_.empty())
+    throw CLI::RequiredError("--op, --suite or --program");
+}
+
+std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics& diags) const {
+  experiments::ProgramSource out;
+  out.workload = workload_.read(diags);
+  if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
+  if (!batch_file_.empty()) out.batch = file_of(batch_file_, kBatchLimits, diags);
+  if (!diags.ok()) return std::nullopt;
+  return out;
+}
+
+}  // namespace tilescope::cli

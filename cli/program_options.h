@@ -1,0 +1,53 @@
+#pragma once
+// The options that say which operators or programs a command works on.
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/diagnostics.h"
+#include "experiments/programs.h"
+
+namespace tilescope::cli {
+
+// --op with --size and --shape, or --suite; --dtype of either.
+class WorkloadOptions {
+ public:
+  void add_to(CLI::App& command);
+  bool given() const { return !op_->empty() || !suite_->empty(); }
+  bool is_suite() const { return !suite_->empty(); }
+  // The workload; an error at --dtype where it is none.
+  experiments::Workload read(base::Diagnostics& diags) const;
+  const CLI::Option* op() const { return op_; }
+  const CLI::Option* suite() const { return suite_; }
+
+ private:
+  experiments::Workload workload_;
+  std::string dtype_ = "f32";
+  CLI::Option* op_ = nullptr;
+  CLI::Option* suite_ = nullptr;
+};
+
+// A workload, or --program, or (where asked for) --batch.
+class ProgramOptions {
+ public:
+  enum Batches { kNoBatches, kBatches };
+  void add_to(CLI::App& command, Batches batches);
+  // Throws what CLI11 throws for a missing option.
+  void require_one() const;
+  bool is_one() const { return !workload_.is_suite() && batch_file_.empty(); }
+  bool is_batch() const { return !batch_file_.empty(); }
+  const WorkloadOptions& workload() const { return workload_; }
+  // Nothing after errors: a file that cannot be read, a dtype that is none.
+  std::optional<experiments::ProgramSource> read(base::Diagnostics& diags) const;
+
+ private:
+  WorkloadOptions workload_;
+  std::string program_file_, batch_file_;
+};
+
+// Batches are as long as a tuning log.
+inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
+
+}  // namespace tilescope::cli

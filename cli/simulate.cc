@@ -1,0 +1,160 @@
+// tilescope simulate: programs on the simulated chip, beside what the model predicts.
+
+#include "experiments/simulate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/command.h"
+#include "cli/program_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::SimulatedRow;
+using experiments::Simulation;
+
+struct Options {
+  ArchOptions arch;
+  ProgramOptions programs;
+  std::string mode = "sampled";
+  int jobs = 0;
+  bool json = false;
+};
+
+std::string megabytes(std::int64_t bytes) { return fmt::format("{:.4g}", static_cast<double>(bytes) / 1e6); }
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "-" : fmt::format("{:.0f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// One program in full: where its cycles go and what every level moves.
+void print_one(const SimulatedRow& row, const arch::ArchSpec& a) {
+  const Simulation& s = *row.simulation;
+  fmt::print("{} on {}: simulated {} ({} cycles)", row.id, a.name, time_text(s.simulated_us), s.cycles);
+  if (const auto e = row.model_error_ratio())
+    fmt::print(", predicted {} ({})", time_text(*row.predicted_us), percent_text(*e));
+  fmt::print("; {}\n",
+             s.exact ? "every step was run"
+                     : fmt::format("{:.1f} % of the steps were run, the rest is steady", 100 * s.simulated_ratio));
+  Table stalls({{"cycles go to"}, {"cycles", true}, {"share", true}});
+  for (const experiments::StallRow& r : s.stalls)
+    stalls.add({r.name, fmt::format("{}", r.cycles), share(r.cycles, s.cycles)});
+  stalls.print();
+  Table levels(
+      {{"level"}, {"MB read", true}, {"MB written", true}, {"requests", true}, {"transactions", true}, {"hits", true}});
+  for (const experiments::SimulatedLevel& l : s.levels)
+    levels.add({l.name, megabytes(l.read_bytes), megabytes(l.written_bytes), fmt::format("{}", l.requests),
+                fmt::format("{}", l.transactions), share(l.hits, l.transactions)});
+  levels.print();
+}
+
+void print_errors(const std::vector<SimulatedRow>& rows) {
+  const auto kinds = experiments::model_errors_by_kind(rows);
+  if (kinds.empty()) return;
+  fmt::print("\nthe model against the simulator: mean of |error|, and of the error\n");
+  Table table({{"kind"}, {"programs", true}, {"mean |error|", true}, {"mean error", true}});
+  for (const auto& [kind, e] : kinds)
+    table.add(
+        {kind, fmt::format("{}", e.compared), fmt::format("{:.1f} %", 100 * e.mape_ratio), percent_text(e.bias_ratio)});
+  table.print();
+}
+
+// A row a program: predicted beside simulated, and what both say binds.
+void print_rows(const std::vector<SimulatedRow>& rows) {
+  const bool measured =
+      std::any_of(rows.begin(), rows.end(), [](const SimulatedRow& r) { return r.measured_us.has_value(); });
+  std::vector<Column> columns = {{"id"}, {"kind"}, {"predicted", true}, {"simulated", true}, {"model's error", true}};
+  if (measured) columns.insert(columns.end(), {{"measured", true}, {"simulator's error", true}});
+  columns.insert(columns.end(), {{"most cycles"}, {"share", true}, {"steps run", true}});
+  Table table(columns);
+  double cpu_seconds = 0;
+  std::size_t done = 0, peak = 0;
+  for (const SimulatedRow& r : rows) {
+    cpu_seconds += r.cpu_seconds;
+    peak = std::max(peak, r.peak_bytes);
+    if (!r.simulation) continue;
+    ++done;
+    const Simulation& s = *r.simulation;
+    const experiments::StallRow& longest = experiments::longest_stall(s);
+    std::vector<std::string> cells = {r.id, r.kind, r.predicted_us ? time_text(*r.predicted_us) : "-",
+                                      time_text(s.simulated_us),
+                                      r.model_error_ratio() ? percent_text(*r.model_error_ratio()) : "-"};
+    if (measured) {
+      cells.push_back(r.measured_us ? time_text(*r.measured_us) : "-");
+      cells.push_back(r.measured_us ? percent_text(s.simulated_us / *r.measured_us - 1) : "-");
+    }
+    cells.push_back(longest.name);
+    cells.push_back(share(longest.cycles, s.cycles));
+    cells.push_back(s.exact ? "all" : fmt::format("{:.1f} %", 100 * s.simulated_ratio));
+    table.add(cells);
+  }
+  table.print();
+  fmt::print("\n{} of {} programs simulated in {:.0f} s of CPU time, {} MB at most\n", done, rows.size(), cpu_seconds,
+             peak >> 20);
+  print_errors(rows);
+}
+
+std::optional<experiments::SimulationMode> mode_of(const std::string& name, base::Diagnostics& diags) {
+  if (name == "full") return experiments::SimulationMode::kFull;
+  if (name == "sampled") return experiments::SimulationMode::kSampled;
+  diags.error({diags.add_source("--mode")},
+              fmt::format("expected full or sampled, got '{}'{}", name, base::did_you_mean(name, {"full", "sampled"})));
+  return std::nullopt;
+}
+
+std::optional<std::vector<SimulatedRow>> simulate(const experiments::ProgramSource& source, const arch::ArchSpec& a,
+                                                  experiments::SimulationMode mode, int jobs,
+                                                  base::Diagnostics& diags) {
+  Progress progress("programs");
+  return experiments::simulate(
+      source, a, mode, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto mode = mode_of(o.mode, diags);
+  const auto a = o.arch.load_with_cores(diags);
+  const auto source = o.programs.read(diags);
+  if (!diags.ok()) return report(diags);
+  const auto rows = simulate(*source, *a, *mode, o.jobs, diags);
+  if (!rows) return report(diags);
+  report_notes(diags);
+  bool every = true;
+  for (const SimulatedRow& r : *rows) {
+    every = every && r.errors.empty();
+    for (const std::string& e : r.errors) fmt::print(stderr, "{}: {}\n", r.id, e);
+  }
+  if (o.json)
+    print_json(experiments::to_document(*rows, o.programs.is_batch()));
+  else if (o.programs.is_one() && every)
+    print_one(rows->front(), *a);
+  else if (!o.programs.is_one())
+    print_rows(*rows);
+  if (every) return kDone;
+  return o.programs.is_batch() ? kBadInput : kFailed;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("simulate", "Simulate programs on the chip's memory hierarchy");
+  o->arch.add_to(*command);
+  o->programs.add_to(*command, ProgramOptions::kBatches);
+  command->add_option("--mode", o->mode, "full: every step; sampled: what is steady is extrapolated")
+      ->capture_default_str();
+  add_jobs(*command, o->jobs);
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, &status] {
+    o->programs.require_one();
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,110 @@
+// tilescope verify: emitted kernels on the CPU; their values, and their counters beside the simulator's and the
+// model's.
+
+#include "experiments/verify.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/program_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::VerifiedRow;
+
+struct Options {
+  ArchOptions arch;
+  ProgramOptions programs;
+  std::string scale;
+  int jobs = 0;
+  bool json = false;
+};
+
+std::string whole(double n) { return fmt::format("{:.0f}", n); }
+
+// How far the model is from what the kernel does; the two are equal where it is empty.
+std::string beside(double model, double kernel) {
+  if (kernel == 0) return model == 0 ? "" : whole(model);
+  return std::abs(model / kernel - 1) < 5e-4 ? "" : percent_text(model / kernel - 1);
+}
+
+std::string verdict(const VerifiedRow& r) {
+  if (!r.values_ok) return fmt::format("wrong: off by {:.2g}, {:.2g} allowed", r.worst_error, r.allowed_error);
+  return r.worst_error == 0 ? "equal" : fmt::format("within {:.1g}", r.allowed_error);
+}
+
+void print_table(const std::vector<VerifiedRow>& rows) {
+  Table table({{"id"},
+               {"kind"},
+               {"values"},
+               {"sectors", true},
+               {"simulator", true},
+               {"model", true},
+               {"bank passes", true},
+               {"simulator", true},
+               {"model", true},
+               {"counters"}});
+  for (const VerifiedRow& r : rows)
+    if (r.errors.empty())
+      table.add({r.id, r.kind, verdict(r), whole(r.kernel.sectors), whole(r.simulator.sectors),
+                 beside(r.model.sectors, r.kernel.sectors), whole(r.kernel.bank_passes), whole(r.simulator.bank_passes),
+                 beside(r.model.bank_passes, r.kernel.bank_passes), r.counters_ok ? "equal" : "DIFFER"});
+  table.print();
+  const auto count = [&](auto ok) { return std::count_if(rows.begin(), rows.end(), ok); };
+  fmt::print("\nvalues {0} of {2}, counters {1} of {2}: emitted text on the CPU, Kernel interpreted, simulator\n",
+             count([](const VerifiedRow& r) { return r.values_ok; }),
+             count([](const VerifiedRow& r) { return r.counters_ok; }), rows.size());
+}
+
+std::optional<std::vector<VerifiedRow>> verify(const experiments::ProgramSource& source, const arch::ArchSpec& a,
+                                               int jobs, base::Diagnostics& diags) {
+  Progress progress("programs");
+  return experiments::verify(
+      source, a, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  if (!o.scale.empty() && o.scale != "small")
+    diags.error({diags.add_source("--scale")}, fmt::format("expected small, got '{}'", o.scale));
+  const auto a = o.arch.load_with_cores(diags);
+  auto source = o.programs.read(diags);
+  if (!diags.ok()) return report(diags);
+  source->workload.small = !o.scale.empty();
+  const auto rows = verify(*source, *a, o.jobs, diags);
+  if (!rows) return report(diags);
+  report_notes(diags);
+  bool every = true;
+  for (const VerifiedRow& r : *rows) {
+    every = every && r.values_ok && r.counters_ok;
+    for (const std::string& e : r.errors) fmt::print(stderr, "{}: {}\n", r.id, e);
+  }
+  if (o.json)
+    print_json(experiments::to_document(*rows));
+  else
+    print_table(*rows);
+  return every ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("verify", "Run emitted kernels on the CPU: values and counters");
+  o->arch.add_to(*command);
+  o->programs.add_to(*command, ProgramOptions::kNoBatches);
+  command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment");
+  add_jobs(*command, o->jobs);
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, &status] {
+    o->programs.require_one();
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,44 @@
+#pragma once
+// A chip's own programs of an expression, by one of the searches; for the .cc files of experiments/ alone.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "experiments/compile.h"
+#include "expr/expression.h"
+#include "model/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+struct Constructed {
+  double construct_ms = 0;                     // CPU time of this thread
+  std::vector<tile::RProgram> programs;        // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
+  std::string error;                           // why there are none
+};
+
+// Constructs for one chip; any number of threads may use one.
+class Constructor {
+ public:
+  Constructor(const arch::ArchSpec& a, Search search, std::size_t keep);
+
+  const model::Machine& machine() const { return machine_; }
+
+  // Of an expression of several stages, program r is made of every stage's r-th best.
+  Constructed construct(const expr::Expression& e) const;
+
+ private:
+  std::string why_none(const expr::Expression& e, std::size_t stage) const;
+  std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
+  std::vector<tile::StageProgram> programs_of_stage(const expr::Expression& stage, Constructed& out) const;
+
+  const arch::ArchSpec& arch_;
+  model::Machine machine_;
+  Search search_;
+  std::size_t keep_;
+};
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,108 @@
+#include "experiments/given.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/constructor.h"
+#include "experiments/parallel.h"
+#include "experiments/workload.h"
+#include "tile/fit.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, const arch::ArchSpec& a,
+                                        int jobs) {
+  const Constructor constructor(a, Search::kRoller, 1);
+  std::vector<GivenProgram> out(expressions.size());
+  parallel_for(out.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      out[i].id = expressions[i].id;
+      out[i].kind = expressions[i].kind;
+      Constructed found = constructor.construct(expressions[i].expression);
+      if (!found.error.empty()) out[i].errors.push_back(std::move(found.error));
+      if (!found.programs.empty()) out[i].program = std::move(found.programs.front());
+    };
+  });
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::size_t, std::string_view>> batch_lines(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::string_view>> out;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const std::string_view line = text.substr(0, end); !blank(line)) out.emplace_back(number, line);
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
+}
+
+std::string LineReader::at_line(std::size_t number, std::string_view text) const {
+  return fmt::format("{}:{}: {}", source_, number, text);
+}
+
+GivenProgram LineReader::read(std::string_view line, std::size_t number) {
+  base::Diagnostics diags;
+  const base::SourceId source = diags.add_source(source_);
+  GivenProgram out;
+  const auto value = base::read_json_line(line, source, static_cast<std::uint32_t>(number), diags);
+  auto read = value ? tile::read_batch_line(*value, arch_, spaces_, diags) : std::nullopt;
+  if (!read) {
+    const base::Value* id = value ? value->find("id") : nullptr;
+    if (const std::string* text = id == nullptr ? nullptr : id->get_if<std::string>()) out.id = *text;
+    out.errors = diags.formatted_errors();
+    return out;
+  }
+  out.id = std::move(read->id);
+  out.group = std::move(read->group);
+  out.measured_us = read->measured_us;
+  if (!out.measured_us)
+    for (const std::string& limit : tile::exceeded_limits(read->program, arch_))
+      out.errors.push_back(at_line(number, limit));
+  if (out.errors.empty()) out.program.emplace().stages.push_back(std::move(read->program));
+  return out;
+}
+
+std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
+                                                base::Diagnostics& diags) {
+  const base::SourceId id = diags.add_source(file.name);
+  const auto document = base::read_json(file.text, id, diags);
+  auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
+  if (!program) return std::nullopt;
+  if (!program->arch.empty() && program->arch != a.name)
+    diags.note({id}, fmt::format("made for {}, taken for {}", program->arch, a.name));
+  for (std::size_t s = 0; s < program->stages.size(); ++s)
+    for (const std::string& limit : tile::exceeded_limits(program->stages[s], a))
+      diags.error({id}, program->stages.size() > 1 ? fmt::format("stage {}: {}", s + 1, limit) : limit);
+  if (!diags.ok()) return std::nullopt;
+  return program;
+}
+
+std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                                        base::Diagnostics& diags) {
+  if (source.program) {
+    auto program = read_program_file(*source.program, a, diags);
+    if (!program) return std::nullopt;
+    std::vector<GivenProgram> out(1);
+    out.front().id = source.program->name;
+    out.front().program = std::move(program);
+    return out;
+  }
+  if (source.batch) {
+    LineReader reader(source.batch->name, a);
+    std::vector<GivenProgram> out;
+    for (const auto& [number, line] : batch_lines(source.batch->text)) out.push_back(reader.read(line, number));
+    return out;
+  }
+  const auto expressions = expressions_of(source.workload, diags);
+  if (!expressions) return std::nullopt;
+  return construct_all(*expressions, a, jobs);
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,55 @@
+#pragma once
+// Programs as they were given, read and checked; for the .cc files of experiments/ alone.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "experiments/programs.h"
+#include "tile/program.h"
+#include "tile/stage_reader.h"
+
+namespace tilescope::experiments {
+
+// One program, or why there is none.
+struct GivenProgram {
+  std::string id, kind, group;
+  std::optional<double> measured_us;
+  std::optional<tile::RProgram> program;
+  std::vector<std::string> errors;  // with file and line where there is a file
+};
+
+// The lines of JSON lines that are not blank, with their numbers.
+std::vector<std::pair<std::size_t, std::string_view>> batch_lines(std::string_view text);
+
+// Reads the lines of one batch; one reader a thread.
+class LineReader {
+ public:
+  LineReader(const std::string& source, const arch::ArchSpec& a) : source_(source), arch_(a) {}
+
+  // A program that does not fit the chip has errors, but for a measured one: what has run fits, whatever is known here
+  // of how it was laid out.
+  GivenProgram read(std::string_view line, std::size_t number);
+  // "file:line: text".
+  std::string at_line(std::size_t number, std::string_view text) const;
+
+ private:
+  const std::string& source_;
+  const arch::ArchSpec& arch_;
+  tile::SpaceCache spaces_;
+};
+
+// A program document that fits the chip, or nothing after errors; a note where it was made for another chip.
+std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
+                                                base::Diagnostics& diags);
+
+// All programs of a source, constructed on `jobs` threads where they have to be. Nothing where the workload or the
+// program file has mistakes; a batch line that has is a program with errors.
+std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                                        base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,45 @@
+#pragma once
+// `tilescope simulate`: times of programs by the simulator, beside what the model predicts.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/errors.h"
+#include "experiments/programs.h"
+#include "experiments/progress.h"
+#include "experiments/simulation.h"
+
+namespace tilescope::experiments {
+
+enum class SimulationMode { kFull, kSampled };
+
+struct SimulatedRow {
+  std::string id, kind, group;
+  std::optional<double> measured_us;
+  std::optional<double> predicted_us;
+  std::optional<Simulation> simulation;
+  double cpu_seconds = 0;      // of the worker process
+  std::size_t peak_bytes = 0;  // of its resident memory
+  std::vector<std::string> errors;
+
+  // Predicted over simulated, minus one; nothing without both.
+  std::optional<double> model_error_ratio() const;
+};
+
+// Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
+// their number. Nothing where the source has mistakes; a program that cannot run is a row with errors.
+std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
+                                                  SimulationMode mode, int jobs, const Progress& progress,
+                                                  base::Diagnostics& diags);
+
+// Errors of the model against the simulator.
+std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows);
+
+// {"operators":[...]} of a workload or a program; {"rows":[...],"summary":{...}} of a batch.
+base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch);
+
+}  // namespace tilescope::experiments

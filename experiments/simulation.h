@@ -1,0 +1,42 @@
+#pragma once
+// A simulation as rows for people and documents: what the simulator says of one program, with the chip's names.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/document.h"
+
+namespace tilescope::experiments {
+
+struct StallRow {
+  std::string name;  // issue, scratchpad, barrier, l1, l2, dram, launch, tail
+  std::int64_t cycles = 0;
+};
+
+// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
+struct SimulatedLevel {
+  std::string name;  // the chip's
+  std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
+};
+
+struct Simulation {
+  double simulated_us = 0;
+  std::int64_t cycles = 0;             // of the core's clock, launches included
+  std::vector<StallRow> stalls;        // add up to `cycles`
+  std::vector<SimulatedLevel> levels;  // outermost first
+  std::int64_t blocks = 0;             // of all kernels
+  double simulated_ratio = 1;          // of all steps of all blocks; the rest is extrapolated
+  bool exact = true;                   // nothing was extrapolated
+};
+
+// `simulated_us`, `cycles`, `stalls`, `levels` and the rest, as entries of a row.
+base::Map to_entries(const Simulation& s);
+
+// What to_entries wrote.
+Simulation simulation_of(const base::Value& row);
+
+// The cause of most cycles.
+const StallRow& longest_stall(const Simulation& s);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,257 @@
+#include "experiments/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/host_run.h"
+#include "experiments/given.h"
+#include "experiments/workers.h"
+#include "lower/expected_values.h"
+#include "lower/interpret.h"
+#include "lower/lower.h"
+#include "model/estimate.h"
+#include "sim/simulate.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// A program of more points takes minutes on the CPU and is refused.
+constexpr double kMostPoints = 1 << 26;
+
+constexpr unsigned kSeed = 1;
+
+struct Candidate {
+  const tile::RProgram* program = nullptr;
+  lower::Module module;
+  int compiled = -1;  // the host compiler's id
+  std::size_t row = 0;
+};
+
+double points_of(const tile::RProgram& p) {
+  double points = 0;
+  for (const tile::StageProgram& s : p.stages) {
+    double n = 1;
+    for (const expr::Axis& a : s.space->stage().axes) n *= static_cast<double>(a.size);
+    points += n;
+  }
+  return points;
+}
+
+// Sums and products of the drawn inputs are exact in any order; quotients and functions are not.
+bool exact(const tile::RProgram& p) {
+  const auto rounds = [](const expr::Node& n) {
+    using expr::Function;
+    if (n.kind == expr::NodeKind::kDivide) return true;
+    return n.kind == expr::NodeKind::kCall && n.function != Function::kRelu && n.function != Function::kAbs &&
+           n.function != Function::kMax && n.function != Function::kMin;
+  };
+  return std::none_of(p.stages.begin(), p.stages.end(), [&](const tile::StageProgram& s) {
+    const expr::Stage& stage = s.space->stage();
+    return stage.reducer == expr::Reducer::kMean || std::any_of(stage.body.begin(), stage.body.end(), rounds);
+  });
+}
+
+// Half a unit in the last place for every step of the longest reduction and for a few operations around it (Higham
+// 2002, section 4.2).
+double allowed_error(const tile::RProgram& p) {
+  if (exact(p)) return 0;
+  constexpr double kOperationsAround = 32;
+  double bound = 0;
+  for (const tile::StageProgram& s : p.stages) {
+    const base::Dtype kept = s.space->expression.dtype;
+    const double unit = kept == base::Dtype::kF16 ? 0x1p-11 : kept == base::Dtype::kBf16 ? 0x1p-8 : 0x1p-24;
+    bound += (static_cast<double>(s.space->reduced) + kOperationsAround) * unit;
+  }
+  return bound;
+}
+
+// Greatest difference relative to the greatest expected value; what is not a number in both is equal.
+double worst_error(const expr::Values& values, const expr::Values& expected) {
+  if (values.size() != expected.size()) return std::numeric_limits<double>::infinity();
+  double worst = 0, scale = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(expected[i])) scale = std::max(scale, std::abs(expected[i]));
+    const bool same = values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]));
+    if (!same) worst = std::max(worst, std::isfinite(values[i]) ? std::abs(values[i] - expected[i]) : HUGE_VAL);
+  }
+  return worst == 0 ? 0 : worst / std::max(scale, std::numeric_limits<double>::min());
+}
+
+double worst_output(const lower::Module& m, const std::vector<expr::Values>& globals,
+                    const lower::NamedValues& expected) {
+  double worst = 0;
+  for (std::size_t g = 0; g < globals.size(); ++g)
+    if (m.globals[g].role == lower::Role::kOutput)
+      worst = std::max(worst, worst_error(globals[g], expected.at(m.globals[g].name)));
+  return worst;
+}
+
+AccessTotals totals_of(const std::vector<lower::KernelCounters>& kernels) {
+  AccessTotals t;
+  for (const lower::KernelCounters& k : kernels)
+    for (const lower::CopyCount& c : k) {
+      t.requests += static_cast<double>(c.global.requests);
+      t.sectors += static_cast<double>(c.global.sectors);
+      t.bank_passes += static_cast<double>(c.shared.passes);
+    }
+  return t;
+}
+
+base::Map to_map(const AccessTotals& t) {
+  return base::Map{{"requests", t.requests, {}}, {"sectors", t.sectors, {}}, {"bank_passes", t.bank_passes, {}}};
+}
+
+double number(const base::Value& v) {
+  if (const auto* whole = v.get_if<std::int64_t>()) return static_cast<double>(*whole);
+  const auto* real = v.get_if<double>();
+  return real == nullptr ? HUGE_VAL : *real;  // JSON has no infinity
+}
+
+AccessTotals totals_of(const base::Value& v) {
+  return {number(*v.find("requests")), number(*v.find("sectors")), number(*v.find("bank_passes"))};
+}
+
+// What one worker does, on kernels that are compiled.
+class Verifier {
+ public:
+  Verifier(const arch::ArchSpec& a, cuda::HostCompiler& compiler) : arch_(a), compiler_(compiler) {}
+
+  std::string verify(const Candidate& c) {
+    std::mt19937 random(kSeed);
+    lower::NamedValues expected;
+    lower::add_expected_values(*c.program, random, expected);
+    const std::vector<expr::Values> inputs = lower::globals_of(c.module, expected);
+    const std::vector<double> scalars(c.module.scalars.size(), lower::kScalar);
+    double worst = 0;
+
+    std::vector<expr::Values> globals = inputs;
+    lower::interpret(c.module, scalars, globals);
+    worst = std::max(worst, worst_output(c.module, globals, expected));
+    const auto run = [&](cuda::HostBuild build) {
+      cuda::HostResult r = compiler_.run(c.compiled, {build, kSeed, scalars, inputs});
+      if (!r.ok()) throw std::runtime_error(r.error);
+      worst = std::max(worst, worst_output(c.module, r.globals, expected));
+      return r;
+    };
+    run(cuda::HostBuild::kValues);
+    const cuda::HostResult counted = run(cuda::HostBuild::kCounting);
+
+    sim::SimOptions full;
+    full.mode = sim::Mode::kFull;
+    std::vector<lower::KernelCounters> simulated;
+    for (sim::KernelReport& k : sim::simulate(c.module, arch_, full).kernels)
+      simulated.push_back(std::move(k.counters));
+    return base::to_json(base::Map{{"worst_error", worst, {}},
+                                   {"counters_ok", counted.counters == simulated, {}},
+                                   {"kernel", to_map(totals_of(counted.counters)), {}},
+                                   {"simulator", to_map(totals_of(simulated)), {}}});
+  }
+
+ private:
+  const arch::ArchSpec& arch_;
+  cuda::HostCompiler& compiler_;
+};
+
+void read_answer(const WorkerResult& answer, VerifiedRow& row) {
+  if (!answer.error.empty()) {
+    row.errors.push_back(answer.error);
+    return;
+  }
+  base::Diagnostics diags;
+  const auto v = base::read_json(answer.text, diags.add_source("worker"), diags);
+  row.worst_error = number(*v->find("worst_error"));
+  row.values_ok = row.worst_error <= row.allowed_error;
+  row.counters_ok = *v->find("counters_ok")->get_if<bool>();
+  row.kernel = totals_of(*v->find("kernel"));
+  row.simulator = totals_of(*v->find("simulator"));
+}
+
+// The programs that can be lowered, added to the compiler; the others have errors in their rows.
+std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
+                                     cuda::HostCompiler& compiler, std::vector<VerifiedRow>& rows) {
+  const model::Machine machine = model::make_machine(a);
+  std::vector<Candidate> out;
+  for (const GivenProgram& g : given) {
+    VerifiedRow& row = rows.emplace_back();
+    row.id = g.id;
+    row.kind = g.kind;
+    row.errors = g.errors;
+    if (!g.program) continue;
+    if (const double points = points_of(*g.program); points > kMostPoints) {
+      row.errors.push_back(fmt::format("{:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small",
+                                       points, kMostPoints));
+      continue;
+    }
+    auto module = lower::lower(*g.program, a, row.errors);
+    if (!module) continue;
+    row.allowed_error = allowed_error(*g.program);
+    if (const auto e = model::estimate(*g.program, machine))
+      row.model = {0, e->sum.device_cache.transactions, e->sum.scratchpad.transactions};
+    const int compiled = compiler.add(*module);
+    out.push_back({&*g.program, std::move(*module), compiled, rows.size() - 1});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                               const Progress& progress, base::Diagnostics& diags) {
+  const auto given = given_programs(source, a, jobs, diags);
+  if (!given) return std::nullopt;
+  cuda::HostCompiler compiler(a);
+  if (const auto refusal = compiler.refusal()) {
+    diags.error({diags.add_source("verify")}, *refusal);
+    return std::nullopt;
+  }
+  std::vector<VerifiedRow> rows;
+  const std::vector<Candidate> candidates = candidates_of(*given, a, compiler, rows);
+  for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
+    if (const auto said = compiler.compile(build)) throw std::runtime_error(*said);  // our own text: a bug
+  Verifier verifier(a, compiler);
+  const auto answers =
+      run_in_workers(candidates.size(), jobs, [&](std::size_t i) { return verifier.verify(candidates[i]); }, progress);
+  for (std::size_t i = 0; i < answers.size(); ++i) read_answer(answers[i], rows[candidates[i].row]);
+  return rows;
+}
+
+base::Value to_document(const std::vector<VerifiedRow>& rows) {
+  base::List list;
+  std::int64_t values_ok = 0, counters_ok = 0, failed = 0;
+  for (const VerifiedRow& r : rows) {
+    base::Map row = {{"id", r.id, {}}};
+    if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+    if (r.errors.empty()) {
+      for (base::Entry e : base::Map{
+               {"values_ok", r.values_ok, {}},
+               {"counters_ok", r.counters_ok, {}},
+               {"worst_error_ratio", r.worst_error, {}},
+               {"allowed_error_ratio", r.allowed_error, {}},
+               {"kernel", to_map(r.kernel), {}},
+               {"simulator", to_map(r.simulator), {}},
+               {"model", base::Map{{"sectors", r.model.sectors, {}}, {"bank_passes", r.model.bank_passes, {}}}, {}}})
+        row.push_back(std::move(e));
+    } else {
+      row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+      ++failed;
+    }
+    values_ok += r.values_ok ? 1 : 0;
+    counters_ok += r.counters_ok ? 1 : 0;
+    list.emplace_back(std::move(row));
+  }
+  return base::Map{{"rows", std::move(list), {}},
+                   {"summary",
+                    base::Map{{"rows", static_cast<std::int64_t>(rows.size()), {}},
+                              {"values_ok", values_ok, {}},
+                              {"counters_ok", counters_ok, {}},
+                              {"failed", failed, {}}},
+                    {}}};
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,43 @@
+#pragma once
+// `tilescope verify`: programs on the CPU, as they are emitted: whether they compute what the expression says, and
+// whether what they access is what simulator and model count.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/programs.h"
+#include "experiments/progress.h"
+
+namespace tilescope::experiments {
+
+// What all kernels of a program access. The model has sectors and bank passes alone, and they need not be whole.
+struct AccessTotals {
+  double requests = 0;     // access instructions of warps to memory
+  double sectors = 0;      // of the device cache that they touch
+  double bank_passes = 0;  // of the scratchpad
+};
+
+struct VerifiedRow {
+  std::string id, kind;
+  double worst_error = 0;    // greatest |difference| of an output, relative to the output's greatest value
+  double allowed_error = 0;  // what rounding may come to: 0 where every order of the operations gives the same
+  bool values_ok = false;
+  bool counters_ok = false;  // emitted text and simulator agree in every count of every access
+  AccessTotals kernel, simulator, model;
+  std::vector<std::string> errors;
+};
+
+// Verifies every program of the source, `jobs` at a time. Nothing where the source has mistakes or the machine cannot
+// compile kernels; a program that cannot run is a row with errors.
+std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                               const Progress& progress, base::Diagnostics& diags);
+
+// {"rows":[...],"summary":{...}}.
+base::Value to_document(const std::vector<VerifiedRow>& rows);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,126 @@
+#include "experiments/workers.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <poll.h>
+#include <stdexcept>
+#include <string_view>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+namespace {
+
+[[noreturn]] void fail(std::string_view what) {
+  throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+void write_all(int to, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(to, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;  // the parent is gone
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+// The first character of an answer: whether it is the job's text or an exception's.
+constexpr char kText = '+', kException = '!';
+
+[[noreturn]] void run_child(int to, std::size_t i, const std::function<std::string(std::size_t)>& job) {
+  try {
+    write_all(to, kText + job(i));
+  } catch (const std::exception& e) {
+    write_all(to, kException + std::string(e.what()));
+  }
+  ::_exit(0);  // the parent's buffers and destructors are the parent's
+}
+
+struct Child {
+  pid_t process = 0;
+  int from = -1;
+  std::size_t job = 0;
+  std::string answer;
+};
+
+Child start(std::size_t i, const std::function<std::string(std::size_t)>& job) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) fail("pipe");
+  std::fflush(nullptr);
+  const pid_t process = ::fork();
+  if (process < 0) fail("fork");
+  if (process == 0) {
+    ::close(ends[0]);
+    run_child(ends[1], i, job);
+  }
+  ::close(ends[1]);
+  return {process, ends[0], i, {}};
+}
+
+// Reads what is there; false when the child has closed its end.
+bool receive(Child& c) {
+  std::array<char, 1 << 16> buffer{};
+  const ssize_t n = ::read(c.from, buffer.data(), buffer.size());
+  if (n < 0) return errno == EINTR;
+  c.answer.append(buffer.data(), static_cast<std::size_t>(n));
+  return n > 0;
+}
+
+WorkerResult finish(const Child& c) {
+  ::close(c.from);
+  int status = 0;
+  rusage used{};
+  while (::wait4(c.process, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  WorkerResult r;
+  r.cpu_seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                  1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+  r.peak_bytes = static_cast<std::size_t>(used.ru_maxrss) * 1024;
+  if (WIFSIGNALED(status))
+    r.error = fmt::format("the worker was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  else if (c.answer.empty())
+    r.error = fmt::format("the worker ended with status {} and no answer", WEXITSTATUS(status));
+  else if (c.answer.front() == kException)
+    r.error = c.answer.substr(1);
+  else
+    r.text = c.answer.substr(1);
+  return r;
+}
+
+void wait_for_any(const std::vector<Child>& children, std::vector<pollfd>& ready) {
+  ready.clear();
+  for (const Child& c : children) ready.push_back({c.from, POLLIN, 0});
+  while (::poll(ready.data(), ready.size(), -1) < 0)
+    if (errno != EINTR) fail("poll");
+}
+
+}  // namespace
+
+std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::function<std::string(std::size_t)>& job,
+                                         const Progress& progress) {
+  std::vector<WorkerResult> results(n);
+  std::vector<Child> children;
+  std::vector<pollfd> ready;
+  std::size_t next = 0, done = 0;
+  while (done < n) {
+    while (next < n && children.size() < static_cast<std::size_t>(std::max(jobs, 1)))
+      children.push_back(start(next++, job));
+    wait_for_any(children, ready);
+    for (std::size_t c = children.size(); c-- > 0;) {
+      if (ready[c].revents == 0 || receive(children[c])) continue;
+      results[children[c].job] = finish(children[c]);
+      children.erase(children.begin() + static_cast<std::ptrdiff_t>(c));
+      progress(++done, n);
+    }
+  }
+  return results;
+}
+
+}  // namespace tilescope::experiments

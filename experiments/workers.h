@@ -1,0 +1,27 @@
+#pragma once
+// Work in processes of its own: SystemC's kernel is one per process, and a job that crashes loses its own row alone.
+// For the .cc files of experiments/.
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "experiments/progress.h"
+
+namespace tilescope::experiments {
+
+struct WorkerResult {
+  std::string text;            // what the job returned
+  std::string error;           // why it returned nothing: an exception's text, or how its process ended
+  double cpu_seconds = 0;      // of the worker
+  std::size_t peak_bytes = 0;  // resident memory of the worker
+};
+
+// Calls job(0) ... job(n-1), each in a child process forked from this one, at most `jobs` of them at a time, and
+// returns what they returned, in order. The result does not depend on `jobs`. Call it where no other thread of this
+// process runs: a child has only the thread that forked it.
+std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::function<std::string(std::size_t)>& job,
+                                         const Progress& progress);
+
+}  // namespace tilescope::experiments
