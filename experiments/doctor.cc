@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/load.h"
+#include "backends/cuda/toolchain.h"
 #include "base/home.h"
 #include "expr/suites.h"
 
@@ -43,6 +44,13 @@ Finding shared_data() {
           present ? folder : fmt::format("no folder {}/data; tests that read it are skipped", folder)};
 }
 
+// What `verify` compiles emitted kernels with.
+Finding host_compiler() {
+  const std::string cache = cuda::default_cache_folder();
+  const std::optional<std::string> refusal = cuda::Toolchain(cache).refusal();
+  return {"kernels on the CPU", !refusal, refusal ? *refusal : fmt::format("compiled once, kept in {}", cache)};
+}
+
 }  // namespace
 
 std::vector<Finding> examine() {
@@ -50,8 +58,9 @@ std::vector<Finding> examine() {
           suites(),
           shared_data(),
           {"threads", true, fmt::format("{} processors for --jobs", omp_get_num_procs())},
-          {"simulator", false, "not part of this version: predictions are not yet simulated"},
-          {"cuda", false, "not part of this version: programs are not yet emitted or measured"}};
+          {"simulator", true, "in worker processes of this binary"},
+          host_compiler(),
+          {"kernels on a GPU", false, "not part of this version: CUDA is emitted, and run on the CPU"}};
 }
 
 }  // namespace tilescope::experiments

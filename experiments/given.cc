@@ -69,6 +69,10 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   return out;
 }
 
+std::string stage_name(const tile::RProgram& p, std::size_t stage) {
+  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
+}
+
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
                                                 base::Diagnostics& diags) {
   const base::SourceId id = diags.add_source(file.name);
@@ -76,10 +80,10 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
   if (!program) return std::nullopt;
   if (!program->arch.empty() && program->arch != a.name)
-    diags.note({id}, fmt::format("made for {}, taken for {}", program->arch, a.name));
+    diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   for (std::size_t s = 0; s < program->stages.size(); ++s)
     for (const std::string& limit : tile::exceeded_limits(program->stages[s], a))
-      diags.error({id}, program->stages.size() > 1 ? fmt::format("stage {}: {}", s + 1, limit) : limit);
+      diags.error({id}, stage_name(*program, s) + limit);
   if (!diags.ok()) return std::nullopt;
   return program;
 }

@@ -102,10 +102,10 @@ std::optional<Prediction> predict_program(const NamedText& file, const arch::Arc
   const model::Machine machine = model::make_machine(a);
   const auto estimate = model::estimate(*program, machine);
   if (estimate) return prediction_of(estimate->sum, a);
-  for (const tile::StageProgram& p : program->stages) {
-    const expr::Expression& e = p.space->expression;
+  for (std::size_t s = 0; s < program->stages.size(); ++s) {
+    const expr::Expression& e = program->stages[s].space->expression;
     if (!model::arithmetic_of(machine, e.dtype, e.accumulate))
-      diags.error({diags.add_source(file.name)}, no_instruction(a, e.dtype, e.accumulate));
+      diags.error({diags.add_source(file.name)}, stage_name(*program, s) + no_instruction(a, e.dtype, e.accumulate));
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/cuda/host_run.h"
-#include "experiments/given.h"
+#include "experiments/verify_programs.h"
 #include "experiments/workers.h"
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
@@ -205,13 +205,18 @@ std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, cons
                                                const Progress& progress, base::Diagnostics& diags) {
   const auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
+  return verify_programs(*given, a, jobs, progress, diags);
+}
+
+std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
+                                                        int jobs, const Progress& progress, base::Diagnostics& diags) {
   cuda::HostCompiler compiler(a);
   if (const auto refusal = compiler.refusal()) {
     diags.error({diags.add_source("verify")}, *refusal);
     return std::nullopt;
   }
   std::vector<VerifiedRow> rows;
-  const std::vector<Candidate> candidates = candidates_of(*given, a, compiler, rows);
+  const std::vector<Candidate> candidates = candidates_of(given, a, compiler, rows);
   for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
     if (const auto said = compiler.compile(build)) throw std::runtime_error(*said);  // our own text: a bug
   Verifier verifier(a, compiler);

@@ -33,9 +33,9 @@ const std::vector<std::int64_t>& Addresses::shape_of(const Operand& o) const {
   return space_.expression.tensors[static_cast<std::size_t>(o.tensor)].shape;
 }
 
-void Addresses::guard(const Affine& value, std::int64_t bound, Located& out) const {
+void Addresses::guard(const Affine& value, std::int64_t bound, std::vector<Guard>& inside) const {
   const expr::Span range = maker_.range(value);
-  if (range.low < 0 || range.high >= bound) out.inside.push_back({value, bound});
+  if (range.low < 0 || range.high >= bound) inside.push_back({value, bound});
 }
 
 Affine Addresses::stage_axis(int axis, const std::vector<Affine>& axes) {
@@ -62,7 +62,7 @@ Affine Addresses::coordinate(const expr::Coordinate& c, const std::vector<Affine
 Located Addresses::in_dims(const Operand& o, const std::vector<Affine>& at) const {
   Located out;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
-    guard(at[d], o.dims[d].extent, out);
+    guard(at[d], o.dims[d].extent, out.inside);
     if (o.dims[d].extent > 1) out.offset = out.offset + at[d] * o.steps[d].front().stride;
   }
   return out;
@@ -74,7 +74,7 @@ Located Addresses::by_stage_axes(const Operand& o, const expr::Read& read, const
   std::int64_t stride = 1, begin = 0;
   for (std::size_t d = shape.size(); d-- > 0;) {
     const Affine at = coordinate(read.at[d], axes);
-    guard(at, shape[d], out);
+    guard(at, shape[d], out.inside);
     out.offset = out.offset + at * stride;
     begin += read.at[d].offset * stride;
     stride *= shape[d];
@@ -128,19 +128,18 @@ Located Addresses::tile_element(const Operand& o, const std::vector<Affine>& at,
   return in_dims(o, in_tensor);
 }
 
-Located Addresses::in_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& local,
-                           const std::vector<Affine>& axes, const tile::TileShape& pitch) {
-  Located out;
-  for (std::size_t d = 0; d < o.dims.size(); ++d) {
-    const TileDim& dim = o.dims[d];
+TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& local,
+                             const std::vector<Affine>& axes) {
+  TilePlace out;
+  for (const TileDim& dim : o.dims) {
     Affine at = sum_of_terms(dim, local);
     if (dim.whole) {
       at = coordinate(read.at[dim.first_dim], axes);
-      guard(at, dim.extent, out);
+      guard(at, dim.extent, out.inside);
     } else if (!o.gathered) {
       at = at + constant(read.at[dim.first_dim].offset - dim.low + far_end(dim, block_));
     }
-    out.offset = out.offset + at * pitch[d];
+    out.at.push_back(std::move(at));
   }
   return out;
 }

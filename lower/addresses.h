@@ -13,6 +13,12 @@ struct Located {
   std::vector<Guard> inside;
 };
 
+// Coordinates in a data tile, and what must hold for the element to be there.
+struct TilePlace {
+  std::vector<Affine> at;
+  std::vector<Guard> inside;
+};
+
 class Addresses {
  public:
   Addresses(const tile::StageProgram& p, IndexMaker& maker) : space_(*p.space), block_(p.block), maker_(maker) {}
@@ -22,10 +28,10 @@ class Addresses {
   // In the tensor's memory: the element at coordinates `at` of the operand's data tile, of the block's tile that begins
   // at `begin` along the tile axes.
   Located tile_element(const tile::Operand& o, const std::vector<Affine>& at, const std::vector<Affine>& begin);
-  // In the data tile, whose dimensions lie `pitch` elements apart: what a read touches where the tile axes have these
-  // values within the block's tile (`local`) and in all (`axes`).
-  Located in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
-                  const std::vector<Affine>& axes, const tile::TileShape& pitch);
+  // The coordinates in the data tile of what a read touches where the tile axes have these values within the block's
+  // tile (`local`) and in all (`axes`).
+  TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
+                    const std::vector<Affine>& axes);
   // The access to the output as a read.
   expr::Read output_access() const;
 
@@ -33,7 +39,7 @@ class Addresses {
   const expr::Stage& stage() const { return space_.stage(); }
   const std::vector<std::int64_t>& shape_of(const tile::Operand& o) const;
   // Adds a guard where the value can leave 0 .. bound-1.
-  void guard(const Affine& value, std::int64_t bound, Located& out) const;
+  void guard(const Affine& value, std::int64_t bound, std::vector<Guard>& inside) const;
   // The value of one of the stage's own axes.
   Affine stage_axis(int axis, const std::vector<Affine>& axes);
   Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);

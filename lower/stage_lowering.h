@@ -1,6 +1,6 @@
 #pragma once
-// One stage of a program as one kernel. lower/staging.cc brings operands into the scratchpad; lower/stage_lowering.cc
-// does the rest: fragments, arithmetic, steps and stores.
+// One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
+// (lower/block_body.cc) and the copies that bring operands into the scratchpad (lower/staging.cc).
 
 #include <string>
 #include <vector>
@@ -55,7 +55,7 @@ class StageLowering {
   void add_fragments();
   void add_results();
 
-  // Statements.
+  // lower/block_body.cc.
   Body block_body();
   Body pipelined(const Affine& step);
   Body initial();
@@ -84,7 +84,8 @@ class StageLowering {
   Piece piece(std::size_t operand, std::int64_t batch, bool in_flight);
   Statement load_batch(std::size_t operand, std::int64_t batch, const StepPosition& at);
   Statement keep_batch(std::size_t operand, std::int64_t batch, const Affine& slot);
-  Affine in_slot(std::size_t operand, const Piece& piece, const Affine& slot) const;
+  // Elements from the tile's beginning to coordinates in it.
+  Affine in_slot(std::size_t operand, const std::vector<Affine>& at, const Affine& slot);
   bool one_batch() const;
   bool asynchronous(std::size_t operand) const;
   bool any_asynchronous() const;

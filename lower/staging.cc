@@ -86,11 +86,18 @@ StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, boo
   return out;
 }
 
-Affine StageLowering::in_slot(std::size_t i, const Piece& piece, const Affine& slot) const {
+Affine StageLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
   const StagedTile& t = tiles_[i];
   Affine offset = slot * t.slot_elements;
-  for (std::size_t d = 0; d < piece.at.size(); ++d) offset = offset + piece.at[d] * t.pitch[d];
-  return offset;
+  Affine row;  // in the tile's own order
+  for (std::size_t d = 0; d + 1 < at.size(); ++d) {
+    offset = offset + at[d] * t.pitch[d];
+    row = row * t.shape[d] + at[d];
+  }
+  if (at.empty()) return offset;
+  const std::int64_t swizzle = p_.operands[i].swizzle;
+  if (swizzle == 0) return offset + at.back();
+  return offset + maker_.quotient(at.back() + row * swizzle, 1, t.shape.back(), space().inputs[i].name + "_place");
 }
 
 Statement StageLowering::load_batch(std::size_t i, std::int64_t batch, const StepPosition& at) {
@@ -106,8 +113,11 @@ Statement StageLowering::load_batch(std::size_t i, std::int64_t batch, const Ste
 
 Statement StageLowering::keep_batch(std::size_t i, std::int64_t batch, const Affine& slot) {
   const Piece p = piece(i, batch, true);
-  Copy copy{
-      {tiles_[i].shared, in_slot(i, p, slot)}, {tiles_[i].in_flight, p.in_flight}, p_.operands[i].vector, p.when, {}};
+  Copy copy{{tiles_[i].shared, in_slot(i, p.at, slot)},
+            {tiles_[i].in_flight, p.in_flight},
+            p_.operands[i].vector,
+            p.when,
+            {}};
   Statement s = nest(p.loops, {{copy, {}}}, true).front();
   s.note = "keep " + space().inputs[i].name;
   return s;
@@ -145,7 +155,7 @@ Body StageLowering::copy_tiles_asynchronously(const StepPosition& at, const Affi
     const Located from = addresses_.tile_element(space().inputs[i], p.at, at.begin);
     const std::int64_t vector = p_.operands[i].vector;
     check_aligned(space().inputs[i].name, from, vector);
-    Copy copy{{tiles_[i].shared, in_slot(i, p, slot)}, {memory_[i], from.offset}, vector, p.when, from.inside, true};
+    Copy copy{{tiles_[i].shared, in_slot(i, p.at, slot)}, {memory_[i], from.offset}, vector, p.when, from.inside, true};
     body.push_back(nest(p.loops, {{copy, {}}}, true).front());
     body.back().note = "copy " + space().inputs[i].name;
   }

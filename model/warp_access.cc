@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/integer.h"
@@ -162,9 +163,39 @@ std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
   return granules_of_sorted(sorted, access.bytes, size);
 }
 
+namespace {
+
+// Elements from a swizzled tile's beginning to the element of that row and column.
+std::int64_t swizzled(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
+  return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
+}
+
+// The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
+WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
+                         std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  tile::TileShape row_pitch = shape, column_pitch = shape;
+  std::int64_t rows = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const bool last = d + 1 == shape.size();
+    column_pitch[d] = last ? 1 : 0;
+    row_pitch[d] = last ? 0 : rows;
+    if (!last) rows *= shape[d];
+  }
+  WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector);
+  const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector);
+  for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
+    access.offset[lane] = o.element.n * swizzled(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
+                                                 shape.back(), p.operands[operand]);
+  return access;
+}
+
+}  // namespace
+
 WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
+  if (p.operands[operand].swizzle != 0 && !shape.empty()) return swizzled_read(p, operand, shape, vector, warp);
   tile::TileShape pitch = shape;
   std::int64_t elements = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
@@ -177,16 +208,16 @@ WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int6
 WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
-  const std::int64_t row = shape.empty() ? 1 : shape.back();
+  const std::int64_t length = shape.empty() ? 1 : shape.back();
   const std::int64_t elements = tile::data_tile_elements(o, p.block);
   const tile::OperandPlan& plan = p.operands[operand];
   WarpAccess access;
   access.bytes = plan.vector * o.element.n;
-  std::int64_t padded = 0, in_row = 0;
+  std::int64_t row = 0, column = 0;
   const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, plan.vector)});
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    access.offset.push_back((lane * plan.vector + padded) * o.element.n);
-    for (in_row += plan.vector; in_row >= row; in_row -= row) padded += plan.padding;
+    access.offset.push_back(o.element.n * swizzled(row, column, length, plan));
+    for (column += plan.vector; column >= length; column -= length) ++row;
   }
   return access;
 }
@@ -212,7 +243,8 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   const expr::Term& t = o.dims.back().terms[0];
   const auto axis = static_cast<std::size_t>(t.axis);
   if (axis >= p.space->spatial || t.coefficient != 1) return 1;
-  const std::int64_t row = tile::data_tile(o, p.block).back() + p.operands[operand].padding;
+  const tile::OperandPlan& plan = p.operands[operand];
+  const std::int64_t row = std::gcd(tile::data_tile(o, p.block).back() + plan.padding, plan.swizzle);
   std::int64_t v = power_of_two_at_most(std::min(p.mapping[axis].serial, max_access.n / o.element.n));
   while (v > 1 && (p.mapping[axis].serial % v != 0 || row % v != 0)) v /= 2;
   return v;

@@ -1,6 +1,7 @@
 #include "tile/program.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/integer.h"
 
@@ -87,7 +88,7 @@ std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
   const OperandPlan& plan = p.operands[i];
-  if (plan.staged) return widest_vector(o, p.block, plan.padding, max_vector);
+  if (plan.staged) return widest_vector(o, p.block, std::gcd(plan.padding, plan.swizzle), max_vector);
   // Reads of neighbours begin one element apart.
   if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
   std::int64_t serial = 1;

@@ -39,6 +39,7 @@ struct OperandPlan {
   bool staged = false;       // kept in the scratchpad, per reduction step, between two barriers
   std::int64_t padding = 0;  // elements that its staged rows are longer
   std::int64_t vector = 1;   // elements of one access of one thread to memory
+  std::int64_t swizzle = 0;  // elements by which each staged row is rotated further than the one before
 
   bool operator==(const OperandPlan&) const = default;
 };

@@ -95,12 +95,13 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
   const expr::Stage& stage = space.stage();
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
-  Map sizes, staged, padding, vector;
+  Map sizes, staged, padding, swizzle, vector;
   for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
   for (std::size_t i = 0; i < space.operand_count(); ++i) {
     const std::string& name = space.operand(i).name;
     if (p.operands[i].staged) staged.push_back({name, scratchpad, {}});
     if (p.operands[i].padding != 0) padding.push_back({name, p.operands[i].padding, {}});
+    if (p.operands[i].swizzle != 0) swizzle.push_back({name, p.operands[i].swizzle, {}});
     vector.push_back({name, p.operands[i].vector, {}});
   }
   List order;
@@ -118,6 +119,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
              {"mapping", mapping_of(p), {}},
              {"staged", std::move(staged), {}},
              {"padding", std::move(padding), {}},
+             {"swizzle", std::move(swizzle), {}},
              {"vector", std::move(vector), {}},
              {"order", std::move(order), {}},
              {"unroll", p.unroll, {}},

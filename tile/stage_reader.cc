@@ -42,8 +42,8 @@ class StageReader {
 
   // Instead of read, where there is no space: still names the keys that no stage has.
   void take_all() {
-    for (const std::string_view key :
-         {"tiles", "mapping", "staged", "padding", "vector", "order", "unroll", "pipeline", "split", "raster"})
+    for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "vector", "order", "unroll",
+                                       "pipeline", "split", "raster"})
       fields_.take(key);
   }
 
@@ -197,6 +197,7 @@ class StageReader {
           if (const auto n = integer(&e.value, key, e.key, range)) p.operands[*i].*field = *n;
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
+    per_operand("swizzle", {0, 1 << 20}, &OperandPlan::swizzle);
     for (std::size_t i = 0; i < p.operands.size(); ++i)
       p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;

@@ -117,7 +117,7 @@ TEST_F(Predict, NotesThatAProgramWasMadeForAnotherChip) {
   write("p.json", R"({"arch": "v100", "stages": [)" + line("") + "]}");
   const CliResult r = run({"predict", "--arch", "k80", "--program", "p.json", "--json"});
   EXPECT_EQ(r.status, 0);
-  EXPECT_EQ(r.err, "note: p.json: made for v100, predicted on k80\n");
+  EXPECT_EQ(r.err, "note: p.json: made for v100, used on k80\n");
   EXPECT_TRUE(Json::parse(r.out).contains("predicted_us"));
 }
 

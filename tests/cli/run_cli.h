@@ -61,6 +61,14 @@ class Cli : public testing::Test {
     return Json::parse(r.out);
   }
 
+  // The same of a run that may say how far it is, or note something.
+  Json json_of_long_work(Args args) const {
+    args.emplace_back("--json");
+    const CliResult r = run(args);
+    EXPECT_EQ(r.status, 0) << r.err;
+    return Json::parse(r.out);
+  }
+
   // What a run says that fails for its input: status 2, and not a word on standard output.
   std::string bad_input(const Args& args) const {
     const CliResult r = run(args);

@@ -87,7 +87,7 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
     std::swap(p.order[i], p.order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
-    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1};
+    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a)

@@ -53,7 +53,7 @@ std::string text_without_clock(std::vector<CompiledOperator> operators) {
 void expect_programs_read_back(const CompiledOperator& op, const arch::ArchSpec& a) {
   for (const CompiledProgram& c : op.programs) {
     base::Diagnostics diags;
-    const auto p = predict_program(base::to_json(c.document), op.id, a, diags);
+    const auto p = predict_program({op.id, base::to_json(c.document)}, a, diags);
     EXPECT_THAT(diags.formatted_errors(), IsEmpty());
     ASSERT_TRUE(p.has_value()) << op.id;
     EXPECT_NEAR(p->predicted_us, c.prediction.predicted_us, 1e-9) << op.id;

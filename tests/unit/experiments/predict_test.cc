@@ -152,7 +152,7 @@ struct Answer {
 Answer predict(const std::string& text, const arch::ArchSpec& a) {
   base::Diagnostics diags;
   Answer out;
-  out.prediction = predict_program(text, "p.json", a, diags);
+  out.prediction = predict_program({"p.json", std::string(text)}, a, diags);
   out.errors = diags.formatted_errors();
   for (const base::Diagnostic& note : diags.notes()) out.notes.push_back(diags.format(note));
   EXPECT_EQ(out.prediction.has_value(), out.errors.empty());
@@ -177,7 +177,7 @@ TEST(PredictProgram, AgreesWithTheSameLineOfABatch) {
 
 TEST(PredictProgram, NotesThatAProgramWasMadeForAnotherChip) {
   const std::string text = program_of(line("a", 256, 32, 16));
-  EXPECT_THAT(predict(text, tests::chip("k80")).notes, ElementsAre("p.json: made for v100, predicted on k80"));
+  EXPECT_THAT(predict(text, tests::chip("k80")).notes, ElementsAre("p.json: made for v100, used on k80"));
   EXPECT_THAT(predict(text, tests::chip("v100", {{"core.count", "40"}})).notes, IsEmpty());
 }
 

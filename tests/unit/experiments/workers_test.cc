@@ -5,9 +5,9 @@
 #include <csignal>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 namespace tilescope::experiments {
 namespace {
@@ -16,7 +16,7 @@ const Progress kSilent = [](std::size_t, std::size_t) {};
 
 TEST(Workers, AnswersComeInOrderWhateverTheirNumber) {
   const auto job = [](std::size_t i) {
-    if (i % 3 == 0) ::usleep(2000);  // the first one started is not the first one done
+    if (i % 3 == 0) ::usleep(2000);                             // the first one started is not the first one done
     return std::string(i * 20000, 'a' + static_cast<char>(i));  // more than a pipe holds
   };
   for (const int jobs : {1, 2, 5}) {

@@ -144,12 +144,19 @@ tile::StageProgram any_small_program() {
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
   std::reverse(p.thread_order.begin(), p.thread_order.end());
   for (std::size_t i = 0; i < space->operand_count(); ++i)
-    p.operands[i] = {i < space->inputs.size(), any_of_range(0, 3), tests::any_element<std::int64_t>({1, 2})};
+    p.operands[i] = {i < space->inputs.size(), any_of_range(0, 3), tests::any_element<std::int64_t>({1, 2}),
+                     any_of_range(0, 3)};
   return p;
 }
 
 bool plain_single_loops(const tile::StageProgram& p) {
   return std::all_of(p.space->axes.begin(), p.space->axes.end(), [](const auto& a) { return a.axes.size() == 1; });
+}
+
+// Where the e-th element of a staged tile lies whose rows are `length` long: each row rotated and padded.
+std::int64_t place_of(std::int64_t e, std::int64_t length, const tile::OperandPlan& plan) {
+  const std::int64_t row = e / length, column = e % length;
+  return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
 }
 
 RC_GTEST_PROP(ScratchpadRead, EveryLaneReadsItsFirstElement, ()) {
@@ -178,9 +185,9 @@ RC_GTEST_PROP(ScratchpadRead, EveryLaneReadsItsFirstElement, ()) {
         for (std::size_t d = 0; d < at.size(); ++d) at[d] -= box.low[d];
         size = box.size;
       }
-      size.back() += p.operands[i].padding;
       std::int64_t element = 0;
       for (std::size_t d = 0; d < at.size(); ++d) element = element * size[d] + at[d];
+      element = place_of(element, size.back(), p.operands[i]);
       RC_ASSERT(access.offset[static_cast<std::size_t>(lane)] == element * o.element.n);
     }
   }
@@ -221,11 +228,8 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
     const tile::TileShape shape = tile::data_tile(o, p.block);
     // Byte offset of every element of the staged tile in row-major order.
     std::vector<std::int64_t> place;
-    std::int64_t at = 0;
-    for (std::int64_t e = 0; e < tile::data_tile_elements(o, p.block); ++e) {
-      if (e > 0 && e % shape.back() == 0) at += p.operands[i].padding;
-      place.push_back(at++ * o.element.n);
-    }
+    for (std::int64_t e = 0; e < tile::data_tile_elements(o, p.block); ++e)
+      place.push_back(place_of(e, shape.back(), p.operands[i]) * o.element.n);
     std::vector<std::int64_t> expected;
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane)
       if (lane * p.operands[i].vector < static_cast<std::int64_t>(place.size()))

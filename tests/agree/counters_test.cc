@@ -1,0 +1,60 @@
+// Counters of suites: emitted text, interpreter and simulator agree, and move with the chip as arithmetic says.
+
+#include <gtest/gtest.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+class Counters : public Cli {
+ protected:
+  Json verified(const Args& more) const { return json_of_long_work(with({"verify", "--arch", "v100"}, more)); }
+  static void expect_all(const Json& document, int n) {
+    const Json& s = document.at("summary");
+    EXPECT_EQ(s.at("rows"), n);
+    EXPECT_EQ(s.at("values_ok"), n);
+    EXPECT_EQ(s.at("counters_ok"), n);
+    EXPECT_EQ(s.at("failed"), 0);
+  }
+};
+
+TEST_F(Counters, OfEveryRollerOperatorAgree) { expect_all(verified({"--suite", "roller", "--scale", "small"}), 119); }
+
+TEST_F(Counters, OfEveryExampleAgree) {
+  expect_all(verified({"--suite", "examples", "--scale", "small"}), 11);
+  expect_all(verified({"--suite", "examples", "--scale", "small", "--dtype", "f16"}), 11);
+}
+
+// One program on chips that differ in one number. Every access of it is four bytes wide and no two lanes of a warp ask
+// for one word, so that a warp's 128 B take as many passes and sectors as they fill.
+class Moved : public Counters {
+ protected:
+  Json totals(const Args& sets) {
+    const std::string program = write("p.json", R"({"arch":"v100","stages":[{"expr":"O[i,j] +=! I[i,j,k]",
+      "sizes":{"i":4,"j":64,"k":2},"dtype":"f32","tiles":{"smem":{"i":1,"j":32,"k":1},"reg":{"i":1,"j":1}},
+      "mapping":{"i":{"threads":1},"j":{"threads":32}},"staged":{"I":"smem"},"vector":{"I":1,"O":1}}],"edges":[]})");
+    const Json row = verified(with({"--program", program}, sets)).at("rows").at(0);
+    EXPECT_EQ(row.at("counters_ok"), true);
+    EXPECT_EQ(row.at("values_ok"), true);
+    return row.at("simulator");
+  }
+};
+
+TEST_F(Moved, FewerBanksTakeMorePasses) {
+  const double passes = totals({}).at("bank_passes");
+  EXPECT_EQ(passes, 4 * 2 * 2 * 2);  // 8 blocks, 2 steps, a write and a read of one warp each
+  EXPECT_EQ(totals({"--set", "memory.smem.banks=8"}).at("bank_passes"), passes * 4);
+  EXPECT_EQ(totals({"--set", "memory.smem.banks=16"}).at("bank_passes"), passes * 2);
+  EXPECT_EQ(totals({"--set", "memory.smem.banks=64"}).at("bank_passes"), passes);
+}
+
+TEST_F(Moved, WiderSectorsAreFewer) {
+  // Loads are two elements apart, 256 B a warp; stores side by side, 128 B: 8 and 4 sectors of 32 B.
+  EXPECT_EQ(totals({}).at("sectors"), 8 * 2 * 8 + 8 * 4);
+  EXPECT_EQ(totals({"--set", "memory.l2.sector=64 B"}).at("sectors"), (8 * 2 * 8 + 8 * 4) / 2);
+  EXPECT_EQ(totals({"--set", "memory.l2.sector=128 B"}).at("sectors"), (8 * 2 * 8 + 8 * 4) / 4);
+}
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,67 @@
+// Random programs of random operators: interpreter, emitted text on the CPU and simulator against plain loops and
+// against each other. RC_PARAMS="max_success=2000" draws more (experiments/random_programs).
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/document.h"
+#include "experiments/verify_programs.h"
+#include "lower/lower.h"
+#include "lower/print.h"
+#include "tests/support/random_program.h"
+#include "tile/program_json.h"
+
+namespace tilescope::tests {
+namespace {
+
+const experiments::Progress kSilent = [](std::size_t, std::size_t) {};
+
+// Chips that lower alike programs differently: without and with copies past the registers.
+struct Drawn {
+  arch::ArchSpec chip;
+  std::vector<experiments::GivenProgram> programs;
+};
+
+// Draws legal programs of operators that the chip can run; rapidcheck prints the seed.
+void draw(Drawn& out) {
+  rc::check("programs are drawn", [&] {
+    const expr::Expression e = any_operator(9);
+    tile::RProgram p{out.chip.name, {any_program(e, 96)}, {}};
+    std::vector<std::string> why;
+    if (!lower::lower(p, out.chip, why)) return;  // too large, or a vector that a split moves off its multiple
+    experiments::GivenProgram given;
+    given.id = std::to_string(out.programs.size());
+    given.program = std::move(p);
+    out.programs.push_back(std::move(given));
+  });
+}
+
+void expect_all_agree(const Drawn& drawn) {
+  base::Diagnostics diags;
+  const auto rows = experiments::verify_programs(drawn.programs, drawn.chip, 2, kSilent, diags);
+  if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    const experiments::VerifiedRow& r = (*rows)[i];
+    if (r.errors.empty() && r.values_ok && r.counters_ok) continue;
+    std::vector<std::string> why;
+    ADD_FAILURE() << (r.errors.empty() ? (r.values_ok ? "counters differ" : "values differ") : r.errors.front()) << '\n'
+                  << base::to_json(tile::to_document(*drawn.programs[i].program, drawn.chip)) << '\n'
+                  << lower::print(*lower::lower(*drawn.programs[i].program, drawn.chip, why));
+  }
+}
+
+TEST(RandomPrograms, AllReadersAgree) {
+  Drawn drawn{chip("v100"), {}};
+  draw(drawn);
+  expect_all_agree(drawn);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnAsynchronousCopiesAndOtherBanks) {
+  Drawn drawn{chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}, {"memory.l2.sector", "64 B"}}),
+              {}};
+  draw(drawn);
+  expect_all_agree(drawn);
+}
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,103 @@
+// tilescope simulate, emit and verify: the contract of their documents, and what is said of bad input.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const Args kSmall = {"--op", kMatmul, "--size", "m=256,n=256,k=64"};
+
+// A program of a block of 2048 threads, which no chip of ours has.
+const std::string kTooWide = R"json({"arch":"v100","stages":[{"expr":"O[i] = relu(I[i])","sizes":{"i":4096},
+  "dtype":"f32","tiles":{"smem":{"i":2048}},"mapping":{"i":{"threads":2048}}}],"edges":[]})json";
+
+class Simulate : public Cli {
+ protected:
+  std::string program() {
+    const CliResult r = run(with(with({"compile", "--arch", "v100", "--top", "1"}, kSmall), {"-o", "p"}));
+    EXPECT_EQ(r.status, 0) << r.err;
+    return "p/op.0.json";
+  }
+};
+
+TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
+  const Json row = json(with({"simulate", "--arch", "v100"}, kSmall)).at("operators").at(0);
+  EXPECT_THAT(keys_of(row), ElementsAre("id", "kind", "predicted_us", "simulated_us", "cycles", "stalls", "levels",
+                                        "blocks", "simulated_ratio", "exact"));
+  EXPECT_THAT(keys_of(row.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
+  EXPECT_THAT(keys_of(row.at("levels").at("dram")),
+              ElementsAre("read_bytes", "written_bytes", "requests", "transactions", "hits"));
+  std::int64_t stalls = 0;
+  for (const auto& [name, cycles] : row.at("stalls").items()) stalls += cycles.get<std::int64_t>();
+  EXPECT_EQ(stalls, row.at("cycles"));
+  // Cycles of 1.38 GHz, and every byte of C is written.
+  EXPECT_NEAR(row.at("simulated_us").get<double>(), row.at("cycles").get<double>() / 1380, 1e-2);
+  EXPECT_EQ(row.at("levels").at("l2").at("written_bytes"), 256 * 256 * 4);
+}
+
+TEST_F(Simulate, ABatchHasRowsAndASummary) {
+  Json stage = Json::parse(text_of_file(path(program()))).at("stages").at(0);
+  stage["id"] = "a";
+  stage["measured_us"] = 10.0;
+  const std::string file = write("b.jsonl", stage.dump() + "\n{\"id\": \"broken\"}\n");
+  const CliResult r = run({"simulate", "--arch", "v100", "--batch", file, "--json"});
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:2:"));
+  const Json document = Json::parse(r.out);
+  EXPECT_EQ(document.at("summary").at("rows"), 2);
+  EXPECT_EQ(document.at("summary").at("simulated"), 1);
+  EXPECT_EQ(document.at("summary").at("failed"), 1);
+  const Json& row = document.at("rows").at(0);
+  EXPECT_NEAR(row.at("error_ratio").get<double>(), row.at("simulated_us").get<double>() / 10 - 1, 1e-9);
+}
+
+TEST_F(Simulate, SaysWhatIsWrong) {
+  EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
+              HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));
+  EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
+  const std::string wide = write("wide.json", kTooWide);
+  for (const std::string command : {"simulate", "emit", "verify", "predict"})
+    EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
+                HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
+}
+
+TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
+  const Args emit = {"emit", "--arch", "v100", "--program", program()};
+  const CliResult printed = run(emit);
+  EXPECT_EQ(printed.status, 0) << printed.err;
+  EXPECT_THAT(printed.out, HasSubstr("__global__ void"));
+  EXPECT_THAT(printed.out, HasSubstr("C[m,n] +=! A[m,k] * B[k,n]"));
+  const CliResult written = run(with(emit, {"-o", "k.cu"}));
+  EXPECT_EQ(written.out, "");
+  EXPECT_EQ(text_of_file(path("k.cu")), printed.out);
+  EXPECT_THAT(bad_input(with(emit, {"--dialect", "hip"})), HasSubstr("hip is not part of this version"));
+  EXPECT_EQ(run(with(emit, {"-o", "nowhere/k.cu"})).status, 1);
+}
+
+TEST_F(Simulate, CompilePrintsKernels) {
+  const CliResult r = run(with(with({"compile", "--arch", "v100"}, kSmall), {"--print", "kernel"}));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("kernel compute_C"));
+  EXPECT_THAT(r.out, HasSubstr("barrier"));
+}
+
+TEST_F(Simulate, VerifyRefusesWhatWouldTakeForever) {
+  const CliResult r = run({"verify", "--arch", "v100", "--op", kMatmul, "--size", "m=4096,n=4096,k=4096"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("see --scale small"));
+  const Json row = json_of_long_work({"verify", "--arch", "v100", "--op", kMatmul, "--size", "m=4096,n=4096,k=4096",
+                                      "--scale", "small"})
+                       .at("rows")
+                       .at(0);
+  EXPECT_EQ(row.at("values_ok"), true);
+  EXPECT_EQ(row.at("counters_ok"), true);
+  EXPECT_EQ(row.at("model").at("bank_passes"), row.at("kernel").at("bank_passes"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests
