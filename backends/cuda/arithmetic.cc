@@ -141,7 +141,7 @@ class Arithmetic {
   }
 
   std::string read(const lower::Access& a) const {
-    const std::string element = formulas_.element(a);
+    std::string element = formulas_.element(a);
     if (type_ == Type::kDouble) return fmt::format("double({})", element);
     if (type_ == Type::kFloat && base::is_integer(dtype_of(a))) return fmt::format("float({})", element);
     return element;

@@ -16,6 +16,8 @@ namespace {
 
 using lower::Space;
 
+constexpr std::size_t kColumns = 120;  // of a line
+
 // Text that grows line by line and knows where it stands.
 class Page {
  public:
@@ -25,10 +27,27 @@ class Page {
 
   // The number of the line that is written.
   int add(std::string_view line) {
-    if (!line.empty()) text_.append(static_cast<std::size_t>(2 * depth_), ' ');
+    if (!line.empty()) text_.append(2 * depth_, ' ');
     text_.append(line).push_back('\n');
     return line_++;
   }
+  // `head` and what follows it, broken into lines before items that do not fit; the number of the first line.
+  int add_list(const std::string& head, const std::vector<std::string>& items) {
+    const int first = line_;
+    std::string now = head;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0 && 2 * depth_ + now.size() + 1 + items[i].size() > kColumns) {
+        add(now);
+        now.assign(head.size(), ' ');
+      } else if (i > 0) {
+        now += ' ';
+      }
+      now += items[i];
+    }
+    add(now);
+    return first;
+  }
+  void indent() { ++depth_; }
   void open(std::string_view line) {
     add(line);
     ++depth_;
@@ -48,7 +67,7 @@ class Page {
  private:
   std::string text_;
   int line_ = 1;
-  int depth_ = 0;
+  std::size_t depth_ = 0;
 };
 
 std::vector<int> written_globals(const lower::Kernel& k) {
@@ -82,6 +101,16 @@ std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
   return out;
 }
 
+std::string counted(std::int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+// The items, each with what follows it.
+std::vector<std::string> ended(std::vector<std::string> items, std::string_view between, std::string_view last) {
+  for (std::size_t i = 0; i < items.size(); ++i) items[i] += i + 1 < items.size() ? between : last;
+  return items;
+}
+
 // "compute_C<<<64, 256, 8192>>>(A, B, C)"
 std::string launch(const lower::Module& m, const lower::Kernel& k, const std::string& name) {
   std::vector<std::string> arguments;
@@ -106,9 +135,10 @@ class KernelEmitter {
 
   EmittedKernel run() {
     page_.add("");
-    page_.note(fmt::format("{} blocks of {} threads", kernel_.blocks, kernel_.threads));
-    page_.open(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", kernel_.threads, out_.name,
-                           fmt::join(parameters(), ", ")));
+    page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread"));
+    page_.add_list(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", kernel_.threads, out_.name),
+                   ended(parameters(), ",", ") {"));
+    page_.indent();
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
     arrays();
     page_.add("");
@@ -136,21 +166,26 @@ class KernelEmitter {
   }
 
   void operator()(const lower::If& branch) {
-    const std::string condition = formulas_.condition(branch.when);
-    page_.open(condition.empty() ? "{" : fmt::format("if ({}) {{", condition));
+    const std::vector<std::string> conditions = formulas_.conditions(branch.when);
+    if (conditions.empty())
+      page_.add("{");
+    else
+      page_.add_list("if (", ended(conditions, " &&", ") {"));
+    page_.indent();
     statements(branch.body);
     page_.close();
   }
 
   void operator()(const lower::Copy& copy) {
-    const std::string when = formulas_.condition(copy.when), inside = formulas_.condition(copy.inside);
-    std::string call{verb(copy)}, arguments;
-    if (!inside.empty()) call += "_or_zero";
-    if (!when.empty()) call += "_if";
-    for (const std::string& guard : {when, inside})
-      if (!guard.empty()) arguments += guard + ", ";
-    out_.copy_lines.push_back(page_.add(fmt::format("{}<{}>({}&{}, &{});", call, copy.elements, arguments,
-                                                    formulas_.element(copy.to), formulas_.element(copy.from))));
+    const auto when = ended(formulas_.conditions(copy.when), " &&", ",");
+    const auto inside = ended(formulas_.conditions(copy.inside), " &&", ",");
+    std::vector<std::string> arguments = when;
+    arguments.insert(arguments.end(), inside.begin(), inside.end());
+    arguments.push_back(fmt::format("&{},", formulas_.element(copy.to)));
+    arguments.push_back(fmt::format("&{});", formulas_.element(copy.from)));
+    const std::string call = fmt::format("{}{}{}<{}>(", verb(copy), inside.empty() ? "" : "_or_zero",
+                                         when.empty() ? "" : "_if", copy.elements);
+    out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
   void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
@@ -187,14 +222,14 @@ class KernelEmitter {
   }
 
   void arrays() {
-    for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
-      const lower::Buffer& b = kernel_.buffers[i];
-      if (b.space == Space::kShared)
-        page_.add(fmt::format("{0}* const {1} = shared_array<{0}>({2});", type_of(b.dtype), names_.buffers[i],
-                              b.offset_bytes));
-      if (b.space == Space::kRegister)
-        page_.add(fmt::format("{} {}[{}];", type_of(b.dtype), names_.buffers[i], b.elements));
-    }
+    for (const Space space : {Space::kShared, Space::kRegister})
+      for (std::size_t i = 0; i < kernel_.buffers.size(); ++i)
+        if (kernel_.buffers[i].space == space) page_.add(array(kernel_.buffers[i], names_.buffers[i]));
+  }
+
+  static std::string array(const lower::Buffer& b, const std::string& name) {
+    if (b.space == Space::kRegister) return fmt::format("{} {}[{}];", type_of(b.dtype), name, b.elements);
+    return fmt::format("{0}* const {1} = shared_array<{0}>({2});", type_of(b.dtype), name, b.offset_bytes);
   }
 
   void statements(const std::vector<lower::Statement>& body) {

@@ -70,19 +70,18 @@ std::string Formulas::element(const lower::Access& a) const {
   return fmt::format("{}[{}]", names_.buffers[static_cast<std::size_t>(a.buffer)], affine(a.offset));
 }
 
-std::string Formulas::condition(const std::vector<lower::Guard>& guards) const {
-  std::string out;
-  const auto add = [&](const std::string& text) { out += (out.empty() ? "" : " && ") + text; };
+std::vector<std::string> Formulas::conditions(const std::vector<lower::Guard>& guards) const {
+  std::vector<std::string> out;
   for (const lower::Guard& g : guards) {
     const expr::Span s = lower::range_of(kernel_, g.value);
-    if (s.low < 0) add("0 <= " + affine(g.value));
-    if (s.high >= g.bound) add(fmt::format("{} < {}", affine(g.value), g.bound));
+    if (s.low < 0) out.push_back("0 <= " + affine(g.value));
+    if (s.high >= g.bound) out.push_back(fmt::format("{} < {}", affine(g.value), g.bound));
   }
   return out;
 }
 
 std::string Formulas::quotient(const lower::Index& i) const {
-  const std::string sum = affine(i.of);
+  std::string sum = affine(i.of);
   if (i.divisor == 1 && i.modulus == 0) return sum;
   const bool floors = lower::range_of(kernel_, i.of).low < 0;
   const std::string_view wide = needs_64_bits(i.of) ? "LL" : "";

@@ -21,8 +21,8 @@ class Formulas {
   std::string affine(const lower::Affine& a) const;
   // "A[block*64 + 3]".
   std::string element(const lower::Access& a) const;
-  // All guards together; empty where they always hold.
-  std::string condition(const std::vector<lower::Guard>& guards) const;
+  // What has to hold together for the guards to hold; empty where they always do.
+  std::vector<std::string> conditions(const std::vector<lower::Guard>& guards) const;
   // "int" or "long long".
   std::string_view type_of_index(int index) const;
   // "const int row = thread / 16;"

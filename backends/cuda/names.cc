@@ -58,8 +58,8 @@ std::string identifier(const std::string& wanted) {
 }  // namespace
 
 NamePool::NamePool() {
-  static const std::set<std::string> kReserved = reserved_names();
-  taken_ = kReserved;
+  static const std::set<std::string> reserved = reserved_names();
+  taken_ = reserved;
 }
 
 std::string NamePool::take(const std::string& wanted) {

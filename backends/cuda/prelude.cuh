@@ -13,7 +13,6 @@
 #define TILESCOPE_PLACE
 #define TILESCOPE_HERE
 #define TILESCOPE_ACCESS
-
 struct alignas(16) tilescope_word16 {
   unsigned int part[4];
 };
@@ -104,7 +103,8 @@ TILESCOPE_DEVICE unsigned short f16_bits(float x) {
   if (size != size) return static_cast<unsigned short>(sign | 0x7e00u);
   if (size >= 65520.0f) return static_cast<unsigned short>(sign | 0x7c00u);
   const unsigned int bits = bits_of(size);
-  if (size < 0x1p-14f) return static_cast<unsigned short>(sign | static_cast<unsigned int>(__builtin_rintf(size * 0x1p24f)));
+  if (size < 0x1p-14f)
+    return static_cast<unsigned short>(sign | static_cast<unsigned int>(__builtin_rintf(size * 0x1p24f)));
   return static_cast<unsigned short>(sign | (bits + 0xfffu + (bits >> 13 & 1u) - (112u << 23)) >> 13);
 }
 
@@ -200,21 +200,13 @@ struct tilescope_word {
   using type = unsigned char;
 };
 template <>
-struct tilescope_word<2> {
-  using type = unsigned short;
-};
+struct tilescope_word<2> { using type = unsigned short; };
 template <>
-struct tilescope_word<4> {
-  using type = unsigned int;
-};
+struct tilescope_word<4> { using type = unsigned int; };
 template <>
-struct tilescope_word<8> {
-  using type = unsigned long long;
-};
+struct tilescope_word<8> { using type = unsigned long long; };
 template <>
-struct tilescope_word<16> {
-  using type = tilescope_word16;
-};
+struct tilescope_word<16> { using type = tilescope_word16; };
 
 template <int N, class T>
 TILESCOPE_DEVICE void load_or_zero_if(bool when, bool inside, T* to, const T* from TILESCOPE_PLACE) {

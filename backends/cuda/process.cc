@@ -78,13 +78,14 @@ std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& 
 
 TemporaryFolder::TemporaryFolder() {
   std::error_code none;
-  std::string name = (std::filesystem::temp_directory_path(none) / "tilescope-XXXXXX").string();
+  path_ = (std::filesystem::temp_directory_path(none) / "tilescope-XXXXXX").string();
+  std::string name = path_;
   if (mkdtemp(name.data()) != nullptr) path_ = name;
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code none;
-  if (!path_.empty()) std::filesystem::remove_all(path_, none);
+  std::filesystem::remove_all(path_, none);
 }
 
 std::string file_bytes(const std::string& path) {

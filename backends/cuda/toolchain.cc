@@ -1,9 +1,11 @@
 #include "backends/cuda/toolchain.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <sstream>
 #include <string_view>
 #include <sys/file.h>
 #include <unistd.h>
@@ -24,8 +26,9 @@ constexpr std::string_view kRuntimeFolder = "backends/cuda/host";
 
 // What every translation unit is compiled with. Registers that nobody wrote hold a pattern and not yesterday's value;
 // products and sums are joined only where the text says so; integers wrap as the chip's do.
-const std::vector<std::string> kCommon = {"-std=c++20", "-fno-strict-aliasing", "-ffp-contract=off", "-fwrapv",
-                                          "-ftrivial-auto-var-init=pattern"};
+std::vector<std::string> common_flags() {
+  return {"-std=c++20", "-fno-strict-aliasing", "-ffp-contract=off", "-fwrapv", "-ftrivial-auto-var-init=pattern"};
+}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -55,6 +58,20 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
 }
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+// $CXX may hold options, or a launcher before the compiler.
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
+  return out;
+}
+
+// Beside `path`, and nobody else's.
+std::string unfinished(const std::string& path) {
+  static std::atomic<int> next = 0;
+  return fmt::format("{}.{}.{}", path, getpid(), next++);
+}
 
 std::string first_lines(const std::string& text) {
   constexpr std::size_t kMost = 4000;
@@ -102,9 +119,12 @@ std::string default_cache_folder() {
   return (home.empty() ? fs::temp_directory_path().string() : home + "/.cache") + "/tilescope";
 }
 
-Toolchain::Toolchain(std::string cache_folder) : folder_(std::move(cache_folder)), compiler_(environment("CXX")) {
-  if (compiler_.empty()) compiler_ = "g++";
-  const Finished version = run_program({compiler_, "--version"});
+Toolchain::Toolchain(std::string cache_folder)
+    : folder_(std::move(cache_folder)), compiler_(words(environment("CXX"))) {
+  if (compiler_.empty()) compiler_ = {"g++"};
+  std::vector<std::string> ask = compiler_;
+  ask.emplace_back("--version");
+  const Finished version = run_program(ask);
   std::error_code error;
   fs::create_directories(folder_, error);
   if (!version.ok())
@@ -113,7 +133,7 @@ Toolchain::Toolchain(std::string cache_folder) : folder_(std::move(cache_folder)
   else if (error)
     refusal_ = fmt::format("compiled kernels are kept in {} ($TILESCOPE_CACHE), which cannot be made: {}", folder_,
                            error.message());
-  identity_ = compiler_ + version.output + joined(kCommon);
+  identity_ = joined(compiler_) + version.output + joined(common_flags());
   std::vector<std::string> files;
   for (const auto& file : fs::directory_iterator(base::home_path(kRuntimeFolder), error))
     files.push_back(file.path().string());
@@ -135,13 +155,13 @@ std::vector<std::string> Toolchain::objects(HostBuild build, const std::vector<s
   for (const std::string& unit : units) {
     const std::string name = name_of(build, unit);
     out.push_back(fmt::format("{}/{}.o", folder_, name));
-    if (fs::exists(out.back())) continue;
+    std::error_code none;
+    if (fs::exists(out.back(), none)) continue;
     write_file(scratch.file(name + ".cc"), unit);
-    std::vector<std::string> command = {compiler_};
-    append(command, kCommon);
+    std::vector<std::string> command = compiler_;
+    append(command, common_flags());
     append(command, flags);
-    append(command,
-           {"-I", source_root(), "-c", scratch.file(name + ".cc"), "-o", fmt::format("{}.{}", out.back(), getpid())});
+    append(command, {"-I", source_root(), "-c", scratch.file(name + ".cc"), "-o", unfinished(out.back())});
     commands.push_back(std::move(command));
     made.push_back(out.back());
   }
@@ -163,14 +183,15 @@ std::string Toolchain::program(HostBuild build, const std::vector<std::string>& 
   }
   if (why.empty()) append(all, objects(build, kernel_flags(build), units, why));
   if (!why.empty()) return {};
-  const std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
-  if (fs::exists(path)) return path;
-  const std::string moving = fmt::format("{}.{}", path, getpid());
-  std::vector<std::string> command = {compiler_, "-o", moving};
+  std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
+  std::error_code error;
+  if (fs::exists(path, error)) return path;
+  const std::string moving = unfinished(path);
+  std::vector<std::string> command = compiler_;
+  append(command, {"-o", moving});
   append(command, all);
   append(command, link_flags(build));
   const Finished linked = run_program(command);
-  std::error_code error;
   if (linked.ok()) fs::rename(moving, path, error);
   if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
   if (error) why = fmt::format("{} cannot be written: {}", path, error.message());

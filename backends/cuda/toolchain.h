@@ -31,8 +31,8 @@ class Toolchain {
                                    const std::vector<std::string>& units, std::string& why) const;
 
   std::string folder_;
-  std::string compiler_;
-  std::string identity_;  // of the compiler and the runtime's sources
+  std::vector<std::string> compiler_;  // with its options
+  std::string identity_;               // of the compiler and the runtime's sources
   std::optional<std::string> refusal_;
 };
 

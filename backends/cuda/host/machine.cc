@@ -8,13 +8,15 @@
 #include "backends/cuda/host/place.h"
 #include "backends/cuda/host/watch.h"
 
-struct tilescope_index {  // as the prelude declares it
+// NOLINTBEGIN: the names are the prelude's and CUDA's.
+struct tilescope_index {
   unsigned int x, y, z;
 };
 
 extern "C" {
 tilescope_index threadIdx{}, blockIdx{};
 }
+// NOLINTEND
 
 namespace tilescope::cuda::host {
 namespace {

@@ -1,0 +1,229 @@
+// Arithmetic of every kind and dtype as the emitted text does it on the CPU, against expr/reference.h.
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "backends/cuda/element_bytes.h"
+#include "backends/cuda/emit.h"
+#include "backends/cuda/host_run.h"
+#include "expr/reference.h"
+#include "tests/support/build.h"
+#include "tests/unit/backends_cuda/samples.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using base::Dtype;
+using expr::Function;
+using expr::NodeKind;
+using expr::Reducer;
+
+// O[i] = body(X[i], Y[i]), or O[i] (reducer)= it from `begin` on; a thread an element.
+struct Formula {
+  std::string name;
+  Dtype in = Dtype::kF32, out = Dtype::kF32;
+  std::vector<expr::Node> body;
+  Reducer reducer = Reducer::kNone;
+  double begin = 0;
+};
+
+lower::Module elementwise(const Formula& f, std::int64_t elements) {
+  tests::KernelMaker k("elementwise", (elements + 63) / 64, 64);
+  k.module().scalars = {"alpha"};
+  const int x = k.global("X", elements, lower::Role::kInput, f.in);
+  const int y = k.global("Y", elements, lower::Role::kInput, f.in);
+  const int o = k.global("O", elements, lower::Role::kOutput, f.out);
+  const int xs = k.registers("x", 1, f.in), ys = k.registers("y", 1, f.in), os = k.registers("o", 1, f.out);
+  const tests::Affine i = k.block() * 64 + k.thread();
+  const std::vector<lower::Guard> when = {{i, elements}};
+  tests::Body body;
+  body.push_back(tests::copy(xs, {}, x, i, 1, {}, when));
+  body.push_back(tests::copy(ys, {}, y, i, 1, {}, when));
+  body.push_back(tests::compute({os, {}}, Reducer::kNone, {tests::number(f.begin)}, {}));
+  body.push_back(tests::compute({os, {}}, f.reducer, f.body, {{xs, {}}, {ys, {}}}));
+  body.push_back(tests::copy(o, i, os, {}, 1, when));
+  return k.finish(std::move(body));
+}
+
+// A formula and what it has to give; `tolerance` is relative, and 0 asks for equal bits but for signs of zero.
+struct Case {
+  Formula formula;
+  expr::Values x, y, expected;
+  double tolerance = 0;
+};
+
+void expect_near(const expr::Values& got, const Case& c) {
+  SCOPED_TRACE(c.formula.name + " of " + std::string(base::name_of(c.formula.in)) + " to " +
+               std::string(base::name_of(c.formula.out)));
+  ASSERT_EQ(got.size(), c.expected.size());
+  int wrong = 0;
+  for (std::size_t i = 0; i < got.size() && wrong < 5; ++i) {
+    const double e = c.expected[i];
+    if (std::isnan(e) ? std::isnan(got[i]) : got[i] == e || std::fabs(got[i] - e) <= c.tolerance * std::fabs(e))
+      continue;
+    ++wrong;
+    ADD_FAILURE() << "element " << i << ": " << got[i] << " instead of " << e;
+  }
+}
+
+// Runs all formulas; they are compiled together.
+void check(const std::vector<Case>& cases) {
+  HostCompiler host(tests::chip("v100"));
+  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  for (const Case& c : cases) host.add(elementwise(c.formula, static_cast<std::int64_t>(c.x.size())));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const HostResult r = host.run(static_cast<int>(i), {HostBuild::kValues, 1, {0.25}, {cases[i].x, cases[i].y, {}}});
+    ASSERT_EQ(r.error, "") << cases[i].formula.name;
+    expect_near(r.globals.back(), cases[i]);
+  }
+}
+
+std::vector<expr::Node> binary(NodeKind kind) {
+  return {tests::operand(0), tests::operand(1), tests::node(kind, 0, 1)};
+}
+
+expr::Values rounded(Dtype dtype, expr::Values values) {
+  for (double& v : values) v = expr::round_to(dtype, v);
+  return values;
+}
+
+expr::Values every_half() {
+  std::string bytes;
+  for (unsigned b = 0; b < 65536; ++b) bytes += {static_cast<char>(b & 255U), static_cast<char>(b >> 8)};
+  return from_bytes(Dtype::kF16, bytes);
+}
+
+// Values around every boundary of rounding to 16 bits: each half, and its neighbours and midpoints in f32.
+expr::Values around_halves() {
+  expr::Values out;
+  for (const double h : every_half()) {
+    if (std::isnan(h)) continue;
+    const auto f = static_cast<float>(h);
+    const float next = std::nextafter(f, INFINITY);
+    out.insert(out.end(), {h, next, h + std::fabs(h) * 0x1p-11, h * 0x1.004p0});
+  }
+  for (double& v : out) v = expr::round_to(Dtype::kF32, v);
+  return out;
+}
+
+TEST(Arithmetic, SixteenBitFloatsAreRoundedAndReadAsTheReferenceDoes) {
+  const expr::Values x = around_halves(), h = every_half(), b = rounded(Dtype::kBf16, x);
+  const std::vector<expr::Node> same = {tests::operand(0)};
+  check({{{"rounding", Dtype::kF32, Dtype::kF16, same}, x, x, rounded(Dtype::kF16, x)},
+         {{"rounding", Dtype::kF32, Dtype::kBf16, same}, x, x, b},
+         {{"reading", Dtype::kF16, Dtype::kF32, same}, h, h, h},
+         {{"reading", Dtype::kBf16, Dtype::kF32, same}, b, b, b}});
+}
+
+TEST(Arithmetic, IntegersSaturateAndRoundToEven) {
+  const expr::Values x =
+      rounded(Dtype::kF32, {0,    0.5,    1.5,  2.5, -0.5, -1.5,       -2.5,     126.5,    127.5,     1e6,
+                            -1e6, -128.5, -129, 3e9, -3e9, 2147483520, 16777217, INFINITY, -INFINITY, NAN});
+  std::vector<Case> cases;
+  for (const Dtype to : {Dtype::kI8, Dtype::kI32})
+    cases.push_back({{"rounding", Dtype::kF32, to, {tests::operand(0)}}, x, x, rounded(to, x)});
+  check(cases);
+}
+
+TEST(Arithmetic, LargeIntegersDivideExactly) {
+  check({{{"quotient", Dtype::kI32, Dtype::kI32, binary(NodeKind::kDivide)},
+          {2147483647, -2147483647, 16777217},
+          {1, 3, 1},
+          {2147483647, -715827882, 16777217}}});
+}
+
+struct Known {
+  Function function;
+  double (*value)(double, double);
+};
+const std::vector<Known> kFunctions = {
+    {Function::kExp, [](double a, double) { return std::exp(a); }},
+    {Function::kLog, [](double a, double) { return std::log(a); }},
+    {Function::kSqrt, [](double a, double) { return std::sqrt(a); }},
+    {Function::kRsqrt, [](double a, double) { return 1 / std::sqrt(a); }},
+    {Function::kTanh, [](double a, double) { return std::tanh(a); }},
+    {Function::kSigmoid, [](double a, double) { return 1 / (1 + std::exp(-a)); }},
+    {Function::kErf, [](double a, double) { return std::erf(a); }},
+    {Function::kRelu, [](double a, double) { return std::fmax(a, 0); }},
+    {Function::kAbs, [](double a, double) { return std::fabs(a); }},
+    {Function::kMax, [](double a, double b) { return std::fmax(a, b); }},
+    {Function::kMin, [](double a, double b) { return std::fmin(a, b); }},
+};
+
+expr::Values of_each(double (*value)(double, double), const expr::Values& x, const expr::Values& y) {
+  expr::Values out;
+  for (std::size_t i = 0; i < x.size(); ++i) out.push_back(value(x[i], y[i]));
+  return out;
+}
+
+TEST(Arithmetic, FunctionsAreThoseOfTheReference) {
+  constexpr double kUnits = 4 * 0x1p-24;  // a few units in the last place: compilers' libraries differ by as much
+  const expr::Values x = {1, 2, 3, 4, 7, 9}, y = {1, -2, 1, 5, 2, -7};
+  std::vector<Case> cases;
+  for (const auto& [function, value] : kFunctions) {
+    const bool two = function == Function::kMax || function == Function::kMin;
+    const std::vector<expr::Node> body = {tests::operand(0), tests::operand(1), tests::call(function, 0, two ? 1 : -1)};
+    for (const Dtype in : {Dtype::kF32, Dtype::kF16, Dtype::kI8, Dtype::kI32})
+      cases.push_back({{"function " + std::to_string(static_cast<int>(function)), in, Dtype::kF32, body},
+                       x,
+                       y,
+                       of_each(value, x, y),
+                       kUnits});
+  }
+  check(cases);
+}
+
+TEST(Arithmetic, OperatorsAndReducersOfEveryDtype) {
+  const expr::Values x = {6, -4, 9, 12, 7, -5}, y = {2, 4, -3, 5, 7, 1};
+  std::vector<Case> cases;
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kI8, Dtype::kI32}) {
+    const Dtype to = base::default_accumulator(dtype);
+    const auto add = [&](const std::string& name, std::vector<expr::Node> body, double (*value)(double, double),
+                         Reducer reducer = Reducer::kNone, double begin = 0) {
+      cases.push_back({{name, dtype, to, std::move(body), reducer, begin}, x, y, rounded(to, of_each(value, x, y))});
+    };
+    add("sum", binary(NodeKind::kAdd), [](double a, double b) { return a + b; });
+    add("difference", binary(NodeKind::kSubtract), [](double a, double b) { return a - b; });
+    add("quotient", binary(NodeKind::kDivide), [](double a, double b) { return a / b; });
+    add("negation", {tests::operand(0), tests::node(NodeKind::kNegate, 0)}, [](double a, double) { return -a; });
+    add("sum of products", binary(NodeKind::kMultiply), [](double a, double b) { return 3 + a * b; }, Reducer::kSum, 3);
+    add("sum of sums", binary(NodeKind::kAdd), [](double a, double b) { return 3 + (a + b); }, Reducer::kSum, 3);
+    add("greatest", {tests::operand(0)}, [](double a, double) { return a; }, Reducer::kMax, -INFINITY);
+    add("least", {tests::operand(0)}, [](double a, double) { return std::fmin(a, 5); }, Reducer::kMin, 5);
+    add("scaled", {tests::operand(0), tests::scalar(0), tests::node(NodeKind::kMultiply, 0, 1)},
+        [](double a, double) { return a * 0.25; });
+  }
+  check(cases);
+}
+
+// The line of a formula's arithmetic.
+std::string line(const Formula& f) {
+  const std::string text = emit(elementwise(f, 64)).text;
+  const std::size_t begin = text.rfind("  o[0] ");
+  return text.substr(begin + 2, text.find('\n', begin) - begin - 2);
+}
+
+TEST(ArithmeticText, IsWhatAPersonWouldWrite) {
+  const auto x = tests::operand(0), y = tests::operand(1);
+  const auto node = [](NodeKind kind, int a, int b = -1) { return tests::node(kind, a, b); };
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, binary(NodeKind::kMultiply), Reducer::kSum}),
+            "o[0] = fma_of(x[0], y[0], o[0]);");
+  EXPECT_EQ(line({"", Dtype::kI8, Dtype::kI32, binary(NodeKind::kMultiply), Reducer::kSum}), "o[0] += x[0] * y[0];");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x, y, node(NodeKind::kAdd, 0, 1), x, node(NodeKind::kDivide, 3, 2)}}),
+            "o[0] = x[0] / (x[0] + y[0]);");
+  EXPECT_EQ(
+      line({"", Dtype::kF32, Dtype::kF32, {x, y, node(NodeKind::kMultiply, 0, 1), x, node(NodeKind::kSubtract, 3, 2)}}),
+      "o[0] = fma_of(-x[0], y[0], x[0]);");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x, node(NodeKind::kNegate, 0), node(NodeKind::kNegate, 1)}}),
+            "o[0] = -(-x[0]);");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {x}, Reducer::kMax}), "o[0] = max_of(o[0], x[0]);");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(0.1)}}), "o[0] = 0.1f;");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(-INFINITY)}}), "o[0] = -infinity();");
+  EXPECT_EQ(line({"", Dtype::kF32, Dtype::kI8, {x}}), "o[0] = to_i8(x[0]);");
+  EXPECT_EQ(line({"", Dtype::kI32, Dtype::kI32, binary(NodeKind::kDivide)}),
+            "o[0] = to_i32(double(x[0]) / double(y[0]));");
+}
+
+}  // namespace
+}  // namespace tilescope::cuda

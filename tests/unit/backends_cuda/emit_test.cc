@@ -1,0 +1,171 @@
+// The text of kernels: one golden, and its parts one by one.
+
+#include "backends/cuda/emit.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/formula.h"
+#include "backends/cuda/process.h"
+#include "tests/support/expected.h"
+#include "tests/support/paths.h"
+#include "tests/unit/backends_cuda/samples.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using tests::Affine;
+
+std::string kernels_of(const Emitted& e) { return e.text.substr(e.kernels_begin); }
+
+std::string head_of(const Emitted& e) { return e.text.substr(0, e.text.find(prelude())); }
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+TEST(Emit, AsInTheGoldenFile) {
+  const Emitted e = emit(tests::matmul({37, 22, 18, 2, 2, true}), "C[m,n] +=! A[m,k] * B[k,n]\n");
+  tests::expect_text_of_file(head_of(e) + kernels_of(e), tests::source_path("tests/unit/backends_cuda/matmul.cu.txt"));
+}
+
+TEST(Emit, HeadPreludeAndKernelsAreTheText) {
+  const Emitted e = emit(tests::matmul({}), "first\nsecond");
+  EXPECT_EQ(e.text, head_of(e) + std::string(prelude()) + kernels_of(e));
+  EXPECT_THAT(head_of(e), AllOf(HasSubstr("// first\n// second\n"), HasSubstr("matmul<<<4, 64, 1408>>>(A, B, C)")));
+  const auto lines = lines_of(e.text.substr(0, e.kernels_begin));
+  EXPECT_EQ(static_cast<std::size_t>(e.kernels_line), lines.size() + 1);
+}
+
+TEST(Emit, EveryCopyBeginsOnItsLine) {
+  for (const tests::Sample& s : tests::samples()) {
+    if (s.name == "taken names") continue;
+    const Emitted e = emit(s.module, s.name);
+    const auto lines = lines_of(e.text);
+    for (std::size_t k = 0; k < e.kernels.size(); ++k) {
+      const lower::Kernel& kernel = s.module.kernels[k];
+      const auto copies = lower::copies_of(kernel);
+      ASSERT_EQ(e.kernels[k].copy_lines.size(), copies.size());
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        std::string line;
+        for (auto n = static_cast<std::size_t>(e.kernels[k].copy_lines[c] - 1); !line.ends_with(';'); ++n)
+          line += lines.at(n);
+        const auto name = [&](int b) { return "&" + kernel.buffers[static_cast<std::size_t>(b)].name + "["; };
+        EXPECT_THAT(line, AllOf(HasSubstr(name(copies[c]->to.buffer)), HasSubstr(name(copies[c]->from.buffer))));
+      }
+    }
+  }
+}
+
+TEST(Emit, SaysHowAKernelIsLaunched) {
+  const tests::Sample s = tests::strided_sample();
+  const EmittedKernel k = emit(s.module).kernels.at(0);
+  EXPECT_EQ(k.name, "strided");
+  EXPECT_EQ(k.blocks, 5);
+  EXPECT_EQ(k.threads, 48);
+  EXPECT_EQ(k.globals, (std::vector<int>{0, 1}));
+  EXPECT_EQ(k.scalars, (std::vector<int>{0}));
+}
+
+TEST(Emit, TakenNamesAreReplaced) {
+  const std::string text = kernels_of(emit(tests::taken_names_sample().module));
+  EXPECT_THAT(text, AllOf(HasSubstr(" for_2(const float* __restrict__ load_2, float* __restrict__ int_2,"),
+                          HasSubstr(" float thread) {\n  const int thread_2 = threadIdx.x;\n")));
+  EXPECT_THAT(text, HasSubstr("load<1>(&load_3[0], &load_2[thread_2]);"));
+  EXPECT_THAT(text, HasSubstr("load_3[0] += thread;"));
+}
+
+// One loop that copies with this loop's index scaled.
+std::string scaled(std::int64_t extent, std::int64_t scale, std::int64_t unroll = 0) {
+  tests::KernelMaker k("scaled", 1, 1);
+  const int in = k.global("I", extent * scale, lower::Role::kInput);
+  const int r = k.registers("value", 1), i = k.loop("i", extent);
+  tests::Body inner, body;
+  inner.push_back(tests::copy(r, {}, in, k.at(i) * scale + lower::constant(1)));
+  body.push_back(tests::looped(i, std::move(inner), unroll));
+  return kernels_of(emit(k.finish(std::move(body))));
+}
+
+TEST(Emit, UsesSixtyFourBitsOnlyWhereTheyAreNeeded) {
+  EXPECT_THAT(scaled(1 << 15, (1 << 16) - 1), HasSubstr("&I[i*65535 + 1]"));
+  EXPECT_THAT(scaled((1 << 15) + 2, 1 << 16), HasSubstr("&I[i*65536LL + 1]"));
+  EXPECT_THAT(scaled(std::int64_t{1} << 32, 1), HasSubstr("for (long long i = 0; i < 4294967296; ++i) {"));
+}
+
+TEST(Emit, UnrollsAsTheLoopSays) {
+  EXPECT_THAT(scaled(8, 1, 8), HasSubstr("#pragma unroll\n"));
+  EXPECT_THAT(scaled(8, 1, 4), HasSubstr("#pragma unroll 4\n"));
+  EXPECT_THAT(scaled(8, 1, 0), Not(HasSubstr("#pragma")));
+}
+
+TEST(Emit, DividesDownwardsWhereANumberMayBeNegative) {
+  tests::KernelMaker k("down", 1, 32);
+  const int in = k.global("I", 64, lower::Role::kInput);
+  const int r = k.registers("value", 1);
+  const Affine below = lower::constant(5) - k.thread();
+  tests::Body body;
+  body.push_back(tests::copy(r, {}, in, k.quotient(below, 3, 0, "third") + lower::constant(20)));
+  body.push_back(tests::copy(r, {}, in, k.quotient(k.thread(), 3, 4, "digit")));
+  const std::string text = kernels_of(emit(k.finish(std::move(body))));
+  EXPECT_THAT(text, HasSubstr("const int third = floor_div(-thread + 2, 3);"));
+  EXPECT_THAT(text, HasSubstr("const int digit = thread / 3 % 4;"));
+}
+
+TEST(Emit, AnIndexIsDefinedWhereItIsKnownAndUsed) {
+  const auto lines = lines_of(kernels_of(emit(tests::pipeline_sample(3).module)));
+  const auto at = [&](const std::string& text) {
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.find(text) != l.npos; });
+    EXPECT_NE(found, lines.end()) << text;
+    return found - lines.begin();
+  };
+  EXPECT_EQ(at("const int next_slot ="), at("for (int step") + 1);
+  EXPECT_EQ(at("const int slot ="), at("for (int step") + 2);
+  EXPECT_LT(at("const int block = blockIdx.x;"), at("float* const ring = shared_array<float>(0);"));
+}
+
+TEST(Emit, ThePreludeIsTheFile) {
+  EXPECT_EQ(prelude(), tests::text_of_file(tests::source_path("backends/cuda/prelude.cuh")));
+}
+
+// nvcc of the PATH or of the toolkit's usual folder.
+std::string nvcc() {
+  for (const char* candidate : {"nvcc", "/usr/local/cuda/bin/nvcc"})
+    if (run_program({candidate, "--version"}).ok()) return candidate;
+  return "";
+}
+
+// All samples in one text, each under a name of its own.
+std::string all_samples() {
+  std::string text(prelude());
+  for (const tests::Sample& s : tests::samples()) {
+    const Emitted e = emit(s.module);
+    for (const EmittedKernel& k : e.kernels)
+      text += "#define " + k.name + " " + k.name + "_" + std::to_string(text.size()) + "\n";
+    text += kernels_of(e);
+    for (const EmittedKernel& k : e.kernels) text += "#undef " + k.name + "\n";
+  }
+  return text;
+}
+
+TEST(Emit, NvccTakesEverySampleForTwoArchitectures) {
+  const std::string compiler = nvcc();
+  if (compiler.empty()) GTEST_SKIP() << "nvcc is neither in PATH nor in /usr/local/cuda/bin";
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder.file("all.cu"), all_samples()));
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string arch : {"sm_75", "sm_80"})  // without and with asynchronous copies
+    commands.push_back({compiler, "-arch=" + arch, "-cubin", "-Werror", "all-warnings", "-o", folder.file(arch),
+                        folder.file("all.cu")});
+  for (const Finished& f : run_programs(commands)) EXPECT_TRUE(f.ok()) << f.output;
+}
+
+}  // namespace
+}  // namespace tilescope::cuda

@@ -1,0 +1,110 @@
+// Emitted kernels on the CPU: their values against plain loops, their counters against a naive count.
+
+#include "backends/cuda/host_run.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/build.h"
+#include "tests/unit/backends_cuda/matmul.h"
+#include "tests/unit/backends_cuda/naive_counters.h"
+#include "tests/unit/backends_cuda/samples.h"
+
+namespace tilescope::cuda {
+namespace {
+
+// Every sample in one program: compiled once for all tests of this file.
+class HostRuns : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
+    for (const tests::Sample& s : samples_) ids_.push_back(host_.add(s.module));
+  }
+
+  HostResult run(std::size_t sample, HostBuild build, std::uint64_t seed) {
+    return host_.run(ids_[sample], {build, seed, samples_[sample].scalars, samples_[sample].inputs});
+  }
+
+  arch::ArchSpec chip_ = tests::chip("v100");
+  HostCompiler host_{chip_};
+  std::vector<tests::Sample> samples_ = tests::samples();
+  std::vector<int> ids_;
+};
+
+TEST_F(HostRuns, ValuesAreThoseOfPlainLoops) {
+  for (std::size_t i = 0; i < samples_.size(); ++i)
+    for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting})
+      for (const std::uint64_t seed : {1, 2}) {
+        SCOPED_TRACE(samples_[i].name);
+        const HostResult r = run(i, build, seed);
+        ASSERT_EQ(r.error, "");
+        EXPECT_EQ(r.globals.back(), samples_[i].expected);
+        EXPECT_EQ(r.counters.empty(), build == HostBuild::kValues);
+      }
+}
+
+TEST_F(HostRuns, CountersAreThoseOfANaiveCount) {
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    SCOPED_TRACE(samples_[i].name);
+    const HostResult r = run(i, HostBuild::kCounting, 3);
+    ASSERT_EQ(r.error, "");
+    EXPECT_EQ(r.counters, tests::naive_counters(samples_[i].module, chip_));
+  }
+}
+
+TEST_F(HostRuns, CountersFollowTheChip) {
+  const std::vector<arch::ArchSpec> chips = {
+      tests::chip("mi50"), tests::chip("v100", {{"memory.smem.banks", "16"}, {"memory.smem.bank_width", "8 B"}})};
+  for (const arch::ArchSpec& chip : chips) {
+    HostCompiler host(chip);
+    for (const tests::Sample& s : samples_) host.add(s.module);
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      SCOPED_TRACE(chip.name + " " + samples_[i].name);
+      const HostResult r =
+          host.run(static_cast<int>(i), {HostBuild::kCounting, 4, samples_[i].scalars, samples_[i].inputs});
+      ASSERT_EQ(r.error, "");
+      EXPECT_EQ(r.counters, tests::naive_counters(samples_[i].module, chip));
+    }
+  }
+}
+
+TEST_F(HostRuns, CountsOfWellKnownPatternsByHand) {
+  // Store of a 32x32 tile by columns: all lanes in one bank; with rows one word longer, each in its own.
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const std::string& name = samples_[i].name;
+    if (name != "transpose" && name != "transpose padded") continue;
+    const HostResult r = run(i, HostBuild::kCounting, 5);
+    ASSERT_EQ(r.error, "");
+    const lower::KernelCounters& c = r.counters.front();
+    EXPECT_EQ(c[0].global.sectors, 32 * 4) << "32 rows of 128 B";
+    EXPECT_EQ(c[1].shared.passes, name == "transpose" ? 32 * 32 : 32);
+    EXPECT_EQ(c[2].shared.passes, 32);
+  }
+}
+
+TEST_F(HostRuns, AModuleThatComesLaterRunsToo) {
+  ASSERT_EQ(run(0, HostBuild::kValues, 1).error, "");
+  const tests::MatmulForm form{16, 16, 8, 1, 0, false};
+  const int late = host_.add(tests::matmul(form));
+  const HostResult r = host_.run(late, {HostBuild::kValues, 1, {}, tests::matmul_values(form)});
+  ASSERT_EQ(r.error, "");
+  EXPECT_EQ(r.globals.back(), tests::matmul_values(form).back());
+}
+
+TEST(HostCompiler, SaysWhichCompilerIsMissing) {
+  const char* chosen = std::getenv("CXX");
+  const std::string before = chosen == nullptr ? "" : chosen;
+  setenv("CXX", "no-such-compiler", 1);
+  HostCompiler host(tests::chip("v100"));
+  const int id = host.add(tests::matmul({}));
+  const HostResult r = host.run(id, {HostBuild::kValues, 1, {}, tests::matmul_values({})});
+  if (chosen == nullptr)
+    unsetenv("CXX");
+  else
+    setenv("CXX", before.c_str(), 1);
+  EXPECT_EQ(r.error,
+            "kernels run on the CPU by the system's C++ compiler, and there is none: no-such-compiler: No such file or "
+            "directory");
+}
+
+}  // namespace
+}  // namespace tilescope::cuda

@@ -1,0 +1,127 @@
+#pragma once
+// Kernels made by hand, so that tests of the emitted text rest on nothing but the meaning that lower/kernel.h states.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lower/affine.h"
+#include "lower/counters.h"
+
+namespace tilescope::tests {
+
+using lower::Affine;
+using lower::Guard;
+using Body = std::vector<lower::Statement>;
+
+// A module of one kernel that grows statement by statement.
+class KernelMaker {
+ public:
+  KernelMaker(const std::string& name, std::int64_t blocks, std::int64_t threads)
+      : maker_(start(name, blocks, threads)) {}
+
+  int global(const std::string& name, std::int64_t elements, lower::Role role, base::Dtype dtype = base::Dtype::kF32) {
+    module_.globals.push_back({name, dtype, elements, role});
+    return buffer({name, lower::Space::kGlobal, dtype, elements, static_cast<int>(module_.globals.size() - 1), 0});
+  }
+  int shared(const std::string& name, std::int64_t elements, base::Dtype dtype = base::Dtype::kF32) {
+    const std::int64_t begin = (kernel_.shared_bytes + 15) / 16 * 16;
+    kernel_.shared_bytes = begin + elements * base::size_of(dtype).n;
+    return buffer({name, lower::Space::kShared, dtype, elements, -1, begin});
+  }
+  int registers(const std::string& name, std::int64_t elements, base::Dtype dtype = base::Dtype::kF32) {
+    return buffer({name, lower::Space::kRegister, dtype, elements, -1, 0});
+  }
+
+  Affine block() const { return maker_.block(); }
+  Affine thread() const { return maker_.thread(); }
+  int loop(const std::string& name, std::int64_t extent) { return maker_.loop(name, extent); }
+  Affine at(int loop) const { return maker_.value(loop); }
+  Affine quotient(const Affine& a, std::int64_t divisor, std::int64_t modulus, const std::string& name) {
+    return maker_.quotient(a, divisor, modulus, name);
+  }
+
+  lower::Kernel& kernel() { return kernel_; }
+  lower::Module& module() { return module_; }
+  lower::Module finish(Body body) {
+    kernel_.body = std::move(body);
+    module_.kernels.push_back(std::move(kernel_));
+    return std::move(module_);
+  }
+
+ private:
+  lower::IndexMaker start(const std::string& name, std::int64_t blocks, std::int64_t threads) {
+    kernel_.name = name;
+    kernel_.blocks = blocks;
+    kernel_.threads = threads;
+    return lower::IndexMaker(kernel_);
+  }
+  int buffer(lower::Buffer b) {
+    kernel_.buffers.push_back(std::move(b));
+    return static_cast<int>(kernel_.buffers.size() - 1);
+  }
+
+  lower::Module module_;
+  lower::Kernel kernel_;
+  lower::IndexMaker maker_;
+};
+
+inline lower::Statement copy(int to, const Affine& to_offset, int from, const Affine& from_offset,
+                             std::int64_t elements = 1, std::vector<Guard> when = {}, std::vector<Guard> inside = {}) {
+  return {lower::Copy{{to, to_offset}, {from, from_offset}, elements, std::move(when), std::move(inside)}, {}};
+}
+inline lower::Statement asynchronous(lower::Statement s) {
+  std::get<lower::Copy>(s.what).asynchronous = true;
+  return s;
+}
+inline lower::Statement noted(lower::Statement s, const std::string& note) {
+  s.note = note;
+  return s;
+}
+inline lower::Statement looped(int index, Body body, std::int64_t unroll = 0) {
+  return {lower::Loop{index, unroll, std::move(body)}, {}};
+}
+
+inline expr::Node number(double v) { return {.kind = expr::NodeKind::kNumber, .number = v}; }
+inline expr::Node scalar(int s) { return {.kind = expr::NodeKind::kScalar, .index = s}; }
+inline expr::Node operand(int n) { return {.kind = expr::NodeKind::kRead, .index = n}; }
+inline expr::Node node(expr::NodeKind kind, int left, int right = -1) {
+  return {.kind = kind, .left = left, .right = right};
+}
+inline expr::Node call(expr::Function f, int left, int right = -1) {
+  return {.kind = expr::NodeKind::kCall, .function = f, .left = left, .right = right};
+}
+inline lower::Statement compute(lower::Access target, expr::Reducer reducer, std::vector<expr::Node> body,
+                                std::vector<lower::Access> operands) {
+  return {lower::Compute{std::move(target), reducer, std::move(body), std::move(operands)}, {}};
+}
+
+// Calls `visit` on every list of statements, the kernel's own first.
+inline void each_body(Body& body, const std::function<void(Body&)>& visit) {
+  visit(body);
+  for (lower::Statement& s : body) {
+    if (auto* loop = std::get_if<lower::Loop>(&s.what)) each_body(loop->body, visit);
+    if (auto* branch = std::get_if<lower::If>(&s.what)) each_body(branch->body, visit);
+  }
+}
+
+// Removes the n-th statement of a kind; false where there are fewer.
+template <class Kind>
+bool remove(lower::Kernel& k, int n) {
+  bool removed = false;
+  each_body(k.body, [&](Body& body) {
+    for (std::size_t i = 0; i < body.size() && !removed; ++i)
+      if (std::holds_alternative<Kind>(body[i].what) && n-- == 0) {
+        body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
+        removed = true;
+      }
+  });
+  return removed;
+}
+
+inline lower::Copy& copy_of(lower::Kernel& k, std::size_t n) {
+  return const_cast<lower::Copy&>(*lower::copies_of(k).at(n));
+}
+
+}  // namespace tilescope::tests

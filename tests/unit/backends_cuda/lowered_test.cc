@@ -1,0 +1,100 @@
+// Random programs, lowered, emitted and run: values against the plain-loop reference, counters against a naive count.
+
+#include <cmath>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "backends/cuda/host_run.h"
+#include "lower/expected_values.h"
+#include "lower/lower.h"
+#include "lower/print.h"
+#include "tests/support/random_program.h"
+#include "tests/unit/backends_cuda/naive_counters.h"
+
+namespace tilescope::cuda {
+namespace {
+
+constexpr int kPrograms = 16;  // of one property: they share a compilation
+
+constexpr int kWholeRange = 100;  // size at which rapidcheck draws from all of a range
+
+struct Drawn {
+  tile::RProgram program;
+  lower::Module module;
+};
+
+bool small(const lower::Module& m) {
+  return std::all_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return k.blocks * k.threads <= 20000; });
+}
+
+// Programs small enough that every access can be looked at.
+std::vector<Drawn> any_lowered(const arch::ArchSpec& chip) {
+  std::vector<Drawn> out;
+  while (out.size() < kPrograms) {
+    tile::RProgram p;
+    p.arch = chip.name;
+    const auto stage = rc::gen::exec([] { return tests::any_program(tests::any_operator(7), 96); });
+    p.stages.push_back(*rc::gen::resize(kWholeRange, stage));
+    std::vector<std::string> why;
+    if (auto m = lower::lower(p, chip, why); m && small(*m)) out.push_back({std::move(p), std::move(*m)});
+  }
+  return out;
+}
+
+double worst_difference(const expr::Values& a, const expr::Values& b) {
+  double worst = a.size() == b.size() ? 0 : INFINITY;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double d = std::fabs(a[i] - b[i]) / std::fmax(1, std::fabs(b[i]));
+    worst = std::isnan(d) ? INFINITY : std::fmax(worst, d);
+  }
+  return worst;
+}
+
+void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chip) {
+  RC_LOG() << d.program.stages[0].space->stage().text << '\n' << lower::print(d.module) << '\n';
+  std::mt19937 random(7);
+  lower::NamedValues values;
+  lower::add_expected_values(d.program, random, values);
+  const std::vector<double> scalars(d.module.scalars.size(), lower::kScalar);
+  for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting}) {
+    const HostResult r = host.run(id, {build, 1, scalars, lower::globals_of(d.module, values)});
+    RC_LOG() << r.error << '\n';
+    RC_ASSERT(r.ok());
+    for (std::size_t g = 0; g < d.module.globals.size(); ++g) {
+      const lower::Global& global = d.module.globals[g];
+      const double tolerance = global.dtype == base::Dtype::kF16 ? 1e-3 : 1e-6;
+      if (global.role == lower::Role::kOutput)
+        RC_ASSERT(worst_difference(r.globals[g], values.at(global.name)) <= tolerance);
+    }
+    if (build == HostBuild::kCounting) RC_ASSERT(r.counters == tests::naive_counters(d.module, chip));
+  }
+}
+
+void check_programs_of(const arch::ArchSpec& chip) {
+  HostCompiler host(chip);
+  if (host.refusal()) return;
+  const std::vector<Drawn> all = any_lowered(chip);
+  for (const Drawn& d : all) host.add(d.module);
+  for (std::size_t i = 0; i < all.size(); ++i) check(host, static_cast<int>(i), all[i], chip);
+}
+
+// The program is drawn anew for every shrink and compiled again, so none is shrunk.
+TEST(LoweredPrograms, RunAsTheyShould) {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = std::min(params.maxSuccess, 2);
+  params.disableShrinking = true;
+  const auto property = [] {
+    arch::ArchSpec chip = tests::chip("v100");
+    if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
+    check_programs_of(chip);
+  };
+  const auto result = rc::detail::checkTestable(property, rc::detail::TestMetadata{}, params);
+  std::ostringstream text;
+  rc::detail::printResultMessage(result, text);
+  EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << text.str();
+}
+
+}  // namespace
+}  // namespace tilescope::cuda

@@ -1,0 +1,120 @@
+#pragma once
+// The counters of lower/counters.h by walking a kernel's body warp by warp with sets: slow and obvious.
+
+#include <map>
+#include <set>
+
+#include "arch/derive.h"
+#include "lower/counters.h"
+#include "lower/lanes.h"
+
+namespace tilescope::tests {
+
+class NaiveCount {
+ public:
+  NaiveCount(const lower::Module& module, const lower::Kernel& kernel, const arch::ArchSpec& chip)
+      : kernel_(kernel), chip_(chip), bases_(lower::base_addresses(module)), copies_(lower::copies_of(kernel)) {
+    out_.resize(copies_.size());
+  }
+
+  lower::KernelCounters run() {
+    for (std::int64_t block = 0; block < kernel_.blocks; ++block)
+      for (std::int64_t first = 0; first < kernel_.threads; first += chip_.core.warp) {
+        lower::Lanes lanes(kernel_, first, std::min(chip_.core.warp, kernel_.threads - first));
+        lanes.set_block(block);
+        walk(kernel_.body, lanes);
+      }
+    return out_;
+  }
+
+ private:
+  // By lane: the byte address, or nothing.
+  using Addresses = std::map<std::int64_t, std::int64_t>;
+
+  void walk(const std::vector<lower::Statement>& body, lower::Lanes& lanes) {
+    for (const lower::Statement& s : body) {
+      if (const auto* loop = std::get_if<lower::Loop>(&s.what)) {
+        const expr::Span& range = kernel_.indices[static_cast<std::size_t>(loop->index)].range;
+        for (std::int64_t v = range.low; v <= range.high; ++v) {
+          lanes.set_loop(loop->index, v);
+          walk(loop->body, lanes);
+        }
+      } else if (const auto* branch = std::get_if<lower::If>(&s.what)) {
+        if (lanes.holds(branch->when, 0)) walk(branch->body, lanes);
+      } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
+        side(*copy, copy->to, lanes, false);
+        side(*copy, copy->from, lanes, true);
+      }
+    }
+  }
+
+  void side(const lower::Copy& c, const lower::Access& a, const lower::Lanes& lanes, bool reads) {
+    const lower::Buffer& b = kernel_.buffers[static_cast<std::size_t>(a.buffer)];
+    if (b.space == lower::Space::kRegister) return;
+    const bool shared = b.space == lower::Space::kShared;
+    const std::int64_t base = shared ? b.offset_bytes : bases_[static_cast<std::size_t>(b.global)];
+    const std::int64_t element = base::size_of(b.dtype).n, bytes = c.elements * element;
+    Addresses at;
+    for (std::int64_t lane = 0; lane < lanes.count(); ++lane)
+      if (lanes.holds(c.when, lane) && (!reads || lanes.holds(c.inside, lane)))
+        at[lane] = base + lanes.value(a.offset, lane) * element;
+    if (at.empty()) return;
+    const auto n = static_cast<std::size_t>(std::find(copies_.begin(), copies_.end(), &c) - copies_.begin());
+    lower::AccessCount& count = shared ? out_[n].shared : out_[n].global;
+    const auto lanes_active = static_cast<std::int64_t>(at.size());
+    count += {lanes_active, 1, lanes_active * bytes, shared ? 0 : sectors(at, bytes), shared ? passes(at, bytes) : 0};
+  }
+
+  std::int64_t sectors(const Addresses& at, std::int64_t bytes) const {
+    std::set<std::int64_t> touched;
+    for (const auto& [lane, address] : at)
+      for (std::int64_t b = 0; b < bytes; ++b) touched.insert((address + b) / arch::device_cache_of(chip_)->sector.n);
+    return static_cast<std::int64_t>(touched.size());
+  }
+
+  std::int64_t passes(const Addresses& at, std::int64_t bytes) const {
+    const arch::LevelSpec& pad = *arch::scratchpad_of(chip_);
+    const std::int64_t group = std::max<std::int64_t>(1, pad.banks * pad.bank_width.n / bytes);
+    std::map<std::int64_t, std::map<std::int64_t, std::set<std::int64_t>>> words;  // by group and bank
+    for (const auto& [lane, address] : at)
+      for (std::int64_t b = 0; b < bytes; ++b) {
+        const std::int64_t word = (address + b) / pad.bank_width.n;
+        words[lane / group][word % pad.banks].insert(word);
+      }
+    std::int64_t out = 0;
+    for (const auto& [g, banks] : words) {
+      std::size_t worst = 0;
+      for (const auto& [bank, distinct] : banks) worst = std::max(worst, distinct.size());
+      out += static_cast<std::int64_t>(worst);
+    }
+    return out;
+  }
+
+  const lower::Kernel& kernel_;
+  const arch::ArchSpec& chip_;
+  std::vector<std::int64_t> bases_;
+  std::vector<const lower::Copy*> copies_;
+  lower::KernelCounters out_;
+};
+
+inline std::vector<lower::KernelCounters> naive_counters(const lower::Module& m, const arch::ArchSpec& chip) {
+  std::vector<lower::KernelCounters> out;
+  for (const lower::Kernel& k : m.kernels) out.push_back(NaiveCount(m, k, chip).run());
+  return out;
+}
+
+}  // namespace tilescope::tests
+
+namespace tilescope::lower {
+
+// For messages of tests.
+inline void PrintTo(const CopyCount& c, std::ostream* out) {
+  const auto side = [&](const char* name, const AccessCount& a) {
+    *out << name << ": lanes " << a.lane_accesses << " requests " << a.requests << " bytes " << a.bytes << " sectors "
+         << a.sectors << " passes " << a.passes << "; ";
+  };
+  side("global", c.global);
+  side("shared", c.shared);
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,206 @@
+// Mistakes planted in kernels that are right: the runtime has to find each, in one of its two builds or by the values.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/emit.h"
+#include "backends/cuda/host_run.h"
+#include "tests/support/build.h"
+#include "tests/unit/backends_cuda/samples.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using tests::Sample;
+
+class Planted : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
+  }
+
+  HostResult run(const Sample& s, HostBuild build, std::uint64_t seed) {
+    return host_.run(host_.add(s.module), {build, seed, s.scalars, s.inputs});
+  }
+  // How many of ten seeds find a wrong value or an error where only values are looked at.
+  int found_by_values(const Sample& s) {
+    int found = 0;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const HostResult r = run(s, HostBuild::kValues, seed);
+      found += !r.ok() || r.globals.back() != s.expected ? 1 : 0;
+    }
+    return found;
+  }
+  std::string counting_error(const Sample& s) { return run(s, HostBuild::kCounting, 1).error; }
+
+  HostCompiler host_{tests::chip("v100")};
+};
+
+lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
+
+TEST_F(Planted, WhatIsRightIsFoundRight) {
+  for (const Sample& s : {tests::matmul_sample("matmul", {}), tests::pipeline_sample(3)}) {
+    EXPECT_EQ(found_by_values(s), 0);
+    EXPECT_EQ(counting_error(s), "");
+  }
+}
+
+TEST_F(Planted, EachBarrierOfAMatmulIsMissed) {
+  for (const bool asynchronous : {false, true})
+    for (const int barrier : {0, 1}) {
+      SCOPED_TRACE(testing::Message() << "asynchronous " << asynchronous << ", without barrier " << barrier);
+      Sample s = tests::matmul_sample("matmul", {32, 32, 32, 4, 4, asynchronous});
+      ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), barrier));
+      EXPECT_GE(found_by_values(s), 9);
+      EXPECT_THAT(counting_error(s), testing::AnyOf(HasSubstr("race: "), HasSubstr("which nobody wrote")));
+    }
+}
+
+TEST_F(Planted, TheBarrierOfATransposeIsMissed) {
+  Sample s = tests::transpose_sample("transpose", 1);
+  ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), 0));
+  EXPECT_EQ(found_by_values(s), 10);
+  EXPECT_THAT(counting_error(s), AllOf(HasSubstr("seed 1: transpose: block 0, thread "), HasSubstr("shared memory")));
+}
+
+TEST_F(Planted, AMissingWaitIsMissed) {
+  Sample s = tests::matmul_sample("matmul", {32, 32, 32, 4, 4, true});
+  ASSERT_TRUE(tests::remove<lower::Wait>(kernel(s), 0));
+  EXPECT_EQ(found_by_values(s), 10);
+  EXPECT_THAT(counting_error(s), HasSubstr("an asynchronous copy of thread "));
+}
+
+TEST_F(Planted, AWaitForOneGroupTooFewIsFound) {
+  Sample s = tests::pipeline_sample(3);
+  tests::each_body(kernel(s).body, [](tests::Body& body) {
+    for (lower::Statement& one : body)
+      if (auto* wait = std::get_if<lower::Wait>(&one.what)) ++wait->pending;
+  });
+  EXPECT_EQ(found_by_values(s), 10);
+  EXPECT_THAT(counting_error(s), HasSubstr("into which an asynchronous copy of thread "));
+}
+
+TEST_F(Planted, AMissingCommitIsFound) {
+  Sample s = tests::matmul_sample("matmul", {32, 32, 32, 4, 4, true});
+  ASSERT_TRUE(tests::remove<lower::Commit>(kernel(s), 0));
+  EXPECT_EQ(found_by_values(s), 10);
+}
+
+TEST_F(Planted, ACopyOfAPipelineThatIsIssuedTooEarlyIsFound) {
+  Sample s = tests::pipeline_sample(2);  // the barrier separates the last reads from the next copy
+  ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), 0));
+  EXPECT_GE(found_by_values(s), 9);
+  EXPECT_THAT(counting_error(s),
+              testing::AnyOf(HasSubstr("race"), HasSubstr("asynchronous copy"), HasSubstr("nobody")));
+}
+
+TEST_F(Planted, AReadBoundOneTooHighReadsOutsideTheArray) {
+  Sample s = tests::strided_sample();
+  lower::Guard& guard = tests::copy_of(kernel(s), 0).inside.at(0);
+  guard.bound += 3;  // the next element that is read
+  const HostResult r = run(s, HostBuild::kValues, 1);
+  EXPECT_THAT(r.error, AllOf(HasSubstr("AddressSanitizer: heap-buffer-overflow"), HasSubstr("kernels.cu:")));
+  EXPECT_THAT(counting_error(s), HasSubstr("outside every array"));
+}
+
+TEST_F(Planted, AWriteBoundOneTooHighWritesOutsideTheArray) {
+  Sample s = tests::strided_sample();
+  tests::copy_of(kernel(s), 1).when.at(0).bound += 1;
+  EXPECT_THAT(run(s, HostBuild::kValues, 1).error, HasSubstr("heap-buffer-overflow"));
+  EXPECT_THAT(counting_error(s), HasSubstr("outside every array"));
+}
+
+TEST_F(Planted, AnAsynchronousReadOutsideTheArrayNamesItsLine) {
+  Sample s = tests::pipeline_sample(2);
+  tests::copy_of(kernel(s), 1).when.clear();
+  EXPECT_THAT(run(s, HostBuild::kValues, 1).error, AllOf(HasSubstr("heap-buffer-overflow"), HasSubstr("kernels.cu:")));
+}
+
+TEST_F(Planted, AMissingGuardOfAMatmulIsFound) {
+  for (const std::size_t n : {1, 3, 6}) {
+    SCOPED_TRACE(n);
+    Sample s = tests::matmul_sample("matmul", {37, 20, 12, 4, 4, false});
+    lower::Copy& copy = tests::copy_of(kernel(s), n);
+    ASSERT_FALSE(copy.when.empty());
+    copy.when.pop_back();
+    EXPECT_TRUE(!counting_error(s).empty() || found_by_values(s) == 10);
+  }
+}
+
+TEST_F(Planted, AScratchpadOneElementTooSmallIsFound) {
+  Sample s = tests::transpose_sample("transpose", 1);
+  kernel(s).shared_bytes = 31 * 33 * 4;
+  EXPECT_THAT(run(s, HostBuild::kValues, 1).error, HasSubstr("heap-buffer-overflow"));
+  EXPECT_THAT(counting_error(s), HasSubstr("outside every array"));
+}
+
+TEST_F(Planted, RowsThatOverlapRace) {
+  Sample s = tests::transpose_sample("transpose", -1);  // rows of 31 elements
+  EXPECT_EQ(found_by_values(s), 10);
+  EXPECT_THAT(counting_error(s), HasSubstr("race: writes element"));
+}
+
+TEST_F(Planted, RegistersThatNobodyWroteAreNotZero) {
+  Sample s = tests::matmul_sample("matmul", {});
+  kernel(s).body.erase(kernel(s).body.begin());  // the zeros of the sums
+  EXPECT_EQ(found_by_values(s), 10);
+}
+
+TEST_F(Planted, AnOutputThatIsNotWritten) {
+  Sample s = tests::strided_sample();
+  tests::copy_of(kernel(s), 1).when.at(0).bound -= 1;
+  EXPECT_THAT(counting_error(s), HasSubstr("element 199 of O was never written"));
+}
+
+TEST_F(Planted, TwoBlocksThatWriteOneElement) {
+  Sample s = tests::strided_sample();
+  for (lower::AffineTerm& t : tests::copy_of(kernel(s), 1).to.offset.terms)
+    if (t.index == lower::kBlockIndex) t.coefficient = 47;
+  EXPECT_THAT(counting_error(s), HasSubstr("of O, which thread"));
+}
+
+TEST_F(Planted, ABarrierThatSomeThreadsMiss) {
+  tests::KernelMaker k("divergent", 1, 64);
+  const int out = k.global("O", 64, lower::Role::kOutput);
+  const int r = k.registers("value", 1);
+  tests::Body barrier, body;
+  body.push_back(tests::compute({r, {}}, expr::Reducer::kNone, {tests::number(1)}, {}));
+  body.push_back(tests::copy(out, k.thread(), r, {}));
+  barrier.push_back({lower::Barrier{}, {}});
+  body.push_back({lower::If{{{k.thread(), 60}}, std::move(barrier)}, {}});
+  const Sample s{"divergent", k.finish(std::move(body)), {}, {{}}, {}};
+  for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting})
+    EXPECT_THAT(run(s, build, 1).error, HasSubstr("divergent barrier: has ended while thread 0 waits at line"));
+}
+
+TEST_F(Planted, ACopyThatOnlySomeThreadsReach) {
+  tests::KernelMaker k("divergent", 1, 64);
+  const int out = k.global("O", 64, lower::Role::kOutput);
+  const int r = k.registers("value", 1);
+  tests::Body store, body;
+  store.push_back(tests::copy(out, k.thread(), r, {}));
+  body.push_back(tests::compute({r, {}}, expr::Reducer::kNone, {tests::number(1)}, {}));
+  body.push_back({lower::If{{{k.thread(), 60}}, std::move(store)}, {}});
+  const Sample s{"divergent", k.finish(std::move(body)), {}, {{}}, {}};
+  EXPECT_THAT(counting_error(s), HasSubstr("threads of the block come here different numbers of times"));
+}
+
+TEST_F(Planted, AnUnalignedVector) {
+  Sample s = tests::vector_sample(base::Dtype::kF32, 4);
+  tests::copy_of(kernel(s), 0).from.offset.constant += 2;
+  for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting})
+    EXPECT_THAT(run(s, build, 1).error, HasSubstr("an access of 16 bytes at an address that is no multiple of 16"));
+}
+
+TEST_F(Planted, ErrorsNameTheLineOfTheText) {
+  Sample s = tests::strided_sample();
+  tests::copy_of(kernel(s), 1).when.at(0).bound += 1;
+  const Emitted text = emit(s.module);
+  EXPECT_THAT(counting_error(s), HasSubstr("line " + std::to_string(text.kernels[0].copy_lines[1]) + ": "));
+}
+
+}  // namespace
+}  // namespace tilescope::cuda

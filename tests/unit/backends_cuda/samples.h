@@ -1,0 +1,216 @@
+#pragma once
+// Kernels of every kind that the emitter knows, each with inputs and the values that it has to compute.
+
+#include <cmath>
+
+#include "tests/unit/backends_cuda/matmul.h"
+
+namespace tilescope::tests {
+
+struct Sample {
+  std::string name;
+  lower::Module module;
+  std::vector<double> scalars;
+  std::vector<expr::Values> inputs;  // by global
+  expr::Values expected;             // of the last global
+};
+
+inline Sample matmul_sample(const std::string& name, const MatmulForm& form) {
+  const auto values = matmul_values(form);
+  return {name, matmul(form), {}, {values[0], values[1], {}}, values[2]};
+}
+
+// O[i] = relu(I[i*3 - 5]) * alpha, zero outside; 48 threads, so that the last warp is half empty.
+inline Sample strided_sample() {
+  constexpr std::int64_t kOut = 200, kIn = 590;
+  KernelMaker k("strided", 5, 48);
+  k.module().scalars = {"alpha"};
+  const int in = k.global("I", kIn, lower::Role::kInput), out = k.global("O", kOut, lower::Role::kOutput);
+  const int r = k.registers("value", 1);
+  const Affine i = k.block() * 48 + k.thread(), at = i * 3 - lower::constant(5);
+  Body body;
+  body.push_back(copy(r, {}, in, at, 1, {}, {{at, kIn}}));
+  body.push_back(compute({r, {}}, expr::Reducer::kNone,
+                         {operand(0), call(expr::Function::kRelu, 0), scalar(0), node(expr::NodeKind::kMultiply, 1, 2)},
+                         {{r, {}}}));
+  body.push_back(copy(out, i, r, {}, 1, {{i, kOut}}));
+  Sample s{"strided", k.finish(std::move(body)), {0.5}, {drawn(kIn, 3), {}}, {}};
+  for (std::int64_t n = 0; n < kOut; ++n) {
+    const std::int64_t from = n * 3 - 5;
+    const double v = from >= 0 && from < kIn ? s.inputs[0][static_cast<std::size_t>(from)] : 0;
+    s.expected.push_back(std::fmax(v, 0) * 0.5);
+  }
+  return s;
+}
+
+// O[i,j] = I[j,i] of a 32x32 tile through shared memory, rows `padding` longer; one warp.
+inline Sample transpose_sample(const std::string& name, std::int64_t padding) {
+  KernelMaker k("transpose", 1, 32);
+  const int in = k.global("I", 1024, lower::Role::kInput), out = k.global("O", 1024, lower::Role::kOutput);
+  const int tile = k.shared("tile", 32 * (32 + std::max<std::int64_t>(0, padding)));
+  const int r = k.registers("value", 1);
+  const int row = k.loop("row", 32);
+  Body first, second, body;
+  first.push_back(copy(r, {}, in, k.at(row) * 32 + k.thread()));
+  first.push_back(copy(tile, k.thread() * (32 + padding) + k.at(row), r, {}));
+  second.push_back(copy(r, {}, tile, k.at(row) * (32 + padding) + k.thread()));
+  second.push_back(copy(out, k.at(row) * 32 + k.thread(), r, {}));
+  body.push_back(looped(row, std::move(first)));
+  body.push_back({lower::Barrier{}, {}});
+  body.push_back(looped(row, std::move(second), 4));
+  Sample s{name, k.finish(std::move(body)), {}, {drawn(1024, 4), {}}, {}};
+  for (std::size_t i = 0; i < 32; ++i)
+    for (std::size_t j = 0; j < 32; ++j) s.expected.push_back(s.inputs[0][j * 32 + i]);
+  return s;
+}
+
+// Accesses of every width that an element type allows, guarded by `when` and `inside` at once.
+inline Sample vector_sample(base::Dtype dtype, std::int64_t vector) {
+  constexpr std::int64_t kPieces = 70;
+  KernelMaker k("vectors", 3, 40);
+  const int in = k.global("I", kPieces * vector, lower::Role::kInput, dtype);
+  const int out = k.global("O", 120 * vector, lower::Role::kOutput, dtype);
+  const int tile = k.shared("tile", 40 * vector, dtype), r = k.registers("value", vector, dtype);
+  const Affine piece = k.block() * 40 + k.thread();
+  Body body;
+  body.push_back(copy(r, {}, in, piece * vector, vector, {}, {{piece, kPieces}, {piece - lower::constant(3), 1000}}));
+  body.push_back(copy(tile, k.thread() * vector, r, {}, vector));
+  body.push_back({lower::Barrier{}, {}});
+  body.push_back(copy(r, {}, tile, (lower::constant(39) - k.thread()) * vector, vector));
+  body.push_back(copy(out, piece * vector, r, {}, vector));
+  Sample s{"vectors of " + std::to_string(vector) + " " + std::string(base::name_of(dtype)),
+           k.finish(std::move(body)),
+           {},
+           {drawn(kPieces * vector, 5), {}},
+           {}};
+  for (std::int64_t i = 0; i < 120 * vector; ++i) {
+    const std::int64_t p = i / vector / 40 * 40 + 39 - i / vector % 40;
+    const bool inside = p >= 3 && p < kPieces;
+    s.expected.push_back(inside ? s.inputs[0][static_cast<std::size_t>(p * vector + i % vector)] : 0);
+  }
+  return s;
+}
+
+// Sums of rows in two kernels with an array between them, the first by `If` over blocks of two kinds.
+inline Sample two_kernels_sample() {
+  KernelMaker first("half_sums", 4, 32), second("sums", 1, 32);
+  const int in = first.global("I", 64 * 32, lower::Role::kInput);
+  const int between = first.global("between", 64 * 2, lower::Role::kBetween);
+  const int r = first.registers("value", 1), sum = first.registers("sum", 1);
+  const Affine row = first.quotient(first.block(), 2, 0, "half") * 32 + first.thread();
+  const Affine part = first.quotient(first.block(), 1, 2, "part");
+  const int j = first.loop("j", 16);
+  Body inner, body;
+  inner.push_back(copy(r, {}, in, row * 32 + part * 16 + first.at(j)));
+  inner.push_back(compute({sum, {}}, expr::Reducer::kSum, {operand(0)}, {{r, {}}}));
+  body.push_back(compute({sum, {}}, expr::Reducer::kNone, {number(0)}, {}));
+  body.push_back(looped(j, std::move(inner)));
+  for (const std::int64_t p : {0, 1}) {
+    Body store;
+    store.push_back(copy(between, row * 2 + lower::constant(p), sum, {}));
+    const Affine chosen = part - lower::constant(p);
+    body.push_back({lower::If{{{chosen, 1}}, std::move(store)}, {}});
+  }
+  lower::Module m = first.finish(std::move(body));
+
+  lower::Kernel& k = second.kernel();
+  k.buffers.push_back({"between", lower::Space::kGlobal, base::Dtype::kF32, 128, 1, 0});
+  k.buffers.push_back({"O", lower::Space::kGlobal, base::Dtype::kF32, 64, 2, 0});
+  const int parts = second.registers("parts", 2), total = second.registers("total", 1);
+  const int i = second.loop("i", 2);
+  const Affine element = second.at(i) * 32 + second.thread();
+  Body each, all;
+  each.push_back(copy(parts, {}, 0, element * 2, 2));
+  each.push_back(compute({total, {}}, expr::Reducer::kNone, {operand(0), operand(1), node(expr::NodeKind::kAdd, 0, 1)},
+                         {{parts, {}}, {parts, lower::constant(1)}}));
+  each.push_back(copy(1, element, total, {}));
+  all.push_back(looped(i, std::move(each), 2));
+  m.globals.push_back({"O", base::Dtype::kF32, 64, lower::Role::kOutput});
+  m.kernels.push_back(second.finish(std::move(all)).kernels.front());
+
+  Sample s{"two kernels", std::move(m), {}, {drawn(64 * 32, 6), {}, {}}, {}};
+  for (std::size_t n = 0; n < 64; ++n) {
+    double v = 0;
+    for (std::size_t c = 0; c < 32; ++c) v += s.inputs[0][n * 32 + c];
+    s.expected.push_back(v);
+  }
+  return s;
+}
+
+// A shared ring of `slots` tiles that asynchronous copies run ahead in: O[i] = I[i] + I[i+1] + ... of 8 steps.
+inline Sample pipeline_sample(std::int64_t slots) {
+  constexpr std::int64_t kSteps = 8, kThreads = 64;
+  KernelMaker k("pipeline", 2, kThreads);
+  const int in = k.global("I", 2 * kSteps * kThreads, lower::Role::kInput);
+  const int out = k.global("O", 2 * kThreads, lower::Role::kOutput);
+  const int ring = k.shared("ring", slots * kThreads), r = k.registers("value", 1), sum = k.registers("sum", 1);
+  const int step = k.loop("step", kSteps), ahead = k.loop("ahead", slots - 1);
+  const auto issue = [&](const Affine& s, const std::string& slot, std::vector<Guard> when) {
+    Body b;
+    b.push_back(asynchronous(copy(ring, k.quotient(s, 1, slots, slot) * kThreads + k.thread(), in,
+                                  (k.block() * kSteps + s) * kThreads + k.thread(), 1, std::move(when))));
+    b.push_back({lower::Commit{}, {}});
+    return b;
+  };
+  Body body, steps;
+  body.push_back(compute({sum, {}}, expr::Reducer::kNone, {number(0)}, {}));
+  body.push_back(looped(ahead, issue(k.at(ahead), "first_slot", {})));
+  steps.push_back({lower::Wait{slots - 2}, {}});
+  steps.push_back({lower::Barrier{}, {}});
+  const Affine later = k.at(step) + lower::constant(slots - 1);
+  for (lower::Statement& s : issue(later, "next_slot", {{later, kSteps}})) steps.push_back(std::move(s));
+  steps.push_back(copy(
+      r, {}, ring, k.quotient(k.at(step), 1, slots, "slot") * kThreads + lower::constant(kThreads - 1) - k.thread()));
+  steps.push_back(compute({sum, {}}, expr::Reducer::kSum, {operand(0)}, {{r, {}}}));
+  body.push_back(looped(step, std::move(steps)));
+  body.push_back(copy(out, k.block() * kThreads + k.thread(), sum, {}));
+  Sample s{
+      "pipeline of " + std::to_string(slots), k.finish(std::move(body)), {}, {drawn(2 * kSteps * kThreads, 7), {}}, {}};
+  for (std::int64_t b = 0; b < 2; ++b)
+    for (std::int64_t t = 0; t < kThreads; ++t) {
+      double v = 0;
+      for (std::int64_t n = 0; n < kSteps; ++n)
+        v += s.inputs[0][static_cast<std::size_t>((b * kSteps + n) * kThreads + kThreads - 1 - t)];
+      s.expected.push_back(v);
+    }
+  return s;
+}
+
+// O[i] = I[i] + alpha under names that C++ and the prelude have taken.
+inline Sample taken_names_sample() {
+  KernelMaker k("for", 1, 32);
+  k.module().scalars = {"thread"};
+  const int in = k.global("load", 32, lower::Role::kInput), out = k.global("int", 32, lower::Role::kOutput);
+  const int r = k.registers("load", 1);
+  Body body;
+  body.push_back(copy(r, {}, in, k.thread()));
+  body.push_back(compute({r, {}}, expr::Reducer::kSum, {scalar(0)}, {}));
+  body.push_back(copy(out, k.thread(), r, {}));
+  Sample s{"taken names", k.finish(std::move(body)), {2}, {drawn(32, 8), {}}, {}};
+  for (const double v : s.inputs[0]) s.expected.push_back(v + 2);
+  return s;
+}
+
+inline std::vector<Sample> samples() {
+  std::vector<Sample> out;
+  out.push_back(matmul_sample("matmul", {}));
+  out.push_back(matmul_sample("matmul of scalars without padding", {32, 32, 16, 1, 0, false}));
+  out.push_back(matmul_sample("matmul with edges", {37, 22, 19, 1, 2, false}));
+  out.push_back(matmul_sample("matmul with edges in vectors", {37, 20, 12, 4, 4, false}));
+  out.push_back(matmul_sample("asynchronous matmul with edges", {37, 22, 18, 2, 2, true}));
+  out.push_back(strided_sample());
+  out.push_back(transpose_sample("transpose", 0));
+  out.push_back(transpose_sample("transpose padded", 1));
+  for (const std::int64_t vector : {1, 2, 4}) out.push_back(vector_sample(base::Dtype::kF32, vector));
+  for (const std::int64_t vector : {1, 3, 8}) out.push_back(vector_sample(base::Dtype::kF16, vector));
+  for (const std::int64_t vector : {1, 4, 16, 32}) out.push_back(vector_sample(base::Dtype::kI8, vector));
+  out.push_back(vector_sample(base::Dtype::kBf16, 2));
+  out.push_back(vector_sample(base::Dtype::kI32, 4));
+  out.push_back(two_kernels_sample());
+  out.push_back(taken_names_sample());
+  out.push_back(pipeline_sample(2));
+  out.push_back(pipeline_sample(3));
+  return out;
+}
+
+}  // namespace tilescope::tests
