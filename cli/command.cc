@@ -65,7 +65,9 @@ void report_notes(const base::Diagnostics& diags) {
 
 void add_jobs(CLI::App& command, int& jobs) {
   jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  command.add_option("--jobs", jobs, "Threads")->check(whole_number(1, 256))->capture_default_str();
+  command.add_option("--jobs", jobs, "Threads, or worker processes")
+      ->check(whole_number(1, 256))
+      ->capture_default_str();
 }
 
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }

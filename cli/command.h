@@ -55,7 +55,7 @@ int report(const base::Diagnostics& diags);
 // Notes to stderr.
 void report_notes(const base::Diagnostics& diags);
 
-// Adds --jobs: threads, as many as the machine has where it is not given.
+// Adds --jobs: threads or worker processes, as many as the machine has where it is not given.
 void add_jobs(CLI::App& command, int& jobs);
 
 // One JSON document on stdout.

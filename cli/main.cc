@@ -24,7 +24,6 @@ int run(int argc, char** argv) {
   cli::add_simulate(app, status);
   cli::add_emit(app, status);
   cli::add_verify(app, status);
-
   cli::add_doctor(app, status);
   try {
     app.parse(argc, argv);

@@ -49,7 +49,8 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         command.add_option("--batch", batch_file_, "JSON lines, one stage's program each")->check(some_text()));
   CLI::Option* op = command.get_option("--op");
   CLI::Option* suite = command.get_option("--suite");
-  for (CLI::Option* f : files) f->excludes(op)->excludes(suite);
+  // A program says its own dtype.
+  for (CLI::Option* f : files) f->excludes(op)->excludes(suite)->excludes(command.get_option("--dtype"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 

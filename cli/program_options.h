@@ -19,8 +19,6 @@ class WorkloadOptions {
   bool is_suite() const { return !suite_->empty(); }
   // The workload; an error at --dtype where it is none.
   experiments::Workload read(base::Diagnostics& diags) const;
-  const CLI::Option* op() const { return op_; }
-  const CLI::Option* suite() const { return suite_; }
 
  private:
   experiments::Workload workload_;
@@ -38,7 +36,6 @@ class ProgramOptions {
   void require_one() const;
   bool is_one() const { return !workload_.is_suite() && batch_file_.empty(); }
   bool is_batch() const { return !batch_file_.empty(); }
-  const WorkloadOptions& workload() const { return workload_; }
   // Nothing after errors: a file that cannot be read, a dtype that is none.
   std::optional<experiments::ProgramSource> read(base::Diagnostics& diags) const;
 

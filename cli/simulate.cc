@@ -128,7 +128,7 @@ int run(const Options& o) {
   bool every = true;
   for (const SimulatedRow& r : *rows) {
     every = every && r.errors.empty();
-    for (const std::string& e : r.errors) fmt::print(stderr, "{}: {}\n", r.id, e);
+    for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
     print_json(experiments::to_document(*rows, o.programs.is_batch()));

@@ -25,12 +25,11 @@ struct Options {
   bool json = false;
 };
 
-std::string whole(double n) { return fmt::format("{:.0f}", n); }
-
 // How far the model is from what the kernel does; the two are equal where it is empty.
-std::string beside(double model, double kernel) {
-  if (kernel == 0) return model == 0 ? "" : whole(model);
-  return std::abs(model / kernel - 1) < 5e-4 ? "" : percent_text(model / kernel - 1);
+std::string beside(double model, std::int64_t kernel) {
+  if (kernel == 0) return model == 0 ? "" : fmt::format("{:.0f}", model);
+  const double error = model / static_cast<double>(kernel) - 1;
+  return std::abs(error) < 5e-4 ? "" : percent_text(error);
 }
 
 std::string verdict(const VerifiedRow& r) {
@@ -51,9 +50,11 @@ void print_table(const std::vector<VerifiedRow>& rows) {
                {"counters"}});
   for (const VerifiedRow& r : rows)
     if (r.errors.empty())
-      table.add({r.id, r.kind, verdict(r), whole(r.kernel.sectors), whole(r.simulator.sectors),
-                 beside(r.model.sectors, r.kernel.sectors), whole(r.kernel.bank_passes), whole(r.simulator.bank_passes),
-                 beside(r.model.bank_passes, r.kernel.bank_passes), r.counters_ok ? "equal" : "DIFFER"});
+      table.add({r.id, r.kind, verdict(r), fmt::format("{}", r.kernel.sectors), fmt::format("{}", r.simulator.sectors),
+                 r.model ? beside(r.model->sectors, r.kernel.sectors) : "-", fmt::format("{}", r.kernel.bank_passes),
+                 fmt::format("{}", r.simulator.bank_passes),
+                 r.model ? beside(r.model->bank_passes, r.kernel.bank_passes) : "-",
+                 r.counters_ok ? "equal" : "DIFFER"});
   table.print();
   const auto count = [&](auto ok) { return std::count_if(rows.begin(), rows.end(), ok); };
   fmt::print("\nvalues {0} of {2}, counters {1} of {2}: emitted text on the CPU, Kernel interpreted, simulator\n",
@@ -82,7 +83,7 @@ int run(const Options& o) {
   bool every = true;
   for (const VerifiedRow& r : *rows) {
     every = every && r.values_ok && r.counters_ok;
-    for (const std::string& e : r.errors) fmt::print(stderr, "{}: {}\n", r.id, e);
+    for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
     print_json(experiments::to_document(*rows));
@@ -98,7 +99,8 @@ void add_verify(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("verify", "Run emitted kernels on the CPU: values and counters");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kNoBatches);
-  command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment");
+  command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment")
+      ->excludes(command->get_option("--program"));
   add_jobs(*command, o->jobs);
   command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, &status] {

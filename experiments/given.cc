@@ -7,6 +7,7 @@
 #include "experiments/constructor.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
+#include "lower/lower.h"
 #include "tile/fit.h"
 #include "tile/program_json.h"
 
@@ -24,7 +25,8 @@ std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expr
       out[i].id = expressions[i].id;
       out[i].kind = expressions[i].kind;
       Constructed found = constructor.construct(expressions[i].expression);
-      if (!found.error.empty()) out[i].errors.push_back(std::move(found.error));
+      out[i].place = out[i].id;
+      if (!found.error.empty()) out[i].errors.push_back(out[i].place + ": " + found.error);
       if (!found.programs.empty()) out[i].program = std::move(found.programs.front());
     };
   });
@@ -51,6 +53,7 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   base::Diagnostics diags;
   const base::SourceId source = diags.add_source(source_);
   GivenProgram out;
+  out.place = fmt::format("{}:{}", source_, number);
   const auto value = base::read_json_line(line, source, static_cast<std::uint32_t>(number), diags);
   auto read = value ? tile::read_batch_line(*value, arch_, spaces_, diags) : std::nullopt;
   if (!read) {
@@ -93,8 +96,12 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   if (source.program) {
     auto program = read_program_file(*source.program, a, diags);
     if (!program) return std::nullopt;
+    std::vector<std::string> why;
+    lower::lower(*program, a, why);
+    for (const std::string& w : why) diags.error({diags.add_source(source.program->name)}, w);
+    if (!why.empty()) return std::nullopt;
     std::vector<GivenProgram> out(1);
-    out.front().id = source.program->name;
+    out.front().id = out.front().place = source.program->name;
     out.front().program = std::move(program);
     return out;
   }

@@ -20,7 +20,8 @@ struct GivenProgram {
   std::string id, kind, group;
   std::optional<double> measured_us;
   std::optional<tile::RProgram> program;
-  std::vector<std::string> errors;  // with file and line where there is a file
+  std::string place;                // what messages about it begin with: its file and line, or its id
+  std::vector<std::string> errors;  // each with its place
 };
 
 // The lines of JSON lines that are not blank, with their numbers.

@@ -72,7 +72,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     row.cpu_seconds = results[i].cpu_seconds;
     row.peak_bytes = results[i].peak_bytes;
     if (!results[i].error.empty()) {
-      row.errors.push_back(results[i].error);
+      row.errors.push_back((*given)[runnable[i]].place + ": " + results[i].error);
       continue;
     }
     base::Diagnostics own;

@@ -53,7 +53,9 @@ bool exact(const tile::RProgram& p) {
   };
   return std::none_of(p.stages.begin(), p.stages.end(), [&](const tile::StageProgram& s) {
     const expr::Stage& stage = s.space->stage();
-    return stage.reducer == expr::Reducer::kMean || std::any_of(stage.body.begin(), stage.body.end(), rounds);
+    const base::Dtype sum = s.space->expression.accumulate;
+    const bool narrow = sum == base::Dtype::kF16 || sum == base::Dtype::kBf16;  // long sums of quarters round
+    return narrow || stage.reducer == expr::Reducer::kMean || std::any_of(stage.body.begin(), stage.body.end(), rounds);
   });
 }
 
@@ -65,6 +67,7 @@ double allowed_error(const tile::RProgram& p) {
   double bound = 0;
   for (const tile::StageProgram& s : p.stages) {
     const base::Dtype kept = s.space->expression.dtype;
+    if (base::is_integer(kept)) return 1;
     const double unit = kept == base::Dtype::kF16 ? 0x1p-11 : kept == base::Dtype::kBf16 ? 0x1p-8 : 0x1p-24;
     bound += (static_cast<double>(s.space->reduced) + kOperationsAround) * unit;
   }
@@ -96,9 +99,9 @@ AccessTotals totals_of(const std::vector<lower::KernelCounters>& kernels) {
   AccessTotals t;
   for (const lower::KernelCounters& k : kernels)
     for (const lower::CopyCount& c : k) {
-      t.requests += static_cast<double>(c.global.requests);
-      t.sectors += static_cast<double>(c.global.sectors);
-      t.bank_passes += static_cast<double>(c.shared.passes);
+      t.requests += c.global.requests;
+      t.sectors += c.global.sectors;
+      t.bank_passes += c.shared.passes;
     }
   return t;
 }
@@ -107,14 +110,9 @@ base::Map to_map(const AccessTotals& t) {
   return base::Map{{"requests", t.requests, {}}, {"sectors", t.sectors, {}}, {"bank_passes", t.bank_passes, {}}};
 }
 
-double number(const base::Value& v) {
-  if (const auto* whole = v.get_if<std::int64_t>()) return static_cast<double>(*whole);
-  const auto* real = v.get_if<double>();
-  return real == nullptr ? HUGE_VAL : *real;  // JSON has no infinity
-}
-
 AccessTotals totals_of(const base::Value& v) {
-  return {number(*v.find("requests")), number(*v.find("sectors")), number(*v.find("bank_passes"))};
+  const auto whole = [&](const char* key) { return *v.find(key)->get_if<std::int64_t>(); };
+  return {whole("requests"), whole("sectors"), whole("bank_passes")};
 }
 
 // What one worker does, on kernels that are compiled.
@@ -158,14 +156,15 @@ class Verifier {
   cuda::HostCompiler& compiler_;
 };
 
-void read_answer(const WorkerResult& answer, VerifiedRow& row) {
+void read_answer(const WorkerResult& answer, const std::string& place, VerifiedRow& row) {
   if (!answer.error.empty()) {
-    row.errors.push_back(answer.error);
+    row.errors.push_back(place + ": " + answer.error);
     return;
   }
   base::Diagnostics diags;
   const auto v = base::read_json(answer.text, diags.add_source("worker"), diags);
-  row.worst_error = number(*v->find("worst_error"));
+  const base::Value& worst = *v->find("worst_error");  // JSON has no infinity: nothing stands for it
+  row.worst_error = worst.is_null() ? HUGE_VAL : worst.get_if<double>() == nullptr ? 0 : *worst.get_if<double>();
   row.values_ok = row.worst_error <= row.allowed_error;
   row.counters_ok = *v->find("counters_ok")->get_if<bool>();
   row.kernel = totals_of(*v->find("kernel"));
@@ -184,15 +183,18 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
     row.errors = g.errors;
     if (!g.program) continue;
     if (const double points = points_of(*g.program); points > kMostPoints) {
-      row.errors.push_back(fmt::format("{:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small",
-                                       points, kMostPoints));
+      row.errors.push_back(
+          fmt::format("{}: {:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small", g.place,
+                      points, kMostPoints));
       continue;
     }
-    auto module = lower::lower(*g.program, a, row.errors);
+    std::vector<std::string> why;
+    auto module = lower::lower(*g.program, a, why);
+    for (const std::string& w : why) row.errors.push_back(g.place + ": " + w);
     if (!module) continue;
     row.allowed_error = allowed_error(*g.program);
     if (const auto e = model::estimate(*g.program, machine))
-      row.model = {0, e->sum.device_cache.transactions, e->sum.scratchpad.transactions};
+      row.model = {e->sum.device_cache.transactions, e->sum.scratchpad.transactions};
     const int compiled = compiler.add(*module);
     out.push_back({&*g.program, std::move(*module), compiled, rows.size() - 1});
   }
@@ -222,9 +224,24 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
   Verifier verifier(a, compiler);
   const auto answers =
       run_in_workers(candidates.size(), jobs, [&](std::size_t i) { return verifier.verify(candidates[i]); }, progress);
-  for (std::size_t i = 0; i < answers.size(); ++i) read_answer(answers[i], rows[candidates[i].row]);
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    read_answer(answers[i], given[candidates[i].row].place, rows[candidates[i].row]);
   return rows;
 }
+
+namespace {
+
+base::Map compared(const VerifiedRow& r) {
+  base::Map out = {{"values_ok", r.values_ok, {}},           {"counters_ok", r.counters_ok, {}},
+                   {"worst_error_ratio", r.worst_error, {}}, {"allowed_error_ratio", r.allowed_error, {}},
+                   {"kernel", to_map(r.kernel), {}},         {"simulator", to_map(r.simulator), {}}};
+  if (r.model)
+    out.push_back(
+        {"model", base::Map{{"sectors", r.model->sectors, {}}, {"bank_passes", r.model->bank_passes, {}}}, {}});
+  return out;
+}
+
+}  // namespace
 
 base::Value to_document(const std::vector<VerifiedRow>& rows) {
   base::List list;
@@ -233,15 +250,7 @@ base::Value to_document(const std::vector<VerifiedRow>& rows) {
     base::Map row = {{"id", r.id, {}}};
     if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
     if (r.errors.empty()) {
-      for (base::Entry e : base::Map{
-               {"values_ok", r.values_ok, {}},
-               {"counters_ok", r.counters_ok, {}},
-               {"worst_error_ratio", r.worst_error, {}},
-               {"allowed_error_ratio", r.allowed_error, {}},
-               {"kernel", to_map(r.kernel), {}},
-               {"simulator", to_map(r.simulator), {}},
-               {"model", base::Map{{"sectors", r.model.sectors, {}}, {"bank_passes", r.model.bank_passes, {}}}, {}}})
-        row.push_back(std::move(e));
+      for (base::Entry& e : compared(r)) row.push_back(std::move(e));
     } else {
       row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
       ++failed;

@@ -15,11 +15,16 @@
 
 namespace tilescope::experiments {
 
-// What all kernels of a program access. The model has sectors and bank passes alone, and they need not be whole.
+// What all kernels of a program access.
 struct AccessTotals {
-  double requests = 0;     // access instructions of warps to memory
-  double sectors = 0;      // of the device cache that they touch
-  double bank_passes = 0;  // of the scratchpad
+  std::int64_t requests = 0;     // access instructions of warps to memory
+  std::int64_t sectors = 0;      // of the device cache that they touch
+  std::int64_t bank_passes = 0;  // of the scratchpad
+};
+
+// What the model takes them for; these need not be whole.
+struct ModelledAccesses {
+  double sectors = 0, bank_passes = 0;
 };
 
 struct VerifiedRow {
@@ -28,7 +33,8 @@ struct VerifiedRow {
   double allowed_error = 0;  // what rounding may come to: 0 where every order of the operations gives the same
   bool values_ok = false;
   bool counters_ok = false;  // emitted text and simulator agree in every count of every access
-  AccessTotals kernel, simulator, model;
+  AccessTotals kernel, simulator;
+  std::optional<ModelledAccesses> model;  // nothing where the chip has no instruction for the program
   std::vector<std::string> errors;
 };
 

@@ -102,12 +102,7 @@ Affine IndexMaker::value(int index) const {
 }
 
 int IndexMaker::loop(const std::string& name, std::int64_t extent, std::int64_t first) {
-  const expr::Span range{first, first + extent - 1};
-  for (std::size_t i = 0; i < kernel_.indices.size(); ++i) {
-    const Index& index = kernel_.indices[i];
-    if (index.kind == IndexKind::kLoop && index.name == name && index.range == range) return static_cast<int>(i);
-  }
-  kernel_.indices.push_back({unused(name), IndexKind::kLoop, range, {}, 1, 0});
+  kernel_.indices.push_back({unused(name), IndexKind::kLoop, {first, first + extent - 1}, {}, 1, 0});
   return static_cast<int>(kernel_.indices.size() - 1);
 }
 

@@ -29,8 +29,8 @@ class IndexMaker {
   Affine block() const;
   Affine thread() const;
 
-  // The loop index of that name, from `first`, `extent` values: made once, used by as many loops as want it, none
-  // inside another.
+  // A new loop index of `extent` values from `first`, for as many loops as want it, none inside another. The name is
+  // changed where another index has it.
   int loop(const std::string& name, std::int64_t extent, std::int64_t first = 0);
   Affine value(int index) const;
   expr::Span range(const Affine& a) const { return range_of(kernel_, a); }

@@ -3,9 +3,10 @@
 namespace tilescope::lower {
 namespace {
 
-expr::Values drawn(std::int64_t elements, std::mt19937& random) {
-  expr::Values out(static_cast<std::size_t>(elements));
-  for (double& v : out) v = (static_cast<int>(random() % 9) - 4) * 0.25;  // no distribution: they differ by library
+expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
+  expr::Values out(static_cast<std::size_t>(t.elements()));
+  const double unit = base::is_integer(t.dtype) ? 1 : 0.25;
+  for (double& v : out) v = (static_cast<int>(random() % 9) - 4) * unit;  // no distribution: they differ by library
   return out;
 }
 
@@ -16,7 +17,7 @@ void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedVal
     const expr::Expression& e = stage.space->expression;
     std::vector<expr::Values> tensors;
     for (const expr::Tensor& t : e.tensors) {
-      if (t.producer == expr::kInput && !values.contains(t.name)) values[t.name] = drawn(t.elements(), random);
+      if (t.producer == expr::kInput && !values.contains(t.name)) values[t.name] = drawn(t, random);
       tensors.push_back(t.producer == expr::kInput ? values[t.name] : expr::Values{});
     }
     expr::evaluate(e, std::vector<double>(e.scalars.size(), kScalar), tensors);

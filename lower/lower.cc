@@ -68,11 +68,14 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
     if (e.level != arch::dram_of(chip)->name)
       why.push_back(fmt::format("edge {}: tensors pass between stages in {} only, not in {}", e.tensor,
                                 arch::dram_of(chip)->name, e.level));
+  std::set<std::string> names;
+  for (const tile::StageProgram& p : program.stages)
+    for (const expr::Tensor& t : p.space->expression.tensors) names.insert(t.name);
   Module module;
   for (const tile::StageProgram& p : program.stages) {
     const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
     why.insert(why.end(), exceeded.begin(), exceeded.end());
-    if (why.size() == before) StageLowering(p, chip, module, why).run();
+    if (why.size() == before) StageLowering(p, chip, names, module, why).run();
   }
   if (why.size() > before) return std::nullopt;
   return module;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "base/check.h"
 #include "base/integer.h"
 
 namespace tilescope::lower {
@@ -22,10 +23,11 @@ Kernel empty_kernel(const tile::StageProgram& p) {
 
 }  // namespace
 
-StageLowering::StageLowering(const tile::StageProgram& p, const arch::ArchSpec& chip, Module& module,
-                             std::vector<std::string>& why)
+StageLowering::StageLowering(const tile::StageProgram& p, const arch::ArchSpec& chip,
+                             const std::set<std::string>& names, Module& module, std::vector<std::string>& why)
     : p_(p),
       chip_(chip),
+      names_(names),
       module_(module),
       why_(why),
       kernel_(empty_kernel(p)),
@@ -58,7 +60,14 @@ int StageLowering::add_global(const std::string& name, base::Dtype dtype, std::i
     module_.globals.push_back({name, dtype, elements, role});
   else if (known->role == Role::kOutput && role == Role::kInput)
     known->role = Role::kBetween;  // an earlier stage's result
+  const Global& g = module_.globals[static_cast<std::size_t>(position)];
+  base::check(g.dtype == dtype && g.elements == elements, "stages agree about a tensor that they share");
   return add_buffer({name, Space::kGlobal, dtype, elements, position, 0});
+}
+
+std::string StageLowering::unused_name(std::string name) const {
+  while (names_.contains(name)) name += '_';
+  return name;
 }
 
 int StageLowering::add_buffer(Buffer b) {
@@ -125,7 +134,7 @@ void StageLowering::add_results() {
   if (leaves != held) results_ = add_buffer({t.name + "_rounded", Space::kRegister, leaves, elements, -1, 0});
   std::int64_t parts = 1;
   for (const std::int64_t n : p_.split) parts *= n;
-  memory_.push_back(split() ? add_global(t.name + "_parts", held, t.elements() * parts, Role::kBetween)
+  memory_.push_back(split() ? add_global(unused_name(t.name + "_parts"), held, t.elements() * parts, Role::kBetween)
                             : add_global(t.name, t.dtype, t.elements(), Role::kOutput));
 }
 

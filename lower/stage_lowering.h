@@ -2,6 +2,7 @@
 // One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
 // (lower/block_body.cc) and the copies that bring operands into the scratchpad (lower/staging.cc).
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct StagedTile {
   std::int64_t pieces = 0;         // accesses of the whole tile, `vector` elements each
   std::int64_t batch = 0;          // of them that a thread has in registers at a time
   std::int64_t batches = 1;
+  int piece_loop = -1;  // index of the loop over a batch
 };
 
 // A read's elements of one point of the reduction, in registers.
@@ -32,7 +34,9 @@ struct Fragment {
 
 class StageLowering {
  public:
-  StageLowering(const tile::StageProgram& p, const arch::ArchSpec& chip, Module& module, std::vector<std::string>& why);
+  // `names` are those of all tensors of the program.
+  StageLowering(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
+                Module& module, std::vector<std::string>& why);
 
   // Adds the stage's kernel to the module, and the one that adds up the parts of a split reduction.
   void run();
@@ -48,6 +52,7 @@ class StageLowering {
   std::int64_t slots() const { return any_staged_ && p_.steps() > 1 ? p_.pipeline : 1; }
 
   int add_global(const std::string& name, base::Dtype dtype, std::int64_t elements, Role role);
+  std::string unused_name(std::string name) const;
   int add_buffer(Buffer b);
   void add_scalars();
   void add_inputs();
@@ -102,6 +107,7 @@ class StageLowering {
 
   const tile::StageProgram& p_;
   const arch::ArchSpec& chip_;
+  const std::set<std::string>& names_;
   Module& module_;
   std::vector<std::string>& why_;
   Kernel kernel_;

@@ -13,8 +13,8 @@ namespace {
 // does likewise: all loads first, then the stores; more registers would cost resident blocks.
 constexpr std::int64_t kInFlightBytes = 128;
 
-// Where the scratchpad's buffers begin: no access of one thread straddles it (CUDA programming guide, 16 B vectors).
-constexpr std::int64_t kSharedAlignment = 16;
+// Bytes that tiles in the scratchpad are aligned to at least: what every element and every asynchronous copy asks for.
+constexpr std::int64_t kLeastAlignment = 16;
 
 }  // namespace
 
@@ -37,8 +37,11 @@ void StageLowering::add_staged_tile(std::size_t i) {
   const std::int64_t most = std::max<std::int64_t>(1, kInFlightBytes / (plan.vector * o.element.n));
   t.batches = asynchronous(i) ? 1 : base::ceil_div(each, most);
   t.batch = base::ceil_div(each, t.batches);
+  if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);
   const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
-  const std::int64_t begin = base::round_up(kernel_.shared_bytes, kSharedAlignment);
+  // No access of one thread straddles the beginning of a tile.
+  const std::int64_t begin =
+      base::round_up(kernel_.shared_bytes, std::max(kLeastAlignment, arch::widest_access_of(chip_).n));
   t.shared = add_buffer({o.name + "_tile", Space::kShared, dtype, t.slot_elements * slots(), -1, begin});
   kernel_.shared_bytes = begin + t.slot_elements * slots() * o.element.n;
   if (!asynchronous(i))
@@ -68,10 +71,9 @@ StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, boo
   Piece out;
   Affine turn = constant(batch * t.batch);
   if (t.batch > 1) {
-    const int loop = maker_.loop(name + "_piece", t.batch);
-    out.loops.push_back({loop, t.batch, 1, 1});
-    turn = turn + maker_.value(loop);
-    if (in_flight) out.in_flight = maker_.value(loop) * vector;
+    out.loops.push_back({t.piece_loop, t.batch, 1, 1});
+    turn = turn + maker_.value(t.piece_loop);
+    if (in_flight) out.in_flight = maker_.value(t.piece_loop) * vector;
   }
   const Affine number = turn * p_.threads() + maker_.thread();
   if (maker_.range(number).high >= t.pieces) out.when.push_back({number, t.pieces});

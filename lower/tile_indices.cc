@@ -72,11 +72,16 @@ StepPosition TileIndices::at_step(const Affine& step) {
 std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t vector) {
   const tile::AxisMapping& m = p_.mapping[axis];
   const std::string name = spelled(space().axes[axis].name);
+  const auto loop = [&](std::int64_t kind, const std::string& suffix, std::int64_t extent) {
+    const auto [known, fresh] = thread_loops_.try_emplace({axis, kind}, 0);
+    if (fresh) known->second = maker_.loop(name + suffix, extent);
+    return known->second;
+  };
   std::vector<AxisLoop> out;
   if (m.virtual_threads > 1)
-    out.push_back({maker_.loop(name + "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial});
+    out.push_back({loop(0, "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial});
   if (m.serial > vector)
-    out.push_back({maker_.loop(name + (vector > 1 ? "_by" + std::to_string(vector) : "_near"), m.serial / vector),
+    out.push_back({loop(vector, vector > 1 ? "_by" + std::to_string(vector) : "_near", m.serial / vector),
                    m.serial / vector, vector, vector});
   return out;
 }

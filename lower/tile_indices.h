@@ -2,7 +2,9 @@
 // Where a block's, a thread's and a step's part of every loop begins, as affines of the kernel's indices.
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lower/affine.h"
@@ -27,8 +29,7 @@ class TileIndices {
  public:
   TileIndices(const tile::StageProgram& p, IndexMaker& maker);
 
-  // Steps of one block over all reduced axes, and the range of an axis that one part of a split covers.
-  std::int64_t steps() const { return p_.steps(); }
+  // The range of a reduced axis that one part of a split covers.
   std::int64_t part_extent(std::size_t axis) const;
   // Number of the part of a split reduction that this block computes.
   const Affine& part() const { return part_; }
@@ -37,8 +38,6 @@ class TileIndices {
   const Affine& block_begin(std::size_t axis) const { return block_begin_[axis]; }
   // The block's position at a step, which may be an affine of loop indices or a constant.
   StepPosition at_step(const Affine& step);
-  // First index of the thread along a spatial axis within the block's tile.
-  const Affine& thread_begin(std::size_t axis) const { return thread_begin_[axis]; }
   // Loops over one thread's elements along a spatial axis, `vector` neighbours an iteration; outermost first. Empty
   // where the thread has one such piece.
   std::vector<AxisLoop> thread_loops(std::size_t axis, std::int64_t vector);
@@ -58,6 +57,8 @@ class TileIndices {
   IndexMaker& maker_;
   Affine part_;
   std::vector<Affine> block_begin_, thread_begin_, point_;
+  // Loop indices by axis and the number of neighbours that one iteration takes; 0 for the loop over virtual threads.
+  std::map<std::pair<std::size_t, std::int64_t>, int> thread_loops_;
 };
 
 }  // namespace tilescope::lower

@@ -37,7 +37,7 @@ std::int64_t StageProgram::steps() const {
 double StageProgram::points_per_step() const {
   double n = 1;
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
-    n *= static_cast<double>(std::min(block[a], space->axes[a].extent));
+    n *= static_cast<double>(std::min(block[a], base::ceil_div(space->axes[a].extent, split[a])));
   return n;
 }
 
@@ -85,10 +85,34 @@ std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int
   return v;
 }
 
+namespace {
+
+// Whether the parts of a split reduction begin at multiples of `v` elements of the tensor's rows.
+bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
+  const auto begins = [&](const expr::Term& t) {
+    const auto a = static_cast<std::size_t>(t.axis);
+    const std::int64_t parts = p.split[a];
+    return parts == 1 ? 0 : base::ceil_div(p.space->axes[a].extent, parts) * t.coefficient;
+  };
+  for (const TileDim& d : o.dims)
+    for (const expr::Term& t : d.terms) {
+      const bool in_row = o.gathered || &d == &o.dims.back();  // other dimensions are whole rows apart
+      if (in_row && begins(t) % v != 0) return false;
+      if (o.gathered && begins(t) != 0) return v == 1;
+    }
+  return true;
+}
+
+}  // namespace
+
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
   const OperandPlan& plan = p.operands[i];
-  if (plan.staged) return widest_vector(o, p.block, std::gcd(plan.padding, plan.swizzle), max_vector);
+  if (plan.staged) {
+    std::int64_t v = widest_vector(o, p.block, std::gcd(plan.padding, plan.swizzle), max_vector);
+    while (v > 1 && !parts_align(p, o, v)) v /= 2;
+    return v;
+  }
   // Reads of neighbours begin one element apart.
   if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
   std::int64_t serial = 1;
@@ -97,7 +121,7 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
     if (axis < p.space->spatial) serial = p.mapping[axis].serial;
   }
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
-  while (v > 1 && serial % v != 0) v /= 2;
+  while (v > 1 && (serial % v != 0 || !parts_align(p, o, v))) v /= 2;
   return v;
 }
 

@@ -1,8 +1,10 @@
 #include "tile/program_json.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "arch/derive.h"
 #include "base/check.h"
@@ -107,26 +109,50 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   List order;
   for (const int a : p.order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
-  return Map{{"expr", stage.text, {}},
-             {"sizes", std::move(sizes), {}},
-             {"shapes", shapes_of(space), {}},
-             {"dtype", base::name_of(space.expression.dtype), {}},
-             {"accumulate", base::name_of(space.expression.accumulate), {}},
-             {"tiles",
-              Map{{scratchpad, named(space, p.block, 0, axes), {}},
-                  {arch::registers_of(arch)->name, named(space, p.thread, 0, space.spatial), {}}},
-              {}},
-             {"mapping", mapping_of(p), {}},
-             {"staged", std::move(staged), {}},
-             {"padding", std::move(padding), {}},
-             {"swizzle", std::move(swizzle), {}},
-             {"vector", std::move(vector), {}},
-             {"order", std::move(order), {}},
-             {"unroll", p.unroll, {}},
-             {"pipeline", p.pipeline, {}},
-             {"split", named(space, p.split, space.spatial, axes), {}},
-             {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
+  Map out{{"expr", stage.text, {}},
+          {"sizes", std::move(sizes), {}},
+          {"shapes", shapes_of(space), {}},
+          {"dtype", base::name_of(space.expression.dtype), {}},
+          {"accumulate", base::name_of(space.expression.accumulate), {}},
+          {"tiles",
+           Map{{scratchpad, named(space, p.block, 0, axes), {}},
+               {arch::registers_of(arch)->name, named(space, p.thread, 0, space.spatial), {}}},
+           {}},
+          {"mapping", mapping_of(p), {}},
+          {"staged", std::move(staged), {}},
+          {"padding", std::move(padding), {}},
+          {"vector", std::move(vector), {}},
+          {"order", std::move(order), {}},
+          {"unroll", p.unroll, {}},
+          {"pipeline", p.pipeline, {}},
+          {"split", named(space, p.split, space.spatial, axes), {}},
+          {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
+  if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
+  return out;
 }
+
+// Stages that share a tensor agree about it; one of them at most writes it, before the others read it.
+class SharedTensors {
+ public:
+  void add(const StageProgram& p, base::Position at, Diagnostics& diags) {
+    const expr::Expression& e = p.space->expression;
+    const auto output = static_cast<std::size_t>(p.space->output.tensor);
+    for (std::size_t t = 0; t < e.tensors.size(); ++t) {
+      const expr::Tensor& tensor = e.tensors[t];
+      const auto [known, fresh] = known_.try_emplace(tensor.name, tensor);
+      if (fresh) continue;
+      if (t == output)
+        diags.error(at, fmt::format("{} is written here and used by an earlier stage", tensor.name));
+      else if (known->second.shape != tensor.shape || known->second.dtype != tensor.dtype)
+        diags.error(at, fmt::format("{} is {} of {} here, and {} of {} in an earlier stage", tensor.name,
+                                    base::name_of(tensor.dtype), fmt::join(tensor.shape, "x"),
+                                    base::name_of(known->second.dtype), fmt::join(known->second.shape, "x")));
+    }
+  }
+
+ private:
+  std::map<std::string, expr::Tensor> known_;
+};
 
 }  // namespace
 
@@ -138,8 +164,12 @@ std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec
   SpaceCache cache;
   const List* stages = base::as_list(f.require("stages"), "stages", diags);
   if (stages != nullptr) {
+    SharedTensors shared;
     for (const Value& v : *stages)
-      if (auto stage = read_stage(v, arch, cache, diags, [](Fields&) {})) program.stages.push_back(std::move(*stage));
+      if (auto stage = read_stage(v, arch, cache, diags, [](Fields&) {})) {
+        shared.add(*stage, v.at, diags);
+        program.stages.push_back(std::move(*stage));
+      }
     if (stages->empty()) diags.error(document.at, "stages: expected at least one stage");
     if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
       for (const Value& v : *edges)

@@ -60,9 +60,9 @@ class StageReader {
     StageProgram p = make_stage_program(space_, mapping_, step_, arch::widest_access_of(arch_));
     p.thread_order = thread_order_;
     if (tiles != nullptr && tiles->is_map()) check_tiles(*tiles, p);
-    read_operands(p);
     read_order(p);
     read_split(p);
+    read_operands(p);  // default vectors know where the parts of a split begin
     const auto integer = [&](std::string_view key, base::IntegerRange range, std::int64_t& out) {
       if (const auto n = base::as_integer(fields_.take(key), key, range, diags_)) out = *n;
     };

@@ -24,6 +24,7 @@ TEST_F(Counters, OfEveryRollerOperatorAgree) { expect_all(verified({"--suite", "
 TEST_F(Counters, OfEveryExampleAgree) {
   expect_all(verified({"--suite", "examples", "--scale", "small"}), 11);
   expect_all(verified({"--suite", "examples", "--scale", "small", "--dtype", "f16"}), 11);
+  expect_all(verified({"--op", kMatmul, "--size", "m=33,n=35,k=37", "--dtype", "i8"}), 1);
 }
 
 // One program on chips that differ in one number. Every access of it is four bytes wide and no two lanes of a warp ask

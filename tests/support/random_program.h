@@ -41,6 +41,8 @@ inline expr::Expression any_operator(std::int64_t most) {
       {"O[i,j] = exp(I[i,j] - M[i])", "ij"},
       {"O[y,x] = I[y,x] + I[y,x+1] + I[y+1,x]", "yx"},
       {"O[i] max=! I[i*3+j]", "ij"},
+      {"O[i] min=! I[i,j]", "ij"},
+      {"O[i] mean=! I[j,i]", "ij"},
       {"O[i,j] +=! I[i/2,j] * W[k]", "ijk"},
       {"O[y,x] = I[x-y+64]", "yx"},
   };
@@ -85,13 +87,13 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
               p.thread_order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
   for (std::size_t i = p.order.size(); i-- > 1;)
     std::swap(p.order[i], p.order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+    if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
     p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
-    if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
   p.unroll = any_of_range(0, 512);
   p.pipeline = any_of_range(1, 3);
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});

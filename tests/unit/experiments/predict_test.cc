@@ -2,6 +2,8 @@
 
 #include "experiments/predict.h"
 
+#include <regex>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -188,7 +190,8 @@ TEST(PredictProgram, RefusesWhatDoesNotFit) {
 
 TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
   const std::string other = line("b", 64, 16, 16, R"( "dtype": "bf16", "accumulate": "bf16",)");
-  const std::string text = fmt::format(R"({{"stages": [{}, {}]}})", stage_of(line("a", 64, 16, 16)), stage_of(other));
+  const std::string text = fmt::format(R"({{"stages": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
+                                       std::regex_replace(stage_of(other), std::regex("\\b([ABC])\\b"), "$1_"));
   EXPECT_THAT(
       predict(text, v100()).errors,
       ElementsAre("p.json: stage 2: v100 has no instruction that multiplies bf16 into bf16 one element at a time"));

@@ -70,10 +70,9 @@ TEST(Hostile, NumbersBeyond64BitsAreNoNumbers) {
 }
 
 TEST(Hostile, WhatIsAcceptedCanBeCounted) {
-  const auto read =
-      tests::read_stage(matmul(R"("serial": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
-                               R"(, "vector": {"A": 4}, "pipeline": 64, "unroll": 1099511627776, "split": {"k": 64})"),
-                        tests::chip("v100"));
+  const auto read = tests::read_stage(matmul(R"("serial": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
+                                             R"(, "pipeline": 64, "unroll": 1099511627776, "split": {"k": 64})"),
+                                      tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_FALSE(fits(read.program->stages[0], tests::chip("v100")));
   EXPECT_GT(read.program->stages[0].staged_bytes().n, std::int64_t{1} << 40);

@@ -1,5 +1,6 @@
 // Programs as documents: round trips, edges and batch lines.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -39,8 +40,7 @@ void expect_same(const StageProgram& a, const StageProgram& b) {
 
 RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
   RProgram program{"v100", {}, {}};
-  for (std::int64_t n = tests::any_of_range(1, 3); n > 0; --n)
-    program.stages.push_back(tests::any_program(tests::any_operator(20), 1024));
+  program.stages.push_back(tests::any_program(tests::any_operator(20), 1024));
   const std::string text = base::to_json(to_document(program, v100()), 2);
   RC_LOG() << text << '\n';
   const auto read = tests::read_program(text, v100());
@@ -50,6 +50,28 @@ RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
   RC_ASSERT(read.program->stages.size() == program.stages.size());
   for (std::size_t i = 0; i < program.stages.size(); ++i) expect_same(program.stages[i], read.program->stages[i]);
   RC_ASSERT(base::to_json(to_document(*read.program, v100()), 2) == text);
+}
+
+// Stages of one operator with other sizes, element types or order.
+TEST(ProgramJson, StagesAgreeAboutWhatTheyShare) {
+  const auto stage = [](const char* op, int n, const char* dtype) {
+    return fmt::format(R"({{"expr":"{}","sizes":{{"i":{}}},"dtype":"{}","tiles":{{"smem":{{"i":32}}}},)"
+                       R"("mapping":{{"i":{{"threads":32}}}}}})",
+                       op, n, dtype);
+  };
+  const auto errors = [&](const std::string& first, const std::string& second) {
+    return tests::read_program("{\"stages\":[" + first + ",\n" + second + "]}", v100()).errors;
+  };
+  const std::string writes = stage("T[i] = -I[i]", 64, "f32"), reads = stage("O[i] = -T[i]", 64, "f32");
+  EXPECT_THAT(errors(writes, reads), testing::IsEmpty());
+  EXPECT_THAT(errors(writes, stage("O[i] = -T[i]", 96, "f32")),
+              testing::ElementsAre("p.json:2:1: T is f32 of 96 here, and f32 of 64 in an earlier stage"));
+  EXPECT_THAT(errors(writes, stage("O[i] = -T[i]", 64, "f16")),
+              testing::ElementsAre("p.json:2:1: T is f16 of 64 here, and f32 of 64 in an earlier stage"));
+  EXPECT_THAT(errors(reads, writes),
+              testing::ElementsAre("p.json:2:1: T is written here and used by an earlier stage"));
+  EXPECT_THAT(errors(writes, writes),
+              testing::ElementsAre("p.json:2:1: T is written here and used by an earlier stage"));
 }
 
 TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
