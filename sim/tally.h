@@ -67,6 +67,19 @@ void visit_amounts(AnyTally& t, Visit visit) {
   visit(t.warp_steps);
 }
 
+// Adds `times` what was added between `from` and `to`: the bytes all, the rest (requests, transactions, hits) by
+// `part`.
+inline void extrapolate(LevelTally& t, const LevelTally& from, const LevelTally& to, double times, double part) {
+  const auto more = [](std::int64_t a, std::int64_t b, double n) {
+    return std::llround(static_cast<double>(b - a) * n);
+  };
+  t.requests += more(from.requests, to.requests, times * part);
+  t.transactions += more(from.transactions, to.transactions, times * part);
+  t.hits += more(from.hits, to.hits, times * part);
+  t.read_bytes += more(from.read_bytes, to.read_bytes, times);
+  t.written_bytes += more(from.written_bytes, to.written_bytes, times);
+}
+
 // Adds `times` what was added between `from` and `to`.
 inline void extrapolate(Tally& t, const Tally& from, const Tally& to, double times) {
   std::vector<std::int64_t> before, after;

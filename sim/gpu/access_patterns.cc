@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "base/integer.h"
-#include "sim/memory/sector_cache.h"
 
 namespace tilescope::sim {
 namespace {
-
-// Patterns of one copy that are remembered; then all are forgotten. Bounds memory, not meaning.
-constexpr std::size_t kMostPatterns = 1 << 14;
 
 std::int64_t rest_of(std::int64_t a, std::int64_t n) { return a - base::floor_div(a, n) * n; }
 
@@ -22,12 +18,6 @@ lower::AccessCount counted(const LaneAddresses& lanes) {
 }
 
 }  // namespace
-
-std::size_t PatternKeyHash::operator()(std::span<const std::int64_t> key) const {
-  std::uint64_t h = key.size();
-  for (const std::int64_t k : key) h = mixed(static_cast<std::int64_t>(h * 0x9e3779b97f4a7c15ULL) ^ k);
-  return h;
-}
 
 AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& copy,
                                const std::vector<std::int64_t>& bases, const AccessShapes& shapes)
@@ -95,10 +85,8 @@ AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
   static const AccessPattern kNothing;
   if (!make_key(warp, u)) return {&kNothing, 0};
   const std::int64_t line = has_memory_ ? base::floor_div(memory_common_, shapes_.line.line) : 0;
-  const auto known = known_.find(std::span<const std::int64_t>(key_));
-  if (known != known_.end()) return {&known->second, line};
-  if (known_.size() >= kMostPatterns) known_.clear();
-  return {&known_.emplace(key_, make(warp)).first->second, line};
+  const AccessPattern* known = known_.find(key_);
+  return {known != nullptr ? known : &known_.insert(key_, make(warp)), line};
 }
 
 AccessPattern AccessPatterns::make(std::int64_t warp) const {

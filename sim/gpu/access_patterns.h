@@ -3,12 +3,11 @@
 // every way in which they can fall, looked up afterwards.
 
 #include <cstdint>
-#include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "lower/counters.h"
 #include "sim/gpu/kernel_indices.h"
+#include "sim/gpu/pattern_table.h"
 #include "sim/memory/warp_access.h"
 
 namespace tilescope::sim {
@@ -24,20 +23,6 @@ struct AccessShapes {
   LineShape line;
   Banks banks;
 };
-
-// A number of small integers; hashed as a whole.
-struct PatternKeyHash {
-  using is_transparent = void;
-  std::size_t operator()(std::span<const std::int64_t> key) const;
-};
-struct PatternKeyEqual {
-  using is_transparent = void;
-  bool operator()(std::span<const std::int64_t> a, std::span<const std::int64_t> b) const {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
-  }
-};
-template <class Value>
-using ByPattern = std::unordered_map<std::vector<std::int64_t>, Value, PatternKeyHash, PatternKeyEqual>;
 
 class AccessPatterns {
  public:
@@ -81,7 +66,7 @@ class AccessPatterns {
   std::vector<std::int64_t> key_;
   std::int64_t memory_common_ = 0, shared_common_ = 0;
   std::vector<std::int64_t> guard_common_;
-  ByPattern<AccessPattern> known_;
+  PatternTable<AccessPattern> known_;
 };
 
 }  // namespace tilescope::sim

@@ -5,14 +5,7 @@
 #include "base/check.h"
 
 namespace tilescope::sim {
-namespace {
-
 using Kind = WarpOp::Kind;
-
-// A warp whose next operation lies so near does it at once; what it books stands in the calendars at its own time.
-constexpr Cycle kRunAhead = 32;
-
-}  // namespace
 
 Core::Core(int number, const Machine& machine)
     : number_(number),
@@ -78,27 +71,30 @@ void Core::start(std::int64_t block, Cycle now, Cycle stamp) {
   push(Event::Kind::kBlock, now, slot);
 }
 
-void Core::run(Cycle now) {
-  while (!events_.empty() && events_.top().at <= now) {
+void Core::run(Cycle until) {
+  while (!events_.empty() && events_.top().at < until) {
     const Event e = events_.top();
     events_.pop();
     const auto who = static_cast<std::size_t>(e.who);
     if (e.kind == Event::Kind::kWarp) {
-      resume(warps_[who], e.at);
+      resume(warps_[who], e.at, until);
     } else if (e.kind == Event::Kind::kBlock) {
       const auto first = who * static_cast<std::size_t>(warps_per_block_);
       for (std::size_t w = first; w < first + static_cast<std::size_t>(warps_per_block_); ++w)
-        if (warps_[w].state != State::kEnded) resume(warps_[w], e.at);
+        if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1);
     } else {
       blocks_[who].resident = false;
       --resident_;
       ++finished_.blocks;
+      finished_.ends += e.at;
       finished_.stamps += blocks_[who].stamp;
+      finished_.last = std::max(finished_.last, e.at);
     }
   }
 }
 
-void Core::resume(Warp& w, Cycle now) {
+// The warp goes on as long as nobody else on the core has something to do first.
+void Core::resume(Warp& w, Cycle now, Cycle until) {
   if (w.state == State::kWaitsForLoads || w.state == State::kWaitsForCopies)
     account(w, arrived(w)->from, now);
   else if (w.state == State::kAtBarrier)
@@ -110,7 +106,7 @@ void Core::resume(Warp& w, Cycle now) {
     const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
     const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kLoad || op.kind == Kind::kStore ||
                               op.kind == Kind::kAsync || op.kind == Kind::kWait;
-    if (meets_others && t > now + kRunAhead) break;
+    if (meets_others && t > now && (t >= until || (!events_.empty() && events_.top().at < t))) break;
     const std::optional<Cycle> then = step(w, op, t);
     if (!then) return;
     t = *then;

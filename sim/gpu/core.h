@@ -17,8 +17,8 @@
 
 #include "sim/gpu/machine.h"
 #include "sim/gpu/occupancy.h"
-#include "sim/gpu/sampler.h"
 #include "sim/gpu/warp_code.h"
+#include "sim/gpu/windows.h"
 #include "sim/memory/sector_cache.h"
 
 namespace tilescope::sim {
@@ -34,18 +34,20 @@ class Core {
   // `stamp` comes back when the block has ended.
   void start(std::int64_t block, Cycle now, Cycle stamp);
 
-  // Does all that is due at `now`.
-  void run(Cycle now);
+  // Does all that is due before `until`.
+  void run(Cycle until);
   // When something is due next.
   std::optional<Cycle> next() const;
   void reply(const MemoryReply& r);
+  // Says that a reply will come soon.
+  void expect(int ticket) const { __builtin_prefetch(misses_[static_cast<std::size_t>(ticket)].fills); }
 
   // Requests since the last call to clear it, in order.
   std::vector<MemoryRequest>& outbox() { return outbox_; }
-  // Blocks that ended since the last call, and the sum of their stamps.
+  // Blocks that ended since the last call, the sums of when they did and of their stamps, and when the last one did.
   struct Finished {
     std::int64_t blocks = 0;
-    Cycle stamps = 0;
+    Cycle ends = 0, stamps = 0, last = 0;
   };
   Finished take_finished() { return std::exchange(finished_, {}); }
   std::int64_t resident() const { return resident_; }
@@ -95,7 +97,8 @@ class Core {
   };
   struct Miss {
     SectorCache::Line* fills = nullptr;  // of the core's cache
-    std::vector<Waiter> waiters;
+    Waiter first;
+    std::vector<Waiter> others;
   };
   struct Event {
     enum class Kind : std::uint8_t { kWarp, kBlock, kDone } kind{};
@@ -107,7 +110,7 @@ class Core {
 
   void push(Event::Kind kind, Cycle at, int who);
   void push(Warp& w, Cycle at);
-  void resume(Warp& w, Cycle now);
+  void resume(Warp& w, Cycle now, Cycle until);
   // One operation at `t`; returns when the warp goes on, or nothing where something else wakes it.
   std::optional<Cycle> step(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> run_segment(Warp& w, const WarpOp& op, Cycle t);

@@ -78,15 +78,17 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 
 // --- accesses to memory
 
-// When the last line of an access leaves the core, lanes, data and tags being looked after side by side.
+// When an access leaves the core, lanes, data and tags being looked after side by side. The latency of a level holds
+// the time of a whole warp's lanes and of one pass.
 Cycle Core::access_port(const AccessPattern& p, Cycle t) {
-  const Cycle lanes = address_.book(t, machine_.limits.warp);
+  const std::int64_t warp = machine_.limits.warp;
+  const Cycle lanes = address_.book(t, warp) - cycles(machine_.address, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
   const Cycle data = cycles(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
   const Cycle tags = base::ceil_div(static_cast<std::int64_t>(p.touches.size()), c.tags);
   Calendar& port = c.shares_scratchpad ? scratchpad_ : cache_port_;
-  return std::max(lanes, port.book(t, std::max(data, tags)));
+  return std::max(lanes, port.book(t, std::max(data, tags)) - 1);
 }
 
 std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
@@ -118,7 +120,9 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
     if (op.kind == Kind::kAsync && waiter.passes > 0) scratchpad_.book(issued, waiter.passes);  // zeros
     return issued;
   }
-  const Cycle at = access_port(p, t) - 1;
+  const Cycle at = access_port(p, t);
+  if (op.kind == Kind::kLoad)
+    for (const Touch& touch : p.touches) cache_.expect(found.line + touch.line);
   for (const Touch& touch : p.touches) {
     const std::int64_t line = found.line + touch.line;
     if (op.kind == Kind::kStore)
@@ -154,7 +158,7 @@ void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sect
     request(waiter, line, missing, false, hit.line, at);
   } else if (hit.line->fill >= 0) {
     ++in_flight(waiter).pending;
-    misses_[static_cast<std::size_t>(hit.line->fill)].waiters.push_back(waiter);
+    misses_[static_cast<std::size_t>(hit.line->fill)].others.push_back(waiter);
   } else {
     InFlight& f = in_flight(waiter);
     const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready);
@@ -176,7 +180,8 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
   m.fills = fills;
   if (fills != nullptr) fills->fill = ticket;
-  m.waiters.assign(1, waiter);
+  m.first = waiter;
+  m.others.clear();
   if (write)
     ++blocks_[static_cast<std::size_t>(waiter.who)].pending_stores;
   else
@@ -198,7 +203,8 @@ void Core::reply(const MemoryReply& r) {
     m.fills->fill = -1;
     m.fills->ready = r.at;
   }
-  for (const Waiter& w : m.waiters) complete(w, r.at, r.from);
+  complete(m.first, r.at, r.from);
+  for (const Waiter& w : m.others) complete(w, r.at, r.from);
   free_misses_.push_back(r.ticket);
 }
 

@@ -1,5 +1,6 @@
 #include "sim/gpu/event_loop.h"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <systemc>
@@ -10,7 +11,7 @@ int sc_main(int, char**) { return 0; }
 namespace tilescope::sim {
 namespace {
 
-// One unit of SystemC's time is one core cycle.
+// One unit of SystemC's time is one core cycle. Everything happens at the beginnings of turns.
 Cycle cycle_now() { return static_cast<Cycle>(sc_core::sc_time_stamp().value()); }
 
 sc_core::sc_time until(Cycle at) {
@@ -54,14 +55,17 @@ class CoreModule : public sc_core::sc_module {
     dont_initialize();
   }
 
-  // An earlier time replaces a later one; SystemC drops the later one itself.
+  // In the turn in which it is next due, but not in the one that is being settled. An earlier time replaces a later
+  // one; SystemC drops the later one itself.
   void notify() {
-    if (const auto next = shared_.gpu.core(number_).next()) due_.notify(until(*next));
+    const Gpu& gpu = shared_.gpu;
+    if (const auto next = shared_.gpu.core(number_).next())
+      due_.notify(until(std::max(gpu.turn_of(*next), cycle_now() + gpu.turn())));
   }
 
  private:
   void run() {
-    shared_.gpu.core(number_).run(cycle_now());
+    shared_.gpu.core(number_).run(cycle_now() + shared_.gpu.turn());
     shared_.ran.push_back(number_);
     shared_.settle.notify(sc_core::SC_ZERO_TIME);
   }
@@ -77,16 +81,24 @@ class DeviceModule : public sc_core::sc_module {
       : sc_module(name), shared_(shared), cores_(cores) {
     SC_HAS_PROCESS(DeviceModule);
     SC_METHOD(settle);
-    sensitive << shared.settle << memory_;
+    sensitive << shared.settle;
+    dont_initialize();
+    SC_METHOD(due);
+    sensitive << memory_;
     dont_initialize();
   }
 
  private:
+  // Cores may run at the same instant, in any order: what they did is settled after all of them.
+  void due() { shared_.settle.notify(sc_core::SC_ZERO_TIME); }
+
   void settle() {
-    shared_.gpu.settle(cycle_now(), shared_.ran);
+    const Gpu& gpu = shared_.gpu;
+    shared_.gpu.settle(cycle_now() + gpu.turn(), shared_.ran);
     for (const int c : shared_.ran) cores_[static_cast<std::size_t>(c)].notify();
     shared_.ran.clear();
-    if (const auto next = shared_.gpu.memory_next()) memory_.notify(until(*next));
+    if (const auto next = gpu.memory_next())
+      memory_.notify(until(std::max(gpu.turn_of(*next), cycle_now() + gpu.turn())));
   }
 
   Shared& shared_;
@@ -110,7 +122,8 @@ struct EventLoop::Modules {
 EventLoop::EventLoop(Gpu& gpu) : modules_(std::make_unique<Modules>(gpu)) {}
 EventLoop::~EventLoop() = default;
 
-Cycle EventLoop::now() const { return cycle_now(); }
+// The first settlement, at this instant, ends a turn.
+Cycle EventLoop::now() const { return cycle_now() + modules_->shared.gpu.turn(); }
 
 void EventLoop::run() {
   modules_->shared.settle.notify(sc_core::SC_ZERO_TIME);

@@ -15,6 +15,7 @@ class EventLoop {
   explicit EventLoop(Gpu& gpu);
   ~EventLoop();
 
+  // When a kernel can begin.
   Cycle now() const;
   // Runs the kernel that the Gpu has begun until nothing is left to do.
   void run();

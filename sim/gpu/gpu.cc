@@ -5,6 +5,12 @@
 namespace tilescope::sim {
 namespace {
 
+// Times that the device's cache was filled before steps and waves are looked at.
+constexpr double kUsed = 0.25, kReplaced = 2;
+
+// Requests and replies ahead of the one in hand whose memory is asked for.
+constexpr std::size_t kAhead = 8;
+
 Tally& nobodys() {
   static Tally tally;  // until the first kernel begins
   return tally;
@@ -13,8 +19,9 @@ Tally& nobodys() {
 }  // namespace
 
 Gpu::Gpu(const Machine& machine, double tolerance)
-    : machine_(machine), tolerance_(tolerance), memory_(machine.memory, nobodys()) {
+    : machine_(machine), tolerance_(tolerance), memory_(machine.memory, nobodys()), turn_(memory_.least_latency()) {
   for (int c = 0; c < machine.cores; ++c) cores_.emplace_back(c, machine);
+  touched_.assign(cores_.size(), false);
 }
 
 void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now) {
@@ -29,45 +36,58 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
   has_steps_ = code.step_loop() >= 0;
   fits_cache_ = fits_cache;
   end_ = now;
-  sampler_.emplace(SamplerSpec{sampled, blocks_, occupancy.blocks_per_core * machine_.cores, tolerance_}, tally);
+  sampler_.emplace(SamplerSpec{sampled, occupancy.blocks_per_core * machine_.cores, code.step_period(), tolerance_},
+                   tally);
 }
 
-void Gpu::settle(Cycle now, std::vector<int>& ran) {
+void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
-  take_finished(now, ran);
-  take_requests(now, ran);
-  dispatch(now, ran);
-  sample(now);
-  std::sort(ran.begin(), ran.end());
-  ran.erase(std::unique(ran.begin(), ran.end()), ran.end());
+  for (const int c : ran) touched_[static_cast<std::size_t>(c)] = true;
+  take_finished(end, ran);
+  take_requests(end, ran);
+  dispatch(end);
+  sample(end);
+  ran.clear();
+  for (int c = 0; c < cores(); ++c)
+    if (touched_[static_cast<std::size_t>(c)]) ran.push_back(c);
+  touched_.assign(cores_.size(), false);
 }
 
-void Gpu::take_finished(Cycle now, const std::vector<int>& ran) {
+void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
   for (const int c : ran)
     if (const Core::Finished f = core(c).take_finished(); f.blocks > 0) {
       tally_->blocks += f.blocks;
-      tally_->block_cycles += f.blocks * (now + sampler_->skipped()) - f.stamps;
+      tally_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
       resident_blocks_ -= f.blocks;
-      end_ = std::max(end_, now);
+      end_ = std::max(end_, std::min(end, f.last));
       sampler_->residents_changed();
     }
 }
 
-void Gpu::take_requests(Cycle now, std::vector<int>& ran) {
+void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   replies_.clear();
-  memory_.advance(now, replies_);
+  requests_.clear();
+  memory_.advance(end, replies_);
   for (const int c : ran) {
-    for (const MemoryRequest& r : core(c).outbox()) memory_.accept(r, replies_);
-    core(c).outbox().clear();
+    std::vector<MemoryRequest>& asked = core(c).outbox();
+    requests_.insert(requests_.end(), asked.begin(), asked.end());
+    asked.clear();
   }
-  for (const MemoryReply& r : replies_) {
-    core(r.core).reply(r);
-    ran.push_back(r.core);
+  std::stable_sort(requests_.begin(), requests_.end(),
+                   [](const MemoryRequest& a, const MemoryRequest& b) { return a.at < b.at; });
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (i + kAhead < requests_.size()) memory_.expect(requests_[i + kAhead].line);
+    memory_.accept(requests_[i], replies_);
+  }
+  for (std::size_t i = 0; i < replies_.size(); ++i) {
+    if (i + kAhead < replies_.size()) core(replies_[i + kAhead].core).expect(replies_[i + kAhead].ticket);
+    core(replies_[i].core).reply(replies_[i]);
+    touched_[static_cast<std::size_t>(replies_[i].core)] = true;
   }
 }
 
 // One block to every core that has room, then the next round: neighbours spread over the cores as they start.
-void Gpu::dispatch(Cycle now, std::vector<int>& ran) {
+void Gpu::dispatch(Cycle now) {
   bool some = next_block_ < blocks_ && resident_blocks_ < static_cast<std::int64_t>(cores_.size()) * core(0).capacity();
   while (some) {
     some = false;
@@ -75,16 +95,19 @@ void Gpu::dispatch(Cycle now, std::vector<int>& ran) {
       if (!core(c).has_room()) continue;
       core(c).start(next_block_++, now, now + sampler_->skipped());
       ++resident_blocks_;
-      ran.push_back(c);
+      touched_[static_cast<std::size_t>(c)] = true;
       some = true;
     }
     sampler_->residents_changed();
   }
 }
 
+// Steps are looked at once the device's cache is full; waves when what fills it has itself been replaced, for before
+// that what leaves it is what came first, and what came first need not be like the rest.
 void Gpu::sample(Cycle now) {
-  if (!fits_cache_ && !memory_.turned_over()) return;
-  next_block_ += sampler_->jump_waves(now, blocks_ - next_block_);
+  const double filled = fits_cache_ ? kReplaced : memory_.times_filled();
+  if (filled >= kReplaced) next_block_ += sampler_->jump_waves(now, blocks_ - next_block_);
+  if (filled < kUsed) return;
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
   for (const Core& c : cores_) progress.push_back(c.progress());

@@ -16,13 +16,17 @@ class Gpu {
  public:
   Gpu(const Machine& machine, double tolerance);
 
-  // Begins a kernel whose blocks start at `now`.
+  // Begins a kernel whose blocks start at `now`, the beginning of a turn.
   void begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now);
   Core& core(int number) { return cores_[static_cast<std::size_t>(number)]; }
   int cores() const { return static_cast<int>(cores_.size()); }
 
-  // Everything that cores asked for at `now`. `ran` are the cores that did something; those that are due anew join it.
-  void settle(Cycle now, std::vector<int>& ran);
+  // Cycles of a turn, and the beginning of the one that holds a cycle.
+  Cycle turn() const { return turn_; }
+  Cycle turn_of(Cycle at) const { return at / turn_ * turn_; }
+  // Everything that cores asked for in the turn that ends at `end`. `ran` are the cores that did something; those that
+  // are due anew join it.
+  void settle(Cycle end, std::vector<int>& ran);
   // When the memory next has something to decide.
   std::optional<Cycle> memory_next() const { return memory_.next(); }
 
@@ -32,17 +36,20 @@ class Gpu {
   bool done() const { return next_block_ == blocks_ && resident_blocks_ == 0; }
 
  private:
-  void take_requests(Cycle now, std::vector<int>& ran);
-  void take_finished(Cycle now, const std::vector<int>& ran);
-  void dispatch(Cycle now, std::vector<int>& ran);
+  void take_requests(Cycle end, const std::vector<int>& ran);
+  void take_finished(Cycle end, const std::vector<int>& ran);
+  void dispatch(Cycle now);
   void sample(Cycle now);
 
   const Machine& machine_;
   double tolerance_;
   DeviceMemory memory_;
+  Cycle turn_;
   std::deque<Core> cores_;
   Tally* tally_ = nullptr;
   std::optional<Sampler> sampler_;
+  std::vector<bool> touched_;  // by core: due anew in this turn
+  std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
   bool has_steps_ = false, fits_cache_ = false;

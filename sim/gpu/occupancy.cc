@@ -44,7 +44,7 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   const std::int64_t threads = o.warps * l.warp;
   std::int64_t blocks = std::min(l.max_blocks, std::max<std::int64_t>(1, l.max_threads / threads));
   if (k.shared_bytes > 0) blocks = std::min(blocks, l.scratchpad_bytes / k.shared_bytes);
-  const std::int64_t needed = registers_needed(k);
+  const std::int64_t needed = std::max<std::int64_t>(1, registers_needed(k));
   o.registers_per_thread = needed;
   if (l.registers > 0) {
     // A block has to fit the core, so a compiler is held to what one block leaves each thread.
@@ -53,7 +53,7 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
     o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
     blocks = std::min(blocks, std::max<std::int64_t>(1, l.registers / (threads * o.registers_per_thread)));
   }
-  o.blocks_per_core = blocks;
+  o.blocks_per_core = std::max<std::int64_t>(1, blocks);
   return o;
 }
 

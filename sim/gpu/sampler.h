@@ -1,33 +1,24 @@
 #pragma once
 // When a simulation may leave something out, and what that something would have cost. Two steady states are looked for,
 // each proven by two disjoint windows that agree in time and traffic: steps within the resident blocks, and waves of
-// blocks. Windows that disagree grow: steps have rhythms of their own (a kernel's taps, rows of memory). What is left
-// out is jumped over, so that the addresses which follow are real; time and amounts go on at the windows' rate.
+// blocks. Windows that disagree grow. Once steps are proven, one window of a later wave that agrees with them is the
+// second one there. What is left out is jumped over, so that the addresses which follow are real; time and amounts go
+// on at the windows' rate.
 
 #include <cstdint>
 #include <optional>
-#include <span>
+#include <utility>
 #include <vector>
 
-#include "sim/memory/calendar.h"
-#include "sim/tally.h"
+#include "sim/gpu/windows.h"
 
 namespace tilescope::sim {
 
 struct SamplerSpec {
   bool enabled = false;
-  std::int64_t blocks = 1;    // of the kernel
-  std::int64_t resident = 1;  // at most, on all cores
-  double tolerance = 0;       // by which two windows may differ, of the larger
-};
-
-// Of one core: its resident blocks and warps, steps that warps have begun there so far, and the least number of steps
-// that any of them has before it.
-struct StepProgress {
-  std::int64_t blocks = 0, warps = 0;
-  std::int64_t begun = 0;
-  std::int64_t least_remaining = 0;
-  bool all_inside = true;  // every warp is in the loop over steps
+  std::int64_t resident = 1;     // blocks at most, on all cores
+  std::int64_t step_period = 1;  // steps after which a block's accesses begin anew
+  double tolerance = 0;          // by which the times of two windows may differ, of the larger
 };
 
 class Sampler {
@@ -35,18 +26,15 @@ class Sampler {
   Sampler(const SamplerSpec& spec, Tally& tally);
 
   // Blocks started or ended: the steps that windows count are others now.
-  void residents_changed() {
-    step_marks_.clear();
-    next_steps_.reset();
-  }
+  void residents_changed();
   // Time that was jumped over.
   Cycle skipped() const { return skipped_; }
   std::int64_t skipped_blocks() const { return skipped_blocks_; }
   std::int64_t skipped_warp_steps() const { return skipped_warp_steps_; }
 
-  // Whether a window of steps is full; asked at every instant. `warps` are resident.
+  // Whether a window of steps is full; asked in every turn. `warps` are resident.
   bool steps_due(std::int64_t warps);
-  // How many steps the warps of every core leave out, where two windows agree; empty where they do not. Cores with as
+  // How many steps the warps of every core leave out, where the state is steady; empty where it is not. Cores with as
   // many blocks advance alike, others at their own rate, as they would have.
   std::vector<std::int64_t> jump_steps(Cycle now, const std::vector<StepProgress>& cores);
 
@@ -54,37 +42,23 @@ class Sampler {
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
 
  private:
-  struct Mark {
-    Cycle at = 0;  // with what was skipped
-    Tally tally;
-    std::vector<StepProgress> cores;  // of step marks
-  };
-  using Marks = std::vector<Mark>;
-
-  // The two windows that agree: everything between their marks.
-  struct Windows {
-    const Mark *from = nullptr, *to = nullptr;
-
-    Cycle cycles() const { return to->at - from->at; }
-  };
-
-  void mark(Marks& marks, Cycle now, std::vector<StepProgress> cores) const;
-  std::optional<Windows> agreeing(const Marks& marks, std::span<const std::size_t> widths) const;
+  std::optional<Window> steady_steps() const;
+  std::optional<Window> steady_waves() const;
   std::int64_t wave_part() const;
-  bool lasts_as_blocks_do(const Windows& w) const;
-  bool agree(const Mark& a, const Mark& b, const Mark& c) const;
-  void jump(const Windows& w, double times, double dram_times);
-  // The part of the DRAM's traffic that is left out where the slowest cores jump `slowest` steps and the fastest
-  // `fastest`.
-  static double left_out_of_dram(const Windows& w, double slowest, double fastest);
-  // Steps of one warp per cycle, by core.
-  static std::vector<double> step_rates(const Windows& w);
+  bool lasts_as_blocks_do(const Window& w) const;
+  void jump(const Window& w, double times, double dram_times);
+  std::int64_t blocks_to_jump(const Pace& pace, std::int64_t not_started);
 
   SamplerSpec spec_;
   Tally& tally_;
-  Marks step_marks_, wave_marks_;
-  std::optional<std::int64_t> next_steps_;  // warp steps at which the next window ends
-  std::int64_t next_blocks_ = 0;
+  std::int64_t mark_steps_;  // steps between two marks
+  Marks steps_, waves_;
+  std::optional<std::int64_t> next_steps_;  // warp steps at which the next mark is due
+  std::int64_t next_blocks_;
+  std::int64_t warps_ = 0;                               // resident, of the step marks
+  std::optional<std::pair<std::int64_t, Pace>> proven_;  // of steps, for so many resident warps
+  std::optional<Pace> wave_pace_;                        // of the last jump
+  double wave_share_;                                    // of the waves left that the next jump takes
   Cycle skipped_ = 0;
   std::int64_t skipped_blocks_ = 0, skipped_warp_steps_ = 0;
 };

@@ -10,9 +10,6 @@ namespace {
 using lower::AffineTerm;
 using Kind = SegmentNode::Kind;
 
-// Costs of one segment that are remembered; then all are forgotten. Bounds memory, not meaning.
-constexpr std::size_t kMostCosts = 1 << 14;
-
 constexpr std::int64_t kAnyAmount = 0;  // instead of a modulus
 
 }  // namespace
@@ -113,12 +110,10 @@ void Segment::make_key(std::int64_t warp, const Uniforms& u) {
 
 const SegmentCost& Segment::at(std::int64_t warp, const Uniforms& u) {
   make_key(warp, u);
-  const auto known = known_.find(std::span<const std::int64_t>(key_));
-  if (known != known_.end()) return known->second;
-  if (known_.size() >= kMostCosts) known_.clear();
-  const std::vector<std::int64_t> key = key_;
+  if (const SegmentCost* known = known_.find(key_)) return *known;
   Uniforms inside = u;
-  return known_.emplace(key, walk(nodes_, warp, inside)).first->second;
+  const SegmentCost cost = walk(nodes_, warp, inside);
+  return known_.insert(key_, cost);
 }
 
 // --- whether iterations of a loop inside are alike

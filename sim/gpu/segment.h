@@ -80,7 +80,7 @@ class Segment {
   std::vector<bool> open_;  // by index of the kernel: a loop inside that is not being run
   std::vector<const SegmentNode*> ifs_, copies_;
   std::vector<std::int64_t> key_;
-  ByPattern<SegmentCost> known_;
+  PatternTable<SegmentCost> known_;
 };
 
 }  // namespace tilescope::sim

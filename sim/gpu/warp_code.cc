@@ -1,6 +1,7 @@
 #include "sim/gpu/warp_code.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "lower/counters.h"
 #include "sim/gpu/warp_code_builder.h"
@@ -20,6 +21,22 @@ bool WarpCode::holds(int guards, const Uniforms& u) const {
     if (v < 0 || v >= g.bound) return false;
   }
   return true;
+}
+
+std::int64_t WarpCode::step_period() const {
+  constexpr std::int64_t kLongest = 16;
+  if (step_loop_ < 0) return 1;
+  const CodeLoop& steps = loop(step_loop_);
+  const int index = steps.own ? steps.inner : steps.slot;
+  std::int64_t period = 1;
+  for (const lower::Index& i : indices_.kernel().indices)
+    for (const lower::AffineTerm& t : i.of.terms) {
+      if (t.index != index) continue;
+      const std::int64_t whole = i.modulus == 0 ? i.divisor : i.divisor * i.modulus;
+      period = std::lcm(period, whole / std::gcd(whole, t.coefficient * steps.stride));
+      if (period > kLongest) return 1;
+    }
+  return period;
 }
 
 Uniforms WarpCode::start(std::int64_t block) const {

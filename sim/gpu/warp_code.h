@@ -68,6 +68,9 @@ class WarpCode {
   // The loop over a block's steps: the longest of those in which warps meet memory or each other; -1 where there is
   // none.
   int step_loop() const { return step_loop_; }
+  // Iterations of it after which what the indices derived from it do begins anew: the rhythm of a kernel's taps. 1
+  // where there is none, or none of a useful length.
+  std::int64_t step_period() const;
 
   Uniforms start(std::int64_t block) const;
   // Begins a loop; false where it has no iteration.

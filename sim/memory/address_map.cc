@@ -1,47 +1,35 @@
 #include "sim/memory/address_map.h"
 
-#include "sim/memory/sector_cache.h"
-
 namespace tilescope::sim {
-namespace {
 
-// Which of `n` a run begins with.
-std::int64_t turn_of(std::int64_t run, std::int64_t n) {
-  return static_cast<std::int64_t>(mixed(run) % static_cast<std::uint64_t>(n));
-}
-
-}  // namespace
-
-std::int64_t AddressMap::slice(std::int64_t line) const {
-  return (line + turn_of(line / spec_.slices, spec_.slices)) % spec_.slices;
+AddressMap::AddressMap(const AddressMapSpec& spec)
+    : slices_(spec.slices), channels_(spec.channels), banks_(spec.banks), lines_per_row_(spec.lines_per_row) {
+  if (spec.channels % spec.slices == 0) channels_per_slice_ = Divisor(spec.channels / spec.slices);
+  if (spec.slices % spec.channels == 0) slices_per_channel_ = Divisor(spec.slices / spec.channels);
 }
 
 std::int64_t AddressMap::line_of(std::int64_t slice, std::int64_t in_slice) const {
-  const std::int64_t n = spec_.slices;
-  const std::int64_t turn = turn_of(in_slice, n);
-  // slice(line) = (line + turn) mod n, line = in_slice * n + rest.
-  return in_slice * n + ((slice - turn - in_slice * n) % n + n) % n;
+  const std::int64_t n = slices_.value(), rest = slice - one_of(mixed(in_slice), n);
+  return in_slice * n + (rest < 0 ? rest + n : rest);
 }
 
 // A slice's misses go to its own channel or channels where the numbers divide; else channels are dealt out likewise.
 DramPlace AddressMap::dram(std::int64_t line) const {
-  const std::int64_t channels = spec_.channels, slices = spec_.slices;
+  const std::int64_t channels = channels_.value(), slices = slices_.value();
   std::int64_t channel = 0, local = in_slice(line);
   if (channels % slices == 0) {
-    const std::int64_t per = channels / slices;
-    channel = slice(line) * per + local % per;
-    local /= per;
+    channel = slice(line) * channels_per_slice_.value() + channels_per_slice_.rest(local);
+    local = channels_per_slice_.quotient(local);
   } else if (slices % channels == 0) {
-    const std::int64_t per = slices / channels;
-    channel = slice(line) / per;
-    local = local * per + slice(line) % per;
+    const std::int64_t own = slice(line);
+    channel = slices_per_channel_.quotient(own);
+    local = local * slices_per_channel_.value() + slices_per_channel_.rest(own);
   } else {
-    local = line / channels;
-    channel = (line + turn_of(local, channels)) % channels;
+    channel = turned(line, channels_);
+    local = channels_.quotient(line);
   }
-  const std::int64_t row_of_banks = local / spec_.lines_per_row;
-  const std::int64_t row = row_of_banks / spec_.banks;
-  return {channel, (row_of_banks + turn_of(row, spec_.banks)) % spec_.banks, row};
+  const std::int64_t rows = lines_per_row_.quotient(local);
+  return {channel, turned(rows, banks_), banks_.quotient(rows)};
 }
 
 }  // namespace tilescope::sim

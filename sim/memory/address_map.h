@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "sim/memory/divisor.h"
+
 namespace tilescope::sim {
 
 struct AddressMapSpec {
@@ -22,17 +24,25 @@ struct DramPlace {
 
 class AddressMap {
  public:
-  explicit AddressMap(const AddressMapSpec& spec) : spec_(spec) {}
+  explicit AddressMap(const AddressMapSpec& spec);
 
-  std::int64_t slice(std::int64_t line) const;
+  std::int64_t slice(std::int64_t line) const { return turned(line, slices_); }
   // The line's number within its slice, without gaps.
-  std::int64_t in_slice(std::int64_t line) const { return line / spec_.slices; }
+  std::int64_t in_slice(std::int64_t line) const { return slices_.quotient(line); }
   // The line with that number in a slice.
   std::int64_t line_of(std::int64_t slice, std::int64_t in_slice) const;
   DramPlace dram(std::int64_t line) const;
 
  private:
-  AddressMapSpec spec_;
+  // Which of n a number falls to: neighbours to neighbours, every run of n beginning elsewhere.
+  static std::int64_t turned(std::int64_t number, const Divisor& n) {
+    const std::int64_t run = n.quotient(number);
+    const std::int64_t at = number - run * n.value() + one_of(mixed(run), n.value());
+    return at < n.value() ? at : at - n.value();
+  }
+
+  Divisor slices_, channels_, banks_, lines_per_row_;
+  Divisor channels_per_slice_{1}, slices_per_channel_{1};
 };
 
 }  // namespace tilescope::sim

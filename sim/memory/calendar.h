@@ -3,8 +3,8 @@
 // still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a
 // whole number of core cycles; work is kept in fractions of one, so that rates need not divide.
 //
-// Ignores: order within a bucket of kBucket cycles (amounts are exact, an end may be early by less than a bucket), and
-// whatever lies further ahead than kBuckets buckets of what is booked nearest.
+// Ignores: order within a bucket of kBucket cycles among those who do not come in order (amounts are exact, an end may
+// be off by less than a bucket), and whatever lies further ahead than kBuckets buckets of what is booked nearest.
 
 #include <algorithm>
 #include <array>
@@ -40,9 +40,10 @@ class Calendar {
       const std::int64_t room = std::min(kFull - b.used, kFull - begin);
       const std::int64_t take = std::min({need, room, most});
       if (take > 0) {
-        b.used += static_cast<std::int32_t>(take);
+        b.used = static_cast<std::uint16_t>(b.used + take);
+        b.end = static_cast<std::uint16_t>(std::min(kFull, std::max<std::int64_t>(begin, b.end) + take));
         need -= take;
-        end = q * kBucket * kOne + std::max<std::int64_t>(begin + take, b.used);
+        end = q * kBucket * kOne + b.end;
         if (b.used == kFull) note_full(q);
       } else if (b.used == kFull) {
         note_full(q);
@@ -59,7 +60,8 @@ class Calendar {
 
   struct Bucket {
     std::int32_t turn = -1;  // of the ring
-    std::int32_t used = 0;
+    std::uint16_t used = 0;  // how much is booked
+    std::uint16_t end = 0;   // when the last booking ends, the earlier ones being as early as they can
   };
 
   Bucket& bucket(std::int64_t q) {

@@ -24,7 +24,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), 
     slices_.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
-  next_.resize(channels_.size());
+  next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
   const Cycle parts = idle_cycles(spec.slice_rate, sector) + (spec.link_rate ? idle_cycles(link, sector) : 0);
@@ -151,22 +151,18 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write,
 
 void DeviceMemory::note_next(std::size_t channel) {
   const std::optional<Clock> due = channels_[channel].next();
-  next_[channel] = due ? std::optional<Cycle>(cycle_at(*due)) : std::nullopt;
+  next_of_[channel] = due ? cycle_at(*due) : kNever;
+  next_ = std::min(next_, next_of_[channel]);
 }
 
-std::optional<Cycle> DeviceMemory::next() const {
-  std::optional<Cycle> first;
-  for (const std::optional<Cycle>& n : next_)
-    if (n && (!first || *n < *first)) first = n;
-  return first;
-}
-
-void DeviceMemory::advance(Cycle now, std::vector<MemoryReply>& replies) {
+void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
+  if (next_ >= until) return;
   for (std::size_t c = 0; c < channels_.size(); ++c)
-    while (next_[c] && *next_[c] <= now) {
+    while (next_of_[c] < until) {
       finish(channels_[c].serve(*channels_[c].next()), replies);
       note_next(c);
     }
+  next_ = *std::min_element(next_of_.begin(), next_of_.end());
 }
 
 void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies) {

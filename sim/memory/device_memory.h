@@ -7,7 +7,9 @@
 //
 // Ignores: bandwidth of fills, bounded queues in the slices, near and far partitions.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -55,15 +57,25 @@ class DeviceMemory {
 
   // Takes a request; its reply is added at once where its time is known, later otherwise.
   void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
-  // Lets every channel decide what is due at `now`.
-  void advance(Cycle now, std::vector<MemoryReply>& replies);
+  // Says that the line will be asked for soon.
+  void expect(std::int64_t line) const {
+    slices_[static_cast<std::size_t>(map_.slice(line))].cache.expect(map_.in_slice(line));
+  }
+  // Lets every channel decide what is due before `until`.
+  void advance(Cycle until, std::vector<MemoryReply>& replies);
   // When a channel next has something to decide.
-  std::optional<Cycle> next() const;
-  // Whether the device's cache has been filled once, so that what leaves it is what comes in.
-  bool turned_over() const { return allocated_ >= slice_lines_; }
+  std::optional<Cycle> next() const { return next_ == kNever ? std::nullopt : std::optional<Cycle>(next_); }
+  // Nobody hears of a request sooner than this after it was made.
+  Cycle least_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
+  // How often the device's cache has been filled.
+  double times_filled() const {
+    return slice_lines_ == 0 ? 2 : static_cast<double>(allocated_) / static_cast<double>(slice_lines_);
+  }
   void use(Tally& tally) { tally_ = &tally; }
 
  private:
+  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+
   struct Waiter {
     int core, ticket;
     std::int64_t bytes;
@@ -98,7 +110,8 @@ class DeviceMemory {
   std::vector<Calendar> send_, receive_;  // by core
   std::vector<Slice> slices_;
   std::vector<DramChannel> channels_;
-  std::vector<std::optional<Cycle>> next_;  // by channel
+  std::vector<Cycle> next_of_;  // by channel
+  Cycle next_ = kNever;         // the least of them
   std::vector<Fill> fills_;
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;

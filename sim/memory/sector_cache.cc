@@ -2,61 +2,58 @@
 
 #include <algorithm>
 
-namespace tilescope::sim {
-std::uint64_t mixed(std::int64_t n) {
-  auto z = static_cast<std::uint64_t>(n);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
+#include "base/integer.h"
 
+namespace tilescope::sim {
 SectorCache::SectorCache(CacheSpec spec) : spec_(spec) {
+  constexpr std::int64_t kMostWays = 256;  // a way is a byte
   if (spec.lines <= 0) return;
-  spec_.ways = std::clamp<std::int64_t>(spec.ways, 1, spec.lines);
-  sets_ = spec.lines / spec_.ways;
-  const auto n = static_cast<std::size_t>(sets_ * spec_.ways);
-  tags_.assign(n, 0);
-  used_.assign(n, 0);
-  lines_.assign(n, {});
+  spec_.ways = std::clamp<std::int64_t>(spec.ways, 1, std::min(spec.lines, kMostWays));
+  const std::int64_t sets = spec.lines / spec_.ways;
+  sets_ = Divisor(sets);
+  chunks_of_set_ = static_cast<std::size_t>(base::ceil_div(2 * spec_.ways, sizeof(Chunk)));
+  order_.resize(static_cast<std::size_t>(sets) * chunks_of_set_);
+  for (std::size_t set = 0; set < static_cast<std::size_t>(sets); ++set)
+    for (std::int64_t w = 0; w < spec_.ways; ++w)
+      order_[set * chunks_of_set_].bytes[spec_.ways + w] = static_cast<std::uint8_t>(w);
+  lines_.resize(static_cast<std::size_t>(sets * spec_.ways));
 }
 
 // Neighbouring lines fall into neighbouring sets; which one comes first is hashed, run by run.
 SectorCache::Place SectorCache::place_of(std::int64_t line) const {
-  const std::int64_t run = line / sets_;
-  const auto sets = static_cast<std::uint64_t>(sets_);
-  return {static_cast<std::int64_t>((static_cast<std::uint64_t>(line % sets_) + mixed(run) % sets) % sets),
-          static_cast<std::uint32_t>(run)};
+  const std::int64_t run = sets_.quotient(line), sets = sets_.value();
+  const std::int64_t set = line - run * sets + one_of(mixed(run), sets);
+  return {static_cast<std::size_t>(set < sets ? set : set - sets), static_cast<std::uint32_t>(run)};
 }
 
 std::int64_t SectorCache::line_of(const Place& p) const {
-  const auto turn = static_cast<std::int64_t>(mixed(p.tag) % static_cast<std::uint64_t>(sets_));
-  return p.tag * sets_ + (p.set - turn + sets_) % sets_;
-}
-
-std::size_t SectorCache::oldest_of(std::size_t first) const {
-  std::size_t oldest = first;
-  for (std::size_t i = first; i < first + static_cast<std::size_t>(spec_.ways); ++i)
-    if (used_[i] < used_[oldest]) oldest = i;
-  return oldest;
+  const std::int64_t sets = sets_.value(), rest = static_cast<std::int64_t>(p.set) - one_of(mixed(p.tag), sets);
+  return p.tag * sets + (rest < 0 ? rest + sets : rest);
 }
 
 SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors) {
-  if (sets_ == 0) return {nullptr, sectors, false, {}};
+  if (lines_.empty()) return {nullptr, sectors, false, {}};
   const Place place = place_of(line);
-  const auto first = static_cast<std::size_t>(place.set * spec_.ways);
-  const std::size_t last = first + static_cast<std::size_t>(spec_.ways);
+  const auto ways = static_cast<std::size_t>(spec_.ways);
+  Line* const first = &lines_[place.set * ways];
+  std::uint8_t* const tags = order_[place.set * chunks_of_set_].bytes;
+  std::uint8_t* const way = tags + ways;
+  const auto short_tag = static_cast<std::uint8_t>(place.tag);
+  std::size_t at = 0;
+  while (at < ways && (tags[at] != short_tag || first[way[at]].tag != place.tag)) ++at;
   Result r;
-  std::size_t at = first;
-  while (at < last && (tags_[at] != place.tag || used_[at] == 0)) ++at;
-  if (at == last) {
-    at = oldest_of(first);
-    if (lines_[at].dirty != 0) r.victim = Victim{line_of({place.set, tags_[at]}), lines_[at].dirty};
-    lines_[at] = {};
-    tags_[at] = place.tag;
-    r.allocated = true;
+  if (at == ways) r.allocated = true, --at;
+  const std::uint8_t found = way[at];
+  std::copy_backward(tags, tags + at, tags + at + 1);
+  std::copy_backward(way, way + at, way + at + 1);
+  tags[0] = short_tag;
+  way[0] = found;
+  r.line = &first[found];
+  if (r.allocated) {
+    if (r.line->dirty != 0) r.victim = Victim{line_of({place.set, r.line->tag}), r.line->dirty};
+    *r.line = {};
+    r.line->tag = place.tag;
   }
-  used_[at] = ++now_;
-  r.line = &lines_[at];
   r.missing = sectors & ~r.line->valid;
   r.line->valid |= sectors;
   return r;

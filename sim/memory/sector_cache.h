@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/memory/calendar.h"
+#include "sim/memory/divisor.h"
 
 namespace tilescope::sim {
 
@@ -19,9 +20,10 @@ struct CacheSpec {
 class SectorCache {
  public:
   struct Line {
-    std::uint32_t valid = 0, dirty = 0;
-    int fill = -1;    // the caller's number of what is on its way into the line, or -1
     Cycle ready = 0;  // when all that is valid has arrived
+    int fill = -1;    // the caller's number of what is on its way into the line, or -1
+    std::uint32_t valid = 0, dirty = 0;
+    std::uint32_t tag = ~std::uint32_t{0};  // the cache's own
   };
   struct Victim {
     std::int64_t line = 0;
@@ -39,27 +41,31 @@ class SectorCache {
   // Brings the sectors into the line, which is allocated where it is absent. They count as valid from now on.
   Result touch(std::int64_t line, std::uint32_t sectors);
   std::int64_t lines() const { return static_cast<std::int64_t>(lines_.size()); }
+  // Says that the line will be touched soon: a simulation of many caches waits for memory most of the time.
+  void expect(std::int64_t line) const {
+    if (!lines_.empty()) __builtin_prefetch(&order_[place_of(line).set * chunks_of_set_]);
+  }
 
  private:
   // A line's set, and what tells it from the set's other lines.
   struct Place {
-    std::int64_t set;
+    std::size_t set;
     std::uint32_t tag;
   };
   Place place_of(std::int64_t line) const;
   std::int64_t line_of(const Place& p) const;
-  std::size_t oldest_of(std::size_t first) const;
+
+  // Ways of a set by when they were used, latest first: eight bits of every tag, then the ways themselves. A search
+  // reads little else.
+  struct alignas(64) Chunk {
+    std::uint8_t bytes[64];
+  };
 
   CacheSpec spec_;
-  std::int64_t sets_ = 0;
-  std::uint32_t now_ = 0;
-  // Side by side by what they are read for: a search reads tags, a replacement times.
-  std::vector<std::uint32_t> tags_, used_;  // used_: when last, 0 of a line that never was
+  Divisor sets_{1};
+  std::size_t chunks_of_set_ = 1;
+  std::vector<Chunk> order_;
   std::vector<Line> lines_;
 };
-
-// Spreads a number over all bits (the finalizer of splitmix64): for sets, banks and slices that strides cannot single
-// out.
-std::uint64_t mixed(std::int64_t n);
 
 }  // namespace tilescope::sim

@@ -1,0 +1,92 @@
+// Kernels that one resource binds come near what the chip's file says of it, and never above.
+
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "tests/unit/sim/kernels.h"
+
+namespace tilescope::sim {
+namespace {
+
+using namespace tests;
+
+double seconds(const SimReport& r, const arch::ArchSpec& chip) {
+  return running_cycles(r) / static_cast<double>(chip.clock.n);
+}
+
+// Bytes moved a second over what the level's causes give.
+double share(const lower::Module& m, const arch::ArchSpec& chip, const arch::LevelSpec* level, double bytes) {
+  return bytes / seconds(simulated(m, chip), chip) / arch::bandwidth_of(chip, *level).v;
+}
+
+class Bandwidth : public testing::TestWithParam<const char*> {};
+
+TEST_P(Bandwidth, OfTheDramIsNearlyReached) {
+  const arch::ArchSpec c = chip(GetParam());
+  constexpr std::int64_t kBlocks = 4000, kThreads = 256, kEach = 2;
+  constexpr double kBytes = kBlocks * kThreads * kEach * 16;  // 33 MB
+  const double read = share(stream(kBlocks, kThreads, kEach, Stream::kRead), c, arch::dram_of(c), kBytes);
+  EXPECT_GT(read, 0.85);
+  EXPECT_LT(read, 1.0);
+  const double copied = share(stream(kBlocks, kThreads, kEach, Stream::kCopy), c, arch::dram_of(c), 2 * kBytes);
+  EXPECT_GT(copied, 0.75);
+  EXPECT_LT(copied, 1.15);  // the device's cache keeps some of what was written last
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, Bandwidth, testing::Values("v100", "k80", "mi50"));
+
+// Every block reads the same megabyte, so that all but the first reads hit.
+lower::Module all_read_one_buffer(std::int64_t blocks, std::int64_t passes) {
+  constexpr std::int64_t kThreads = 1024, kEach = 64;  // 1 MiB in pieces of 16 B
+  HandKernel k(blocks, kThreads);
+  const int a = k.global("A", kThreads * kEach * 4), r = k.registers("r", 16), s = k.registers("s", 1);
+  const int pass = k.loop("pass", passes), i = k.loop("i", kEach / 4), j = k.loop("j", 4);
+  k.add(loop_over(
+      pass,
+      {loop_over(
+          i,
+          {loop_over(
+               j, {copy({r, affine({{j, 4}})}, {a, affine({{1, 4}, {i, 4 * 4 * kThreads}, {j, 4 * kThreads}})}, 4)}, 4),
+           move({s, {}}, {r, {}})})}));
+  return k.module;
+}
+
+TEST(Bandwidth, OfTheDeviceCacheIsNearlyReached) {
+  const arch::ArchSpec c = chip("v100", {{"memory.l1.capacity", "96 KiB"}});
+  const lower::Module m = all_read_one_buffer(80, 3);
+  const double bytes = 80.0 * 3 * 1024 * 1024;
+  const double reached = share(m, c, arch::device_cache_of(c), bytes);
+  EXPECT_GT(reached, 0.80);
+  EXPECT_LT(reached, 1.05);
+}
+
+TEST(Bandwidth, OfArithmeticIsNearlyReached) {
+  for (const char* name : {"v100", "k80", "mi50"}) {
+    const arch::ArchSpec c = chip(name);
+    constexpr std::int64_t kEach = 4096;
+    const std::int64_t blocks = 2 * c.core.count, threads = 512;
+    const double operations = 2.0 * static_cast<double>(blocks * threads * kEach);
+    const double reached = operations / seconds(simulated(arithmetic(blocks, threads, kEach), c), c) /
+                           arch::peak_of(c, *arch::scalar_unit_of(c, base::Dtype::kF32, base::Dtype::kF32)).v;
+    EXPECT_GT(reached, 0.95) << name;
+    EXPECT_LT(reached, 1.0001) << name;
+  }
+}
+
+TEST(Bandwidth, OfTheScratchpadFallsByItsConflicts) {
+  // Eight warps read a tile by columns of rows that are `pitch` words apart.
+  const auto cycles = [](std::int64_t pitch) {
+    HandKernel k(80, 256);
+    const int tile = k.shared("tile", 32 * pitch), r = k.registers("r", 8), i = k.loop("i", 512), j = k.loop("j", 8);
+    const int lane = k.derived("lane", affine({{1, 1}}), 1, 32);
+    k.add(loop_over(i, {loop_over(j, {copy({r, affine({{j, 1}})}, {tile, affine({{lane, pitch}})})}, 8)}, 0));
+    return running_cycles(simulated(k.module, v100()));
+  };
+  constexpr double kAccesses = 8 * 512 * 8;  // a core
+  EXPECT_NEAR(cycles(33) / kAccesses, 1, 0.02);
+  EXPECT_NEAR(cycles(34) / kAccesses, 2, 0.02);
+  EXPECT_NEAR(cycles(32) / kAccesses, 32, 0.1);
+}
+
+}  // namespace
+}  // namespace tilescope::sim

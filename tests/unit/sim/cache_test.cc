@@ -1,0 +1,103 @@
+// Tags and addresses: the cache against one that is written down plainly, the map as what it promises to be.
+
+#include <algorithm>
+#include <bit>
+#include <list>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "sim/memory/address_map.h"
+#include "sim/memory/sector_cache.h"
+
+namespace tilescope::sim {
+namespace {
+
+TEST(SectorCache, OfOneSetIsLeastRecentlyUsed) {
+  constexpr std::size_t kWays = 8;
+  SectorCache cache({static_cast<std::int64_t>(kWays), static_cast<std::int64_t>(kWays)});
+  std::list<std::int64_t> recent;  // latest first
+  std::map<std::int64_t, std::uint32_t> valid, dirty;
+  std::mt19937 random(2);
+  for (int i = 0; i < 20000; ++i) {
+    const std::int64_t line = static_cast<std::int64_t>(random() % 12) * 1000;
+    const auto sectors = static_cast<std::uint32_t>(1 + random() % 15);
+    const SectorCache::Result r = cache.touch(line, sectors);
+    const bool known = valid.contains(line);
+    EXPECT_EQ(r.allocated, !known);
+    EXPECT_EQ(r.missing, sectors & ~(known ? valid[line] : 0u));
+    recent.remove(line);
+    recent.push_front(line);
+    valid[line] |= sectors;
+    if (recent.size() > kWays) {
+      const std::int64_t out = recent.back();
+      recent.pop_back();
+      EXPECT_EQ(r.victim.has_value(), dirty[out] != 0);
+      if (r.victim) {
+        EXPECT_EQ(r.victim->line, out);
+        EXPECT_EQ(r.victim->dirty, dirty[out]);
+      }
+      valid.erase(out);
+      dirty.erase(out);
+    }
+    if (random() % 3 == 0) dirty[line] = r.line->dirty |= sectors;
+  }
+}
+
+TEST(SectorCache, HoldsARunOfItsOwnSizeAndNamesVictimsRightly) {
+  constexpr std::int64_t kFirst = 160 * 32;  // a whole number of its 32 sets
+  SectorCache cache({768, 24});
+  for (std::int64_t line = kFirst; line < kFirst + 768; ++line) cache.touch(line, 1).line->dirty = 1;
+  for (std::int64_t line = kFirst; line < kFirst + 768; ++line) EXPECT_EQ(cache.touch(line, 1).missing, 0u);
+  std::set<std::int64_t> out;
+  for (std::int64_t line = 96000; line < 96768; ++line) out.insert(cache.touch(line, 1).victim.value().line);
+  EXPECT_EQ(out.size(), 768u);
+  EXPECT_EQ(*out.begin(), kFirst);
+  EXPECT_EQ(*out.rbegin(), kFirst + 767);
+}
+
+TEST(SectorCache, OfNoLinesHoldsNothing) {
+  SectorCache cache({0, 4});
+  EXPECT_EQ(cache.touch(3, 5).missing, 5u);
+  EXPECT_EQ(cache.touch(3, 5).missing, 5u);
+}
+
+class AddressMaps : public testing::TestWithParam<AddressMapSpec> {};
+
+TEST_P(AddressMaps, GiveEveryLineAPlaceOfItsOwn) {
+  const AddressMapSpec spec = GetParam();
+  const AddressMap map(spec);
+  const std::int64_t lines = spec.channels * spec.banks * spec.lines_per_row * 8 * spec.slices;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::int64_t> in_row;
+  std::vector<std::int64_t> in_slice(static_cast<std::size_t>(spec.slices)), in_channel;
+  in_channel.resize(static_cast<std::size_t>(spec.channels));
+  for (std::int64_t line = 0; line < lines; ++line) {
+    const std::int64_t slice = map.slice(line);
+    EXPECT_EQ(map.line_of(slice, map.in_slice(line)), line);
+    ++in_slice[static_cast<std::size_t>(slice)];
+    const DramPlace p = map.dram(line);
+    ++in_channel[static_cast<std::size_t>(p.channel)];
+    EXPECT_LE((++in_row[{p.channel, p.bank, p.row}]), spec.lines_per_row);
+  }
+  for (const std::int64_t n : in_slice) EXPECT_EQ(n, lines / spec.slices);
+  for (const std::int64_t n : in_channel) EXPECT_EQ(n, lines / spec.channels);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, AddressMaps,
+                         testing::Values(AddressMapSpec{64, 64, 16, 8}, AddressMapSpec{16, 64, 16, 16},
+                                         AddressMapSpec{12, 12, 16, 1}, AddressMapSpec{96, 32, 4, 2},
+                                         AddressMapSpec{10, 4, 2, 2}));
+
+TEST(AddressMap, NoPowerOfTwoStrideStaysInOneSlice) {
+  const AddressMap map({64, 64, 16, 8});
+  for (std::int64_t stride = 1; stride <= 1 << 16; stride *= 2) {
+    std::vector<int> hits(64);
+    for (std::int64_t i = 0; i < 4096; ++i) ++hits[static_cast<std::size_t>(map.slice(i * stride))];
+    EXPECT_LT(*std::max_element(hits.begin(), hits.end()), 3 * 4096 / 64) << "stride " << stride;
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::sim

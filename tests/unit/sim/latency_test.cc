@@ -1,0 +1,59 @@
+// What one thread that follows a chain measures on the simulated chip is what the chip's file says.
+
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "tests/unit/sim/kernels.h"
+
+namespace tilescope::sim {
+namespace {
+
+using namespace tests;
+
+// Cycles of one link of the chain, from chains of two lengths; the move behind each load takes one cycle.
+double link(const arch::ArchSpec& chip, std::int64_t count, std::int64_t stride_bytes, std::int64_t passes) {
+  const std::int64_t stride = stride_bytes / 4;
+  const double longer = running_cycles(simulated(chase(count, stride, passes + 1), chip));
+  const double shorter = running_cycles(simulated(chase(count, stride, passes), chip));
+  return (longer - shorter) / static_cast<double>(count) - 1;
+}
+
+class Latency : public testing::TestWithParam<const char*> {
+ protected:
+  arch::ArchSpec chip_ = chip(GetParam());
+};
+
+TEST_P(Latency, OfTheCoreCache) {
+  const arch::LevelSpec& l1 = *arch::core_cache_of(chip_);
+  EXPECT_NEAR(link(chip_, 32, 128, 2), static_cast<double>(l1.latency->n), 0.5);
+}
+
+TEST_P(Latency, OfTheDeviceCache) {
+  const arch::LevelSpec& l2 = *arch::device_cache_of(chip_);
+  // Four times what the core's cache holds, and half of what the device's does.
+  const std::int64_t lines = std::min(4 * arch::core_cache_of(chip_)->capacity.n, l2.capacity.n / 2) / 128;
+  EXPECT_NEAR(link(chip_, lines, 128, 1), static_cast<double>(l2.latency->n), 1.5);
+}
+
+TEST_P(Latency, OfTheDram) {
+  const arch::LevelSpec& dram = *arch::dram_of(chip_);
+  const auto cycles = [&](std::int64_t count) {
+    return running_cycles(simulated(chase(count, (1 << 20) / 4 + 32, 1), chip_));
+  };
+  // The first accesses find closed banks; later ones another row, or seldom the same.
+  const double each = (cycles(6000) - cycles(3000)) / 3000 - 1;
+  EXPECT_NEAR(each, static_cast<double>(dram.latency->n), 0.02 * static_cast<double>(dram.latency->n));
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, Latency, testing::Values("v100", "k80", "mi50", "tilescope_one"));
+
+TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
+  constexpr std::int64_t kCount = 1000;
+  HandKernel k(1, 1);
+  const int sum = k.registers("sum", 1), x = k.registers("x", 1), i = k.loop("i", kCount);
+  k.add(loop_over(i, {multiply_add({sum, {}}, {x, {}}, {x, {}})}, 0));
+  EXPECT_NEAR(running_cycles(simulated(k.module, v100())), 4 * kCount, 8);
+}
+
+}  // namespace
+}  // namespace tilescope::sim
