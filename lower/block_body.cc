@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <numeric>
 
 #include "arch/derive.h"
 #include "lower/stage_lowering.h"
@@ -199,7 +200,11 @@ Statement StageLowering::fragment(std::size_t r, const StepPosition& at, const A
   if (staged(r) && neighbours >= 0) {  // the widest that is aligned wherever the thread stands
     const std::int64_t serial = p_.mapping[static_cast<std::size_t>(neighbours)].serial;
     const std::int64_t widest = arch::widest_access_of(chip_).n / o.element.n;
-    for (std::int64_t v = 2; v <= widest && serial % v == 0; v *= 2) {
+    // A rotated row ends where it began: neighbours stay neighbours in pieces that rotations and the row are multiples
+    // of.
+    const std::int64_t swizzle = p_.operands[i].swizzle;
+    const std::int64_t whole = swizzle == 0 ? serial : std::gcd(std::gcd(swizzle, tiles_[i].shape.back()), serial);
+    for (std::int64_t v = 2; v <= widest && whole % v == 0; v *= 2) {
       loops.clear();
       if (alignment_of(located(v, loops, position).offset, v) != v) break;
       vector = v;

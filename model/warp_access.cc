@@ -244,7 +244,10 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   const auto axis = static_cast<std::size_t>(t.axis);
   if (axis >= p.space->spatial || t.coefficient != 1) return 1;
   const tile::OperandPlan& plan = p.operands[operand];
-  const std::int64_t row = std::gcd(tile::data_tile(o, p.block).back() + plan.padding, plan.swizzle);
+  const std::int64_t length = tile::data_tile(o, p.block).back();
+  // Neighbours of a rotated row stay neighbours in pieces that rotations and the row are multiples of.
+  const std::int64_t row =
+      plan.swizzle == 0 ? length + plan.padding : std::gcd(std::gcd(length, plan.padding), plan.swizzle);
   std::int64_t v = power_of_two_at_most(std::min(p.mapping[axis].serial, max_access.n / o.element.n));
   while (v > 1 && (p.mapping[axis].serial % v != 0 || row % v != 0)) v /= 2;
   return v;
