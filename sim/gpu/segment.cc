@@ -1,6 +1,7 @@
 #include "sim/gpu/segment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/integer.h"
 
@@ -73,23 +74,29 @@ Holds Segment::holds_while_open(const LaneForm& f, std::int64_t bound, std::int6
   return decide(s, bound);
 }
 
-// The form's value as far as it is settled outside, modulo `modulus` where that is not 0, and likewise what its indices
-// that depend on inside and outside are made of.
+// By how much an argument of a derived index may change without changing coefficient * index modulo `modulus`; 0 where
+// it may not.
+std::int64_t Segment::period(const AffineTerm& t, std::int64_t modulus) const {
+  const lower::Index& i = indices_.index(t.index);
+  if (i.modulus != 0) return i.divisor * i.modulus;
+  return modulus == kAnyAmount ? kAnyAmount : i.divisor * (modulus / std::gcd(modulus, t.coefficient));
+}
+
+// The form's value as far as it is settled outside, modulo `modulus` where that is not kAnyAmount, and likewise what its
+// indices that depend on inside and outside, or on lanes and outside, are made of.
 void Segment::push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus) {
   std::int64_t outer = f.constant;
-  std::vector<int> both;
-  const auto matters = [modulus](const AffineTerm& t) { return modulus == 0 || t.coefficient % modulus != 0; };
+  for (const AffineTerm& t : f.uniform)
+    if (!open(t.index)) outer += t.coefficient * u[static_cast<std::size_t>(t.index)];
+  key_.push_back(modulus == kAnyAmount ? outer : base::floor_mod(outer, modulus));
   for (const AffineTerm& t : f.uniform) {
-    if (!matters(t)) continue;
-    if (!open(t.index))
-      outer += t.coefficient * u[static_cast<std::size_t>(t.index)];
-    else if (indices_.index(t.index).kind == lower::IndexKind::kDerived)
-      both.push_back(t.index);
+    const lower::Index& i = indices_.index(t.index);
+    const bool shifts_all = modulus != kAnyAmount && t.coefficient % modulus == 0;
+    if (!shifts_all && open(t.index) && i.kind == lower::IndexKind::kDerived)
+      push_outer(indices_.form(i.of, 1), u, period(t, modulus));
   }
-  key_.push_back(modulus == 0 ? outer : outer - base::floor_div(outer, modulus) * modulus);
-  for (const int i : both) push_outer(indices_.form(indices_.index(i).of, 1), u, 0);
-  for (const AffineTerm& t : f.mixed)
-    if (matters(t)) push_outer(indices_.argument(t.index), u, 0);
+  // Lanes differ in these, so a multiple of `modulus` shifts one against the other too.
+  for (const AffineTerm& t : f.mixed) push_outer(indices_.argument(t.index), u, period(t, modulus));
 }
 
 void Segment::make_key(std::int64_t warp, const Uniforms& u) {

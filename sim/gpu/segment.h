@@ -60,6 +60,7 @@ class Segment {
 
   void collect(const std::vector<SegmentNode>& nodes);
   void make_key(std::int64_t warp, const Uniforms& u);
+  std::int64_t period(const lower::AffineTerm& t, std::int64_t modulus) const;
   void push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus);
   bool open(int index) const;
   Holds holds_while_open(const LaneForm& f, std::int64_t bound, std::int64_t warp, const Uniforms& u) const;
