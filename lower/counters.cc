@@ -13,15 +13,6 @@ void collect(const std::vector<Statement>& body, std::vector<const Copy*>& out) 
 
 }  // namespace
 
-AccessCount& AccessCount::operator+=(const AccessCount& o) {
-  lane_accesses += o.lane_accesses;
-  requests += o.requests;
-  bytes += o.bytes;
-  sectors += o.sectors;
-  passes += o.passes;
-  return *this;
-}
-
 std::vector<const Copy*> copies_of(const Kernel& k) {
   std::vector<const Copy*> out;
   collect(k.body, out);

@@ -22,7 +22,14 @@ struct AccessCount {
   std::int64_t sectors = 0;
   std::int64_t passes = 0;
 
-  AccessCount& operator+=(const AccessCount& o);
+  AccessCount& operator+=(const AccessCount& o) {
+    lane_accesses += o.lane_accesses;
+    requests += o.requests;
+    bytes += o.bytes;
+    sectors += o.sectors;
+    passes += o.passes;
+    return *this;
+  }
   bool operator==(const AccessCount&) const = default;
 };
 

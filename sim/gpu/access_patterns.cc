@@ -9,11 +9,11 @@ namespace {
 
 std::int64_t rest_of(std::int64_t a, std::int64_t n) { return a - base::floor_div(a, n) * n; }
 
-lower::AccessCount counted(const LaneAddresses& lanes) {
+lower::AccessCount counted(std::int64_t lanes, std::int64_t bytes) {
   lower::AccessCount c;
-  c.lane_accesses = std::count(lanes.active.begin(), lanes.active.begin() + lanes.lanes, true);
-  c.requests = c.lane_accesses > 0 ? 1 : 0;
-  c.bytes = c.lane_accesses * lanes.bytes;
+  c.lane_accesses = lanes;
+  c.requests = lanes > 0 ? 1 : 0;
+  c.bytes = lanes * bytes;
   return c;
 }
 
@@ -27,7 +27,7 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
     const lower::Buffer& b = indices.kernel().buffers[static_cast<std::size_t>(side->buffer)];
     if (b.space == lower::Space::kRegister) continue;
     const bool memory = b.space == lower::Space::kGlobal;
-    const std::int64_t size = base::size_of(b.dtype).n;
+    const std::int64_t size = element_bytes_ = base::size_of(b.dtype).n;
     bytes_ = size * copy.elements;
     LaneForm& form = *sides[memory ? 0 : 1];
     form = indices.form(side->offset, size);
@@ -70,10 +70,7 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
     key_.push_back(holds == Holds::kSome ? common : 0);
   }
   if (!some) return false;
-  if (has_memory_) {
-    memory_common_ = indices_.common(memory_, u, splits_);
-    key_.push_back(rest_of(memory_common_, shapes_.line.line));
-  }
+  if (has_memory_) memory_common_ = indices_.common(memory_, u, splits_);
   if (has_shared_) {
     shared_common_ = indices_.common(shared_, u, splits_);
     key_.push_back(rest_of(shared_common_, shapes_.banks.width));
@@ -84,48 +81,50 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
 AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
   static const AccessPattern kNothing;
   if (!make_key(warp, u)) return {&kNothing, 0};
+  Places* places = known_.find(key_);
+  if (places == nullptr) places = &known_.insert(key_, make(warp));
   const std::int64_t line = has_memory_ ? base::floor_div(memory_common_, shapes_.line.line) : 0;
-  const AccessPattern* known = known_.find(key_);
-  return {known != nullptr ? known : &known_.insert(key_, make(warp)), line};
+  return {&begun_at(*places, memory_common_ - line * shapes_.line.line), line};
 }
 
-AccessPattern AccessPatterns::make(std::int64_t warp) const {
+AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {
   const auto patterns = indices_.lane_patterns(mixed_, warp, splits_);
-  const auto lanes = static_cast<std::size_t>(indices_.lanes());
-  std::vector<bool> happens(lanes, false), reads(lanes, false);
+  LaneAddresses shared;
+  shared.lanes = indices_.lanes();
+  shared.bytes = bytes_;
+  Places p;
   for (std::int64_t lane = 0; lane < indices_.threads_of(warp); ++lane) {
     bool when = true, inside = true;
     for (std::size_t g = 0; g < guards_.size(); ++g) {
       const std::int64_t v = guard_common_[g] + indices_.lane_part(guards_[g].value, warp, lane, patterns);
       if (v < 0 || v >= guards_[g].bound) (guards_[g].reads ? inside : when) = false;
     }
-    happens[static_cast<std::size_t>(lane)] = when;
-    reads[static_cast<std::size_t>(lane)] = when && inside;
-  }
-  const auto addresses = [&](const LaneForm& form, std::int64_t common, const std::vector<bool>& active) {
-    LaneAddresses out;
-    out.lanes = indices_.lanes();
-    out.bytes = bytes_;
-    for (std::size_t l = 0; l < lanes; ++l) {
-      out.active[l] = active[l];
-      if (active[l]) out.at[l] = common + indices_.lane_part(form, warp, static_cast<std::int64_t>(l), patterns);
-    }
-    return out;
-  };
-  AccessPattern p;
-  if (has_memory_) {
-    const LaneAddresses a = addresses(memory_, rest_of(memory_common_, shapes_.line.line), reads);
-    p.touches = touched_lines(a, shapes_.line);
-    p.count.global = counted(a);
-    p.count.global.sectors = sectors_of(p.touches);
-  }
-  if (has_shared_) {
+    if (has_memory_ && when && inside) p.memory.push_back(indices_.lane_part(memory_, warp, lane, patterns));
     // What lies outside a tensor is written as zeros: the scratchpad's side of a copy from memory always happens.
-    LaneAddresses a = addresses(shared_, shared_common_, has_memory_ ? happens : reads);
-    p.count.shared = counted(a);
-    p.count.shared.passes = bank_passes(a, shapes_.banks);
+    if (!has_shared_ || !when || (!inside && !has_memory_)) continue;
+    shared.active[static_cast<std::size_t>(lane)] = true;
+    shared.at[static_cast<std::size_t>(lane)] = shared_common_ + indices_.lane_part(shared_, warp, lane, patterns);
   }
+  p.count.global = counted(static_cast<std::int64_t>(p.memory.size()), bytes_);
+  if (has_shared_) {
+    p.count.shared = counted(std::count(shared.active.begin(), shared.active.end(), true), bytes_);
+    p.count.shared.passes = bank_passes(shared, shapes_.banks);
+  }
+  p.by_begin.resize(static_cast<std::size_t>(has_memory_ ? shapes_.line.line / element_bytes_ : 1));
   return p;
+}
+
+const AccessPattern& AccessPatterns::begun_at(Places& p, std::int64_t in_line) const {
+  std::unique_ptr<AccessPattern>& known =
+      p.by_begin[has_memory_ ? static_cast<std::size_t>(in_line / element_bytes_) : 0];
+  if (known) return *known;
+  known = std::make_unique<AccessPattern>();
+  known->count = p.count;
+  std::array<std::int64_t, arch::kMostLanes> at;
+  std::transform(p.memory.begin(), p.memory.end(), at.begin(), [in_line](std::int64_t a) { return a + in_line; });
+  known->touches = touched_lines(std::span(at).first(p.memory.size()), bytes_, shapes_.line);
+  known->count.global.sectors = sectors_of(known->touches);
+  return *known;
 }
 
 }  // namespace tilescope::sim

@@ -1,8 +1,10 @@
 #pragma once
 // What one copy of a kernel asks of memory and scratchpad in one warp: computed from the lanes' addresses once for
-// every way in which they can fall, looked up afterwards.
+// every way in which they can fall, looked up afterwards. How lanes lie to each other changes with blocks and taps,
+// where in a line they begin with every step, so the first is found once for all steps and the second from it.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "lower/counters.h"
@@ -50,14 +52,22 @@ class AccessPatterns {
   const std::vector<int>& mixed() const { return mixed_; }
 
  private:
-  AccessPattern make(std::int64_t warp) const;
+  // Lanes as they lie to each other.
+  struct Places {
+    std::vector<std::int64_t> memory;  // addresses of active lanes but for the common part, in lane order
+    lower::CopyCount count;            // but for sectors
+    std::vector<std::unique_ptr<AccessPattern>> by_begin;  // by where in a line the common part falls, in elements
+  };
+
+  Places make(std::int64_t warp) const;
+  const AccessPattern& begun_at(Places& p, std::int64_t in_line) const;
   bool make_key(std::int64_t warp, const Uniforms& u);
 
   const KernelIndices& indices_;
   const lower::Copy& copy_;
   AccessShapes shapes_;
   bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
-  std::int64_t bytes_ = 0;  // of one lane's access
+  std::int64_t element_bytes_ = 1, bytes_ = 0;  // of an element, of one lane's access
   LaneForm memory_, shared_;
   std::vector<GuardForm> guards_;
   std::vector<int> mixed_;
@@ -66,7 +76,7 @@ class AccessPatterns {
   std::vector<std::int64_t> key_;
   std::int64_t memory_common_ = 0, shared_common_ = 0;
   std::vector<std::int64_t> guard_common_;
-  PatternTable<AccessPattern> known_;
+  PatternTable<Places> known_;
 };
 
 }  // namespace tilescope::sim

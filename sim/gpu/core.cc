@@ -154,7 +154,7 @@ std::optional<Cycle> Core::run_loop(Warp& w, const WarpOp& op, Cycle t) {
     w.in_steps = goes_on;
     if (goes_on) {
       ++tally_->warp_steps;
-      ++steps_begun_;
+      ++blocks_[static_cast<std::size_t>(w.block)].steps_begun;
     }
   }
   return t;
@@ -249,24 +249,30 @@ void Core::wake(int warp) {
 
 // --- steps
 
-StepProgress Core::progress() const {
-  StepProgress p{.blocks = resident_, .begun = steps_begun_};
-  for (const Warp& w : warps_) {
-    if (!blocks_[static_cast<std::size_t>(w.block)].resident || w.uniforms.empty()) continue;
-    if (w.state == State::kEnded || !w.in_steps) {
-      p.all_inside = false;
-      continue;
+void Core::progress(std::vector<StepProgress>& out) const {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (!blocks_[b].resident) continue;
+    StepProgress p{.core = number_, .warps = warps_per_block_, .begun = blocks_[b].steps_begun};
+    const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
+    for (const Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
+      p.inside = p.inside && w.in_steps;
+      if (!w.in_steps) continue;
+      const std::int64_t left = code_->remaining(code_->loop(code_->step_loop()), w.uniforms);
+      p.least_remaining = &w == &*first ? left : std::min(p.least_remaining, left);
     }
-    const std::int64_t left = code_->remaining(code_->loop(code_->step_loop()), w.uniforms);
-    p.least_remaining = p.warps == 0 ? left : std::min(p.least_remaining, left);
-    ++p.warps;
+    out.push_back(p);
   }
-  return p;
 }
 
-void Core::jump(std::int64_t steps) {
-  for (Warp& w : warps_)
-    if (w.in_steps) code_->jump(code_->loop(code_->step_loop()), w.uniforms, steps);
+std::span<const std::int64_t> Core::jump(std::span<const std::int64_t> steps) {
+  for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    if (!blocks_[b].resident) continue;
+    const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
+    for (Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_)))
+      code_->jump(code_->loop(code_->step_loop()), w.uniforms, steps.front());
+    steps = steps.subspan(1);
+  }
+  return steps;
 }
 
 }  // namespace tilescope::sim

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,10 +53,10 @@ class Core {
   Finished take_finished() { return std::exchange(finished_, {}); }
   std::int64_t resident() const { return resident_; }
 
-  // How far the resident warps are in the loop over steps.
-  StepProgress progress() const;
-  // Every warp leaves out so many steps.
-  void jump(std::int64_t steps);
+  // How far the warps of every resident block are in the loop over steps; added to `out`.
+  void progress(std::vector<StepProgress>& out) const;
+  // The warps of every resident block, in that order, leave out so many steps; returns what is left of the list.
+  std::span<const std::int64_t> jump(std::span<const std::int64_t> steps);
 
  private:
   struct InFlight {
@@ -88,6 +89,7 @@ class Core {
     std::int64_t pending_stores = 0;
     Cycle stored = 0;
     Cycle stamp = 0;
+    std::int64_t steps_begun = 0;
   };
   struct Waiter {
     enum class Kind : std::uint8_t { kLoad, kCopy, kStore } kind{};
@@ -143,7 +145,7 @@ class Core {
   Tally* tally_ = nullptr;
   std::vector<Block> blocks_;
   std::vector<Warp> warps_;  // block by block
-  std::int64_t warps_per_block_ = 1, resident_ = 0, steps_begun_ = 0;
+  std::int64_t warps_per_block_ = 1, resident_ = 0;
   Finished finished_;
   int next_partition_ = 0;
 

@@ -156,12 +156,12 @@ void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sect
   level.read_bytes += std::popcount(sectors) * machine_.memory.shape.sector;
   if (missing != 0) {
     request(waiter, line, missing, false, hit.line, at);
-  } else if (hit.line->fill >= 0) {
+  } else if (hit.line->pending()) {
     ++in_flight(waiter).pending;
-    misses_[static_cast<std::size_t>(hit.line->fill)].others.push_back(waiter);
+    misses_[static_cast<std::size_t>(hit.line->fill())].others.push_back(waiter);
   } else {
     InFlight& f = in_flight(waiter);
-    const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready);
+    const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready());
     if (ready > f.ready) {
       f.ready = ready;
       f.from = Stall::kL1;
@@ -179,7 +179,7 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   free_misses_.pop_back();
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
   m.fills = fills;
-  if (fills != nullptr) fills->fill = ticket;
+  if (fills != nullptr) fills->fetch(ticket);
   m.first = waiter;
   m.others.clear();
   if (write)
@@ -199,10 +199,7 @@ Core::InFlight& Core::in_flight(const Waiter& w) {
 
 void Core::reply(const MemoryReply& r) {
   Miss& m = misses_[static_cast<std::size_t>(r.ticket)];
-  if (m.fills != nullptr && m.fills->fill == r.ticket) {
-    m.fills->fill = -1;
-    m.fills->ready = r.at;
-  }
+  if (m.fills != nullptr && m.fills->fill() == r.ticket) m.fills->arrive(r.at);
   complete(m.first, r.at, r.from);
   for (const Waiter& w : m.others) complete(w, r.at, r.from);
   free_misses_.push_back(r.ticket);

@@ -36,7 +36,10 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
   has_steps_ = code.step_loop() >= 0;
   fits_cache_ = fits_cache;
   end_ = now;
-  sampler_.emplace(SamplerSpec{sampled, occupancy.blocks_per_core * machine_.cores, code.step_period(), tolerance_},
+  sampler_.emplace(SamplerSpec{.enabled = sampled,
+                               .resident = occupancy.blocks_per_core * machine_.cores,
+                               .step_period = code.step_period(),
+                               .tolerance = tolerance_},
                    tally);
 }
 
@@ -60,7 +63,7 @@ void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
       tally_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
       resident_blocks_ -= f.blocks;
       end_ = std::max(end_, std::min(end, f.last));
-      sampler_->residents_changed();
+      sampler_->residents_changed(end);
     }
 }
 
@@ -76,7 +79,8 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   std::stable_sort(requests_.begin(), requests_.end(),
                    [](const MemoryRequest& a, const MemoryRequest& b) { return a.at < b.at; });
   for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (i + kAhead < requests_.size()) memory_.expect(requests_[i + kAhead].line);
+    if (i + 2 * kAhead < requests_.size()) memory_.expect(requests_[i + 2 * kAhead].line);
+    if (i + kAhead < requests_.size()) memory_.expect_now(requests_[i + kAhead].line);
     memory_.accept(requests_[i], replies_);
   }
   for (std::size_t i = 0; i < replies_.size(); ++i) {
@@ -98,7 +102,7 @@ void Gpu::dispatch(Cycle now) {
       touched_[static_cast<std::size_t>(c)] = true;
       some = true;
     }
-    sampler_->residents_changed();
+    sampler_->residents_changed(now);
   }
 }
 
@@ -110,9 +114,11 @@ void Gpu::sample(Cycle now) {
   if (filled < kUsed) return;
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
-  for (const Core& c : cores_) progress.push_back(c.progress());
+  for (const Core& c : cores_) c.progress(progress);
   const std::vector<std::int64_t> jumps = sampler_->jump_steps(now, progress);
-  for (std::size_t c = 0; c < jumps.size(); ++c) cores_[c].jump(jumps[c]);
+  if (jumps.empty()) return;
+  std::span<const std::int64_t> left = jumps;
+  for (Core& c : cores_) left = c.jump(left);
 }
 
 }  // namespace tilescope::sim

@@ -79,8 +79,9 @@ MemorySpec memory_spec(const ArchSpec& chip) {
     m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.t.burst};
     m.map.slices = dram->channels;
   }
-  if (m.shape.line / m.shape.sector > 32)
-    throw SimError(fmt::format("{}: lines of more than 32 sectors are not simulated", chip.name));
+  if (m.shape.line / m.shape.sector > SectorCache::kMostSectors)
+    throw SimError(
+        fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
   m.map.channels = dram->channels;
   m.map.banks = m.dram.banks;
   m.map.lines_per_row = dram->row ? std::max<std::int64_t>(1, dram->row->n / m.shape.line) : 1;

@@ -18,17 +18,17 @@ template <class Value>
 class PatternTable {
  public:
   // Null where nothing is known under the key; good until the next insertion.
-  const Value* find(std::span<const std::int64_t> key) const {
+  Value* find(std::span<const std::int64_t> key) {
     if (slots_.empty()) return nullptr;
     const std::uint64_t hash = hash_of(key);
     for (std::size_t at = hash & mask_; slots_[at] != kFree; at = (at + 1) & mask_) {
-      const Entry& e = entries_[slots_[at]];
+      Entry& e = entries_[slots_[at]];
       if (e.hash == hash && std::ranges::equal(std::span(keys_).subspan(e.key, e.length), key)) return &e.value;
     }
     return nullptr;
   }
 
-  const Value& insert(std::span<const std::int64_t> key, Value value) {
+  Value& insert(std::span<const std::int64_t> key, Value value) {
     if (entries_.size() >= kMostEntries) {
       entries_.clear();
       keys_.clear();

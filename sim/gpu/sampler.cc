@@ -16,80 +16,77 @@ constexpr std::int64_t kLeastMark = 4;
 constexpr std::array<std::size_t, 6> kStepWidths = {1, 2, 3, 4, 6, 9};
 // Steps that stay at the end, where prefetching stops.
 constexpr std::int64_t kLastSteps = 4;
+// Blocks drift apart as they run. So a jump goes on for at most so many times what has passed: of steps since the last
+// block started, of waves since the kernel began.
+constexpr double kLongestJump = 6;
+constexpr std::int64_t kMostWaves = 3;
 // A jump of less than the windows over this is not worth forgetting them.
 constexpr double kLeastJump = 2;
 // Marks of a wave; windows are parts of one where blocks end evenly, whole ones where they end together.
-constexpr std::int64_t kMarksOfWave = 4;
-constexpr std::array<std::size_t, 4> kWaveWidths = {1, 2, 4, 8};
-// Of windows as wide what still differs comes and goes, and much of it is averaged: they may differ by twice as much.
-constexpr std::size_t kWideWaveWidth = 8;
-// By how much blocks may seem to last longer or shorter than they do (Little's law) for a part of a wave to stand for
-// it.
-constexpr double kResidenceTolerance = 0.05;
-// Traffic may differ by more than time, and does not bind everywhere: so many times the tolerance in time.
-constexpr double kStepTraffic = 2.5, kWaveTraffic = 4;
-// Blocks that all began at once fall out of step over many waves, so the first jumps are short: this share of the waves
-// left, twice as much after every jump whose pace the next windows confirm. A few waves are not worth that.
-constexpr double kFirstShare = 0.5;
-constexpr std::int64_t kFewWaves = 8;
+constexpr std::size_t kMarksOfWave = 4;
+constexpr std::array<std::size_t, 5> kWaveWidths = {1, 2, 4, 8, 16};
 
-// Steps of one warp per cycle, by core.
+// Steps of one warp per cycle, by block.
 std::vector<double> own_rates(const Window& w) {
   std::vector<double> rates;
-  for (std::size_t c = 0; c < w.to->cores.size(); ++c) {
-    const auto steps = static_cast<double>(w.to->cores[c].begun - w.from->cores[c].begun);
-    const std::int64_t warps = w.to->cores[c].warps;
-    rates.push_back(warps == 0 ? 0 : steps / static_cast<double>(warps) / static_cast<double>(w.cycles()));
+  for (std::size_t b = 0; b < w.to->blocks.size(); ++b) {
+    const auto steps = static_cast<double>(w.to->blocks[b].begun - w.from->blocks[b].begun);
+    rates.push_back(steps / static_cast<double>(w.to->blocks[b].warps) / static_cast<double>(w.cycles()));
   }
   return rates;
 }
 
-// The mean rate of the cores with as many blocks, by core.
-std::vector<double> mean_rates(const std::vector<StepProgress>& cores, const std::vector<double>& rates) {
-  std::map<std::int64_t, std::pair<double, double>> by_blocks;  // sum, number
-  for (std::size_t c = 0; c < cores.size(); ++c) {
-    auto& [sum, number] = by_blocks[cores[c].blocks];
-    sum += rates[c];
+// The mean rate of blocks on cores that have as many, by block.
+std::vector<double> mean_rates(const std::vector<StepProgress>& blocks, const std::vector<double>& rates) {
+  std::map<int, int> on_core;
+  for (const StepProgress& b : blocks) ++on_core[b.core];
+  std::map<int, std::pair<double, double>> alike;  // sum, number, by blocks on the core
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    auto& [sum, number] = alike[on_core[blocks[b].core]];
+    sum += rates[b];
     number += 1;
   }
   std::vector<double> means;
-  for (const StepProgress& c : cores) means.push_back(by_blocks[c.blocks].first / by_blocks[c.blocks].second);
+  for (const StepProgress& b : blocks) {
+    const auto& [sum, number] = alike[on_core[b.core]];
+    means.push_back(sum / number);
+  }
   return means;
 }
 
-// The part of the differences between cores that both windows show; the rest is where steps happened to begin.
+// The part of the differences between blocks that both windows show; the rest is where steps happened to begin.
 double lasting_part(const Window& first, const Window& second) {
-  const std::vector<StepProgress>& cores = second.to->cores;
+  const std::vector<StepProgress>& blocks = second.to->blocks;
   const std::vector<double> a = own_rates(first), b = own_rates(second);
-  const std::vector<double> mean_a = mean_rates(cores, a), mean_b = mean_rates(cores, b);
+  const std::vector<double> mean_a = mean_rates(blocks, a), mean_b = mean_rates(blocks, b);
   double common = 0, all = 0;
-  for (std::size_t c = 0; c < cores.size(); ++c) {
-    const double x = a[c] - mean_a[c], y = b[c] - mean_b[c];
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const double x = a[i] - mean_a[i], y = b[i] - mean_b[i];
     common += x * y;
     all += (x * x + y * y) / 2;
   }
   return all == 0 ? 0 : std::clamp(common / all, 0.0, 1.0);
 }
 
-// Cores with as many blocks advance alike, but for `part` of their differences.
+// Blocks advance alike, but for `part` of their differences.
 std::vector<double> step_rates(const Window& all, double part) {
   std::vector<double> rates = own_rates(all);
-  const std::vector<double> mean = mean_rates(all.to->cores, rates);
-  for (std::size_t c = 0; c < rates.size(); ++c) rates[c] = mean[c] + part * (rates[c] - mean[c]);
+  const std::vector<double> mean = mean_rates(all.to->blocks, rates);
+  for (std::size_t b = 0; b < rates.size(); ++b) rates[b] = mean[b] + part * (rates[b] - mean[b]);
   return rates;
 }
 
-// Cycles until the first core is near the end of its steps.
-double cycles_to_the_end(const std::vector<StepProgress>& cores, const std::vector<double>& rates) {
+// Cycles until the first block is near the end of its steps.
+double cycles_to_the_end(const std::vector<StepProgress>& blocks, const std::vector<double>& rates) {
   double cycles = std::numeric_limits<double>::infinity();
-  for (std::size_t c = 0; c < cores.size(); ++c)
-    if (rates[c] > 0) cycles = std::min(cycles, static_cast<double>(cores[c].least_remaining - kLastSteps) / rates[c]);
+  for (std::size_t b = 0; b < blocks.size(); ++b)
+    if (rates[b] > 0) cycles = std::min(cycles, static_cast<double>(blocks[b].least_remaining - kLastSteps) / rates[b]);
   return cycles;
 }
 
-// The part of the DRAM's traffic that a jump leaves out. What slower cores read after it, faster ones had brought into
+// The part of the DRAM's traffic that a jump leaves out. What slower blocks read after it, faster ones had brought into
 // the device's cache before them, had they not jumped over it. They bring it in themselves then, so it is not to be
-// counted as left out; of traffic that cores share.
+// counted as left out; of traffic that blocks share.
 double left_out_of_dram(const Window& w, const std::vector<double>& rates) {
   double fastest = 0, slowest = std::numeric_limits<double>::infinity();
   for (const double r : rates) {
@@ -107,10 +104,14 @@ Sampler::Sampler(const SamplerSpec& spec, Tally& tally)
     : spec_(spec),
       tally_(tally),
       mark_steps_(base::round_up(kLeastMark, spec.step_period)),
-      next_blocks_(wave_part()),
-      wave_share_(kFirstShare) {}
+      next_blocks_(wave_part()) {}
 
-void Sampler::residents_changed() {
+void Sampler::residents_changed(Cycle now) {
+  steps_begin_ = now + skipped_;
+  forget_steps();
+}
+
+void Sampler::forget_steps() {
   steps_.clear();
   next_steps_.reset();
 }
@@ -127,37 +128,46 @@ bool Sampler::steps_due(std::int64_t warps) {
 }
 
 std::optional<Window> Sampler::steady_steps() const {
-  const PaceTolerance tolerance{spec_.tolerance, kStepTraffic * spec_.tolerance};
+  const auto agree = [&](const Window& w, const Pace& other) {
+    return within(error_of(pace_of(w, &Tally::warp_steps), other), spec_.tolerance);
+  };
   if (proven_ && proven_->first == warps_)
-    if (const auto w = steps_.last(1); w && agree(pace_of(*w, &Tally::warp_steps), proven_->second, tolerance))
-      return w;
-  return steps_.steady(kStepWidths, &Tally::warp_steps, tolerance);
+    if (const auto w = steps_.window(1); w && agree(*w, proven_->second)) return w;
+  for (const std::size_t width : kStepWidths) {
+    const auto before = steps_.window(width, width), last = steps_.window(width);
+    if (!before) break;
+    if (agree(*before, pace_of(*last, &Tally::warp_steps))) return Window{before->from, last->to};
+  }
+  return std::nullopt;
 }
 
-std::vector<std::int64_t> Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& cores) {
-  steps_.add({now + skipped_, tally_, cores});
-  if (std::any_of(cores.begin(), cores.end(), [](const StepProgress& c) { return !c.all_inside; })) return {};
-  const std::optional<Window> w = steady_steps();
-  if (!w) return {};
+std::vector<std::int64_t> Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks) {
+  steps_.add({now + skipped_, tally_, blocks});
+  const auto last = steps_.window(1);
+  if (!last || !std::all_of(blocks.begin(), blocks.end(), [](const StepProgress& b) { return b.inside; })) return {};
   const auto halves = steps_.halves();
   const std::vector<double> rates =
       halves ? step_rates({halves->first.from, halves->second.to}, lasting_part(halves->first, halves->second))
-             : step_rates(*w, 0);
-  const double cycles = cycles_to_the_end(cores, rates);
-  const double times = cycles / static_cast<double>(w->cycles());
-  if (cycles <= 0 || times * kLeastJump < 1) return {};
+             : step_rates(*last, 0);
+  const double cycles =
+      std::min(cycles_to_the_end(blocks, rates), kLongestJump * static_cast<double>(now + skipped_ - steps_begin_));
+  if (cycles <= 0) return {};
   std::vector<std::int64_t> steps;
   std::int64_t warp_steps = 0;
-  for (std::size_t c = 0; c < cores.size(); ++c) {
-    steps.push_back(static_cast<std::int64_t>(rates[c] * cycles + 0.5));
-    warp_steps += steps.back() * cores[c].warps;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    steps.push_back(static_cast<std::int64_t>(rates[b] * cycles + 0.5));
+    warp_steps += steps.back() * blocks[b].warps;
   }
-  proven_ = {warps_, pace_of(*w, &Tally::warp_steps)};
+  const std::optional<Window> steady = steady_steps();
+  if (!steady) return {};
+  const double times = cycles / static_cast<double>(steady->cycles());
+  if (times * kLeastJump < 1) return {};
+  proven_ = {warps_, pace_of(*steady, &Tally::warp_steps)};
   const std::int64_t before = tally_.warp_steps;
-  jump(*w, times, times * left_out_of_dram(*w, rates));
+  jump(*steady, times, times * left_out_of_dram(*steady, rates));
   tally_.warp_steps = before + warp_steps;
   skipped_warp_steps_ += warp_steps;
-  residents_changed();
+  forget_steps();
   return steps;
 }
 
@@ -181,49 +191,45 @@ void Sampler::jump(const Window& w, double times, double dram_times) {
 
 // --- waves
 
-std::int64_t Sampler::wave_part() const { return std::max<std::int64_t>(1, spec_.resident / kMarksOfWave); }
+std::int64_t Sampler::wave_part() const {
+  return std::max<std::int64_t>(1, spec_.resident / static_cast<std::int64_t>(kMarksOfWave));
+}
 
-// Blocks that end a window's length apart, as many as are resident, last as long as they were seen to.
-bool Sampler::lasts_as_blocks_do(const Window& w) const {
+// By how much blocks that end as far apart as they do in the window, as many as are resident, seem to last longer or
+// shorter than they did (Little's law): what is wrong with a window that shows one part of a wave more than another.
+double Sampler::bias_of(const Window& w) const {
   const auto blocks = static_cast<double>(w.progress(&Tally::blocks));
   const double lasted = static_cast<double>(w.progress(&Tally::block_cycles)) / blocks;
   const double seems = static_cast<double>(w.cycles()) / blocks * static_cast<double>(spec_.resident);
-  return std::abs(seems - lasted) <= kResidenceTolerance * lasted;
+  return std::abs(seems - lasted) / lasted;
 }
 
 std::optional<Window> Sampler::steady_waves() const {
-  const PaceTolerance tolerance{spec_.tolerance, kWaveTraffic * spec_.tolerance};
-  const PaceTolerance wide{2 * tolerance.time, 2 * tolerance.traffic};
   for (const std::size_t width : kWaveWidths) {
-    const std::optional<Window> w =
-        waves_.steady({&width, 1}, &Tally::blocks, width < kWideWaveWidth ? tolerance : wide);
-    if (w && lasts_as_blocks_do(*w)) return w;
+    const auto before = waves_.window(width, width), last = waves_.window(width);
+    if (!before) break;
+    const Window both{before->from, last->to};
+    PaceError e = error_of(pace_of(*before, &Tally::blocks), pace_of(*last, &Tally::blocks));
+    if (width < kMarksOfWave) e[0] = std::max(e[0], bias_of(both));
+    if (within(e, spec_.tolerance)) return both;
   }
   return std::nullopt;
-}
-
-std::int64_t Sampler::blocks_to_jump(const Pace& pace, std::int64_t not_started) {
-  const std::int64_t waves = not_started / spec_.resident;
-  const PaceTolerance tolerance{spec_.tolerance, kWaveTraffic * spec_.tolerance};
-  if (wave_pace_ && agree(*wave_pace_, pace, tolerance)) wave_share_ = std::min(1.0, 2 * wave_share_);
-  wave_pace_ = pace;
-  const double share = waves <= kFewWaves ? 1 : wave_share_;
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(waves) * share)) * spec_.resident;
 }
 
 std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
   if (!spec_.enabled || tally_.blocks < next_blocks_) return 0;
   waves_.add({now + skipped_, tally_, {}});
   next_blocks_ = (tally_.blocks / wave_part() + 1) * wave_part();  // on one grid, whatever ends at once
-  if (not_started < spec_.resident) return 0;
-  const std::optional<Window> w = steady_waves();
-  if (!w) return 0;
-  const std::int64_t blocks = blocks_to_jump(pace_of(*w, &Tally::blocks), not_started);
-  const double times = static_cast<double>(blocks) / static_cast<double>(w->progress(&Tally::blocks));
-  jump(*w, times, times);
+  const std::int64_t waves = std::min(not_started, kMostWaves * tally_.blocks) / spec_.resident;
+  if (waves == 0) return 0;
+  const std::int64_t blocks = waves * spec_.resident;
+  const std::optional<Window> steady = steady_waves();
+  if (!steady) return 0;
+  const double times = static_cast<double>(blocks) / static_cast<double>(steady->progress(&Tally::blocks));
+  jump(*steady, times, times);
   skipped_blocks_ += blocks;
   waves_.clear();
-  residents_changed();
+  residents_changed(now);
   next_blocks_ = (tally_.blocks / wave_part() + 1) * wave_part();
   return blocks;
 }

@@ -1,9 +1,8 @@
 #pragma once
 // When a simulation may leave something out, and what that something would have cost. Two steady states are looked for,
-// each proven by two disjoint windows that agree in time and traffic: steps within the resident blocks, and waves of
-// blocks. Windows that disagree grow. Once steps are proven, one window of a later wave that agrees with them is the
-// second one there. What is left out is jumped over, so that the addresses which follow are real; time and amounts go
-// on at the windows' rate.
+// each by two disjoint windows that agree: steps within the resident blocks, and waves of blocks. Windows that disagree
+// grow. Once steps are known, one window of a later wave that agrees with them is the second one there. What is left
+// out is jumped over, so that the addresses which follow are real; time and amounts go on at the windows' rate.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@ struct SamplerSpec {
   bool enabled = false;
   std::int64_t resident = 1;     // blocks at most, on all cores
   std::int64_t step_period = 1;  // steps after which a block's accesses begin anew
-  double tolerance = 0;          // by which the times of two windows may differ, of the larger
+  double tolerance = 0;          // by which the mean of two windows that agree may be off in time
 };
 
 class Sampler {
@@ -26,7 +25,7 @@ class Sampler {
   Sampler(const SamplerSpec& spec, Tally& tally);
 
   // Blocks started or ended: the steps that windows count are others now.
-  void residents_changed();
+  void residents_changed(Cycle now);
   // Time that was jumped over.
   Cycle skipped() const { return skipped_; }
   std::int64_t skipped_blocks() const { return skipped_blocks_; }
@@ -34,9 +33,9 @@ class Sampler {
 
   // Whether a window of steps is full; asked in every turn. `warps` are resident.
   bool steps_due(std::int64_t warps);
-  // How many steps the warps of every core leave out, where the state is steady; empty where it is not. Cores with as
-  // many blocks advance alike, others at their own rate, as they would have.
-  std::vector<std::int64_t> jump_steps(Cycle now, const std::vector<StepProgress>& cores);
+  // How many steps the warps of every block leave out, where the state is steady; empty where it is not. Each block at
+  // its own rate, as it would have.
+  std::vector<std::int64_t> jump_steps(Cycle now, const std::vector<StepProgress>& blocks);
 
   // The same for waves: blocks that are left out of those not yet started; 0 where there is no steady state yet.
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
@@ -44,21 +43,20 @@ class Sampler {
  private:
   std::optional<Window> steady_steps() const;
   std::optional<Window> steady_waves() const;
+  void forget_steps();
   std::int64_t wave_part() const;
-  bool lasts_as_blocks_do(const Window& w) const;
+  double bias_of(const Window& w) const;
   void jump(const Window& w, double times, double dram_times);
-  std::int64_t blocks_to_jump(const Pace& pace, std::int64_t not_started);
 
   SamplerSpec spec_;
   Tally& tally_;
   std::int64_t mark_steps_;  // steps between two marks
   Marks steps_, waves_;
+  Cycle steps_begin_ = 0;                   // when the residents last changed
   std::optional<std::int64_t> next_steps_;  // warp steps at which the next mark is due
   std::int64_t next_blocks_;
   std::int64_t warps_ = 0;                               // resident, of the step marks
   std::optional<std::pair<std::int64_t, Pace>> proven_;  // of steps, for so many resident warps
-  std::optional<Pace> wave_pace_;                        // of the last jump
-  double wave_share_;                                    // of the waves left that the next jump takes
   Cycle skipped_ = 0;
   std::int64_t skipped_blocks_ = 0, skipped_warp_steps_ = 0;
 };

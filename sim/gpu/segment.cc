@@ -82,8 +82,8 @@ std::int64_t Segment::period(const AffineTerm& t, std::int64_t modulus) const {
   return modulus == kAnyAmount ? kAnyAmount : i.divisor * (modulus / std::gcd(modulus, t.coefficient));
 }
 
-// The form's value as far as it is settled outside, modulo `modulus` where that is not kAnyAmount, and likewise what its
-// indices that depend on inside and outside, or on lanes and outside, are made of.
+// The form's value as far as it is settled outside, modulo `modulus` where that is not kAnyAmount, and likewise what
+// its indices that depend on inside and outside, or on lanes and outside, are made of.
 void Segment::push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus) {
   std::int64_t outer = f.constant;
   for (const AffineTerm& t : f.uniform)

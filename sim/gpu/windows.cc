@@ -6,12 +6,15 @@
 namespace tilescope::sim {
 namespace {
 
-constexpr std::size_t kMostMarks = 2 * 9 + 1;
-// Differences of traffic below this part of the whole traffic do not count.
+constexpr std::size_t kMostMarks = 2 * 16 + 1;
+// Bytes of the DRAM below this part of the device cache's do not count.
 constexpr double kTrafficNoise = 0.01;
+// Traffic may be off by so many times the tolerance in time.
+constexpr double kTrafficTolerance = 4;
 
-bool close(double a, double b, double tolerance, double noise) {
-  return std::abs(a - b) <= tolerance * std::max(a, b) + noise;
+double error_of(double a, double b, double noise) {
+  const double apart = std::max(0.0, std::abs(a - b) - noise);
+  return apart == 0 ? 0 : apart / (a + b);
 }
 
 }  // namespace
@@ -27,11 +30,14 @@ Pace pace_of(const Window& w, Progress p) {
           w.bytes(LevelRole::kDram) / units};
 }
 
-bool agree(const Pace& a, const Pace& b, const PaceTolerance& tolerance) {
+PaceError error_of(const Pace& a, const Pace& b) {
   const double noise = kTrafficNoise * std::max(a.cache_bytes, b.cache_bytes);
-  return close(a.cycles, b.cycles, tolerance.time, 0) &&
-         close(a.cache_bytes, b.cache_bytes, tolerance.traffic, noise) &&
-         close(a.dram_bytes, b.dram_bytes, tolerance.traffic, noise);
+  return {error_of(a.cycles, b.cycles, 0), error_of(a.cache_bytes, b.cache_bytes, noise),
+          error_of(a.dram_bytes, b.dram_bytes, noise)};
+}
+
+bool within(const PaceError& e, double tolerance) {
+  return e[0] <= tolerance && std::max(e[1], e[2]) <= kTrafficTolerance * tolerance;
 }
 
 void Marks::add(Mark m) {
@@ -39,25 +45,16 @@ void Marks::add(Mark m) {
   if (marks_.size() > kMostMarks) marks_.erase(marks_.begin());
 }
 
-std::optional<Window> Marks::last(std::size_t width) const {
-  if (width >= marks_.size()) return std::nullopt;
-  return Window{&marks_.back() - width, &marks_.back()};
+std::optional<Window> Marks::window(std::size_t width, std::size_t before) const {
+  if (width + before >= marks_.size()) return std::nullopt;
+  const Mark* const to = &marks_.back() - before;
+  return Window{to - width, to};
 }
 
 std::optional<std::pair<Window, Window>> Marks::halves() const {
   if (marks_.size() < 3) return std::nullopt;
   const Mark *first = &marks_.front(), *last = &marks_.back(), *middle = first + marks_.size() / 2;
   return std::pair{Window{first, middle}, Window{middle, last}};
-}
-
-std::optional<Window> Marks::steady(std::span<const std::size_t> widths, Progress p,
-                                    const PaceTolerance& tolerance) const {
-  for (const std::size_t width : widths) {
-    const std::optional<Window> both = last(2 * width), second = last(width);
-    if (!both) break;
-    if (agree(pace_of({both->from, second->from}, p), pace_of(*second, p), tolerance)) return both;
-  }
-  return std::nullopt;
 }
 
 }  // namespace tilescope::sim

@@ -1,10 +1,9 @@
 #pragma once
-// Windows of a simulation: what happened between two moments, per unit of progress, and whether two windows tell the
-// same.
+// Windows of a simulation: what happened between two moments, per unit of progress, and how far two windows differ.
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,20 +12,21 @@
 
 namespace tilescope::sim {
 
-// Of one core: its resident blocks and warps, steps that warps have begun there so far, and the least number of steps
-// that any of them has before it.
+// Of one resident block: its core, its warps, steps that they have begun, and the least number of steps that any of
+// them has before it.
 struct StepProgress {
-  std::int64_t blocks = 0, warps = 0;
+  int core = 0;
+  std::int64_t warps = 0;
   std::int64_t begun = 0;
   std::int64_t least_remaining = 0;
-  bool all_inside = true;  // every warp is in the loop over steps
+  bool inside = true;  // every warp is in the loop over steps
 };
 
 // One moment.
 struct Mark {
   Cycle at = 0;  // with what was skipped
   Tally tally;
-  std::vector<StepProgress> cores;  // where steps are looked at
+  std::vector<StepProgress> blocks;  // where steps are looked at: the same ones in all marks
 };
 
 // What progress is counted in.
@@ -47,23 +47,23 @@ struct Pace {
 };
 Pace pace_of(const Window& w, Progress p);
 
-// By how much paces that are called the same may differ, of the larger.
-struct PaceTolerance {
-  double time = 0, traffic = 0;
-};
-bool agree(const Pace& a, const Pace& b, const PaceTolerance& tolerance);
+// What the mean of two paces may be off by: half of what they differ by, of their mean. In time, bytes of the device's
+// cache, bytes of the DRAM.
+using PaceError = std::array<double, 3>;
+PaceError error_of(const Pace& a, const Pace& b);
 
-// The last marks of a run, and two neighbouring windows of one width that end at the last of them and agree.
+// Whether time may be off by no more than `tolerance`, and bytes by no more than a multiple of it.
+bool within(const PaceError& e, double tolerance);
+
+// The last marks of a run.
 class Marks {
  public:
   void add(Mark m);
   void clear() { marks_.clear(); }
-  // Both windows together, of the first of these widths (in marks) that has two that agree.
-  std::optional<Window> steady(std::span<const std::size_t> widths, Progress p, const PaceTolerance& tolerance) const;
+  // The window of that width, in marks, that ends `before` marks before the last one; or nothing.
+  std::optional<Window> window(std::size_t width, std::size_t before = 0) const;
   // All that is marked in two halves; nothing where that is one window.
   std::optional<std::pair<Window, Window>> halves() const;
-  // The window up to the last mark, of that width, or nothing.
-  std::optional<Window> last(std::size_t width) const;
 
  private:
   std::vector<Mark> marks_;

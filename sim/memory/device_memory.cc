@@ -67,20 +67,19 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
-  if (hit.victim) evict(number, *hit.victim, served);
+  if (hit.victim) evict(number, *hit.victim, served, nullptr);
   if (hit.missing != 0) {
-    const int fill = new_fill(hit.line, false);
-    fills_[static_cast<std::size_t>(fill)].waiters.push_back({r.core, r.ticket, bytes});
-    if (hit.line != nullptr) hit.line->fill = fill;
+    const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
+    if (hit.line != nullptr) hit.line->fetch(fill);
     to_dram(r.line, hit.missing, false, fill, served);
-  } else if (hit.line->fill >= 0) {
-    fills_[static_cast<std::size_t>(hit.line->fill)].waiters.push_back({r.core, r.ticket, bytes});
+  } else if (hit.line->pending()) {
+    fills_[static_cast<std::size_t>(hit.line->fill())].others.push_back({r.core, r.ticket, bytes});
   } else {
     // Data leave as they are read: the link takes the first sector while the slice reads the second.
     const Cycle first = served - idle_cycles(spec_.slice_rate, bytes - spec_.shape.sector);
-    const bool late = hit.line->ready > first;
-    replies.push_back(
-        {r.core, r.ticket, respond(r.core, bytes, std::max(first, hit.line->ready)), late ? Stall::kDram : Stall::kL2});
+    const bool late = hit.line->ready() > first;
+    replies.push_back({r.core, r.ticket, respond(r.core, bytes, std::max(first, hit.line->ready())),
+                       late ? Stall::kDram : Stall::kL2});
   }
 }
 
@@ -90,17 +89,15 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
-  std::optional<int> waits;
+  const Waiter writer{r.core, r.ticket, 0};
+  bool waits = false;
   if (hit.line != nullptr) {
-    hit.line->dirty |= r.sectors;
-    if (hit.victim) waits = evict(number, *hit.victim, served);
+    hit.line->write(r.sectors);
+    if (hit.victim) waits = evict(number, *hit.victim, served, &writer);
   } else {
-    waits = evict(number, {local, r.sectors}, served);
+    waits = evict(number, {local, r.sectors}, served, &writer);
   }
-  if (waits)
-    fills_[static_cast<std::size_t>(*waits)].waiters.push_back({r.core, r.ticket, 0});
-  else
-    replies.push_back({r.core, r.ticket, served, Stall::kL2});
+  if (!waits) replies.push_back({r.core, r.ticket, served, Stall::kL2});
 }
 
 Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {
@@ -108,7 +105,7 @@ Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {
   return from + back_;
 }
 
-int DeviceMemory::new_fill(SectorCache::Line* line, bool write) {
+int DeviceMemory::new_fill(SectorCache::Line* line, const Waiter& first) {
   if (free_fills_.empty()) {
     free_fills_.push_back(static_cast<int>(fills_.size()));
     fills_.emplace_back();
@@ -117,21 +114,17 @@ int DeviceMemory::new_fill(SectorCache::Line* line, bool write) {
   free_fills_.pop_back();
   Fill& f = fills_[static_cast<std::size_t>(fill)];
   f.line = line;
-  f.write = write;
-  f.waiters.clear();
+  f.first = first;
+  f.others.clear();
   return fill;
 }
 
-std::optional<int> DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycle at) {
+bool DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
   const std::int64_t line = map_.line_of(number, v.line);
   const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
-  if (channels_[channel].waiting_writes() < kMostWaitingWrites) {
-    to_dram(line, v.dirty, true, kNobodyWaits, at);
-    return std::nullopt;
-  }
-  const int fill = new_fill(nullptr, true);
-  to_dram(line, v.dirty, true, fill, at);
-  return fill;
+  const bool waits = writer != nullptr && channels_[channel].waiting_writes() >= kMostWaitingWrites;
+  to_dram(line, v.dirty, true, waits ? new_fill(nullptr, *writer) : kNobodyWaits, at);
+  return waits;
 }
 
 void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at) {
@@ -172,14 +165,14 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNobodyWaits) return;
-  Fill& f = fills_[static_cast<std::size_t>(s.id)];
-  const Cycle done = cycle_at(s.done) + (f.write ? 0 : from_channel_);
-  if (f.line != nullptr && f.line->fill == s.id) {
-    f.line->fill = -1;
-    f.line->ready = done;
-  }
-  for (const Waiter& w : f.waiters)
-    replies.push_back({w.core, w.ticket, f.write ? done : respond(w.core, w.bytes, done), Stall::kDram});
+  const Fill& f = fills_[static_cast<std::size_t>(s.id)];
+  const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
+  if (f.line != nullptr && f.line->fill() == s.id) f.line->arrive(done);
+  const auto reply = [&](const Waiter& w) {
+    replies.push_back({w.core, w.ticket, s.write ? done : respond(w.core, w.bytes, done), Stall::kDram});
+  };
+  reply(f.first);
+  std::for_each(f.others.begin(), f.others.end(), reply);
   free_fills_.push_back(s.id);
 }
 

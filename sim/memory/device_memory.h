@@ -57,9 +57,12 @@ class DeviceMemory {
 
   // Takes a request; its reply is added at once where its time is known, later otherwise.
   void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
-  // Says that the line will be asked for soon.
+  // Say that the line will be asked for soon, and very soon.
   void expect(std::int64_t line) const {
     slices_[static_cast<std::size_t>(map_.slice(line))].cache.expect(map_.in_slice(line));
+  }
+  void expect_now(std::int64_t line) const {
+    slices_[static_cast<std::size_t>(map_.slice(line))].cache.expect_now(map_.in_slice(line));
   }
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
@@ -82,8 +85,8 @@ class DeviceMemory {
   };
   struct Fill {
     SectorCache::Line* line = nullptr;  // that it fills; null of a write
-    bool write = false;
-    std::vector<Waiter> waiters;
+    Waiter first;
+    std::vector<Waiter> others;
   };
   struct Slice {
     Calendar port;
@@ -94,10 +97,10 @@ class DeviceMemory {
   void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
              std::vector<MemoryReply>& replies);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
-  int new_fill(SectorCache::Line* line, bool write);
+  int new_fill(SectorCache::Line* line, const Waiter& first);
   void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
-  // Sends a victim to the DRAM; returns its fill where the channel is so full that the sender waits for it.
-  std::optional<int> evict(std::int64_t number, const SectorCache::Victim& v, Cycle at);
+  // Sends a victim to the DRAM; returns whether the channel is so full that the writer, if there is one, waits for it.
+  bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
   void finish(const DramServed& s, std::vector<MemoryReply>& replies);
   Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
   Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }

@@ -31,6 +31,15 @@ std::int64_t SectorCache::line_of(const Place& p) const {
   return p.tag * sets + (rest < 0 ? rest + sets : rest);
 }
 
+void SectorCache::expect_now(std::int64_t line) const {
+  if (lines_.empty()) return;
+  const Place place = place_of(line);
+  const auto ways = static_cast<std::size_t>(spec_.ways);
+  const std::uint8_t* const tags = order_[place.set * chunks_of_set_].bytes;
+  const std::size_t at = likely(tags, static_cast<std::uint8_t>(place.tag), 0);
+  __builtin_prefetch(&lines_[place.set * ways + tags[ways + std::min(at, ways - 1)]], 1);
+}
+
 SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors) {
   if (lines_.empty()) return {nullptr, sectors, false, {}};
   const Place place = place_of(line);
@@ -39,8 +48,8 @@ SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors)
   std::uint8_t* const tags = order_[place.set * chunks_of_set_].bytes;
   std::uint8_t* const way = tags + ways;
   const auto short_tag = static_cast<std::uint8_t>(place.tag);
-  std::size_t at = 0;
-  while (at < ways && (tags[at] != short_tag || first[way[at]].tag != place.tag)) ++at;
+  std::size_t at = likely(tags, short_tag, 0);
+  while (at < ways && first[way[at]].tag_ != place.tag) at = likely(tags, short_tag, at + 1);
   Result r;
   if (at == ways) r.allocated = true, --at;
   const std::uint8_t found = way[at];
@@ -50,12 +59,12 @@ SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors)
   way[0] = found;
   r.line = &first[found];
   if (r.allocated) {
-    if (r.line->dirty != 0) r.victim = Victim{line_of({place.set, r.line->tag}), r.line->dirty};
+    if (r.line->dirty_ != 0) r.victim = Victim{line_of({place.set, r.line->tag_}), r.line->dirty_};
     *r.line = {};
-    r.line->tag = place.tag;
+    r.line->tag_ = place.tag;
   }
-  r.missing = sectors & ~r.line->valid;
-  r.line->valid |= sectors;
+  r.missing = sectors & ~std::uint32_t{r.line->valid_};
+  r.line->valid_ = static_cast<std::uint16_t>(r.line->valid_ | sectors);
   return r;
 }
 

@@ -19,11 +19,26 @@ struct CacheSpec {
 
 class SectorCache {
  public:
-  struct Line {
-    Cycle ready = 0;  // when all that is valid has arrived
-    int fill = -1;    // the caller's number of what is on its way into the line, or -1
-    std::uint32_t valid = 0, dirty = 0;
-    std::uint32_t tag = ~std::uint32_t{0};  // the cache's own
+  static constexpr std::int64_t kMostSectors = 16;  // of a line
+
+  // Small, for a simulation has many and waits for them: sixteen bytes.
+  class Line {
+   public:
+    // Whether something is on its way into the line: the caller's number of that, and when it came.
+    bool pending() const { return when_ < 0; }
+    int fill() const { return static_cast<int>(~when_); }
+    Cycle ready() const { return when_; }
+    void fetch(int fill) { when_ = ~static_cast<Cycle>(fill); }
+    void arrive(Cycle at) { when_ = at; }
+
+    std::uint32_t dirty() const { return dirty_; }
+    void write(std::uint32_t sectors) { dirty_ = static_cast<std::uint16_t>(dirty_ | sectors); }
+
+   private:
+    friend class SectorCache;
+    Cycle when_ = 0;  // when all that is valid has arrived, or ~ the number of what is on its way
+    std::uint32_t tag_ = ~std::uint32_t{0};
+    std::uint16_t valid_ = 0, dirty_ = 0;
   };
   struct Victim {
     std::int64_t line = 0;
@@ -41,10 +56,12 @@ class SectorCache {
   // Brings the sectors into the line, which is allocated where it is absent. They count as valid from now on.
   Result touch(std::int64_t line, std::uint32_t sectors);
   std::int64_t lines() const { return static_cast<std::int64_t>(lines_.size()); }
-  // Says that the line will be touched soon: a simulation of many caches waits for memory most of the time.
+  // Say that the line will be touched soon, and very soon: a simulation of many caches waits for memory most of the
+  // time.
   void expect(std::int64_t line) const {
     if (!lines_.empty()) __builtin_prefetch(&order_[place_of(line).set * chunks_of_set_]);
   }
+  void expect_now(std::int64_t line) const;
 
  private:
   // A line's set, and what tells it from the set's other lines.
@@ -54,6 +71,12 @@ class SectorCache {
   };
   Place place_of(std::int64_t line) const;
   std::int64_t line_of(const Place& p) const;
+  // Where among the latest used of its set a line probably is (its tag's eight bits are), or the number of ways.
+  std::size_t likely(const std::uint8_t* tags, std::uint8_t tag, std::size_t from) const {
+    const auto ways = static_cast<std::size_t>(spec_.ways);
+    while (from < ways && tags[from] != tag) ++from;
+    return from;
+  }
 
   // Ways of a set by when they were used, latest first: eight bits of every tag, then the ways themselves. A search
   // reads little else.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 #include "base/check.h"
 #include "base/integer.h"
@@ -39,15 +40,16 @@ std::int64_t bank_passes(const LaneAddresses& a, const Banks& banks) {
   return passes;
 }
 
-std::vector<Touch> touched_lines(const LaneAddresses& a, const LineShape& shape) {
+std::vector<Touch> touched_lines(std::span<const std::int64_t> addresses, std::int64_t bytes, const LineShape& shape) {
   const std::int64_t per_line = shape.line / shape.sector;
   base::check(per_line >= 1 && per_line <= 32, "a line has at most 32 sectors");
   std::vector<Touch> out;
-  for (std::int64_t lane = 0; lane < a.lanes; ++lane) {
-    const auto l = static_cast<std::size_t>(lane);
-    if (!a.active[l]) continue;
-    const std::int64_t last = base::floor_div(a.at[l] + a.bytes - 1, shape.sector);
-    for (std::int64_t s = base::floor_div(a.at[l], shape.sector); s <= last; ++s) {
+  std::optional<std::int64_t> seen;  // neighbouring lanes often share a sector
+  for (const std::int64_t at : addresses) {
+    const std::int64_t last = base::floor_div(at + bytes - 1, shape.sector);
+    for (std::int64_t s = base::floor_div(at, shape.sector); s <= last; ++s) {
+      if (s == seen) continue;
+      seen = s;
       const std::int64_t line = base::floor_div(s, per_line);
       const std::uint32_t bit = std::uint32_t{1} << (s - line * per_line);
       const auto known = std::find_if(out.rbegin(), out.rend(), [&](const Touch& t) { return t.line == line; });

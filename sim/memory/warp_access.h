@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "arch/spec.h"
@@ -38,8 +39,8 @@ struct LineShape {
   std::int64_t sector = 0;  // bytes
 };
 
-// Lines in the order of the lanes that touch them first.
-std::vector<Touch> touched_lines(const LaneAddresses& a, const LineShape& shape);
+// What accesses of `bytes` at these addresses touch: lines in the order in which they are touched first.
+std::vector<Touch> touched_lines(std::span<const std::int64_t> addresses, std::int64_t bytes, const LineShape& shape);
 
 std::int64_t sectors_of(const std::vector<Touch>& touches);
 

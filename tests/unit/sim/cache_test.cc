@@ -42,14 +42,14 @@ TEST(SectorCache, OfOneSetIsLeastRecentlyUsed) {
       valid.erase(out);
       dirty.erase(out);
     }
-    if (random() % 3 == 0) dirty[line] = r.line->dirty |= sectors;
+    if (random() % 3 == 0) r.line->write(sectors), dirty[line] = r.line->dirty();
   }
 }
 
 TEST(SectorCache, HoldsARunOfItsOwnSizeAndNamesVictimsRightly) {
   constexpr std::int64_t kFirst = 160 * 32;  // a whole number of its 32 sets
   SectorCache cache({768, 24});
-  for (std::int64_t line = kFirst; line < kFirst + 768; ++line) cache.touch(line, 1).line->dirty = 1;
+  for (std::int64_t line = kFirst; line < kFirst + 768; ++line) cache.touch(line, 1).line->write(1);
   for (std::int64_t line = kFirst; line < kFirst + 768; ++line) EXPECT_EQ(cache.touch(line, 1).missing, 0u);
   std::set<std::int64_t> out;
   for (std::int64_t line = 96000; line < 96768; ++line) out.insert(cache.touch(line, 1).victim.value().line);

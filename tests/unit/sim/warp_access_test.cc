@@ -52,18 +52,21 @@ RC_GTEST_PROP(WarpAccess, PassesAreAsDefined, ()) {
 RC_GTEST_PROP(WarpAccess, LinesHoldExactlyTheSectorsOfActiveLanes, ()) {
   const LaneAddresses a = any_access();
   const LineShape shape{128, *rc::gen::element<std::int64_t>(32, 64, 128)};
+  std::vector<std::int64_t> addresses;
+  for (std::size_t l = 0; l < static_cast<std::size_t>(a.lanes); ++l)
+    if (a.active[l]) addresses.push_back(a.at[l]);
   std::set<std::int64_t> expected, found;
-  for (std::int64_t l = 0; l < a.lanes; ++l)
-    for (std::int64_t byte = 0; a.active[static_cast<std::size_t>(l)] && byte < a.bytes; ++byte)
-      expected.insert((a.at[static_cast<std::size_t>(l)] + byte) / shape.sector);
+  for (const std::int64_t at : addresses)
+    for (std::int64_t byte = at; byte < at + a.bytes; ++byte) expected.insert(byte / shape.sector);
   std::set<std::int64_t> lines;
-  for (const Touch& t : touched_lines(a, shape)) {
+  const std::vector<Touch> touches = touched_lines(addresses, a.bytes, shape);
+  for (const Touch& t : touches) {
     RC_ASSERT(lines.insert(t.line).second);
     for (std::int64_t s = 0; s < shape.line / shape.sector; ++s)
       if ((t.sectors >> s & 1u) != 0) found.insert(t.line * (shape.line / shape.sector) + s);
   }
   RC_ASSERT(found == expected);
-  RC_ASSERT(sectors_of(touched_lines(a, shape)) == static_cast<std::int64_t>(expected.size()));
+  RC_ASSERT(sectors_of(touches) == static_cast<std::int64_t>(expected.size()));
 }
 
 TEST(WarpAccess, ColumnsOfA32WideTileConflictAndPaddingHelps) {
