@@ -220,7 +220,10 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
   std::vector<VerifiedRow> rows;
   const std::vector<Candidate> candidates = candidates_of(given, a, compiler, rows);
   for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
-    if (const auto said = compiler.compile(build)) throw std::runtime_error(*said);  // our own text: a bug
+    if (const auto why = compiler.compile(build)) {
+      diags.error({diags.add_source("verify")}, *why);
+      return std::nullopt;
+    }
   Verifier verifier(a, compiler);
   const auto answers =
       run_in_workers(candidates.size(), jobs, [&](std::size_t i) { return verifier.verify(candidates[i]); }, progress);

@@ -1,0 +1,52 @@
+#include "experiments/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/process.h"
+#include "experiments/verify_programs.h"
+#include "tests/support/build.h"
+#include "tests/support/environment.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// O[i] = ... by one block of 32 threads.
+GivenProgram element_wise(const std::string& id, const std::string& op) {
+  const expr::Expression e = tests::expression(op, "i=32");
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  GivenProgram out;
+  out.id = out.place = id;
+  out.program = tile::RProgram{"v100", {tile::make_stage_program(space, {{1, 32, 1}}, {32}, {16})}, {}};
+  return out;
+}
+
+std::string compiler() {
+  const char* chosen = std::getenv("CXX");
+  return chosen == nullptr ? "g++" : chosen;
+}
+
+TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {
+  // A compiler to which the name of one tensor is not a name.
+  const tests::EnvironmentVariable cxx("CXX", compiler() + " -DUnspeakable=-");
+  const cuda::TemporaryFolder cache;
+  const tests::EnvironmentVariable folder("TILESCOPE_CACHE", cache.path());
+  const std::vector<GivenProgram> given = {element_wise("plain", "O[i] = A[i]"),
+                                           element_wise("refused", "O[i] = Unspeakable[i]"),
+                                           element_wise("doubled", "O[i] = A[i] + A[i]")};
+  base::Diagnostics diags;
+  const auto rows = verify_programs(given, tests::v100(), 1, [](std::size_t, std::size_t) {}, diags);
+  if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
+  ASSERT_EQ(rows->size(), 3U);
+  for (const std::size_t good : {0, 2}) {
+    EXPECT_THAT((*rows)[good].errors, testing::IsEmpty());
+    EXPECT_TRUE((*rows)[good].values_ok && (*rows)[good].counters_ok) << (*rows)[good].id;
+  }
+  EXPECT_FALSE((*rows)[1].values_ok);
+  ASSERT_EQ((*rows)[1].errors.size(), 1U);
+  EXPECT_THAT((*rows)[1].errors.front(),
+              testing::MatchesRegex("refused: the C\\+\\+ compiler refuses its kernels: [^\n]*error: [^\n]*"));
+}
+
+}  // namespace
+}  // namespace tilescope::experiments
