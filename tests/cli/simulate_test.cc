@@ -79,6 +79,29 @@ TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
   EXPECT_EQ(run(with(emit, {"-o", "nowhere/k.cu"})).status, 1);
 }
 
+TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
+  Json split = Json::parse(text_of_file(path(program())));
+  split.at("stages").at(0)["split"] = {{"k", 2}};
+  const Args emit = {"emit", "--arch", "v100", "--program", write("split.json", split.dump())};
+  const Json document = json(emit);
+  EXPECT_THAT(keys_of(document), ElementsAre("arrays", "kernels", "text"));
+  EXPECT_EQ(document.at("text"), run(emit).out);
+  EXPECT_EQ(json(with(emit, {"-o", "k.cu"})), document);
+  EXPECT_EQ(text_of_file(path("k.cu")), document.at("text"));
+  // Both parts of the sums, which a second kernel adds.
+  EXPECT_EQ(document.at("arrays"), Json::parse(R"([{"name":"A","dtype":"f32","elements":16384,"role":"input"},
+    {"name":"B","dtype":"f32","elements":16384,"role":"input"},
+    {"name":"C_parts","dtype":"f32","elements":131072,"role":"between"},
+    {"name":"C","dtype":"f32","elements":65536,"role":"output"}])"));
+  const Json& kernels = document.at("kernels");
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_THAT(keys_of(kernels.at(0)), ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "scalars"));
+  EXPECT_EQ(kernels.at(0).at("arrays"), Json::parse(R"(["A","B","C_parts"])"));
+  EXPECT_GT(kernels.at(0).at("shared_bytes"), 0);
+  EXPECT_EQ(kernels.at(1).at("arrays"), Json::parse(R"(["C_parts","C"])"));
+  EXPECT_EQ(kernels.at(1).at("shared_bytes"), 0);
+}
+
 TEST_F(Simulate, CompilePrintsKernels) {
   const CliResult r = run(with(with({"compile", "--arch", "v100"}, kSmall), {"--print", "kernel"}));
   EXPECT_EQ(r.status, 0) << r.err;
