@@ -16,6 +16,11 @@ const Args kSmall = {"--op", kMatmul, "--size", "m=256,n=256,k=64"};
 const std::string kTooWide = R"json({"arch":"v100","stages":[{"expr":"O[i] = relu(I[i])","sizes":{"i":4096},
   "dtype":"f32","tiles":{"smem":{"i":2048}},"mapping":{"i":{"threads":2048}}}],"edges":[]})json";
 
+// Tiles of 12 B and 98292 B, the second one aligned to 16 B: 4 B more than a block of v100 has.
+const std::string kUnaligned = R"json({"arch":"v100","stages":[{"expr":"O[i] +=! S[k] * A[i,k]",
+  "sizes":{"i":8191,"k":300},"dtype":"f32","tiles":{"smem":{"i":8191,"k":3}},"mapping":{"i":{"virtual":8191}}}],
+  "edges":[]})json";
+
 class Simulate : public Cli {
  protected:
   std::string program() {
@@ -60,10 +65,13 @@ TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
               HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
-  const std::string wide = write("wide.json", kTooWide);
-  for (const std::string command : {"simulate", "emit", "verify", "predict"})
+  const std::string wide = write("wide.json", kTooWide), unaligned = write("unaligned.json", kUnaligned);
+  for (const std::string command : {"simulate", "emit", "verify", "predict"}) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
                 HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
+    EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", unaligned}),
+                HasSubstr("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+  }
 }
 
 TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
