@@ -11,6 +11,8 @@
 namespace tilescope::experiments {
 namespace {
 
+const Progress kSilent = [](std::size_t, std::size_t) {};
+
 // O[i] = ... by one block of 32 threads.
 GivenProgram element_wise(const std::string& id, const std::string& op) {
   const expr::Expression e = tests::expression(op, "i=32");
@@ -26,6 +28,22 @@ std::string compiler() {
   return chosen == nullptr ? "g++" : chosen;
 }
 
+TEST(Verify, SumsOfIntegersThatWrapAreEqual) {
+  const expr::Expression e =
+      tests::expression("S[i] +=! A[i,k] * 1000000007 * B[k]", "i=40,k=30", {}, base::Dtype::kI32);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram stage = tile::make_stage_program(space, {{1, 32, 1}}, {32, 4}, {16});
+  stage.split[1] = 3;
+  GivenProgram given;
+  given.program = tile::RProgram{"v100", {stage}, {}};
+  base::Diagnostics diags;
+  const auto rows = verify_programs({given}, tests::v100(), 1, kSilent, diags);
+  if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
+  EXPECT_THAT(rows->front().errors, testing::IsEmpty());
+  EXPECT_EQ(rows->front().allowed_error, 0);
+  EXPECT_EQ(rows->front().worst_error, 0);
+}
+
 TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {
   // A compiler to which the name of one tensor is not a name.
   const tests::EnvironmentVariable cxx("CXX", compiler() + " -DUnspeakable=-");
@@ -35,7 +53,7 @@ TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {
                                            element_wise("refused", "O[i] = Unspeakable[i]"),
                                            element_wise("doubled", "O[i] = A[i] + A[i]")};
   base::Diagnostics diags;
-  const auto rows = verify_programs(given, tests::v100(), 1, [](std::size_t, std::size_t) {}, diags);
+  const auto rows = verify_programs(given, tests::v100(), 1, kSilent, diags);
   if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
   ASSERT_EQ(rows->size(), 3U);
   for (const std::size_t good : {0, 2}) {
