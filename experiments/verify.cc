@@ -55,7 +55,11 @@ bool exact(const tile::RProgram& p) {
     const expr::Stage& stage = s.space->stage();
     const base::Dtype sum = s.space->expression.accumulate;
     const bool narrow = sum == base::Dtype::kF16 || sum == base::Dtype::kBf16;  // long sums of quarters round
-    return narrow || stage.reducer == expr::Reducer::kMean || std::any_of(stage.body.begin(), stage.body.end(), rounds);
+    const bool adds = stage.reducer == expr::Reducer::kSum || stage.reducer == expr::Reducer::kMean;
+    const bool to_whole =  // at every step
+        adds && base::is_integer(sum) && expr::numbers_of(s.space->expression, stage) == expr::Numbers::kReal;
+    return narrow || to_whole || stage.reducer == expr::Reducer::kMean ||
+           std::any_of(stage.body.begin(), stage.body.end(), rounds);
   });
 }
 

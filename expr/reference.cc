@@ -136,12 +136,8 @@ class StageRun {
         scalars_(scalars),
         tensors_(tensors),
         point_(stage.axes.size(), 0),
-        nodes_(stage.body.size(), 0) {
-    std::vector<base::Dtype> reads;
-    for (const Read& r : stage.reads) reads.push_back(e.tensors[static_cast<std::size_t>(r.tensor)].dtype);
-    const base::Dtype result = e.tensors[static_cast<std::size_t>(stage.output)].dtype;
-    numbers_ = numbers_of(stage.body, reads, stage.reducer, stage.reducer == Reducer::kNone ? result : e.accumulate);
-  }
+        nodes_(stage.body.size(), 0),
+        numbers_(numbers_of(e, stage)) {}
 
   void run() {
     const auto output = static_cast<std::size_t>(stage_.output);
@@ -188,7 +184,7 @@ class StageRun {
   std::vector<Values>& tensors_;
   std::vector<std::int64_t> point_;  // by axis
   std::vector<double> nodes_;        // by node of the body
-  Numbers numbers_{};
+  Numbers numbers_;
 };
 
 }  // namespace
@@ -217,6 +213,13 @@ Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>
                         (!target_counts || base::is_integer(target)) &&
                         std::all_of(body.begin(), body.end(), stays_integer);
   return integers ? Numbers::kInt32 : Numbers::kReal;
+}
+
+Numbers numbers_of(const Expression& e, const Stage& stage) {
+  std::vector<base::Dtype> reads;
+  for (const Read& r : stage.reads) reads.push_back(e.tensors[static_cast<std::size_t>(r.tensor)].dtype);
+  const base::Dtype result = e.tensors[static_cast<std::size_t>(stage.output)].dtype;
+  return numbers_of(stage.body, reads, stage.reducer, stage.reducer == Reducer::kNone ? result : e.accumulate);
 }
 
 double reduce(Reducer r, Numbers numbers, double so_far, double value) {

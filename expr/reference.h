@@ -28,6 +28,8 @@ enum class Numbers : std::uint8_t {
 // a quotient, exp) leaves them. `target` is the dtype of the accumulator, or of the result where nothing is reduced.
 Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,
                    base::Dtype target);
+// Of a stage's body.
+Numbers numbers_of(const Expression& e, const Stage& stage);
 
 // One step of a reduction, before it is rounded; a mean adds, and divides at its end.
 double reduce(Reducer r, Numbers numbers, double so_far, double value);
