@@ -41,7 +41,7 @@ double StageProgram::points_per_step() const {
   return n;
 }
 
-std::int64_t StageProgram::slots() const { return steps() > 1 ? pipeline : 1; }
+std::int64_t StageProgram::slots() const { return pipeline > 1 && steps() > 1 ? pipeline : 1; }
 
 namespace {
 
