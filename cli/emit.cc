@@ -17,7 +17,18 @@ namespace {
 struct Options {
   ArchOptions arch;
   std::string program, dialect = "cuda", file;
+  bool json = false;
 };
+
+// Says why where the file cannot be written.
+bool write(const std::string& text, const std::string& file) {
+  errno = 0;
+  std::ofstream out(file);
+  out << text;
+  if (out.flush()) return true;
+  fmt::print(stderr, "{}: cannot be written: {}\n", file, std::strerror(errno));
+  return false;
+}
 
 int run(const Options& o) {
   base::Diagnostics diags;
@@ -30,16 +41,12 @@ int run(const Options& o) {
   const auto emitted = diags.ok() ? experiments::emit_cuda({o.program, *text}, *a, diags) : std::nullopt;
   if (!emitted) return report(diags);
   report_notes(diags);
-  if (o.file.empty()) {
-    fmt::print("{}", *emitted);
-    return kDone;
-  }
-  errno = 0;
-  std::ofstream out(o.file);
-  out << *emitted;
-  if (out.flush()) return kDone;
-  fmt::print(stderr, "{}: cannot be written: {}\n", o.file, std::strerror(errno));
-  return kFailed;
+  if (!o.file.empty() && !write(emitted->text, o.file)) return kFailed;
+  if (o.json)
+    print_json(emitted->document);
+  else if (o.file.empty())
+    fmt::print("{}", emitted->text);
+  return kDone;
 }
 
 }  // namespace
@@ -51,6 +58,7 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--program", o->program, "A program file (compile -o)")->required()->check(some_text());
   command->add_option("--dialect", o->dialect, "cuda")->capture_default_str();
   command->add_option("-o,--output", o->file, "File to write to; stdout otherwise")->check(some_text());
+  command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, &status] { status = run(*o); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -35,6 +36,21 @@ double saturate(double v) {
                     double{std::numeric_limits<Integer>::max()});
 }
 
+// The int32 that is equal to a whole number modulo 2^32.
+double wrapped(std::int64_t v) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(v)); }
+
+bool stays_integer(const Node& n) {
+  switch (n.kind) {
+    case NodeKind::kNumber:
+      return std::nearbyint(n.number) == n.number && std::fabs(n.number) < 0x1p31;
+    case NodeKind::kCall:
+      return n.function == Function::kRelu || n.function == Function::kAbs || n.function == Function::kMax ||
+             n.function == Function::kMin;
+    default:
+      return n.kind != NodeKind::kScalar && n.kind != NodeKind::kDivide;
+  }
+}
+
 double call(Function f, double a, double b) {
   switch (f) {
     case Function::kExp:
@@ -62,6 +78,27 @@ double call(Function f, double a, double b) {
   }
   base::check(false, "every function has a value");
   return 0;
+}
+
+// The value of an operator on two numbers that are int32, or on one.
+double apply_int32(const Node& n, double left, double right) {
+  const auto a = static_cast<std::int64_t>(left), b = static_cast<std::int64_t>(right);
+  switch (n.kind) {
+    case NodeKind::kNegate:
+      return wrapped(-a);
+    case NodeKind::kAdd:
+      return wrapped(a + b);
+    case NodeKind::kSubtract:
+      return wrapped(a - b);
+    case NodeKind::kMultiply:
+      return wrapped(a * b);
+    case NodeKind::kCall:
+      if (n.function == Function::kAbs) return wrapped(std::abs(a));
+      return call(n.function, left, right);
+    default:
+      base::check(false, "every operator of integers has a value");
+      return 0;
+  }
 }
 
 // The value before the first step of a reduction.
@@ -99,7 +136,8 @@ class StageRun {
         scalars_(scalars),
         tensors_(tensors),
         point_(stage.axes.size(), 0),
-        nodes_(stage.body.size(), 0) {}
+        nodes_(stage.body.size(), 0),
+        numbers_(numbers_of(e, stage)) {}
 
   void run() {
     const auto output = static_cast<std::size_t>(stage_.output);
@@ -117,7 +155,7 @@ class StageRun {
     double value = identity(stage_.reducer);
     double steps = 0;
     do {
-      value = round_to(e_.accumulate, reduce(stage_.reducer, value, body()));
+      value = round_to(e_.accumulate, reduce(stage_.reducer, numbers_, value, body()));
       ++steps;
     } while (step(point_, stage_, spatial, point_.size()));
     return stage_.reducer == Reducer::kMean ? round_to(e_.accumulate, value / steps) : value;
@@ -131,7 +169,7 @@ class StageRun {
   double value_of(const Node& n) const {
     if (n.kind == NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
     if (n.kind == NodeKind::kRead) return read(stage_.reads[static_cast<std::size_t>(n.index)]);
-    return apply(n, nodes_);
+    return apply(n, numbers_, nodes_);
   }
 
   double read(const Read& r) const {
@@ -146,6 +184,7 @@ class StageRun {
   std::vector<Values>& tensors_;
   std::vector<std::int64_t> point_;  // by axis
   std::vector<double> nodes_;        // by node of the body
+  Numbers numbers_;
 };
 
 }  // namespace
@@ -167,12 +206,30 @@ double round_to(base::Dtype dtype, double value) {
   return 0;
 }
 
-double reduce(Reducer r, double so_far, double value) {
+Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,
+                   base::Dtype target) {
+  const bool target_counts = reducer != Reducer::kNone || reads.empty();
+  const bool integers = std::all_of(reads.begin(), reads.end(), base::is_integer) &&
+                        (!target_counts || base::is_integer(target)) &&
+                        std::all_of(body.begin(), body.end(), stays_integer);
+  return integers ? Numbers::kInt32 : Numbers::kReal;
+}
+
+Numbers numbers_of(const Expression& e, const Stage& stage) {
+  std::vector<base::Dtype> reads;
+  for (const Read& r : stage.reads) reads.push_back(e.tensors[static_cast<std::size_t>(r.tensor)].dtype);
+  const base::Dtype result = e.tensors[static_cast<std::size_t>(stage.output)].dtype;
+  return numbers_of(stage.body, reads, stage.reducer, stage.reducer == Reducer::kNone ? result : e.accumulate);
+}
+
+double reduce(Reducer r, Numbers numbers, double so_far, double value) {
   switch (r) {
     case Reducer::kNone:
       return value;
     case Reducer::kSum:
     case Reducer::kMean:
+      if (numbers == Numbers::kInt32)
+        return wrapped(static_cast<std::int64_t>(so_far) + static_cast<std::int64_t>(value));
       return so_far + value;
     case Reducer::kMax:
       return std::fmax(so_far, value);
@@ -183,8 +240,10 @@ double reduce(Reducer r, double so_far, double value) {
   return 0;
 }
 
-double apply(const Node& n, const std::vector<double>& nodes) {
+double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes) {
   const auto operand = [&](int node) { return nodes[static_cast<std::size_t>(node)]; };
+  if (numbers == Numbers::kInt32 && n.left >= 0)
+    return apply_int32(n, operand(n.left), n.right < 0 ? 0 : operand(n.right));
   switch (n.kind) {
     case NodeKind::kNumber:
       return n.number;

@@ -1,6 +1,7 @@
 #pragma once
 // The plain-loop reference: what an expression means, to which every other reader is compared. Slow and obvious.
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -17,12 +18,25 @@ using Values = std::vector<double>;
 // Rounds to the nearest value of the dtype (ties to even; integers saturate).
 double round_to(base::Dtype dtype, double value);
 
+// The numbers that a body is computed in.
+enum class Numbers : std::uint8_t {
+  kReal,
+  kInt32,  // 32 bits, two's complement: what exceeds them wraps, as on chips, so that sums have one value in any order
+};
+
+// kInt32 where everything that is read, and what a reduction adds to, is an integer, and nothing of the body (a scalar,
+// a quotient, exp) leaves them. `target` is the dtype of the accumulator, or of the result where nothing is reduced.
+Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,
+                   base::Dtype target);
+// Of a stage's body.
+Numbers numbers_of(const Expression& e, const Stage& stage);
+
 // One step of a reduction, before it is rounded; a mean adds, and divides at its end.
-double reduce(Reducer r, double so_far, double value);
+double reduce(Reducer r, Numbers numbers, double so_far, double value);
 
 // The value of an operator, call or number of a stage's body from those of the nodes before it; reads and scalars are
 // the caller's.
-double apply(const Node& n, const std::vector<double>& nodes);
+double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes);
 
 // Evaluates all stages. `tensors` holds the inputs, by tensor index, and receives every stage's output; `scalars` are
 // by scalar index. One thread; time is the product of all axes.

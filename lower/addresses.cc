@@ -144,14 +144,4 @@ TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std
   return out;
 }
 
-expr::Read Addresses::output_access() const {
-  expr::Read read{space_.output.tensor, {}};
-  for (std::size_t a = 0; a < stage().spatial_count(); ++a) {
-    expr::Coordinate c;
-    c.terms.push_back({static_cast<int>(a), 1});
-    read.at.push_back(c);
-  }
-  return read;
-}
-
 }  // namespace tilescope::lower

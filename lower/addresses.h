@@ -32,8 +32,6 @@ class Addresses {
   // tile (`local`) and in all (`axes`).
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
                     const std::vector<Affine>& axes);
-  // The access to the output as a read.
-  expr::Read output_access() const;
 
  private:
   const expr::Stage& stage() const { return space_.stage(); }

@@ -253,7 +253,7 @@ Statement StageLowering::store(int registers) {
   const std::vector<std::vector<AxisLoop>> by_axis = result_loops(vector);
   const StepPosition begin = indices_.at_step(constant(0));
   std::vector<Affine> axes = absolute_values(local_values(by_axis), begin);
-  Located to = addresses_.in_memory(space().output, addresses_.output_access(), axes);
+  Located to = addresses_.in_memory(space().output, tile::output_read(space().stage()), axes);
   to.inside.clear();
   for (std::size_t a = 0; a < space().spatial; ++a)
     if (maker_.range(axes[a]).high >= space().axes[a].extent) to.inside.push_back({axes[a], space().axes[a].extent});

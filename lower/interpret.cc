@@ -111,22 +111,26 @@ class KernelRun {
     std::vector<double> nodes(c.body.size());
     const auto target = static_cast<std::size_t>(c.target.buffer);
     const base::Dtype dtype = k_.buffers[target].dtype;
+    std::vector<base::Dtype> reads;
+    for (const Access& a : c.operands) reads.push_back(k_.buffers[static_cast<std::size_t>(a.buffer)].dtype);
+    const expr::Numbers numbers = expr::numbers_of(c.body, reads, c.reducer, dtype);
     for (std::int64_t t = 0; t < k_.threads; ++t) {
-      for (std::size_t n = 0; n < c.body.size(); ++n) nodes[n] = value_of(c, c.body[n], nodes, t);
+      for (std::size_t n = 0; n < c.body.size(); ++n) nodes[n] = value_of(c, c.body[n], numbers, nodes, t);
       const std::int64_t at = begin_of(c.target, 1, t);
       double value = nodes.back();
-      if (c.reducer != expr::Reducer::kNone) value = expr::reduce(c.reducer, read(target, at, t), value);
+      if (c.reducer != expr::Reducer::kNone) value = expr::reduce(c.reducer, numbers, read(target, at, t), value);
       write(target, at, t, expr::round_to(dtype, value));
     }
   }
 
-  double value_of(const Compute& c, const expr::Node& n, const std::vector<double>& nodes, std::int64_t t) {
+  double value_of(const Compute& c, const expr::Node& n, expr::Numbers numbers, const std::vector<double>& nodes,
+                  std::int64_t t) {
     if (n.kind == expr::NodeKind::kRead) {
       const Access& a = c.operands[static_cast<std::size_t>(n.index)];
       return read(static_cast<std::size_t>(a.buffer), begin_of(a, 1, t), t);
     }
     if (n.kind == expr::NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
-    return expr::apply(n, nodes);
+    return expr::apply(n, numbers, nodes);
   }
 
   void run(const Barrier&) {

@@ -85,8 +85,9 @@ struct Copy {
   bool asynchronous = false;
 };
 
-// target = reducer(target, body), or target = body where the reducer is kNone; rounded to the target's dtype. Reads of
-// the body are positions in `operands`. Registers only. A mean is a sum here, divided by a later statement.
+// target = reducer(target, body), or target = body where the reducer is kNone; computed in the numbers that
+// expr::numbers_of says and rounded to the target's dtype. Reads of the body are positions in `operands`. Registers
+// only. A mean is a sum here, divided by a later statement.
 struct Compute {
   Access target;
   expr::Reducer reducer = expr::Reducer::kNone;

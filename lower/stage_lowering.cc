@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "arch/derive.h"
 #include "base/check.h"
 #include "base/integer.h"
 
@@ -34,6 +33,7 @@ StageLowering::StageLowering(const tile::StageProgram& p, const arch::ArchSpec& 
       maker_(kernel_),
       indices_(p, maker_),
       addresses_(p, maker_),
+      staging_(tile::staging_of(p, chip)),
       tiles_(p.space->inputs.size()) {
   for (std::size_t i = 0; i < space().inputs.size(); ++i) any_staged_ = any_staged_ || p.operands[i].staged;
   operand_of_.assign(stage().reads.size(), 0);
@@ -151,15 +151,11 @@ void StageLowering::run() {
   add_inputs();
   for (std::size_t i = 0; i < tiles_.size(); ++i)
     if (p_.operands[i].staged) add_staged_tile(i);
+  kernel_.shared_bytes = staging_.bytes.n;
   add_results();
   add_fragments();
   kernel_.body = block_body();
   drop_unused_indices(kernel_);
-  if (const arch::LevelSpec* level = arch::scratchpad_of(chip_); level != nullptr)
-    if (const std::int64_t have = arch::scratchpad_per_block(*level).n; kernel_.shared_bytes > have)
-      why_.push_back(
-          fmt::format("staged bytes a block: needs {} B with every tile aligned, {} has {} B (memory.{}.per_block)",
-                      kernel_.shared_bytes, chip_.name, have, level->name));
   const std::string name = space().output.name;
   const int partial = kernel_.buffers[static_cast<std::size_t>(memory_.back())].global;
   module_.kernels.push_back(std::move(kernel_));

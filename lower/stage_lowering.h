@@ -8,6 +8,7 @@
 
 #include "arch/spec.h"
 #include "lower/addresses.h"
+#include "tile/staging.h"
 
 namespace tilescope::lower {
 
@@ -49,7 +50,7 @@ class StageLowering {
   bool reduces() const { return stage().reducer != expr::Reducer::kNone; }
   bool split() const;
   bool staged(std::size_t read) const;
-  std::int64_t slots() const { return any_staged_ && p_.steps() > 1 ? p_.pipeline : 1; }
+  std::int64_t slots() const { return any_staged_ ? p_.slots() : 1; }
 
   int add_global(const std::string& name, base::Dtype dtype, std::int64_t elements, Role role);
   std::string unused_name(std::string name) const;
@@ -114,6 +115,7 @@ class StageLowering {
   IndexMaker maker_;
   TileIndices indices_;
   Addresses addresses_;
+  tile::StagingLayout staging_;
   bool any_staged_ = false;
   std::vector<int> scalar_of_;           // by scalar of the stage: of the module
   std::vector<int> memory_;              // by operand, the output last: buffer

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "arch/derive.h"
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
 
@@ -12,9 +11,6 @@ namespace {
 // Registers of one thread that carry a tile's pieces between memory and scratchpad. A compiler that unrolls a copy loop
 // does likewise: all loads first, then the stores; more registers would cost resident blocks.
 constexpr std::int64_t kInFlightBytes = 128;
-
-// Bytes that tiles in the scratchpad are aligned to at least: what every element and every asynchronous copy asks for.
-constexpr std::int64_t kLeastAlignment = 16;
 
 }  // namespace
 
@@ -39,11 +35,8 @@ void StageLowering::add_staged_tile(std::size_t i) {
   t.batch = base::ceil_div(each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);
   const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
-  // No access of one thread straddles the beginning of a tile.
-  const std::int64_t begin =
-      base::round_up(kernel_.shared_bytes, std::max(kLeastAlignment, arch::widest_access_of(chip_).n));
+  const std::int64_t begin = staging_.begins[i].n;
   t.shared = add_buffer({o.name + "_tile", Space::kShared, dtype, t.slot_elements * slots(), -1, begin});
-  kernel_.shared_bytes = begin + t.slot_elements * slots() * o.element.n;
   if (!asynchronous(i))
     t.in_flight = add_buffer({o.name + "_next", Space::kRegister, dtype, t.batch * plan.vector, -1, 0});
   tiles_[i] = t;

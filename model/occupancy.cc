@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/integer.h"
+#include "tile/staging.h"
 
 namespace tilescope::model {
 namespace {
@@ -53,7 +54,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
     std::int64_t blocks;
     std::string_view name;
   };
-  const std::int64_t staged = p.staged_bytes().n;
+  const std::int64_t staged = tile::staging_of(p, *m.arch).bytes.n;
   const Bound bounds[] = {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},

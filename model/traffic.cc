@@ -6,6 +6,7 @@
 
 #include "base/integer.h"
 #include "model/warp_access.h"
+#include "tile/staging.h"
 
 namespace tilescope::model {
 namespace {
@@ -107,7 +108,7 @@ double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
 // Share of direct reads that no longer find their line in the core's cache.
 double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_core) {
   if (m.core_cache_bytes <= 0) return 1;
-  const double staged = m.core_cache_shared ? static_cast<double>(p.staged_bytes().n * per_core) : 0;
+  const double staged = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
   const double wanted = lines_of_direct_reads(p, m) * static_cast<double>(per_core);
   return wanted <= 0 ? 0 : std::clamp(1 - (m.core_cache_bytes - staged) / wanted, 0.0, 1.0);
 }

@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
@@ -20,7 +21,7 @@ Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) { return {p.
 
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::LevelSpec* level = arch::scratchpad_of(a);
-  return {p.staged_bytes().n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
+  return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
 }
 
 Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {

@@ -26,13 +26,6 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& sha
   return strides;
 }
 
-// The output as a read of its spatial axes, so that inputs and output are treated alike.
-Read output_read(const Stage& stage) {
-  Read read{stage.output, {}};
-  for (std::size_t a = 0; a < stage.spatial_count(); ++a) read.at.push_back({.terms = {{static_cast<int>(a), 1}}});
-  return read;
-}
-
 // Reads of one tensor that differ in constant offsets alone share a data tile.
 bool same_pattern(const Read& a, const Read& b) {
   if (a.tensor != b.tensor) return false;
@@ -234,6 +227,12 @@ void count_work(const Stage& stage, TileSpace& s) {
 }
 
 }  // namespace
+
+Read output_read(const Stage& stage) {
+  Read read{stage.output, {}};
+  for (std::size_t a = 0; a < stage.spatial_count(); ++a) read.at.push_back({.terms = {{static_cast<int>(a), 1}}});
+  return read;
+}
 
 std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const Fusion& fusion) {
   base::check(one_stage.stages.size() == 1, "a tile space is of one stage");

@@ -41,13 +41,7 @@ double StageProgram::points_per_step() const {
   return n;
 }
 
-base::Bytes StageProgram::staged_bytes() const {
-  base::Bytes sum;
-  for (std::size_t i = 0; i < space->inputs.size(); ++i)
-    if (operands[i].staged)
-      sum = sum + space->inputs[i].element * data_tile_elements(space->inputs[i], block, operands[i].padding);
-  return sum * pipeline;
-}
+std::int64_t StageProgram::slots() const { return pipeline > 1 && steps() > 1 ? pipeline : 1; }
 
 namespace {
 

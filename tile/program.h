@@ -68,8 +68,8 @@ struct StageProgram {
   std::int64_t steps() const;
   // Points of the reduction that one thread walks through in a step, for each of its results.
   double points_per_step() const;
-  // Scratchpad that one block keeps, all pipeline stages.
-  base::Bytes staged_bytes() const;
+  // Steps whose staged tiles a block holds at a time: one where there is no further step to fetch for.
+  std::int64_t slots() const;
 };
 
 // The level at which a tensor passes from one stage to the next.

@@ -106,6 +106,9 @@ std::optional<Fusion> fusion_of_names(const expr::Stage& stage, const std::vecto
 // The space of a single-stage expression. Spatial groups come first; a group does not mix the kinds (checked).
 std::shared_ptr<const TileSpace> make_space(const expr::Expression& one_stage, const Fusion& fusion);
 
+// A stage's access to its output as a read of its spatial axes, so that inputs and output are treated alike.
+expr::Read output_read(const expr::Stage& stage);
+
 // Extents of an operand's data tile, before clipping to the tensor.
 TileShape data_tile(const Operand& operand, const Extents& tile);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "expr/reference.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -34,18 +35,6 @@ struct Text {
 
 std::string within(const Text& t, Binding least) { return t.binding < least ? "(" + t.text + ")" : t.text; }
 
-bool stays_integer(const Node& n) {
-  switch (n.kind) {
-    case NodeKind::kNumber:
-      return std::nearbyint(n.number) == n.number && std::fabs(n.number) < 0x1p31;
-    case NodeKind::kCall:
-      return n.function == Function::kRelu || n.function == Function::kAbs || n.function == Function::kMax ||
-             n.function == Function::kMin;
-    default:
-      return n.kind != NodeKind::kScalar && n.kind != NodeKind::kDivide;
-  }
-}
-
 class Arithmetic {
  public:
   Arithmetic(const lower::Kernel& kernel, const lower::Compute& compute, const Formulas& formulas,
@@ -70,10 +59,9 @@ class Arithmetic {
   Type type() const {
     std::vector<Dtype> dtypes;
     for (const lower::Access& a : compute_.operands) dtypes.push_back(dtype_of(a));
-    if (compute_.reducer != Reducer::kNone || dtypes.empty()) dtypes.push_back(dtype_of(compute_.target));
-    if (std::all_of(dtypes.begin(), dtypes.end(), base::is_integer) &&
-        std::all_of(compute_.body.begin(), compute_.body.end(), stays_integer))
-      return Type::kInt;
+    const Dtype target = dtype_of(compute_.target);
+    if (expr::numbers_of(compute_.body, dtypes, compute_.reducer, target) == expr::Numbers::kInt32) return Type::kInt;
+    if (compute_.reducer != Reducer::kNone || dtypes.empty()) dtypes.push_back(target);
     return std::find(dtypes.begin(), dtypes.end(), Dtype::kI32) != dtypes.end() ? Type::kDouble : Type::kFloat;
   }
 

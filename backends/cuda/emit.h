@@ -32,7 +32,6 @@ struct Emitted {
 };
 
 // The text of all kernels of a module, headed by `about` (lines: what is computed) and by how the kernels are launched.
-// Ignores: sums of integers wrap here and saturate in expr/reference.h.
 Emitted emit(const lower::Module& module, std::string_view about = {});
 
 // What stands before the kernels of every text, after its head.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -87,6 +88,38 @@ host::Request request_of(const Added& module, const HostRun& how, const host::Ru
   return out;
 }
 
+using Unit = std::vector<const KeyedModule*>;
+using Refused = std::map<std::string, std::string>;  // what the compiler said first, by key of the module
+
+// The line that says what is wrong: those before it say where.
+std::string first_error(const std::string& output) {
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("error: ") != std::string::npos) return line;
+  return output.substr(0, output.find('\n'));
+}
+
+// The objects of what compiles. Modules of a unit that does not are compiled one by one, so that each answers for
+// itself.
+std::vector<std::string> objects_of(const std::vector<Unit>& units, HostBuild build, const Toolchain& toolchain,
+                                    Refused& refused) {
+  std::vector<std::string> texts, out;
+  for (const Unit& u : units) texts.push_back(unit_of(u));
+  const std::vector<Object> objects = toolchain.compile(build, texts);
+  std::vector<Unit> alone;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (objects[i].ok())
+      out.push_back(objects[i].path);
+    else if (units[i].size() == 1)
+      refused[units[i].front()->key] = first_error(objects[i].error);
+    else
+      for (const KeyedModule* m : units[i]) alone.push_back({m});
+  }
+  if (alone.empty()) return out;
+  for (std::string& path : objects_of(alone, build, toolchain, refused)) out.push_back(std::move(path));
+  return out;
+}
+
 }  // namespace
 
 struct HostCompiler::State {
@@ -95,8 +128,9 @@ struct HostCompiler::State {
   std::vector<KeyedModule> modules;  // of different keys
   std::vector<Added> added;          // by id
   struct Program {
-    std::size_t modules = 0;  // that it holds
+    std::size_t modules = 0;  // of State::modules: those that it holds, and those that were refused
     std::string path;
+    Refused refused;
   };
   std::array<Program, 2> programs;  // by HostBuild
 };
@@ -123,15 +157,16 @@ std::optional<std::string> HostCompiler::compile(HostBuild build) {
   if (refusal()) return refusal();
   State::Program& program = state_->programs[static_cast<std::size_t>(build)];
   if (!program.path.empty() && program.modules == state_->modules.size()) return std::nullopt;
-  std::vector<std::string> units;
-  for (std::size_t begin = 0; begin < state_->modules.size(); begin += kModulesPerUnit) {
-    std::vector<const KeyedModule*> some;
-    for (std::size_t i = begin; i < std::min(begin + kModulesPerUnit, state_->modules.size()); ++i)
-      some.push_back(&state_->modules[i]);
-    units.push_back(unit_of(some));
+  std::vector<Unit> units;
+  for (const KeyedModule& m : state_->modules) {
+    if (program.refused.contains(m.key)) continue;
+    if (units.empty() || units.back().size() == kModulesPerUnit) units.emplace_back();
+    units.back().push_back(&m);
   }
+  const std::vector<std::string> objects = objects_of(units, build, state_->toolchain, program.refused);
   std::string why;
-  program = {state_->modules.size(), state_->toolchain.program(build, units, why)};
+  program.path = state_->toolchain.link(build, objects, why);
+  program.modules = state_->modules.size();
   if (why.empty()) return std::nullopt;
   return why;
 }
@@ -143,14 +178,18 @@ HostResult HostCompiler::run(int id, const HostRun& how) {
     out.error = *why;
     return out;
   }
+  const State::Program& program = state_->programs[static_cast<std::size_t>(how.build)];
+  if (const auto refused = program.refused.find(module.key); refused != program.refused.end()) {
+    out.error = "the C++ compiler refuses its kernels: " + refused->second;
+    return out;
+  }
   const TemporaryFolder folder;
   const std::string request = folder.file("request"), response = folder.file("response");
   if (!write_file(request, host::to_wire(request_of(module, how, state_->rules)))) {
     out.error = fmt::format("{} cannot be written", request);
     return out;
   }
-  const Finished finished =
-      run_program({state_->programs[static_cast<std::size_t>(how.build)].path, request, response});
+  const Finished finished = run_program({program.path, request, response});
   host::Response answer;
   if (!finished.ok() || !host::from_wire(file_bytes(response), answer)) {
     out.error = fmt::format("seed {}: {}", how.seed, finished.output);

@@ -51,7 +51,8 @@ class HostCompiler {
   // comes later costs another link.
   int add(const lower::Module& module);
 
-  // Compiles whatever was added since; returns what the compiler said against it. A run does it where it is left out.
+  // Compiles whatever was added since; returns why nothing of it can run. A module that the compiler refuses fails
+  // alone, in its runs. A run compiles where it is left out.
   std::optional<std::string> compile(HostBuild build);
 
   HostResult run(int id, const HostRun& how);

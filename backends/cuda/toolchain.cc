@@ -147,42 +147,51 @@ std::string Toolchain::name_of(HostBuild build, const std::string& text) const {
 }
 
 // A finished object is moved to its name at once, so that nobody sees half of one.
-std::vector<std::string> Toolchain::objects(HostBuild build, const std::vector<std::string>& flags,
-                                            const std::vector<std::string>& units, std::string& why) const {
+std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& flags,
+                                       const std::vector<std::string>& units) const {
   const TemporaryFolder scratch;
-  std::vector<std::string> out, made;
+  std::vector<Object> out;
+  std::vector<std::size_t> made;  // by command: its unit
   std::vector<std::vector<std::string>> commands;
-  for (const std::string& unit : units) {
-    const std::string name = name_of(build, unit);
-    out.push_back(fmt::format("{}/{}.o", folder_, name));
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const std::string name = name_of(build, units[i]);
+    const std::string path = fmt::format("{}/{}.o", folder_, name);
+    out.push_back({path, {}});
     std::error_code none;
-    if (fs::exists(out.back(), none)) continue;
-    write_file(scratch.file(name + ".cc"), unit);
+    if (fs::exists(path, none)) continue;
+    write_file(scratch.file(name + ".cc"), units[i]);
     std::vector<std::string> command = compiler_;
     append(command, common_flags());
     append(command, flags);
-    append(command, {"-I", source_root(), "-c", scratch.file(name + ".cc"), "-o", unfinished(out.back())});
+    append(command, {"-I", source_root(), "-c", scratch.file(name + ".cc"), "-o", unfinished(path)});
     commands.push_back(std::move(command));
-    made.push_back(out.back());
+    made.push_back(i);
   }
   const std::vector<Finished> finished = run_programs(commands);
-  for (std::size_t i = 0; i < made.size(); ++i) {
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    Object& object = out[made[i]];
     std::error_code error;
-    if (finished[i].ok()) fs::rename(commands[i].back(), made[i], error);
-    if (!finished[i].ok()) why = fmt::format("{} failed: {}", joined(commands[i]), first_lines(finished[i].output));
-    if (error) why = fmt::format("{} cannot be written: {}", made[i], error.message());
+    if (finished[i].ok()) fs::rename(commands[i].back(), object.path, error);
+    if (!finished[i].ok()) object.error = fmt::format("{} failed:\n{}", joined(commands[i]), finished[i].output);
+    if (error) object.error = fmt::format("{} cannot be written: {}", object.path, error.message());
   }
   return out;
 }
 
-std::string Toolchain::program(HostBuild build, const std::vector<std::string>& units, std::string& why) const {
+std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& units) const {
+  return compile(build, kernel_flags(build), units);
+}
+
+std::string Toolchain::link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const {
   std::vector<std::string> all;
   {
     const Lock lock(fmt::format("{}/runtime.lock", folder_));
-    all = objects(build, runtime_flags(build), {runtime_unit(build)}, why);
+    const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}).front();
+    why = first_lines(runtime.error);
+    all.push_back(runtime.path);
   }
-  if (why.empty()) append(all, objects(build, kernel_flags(build), units, why));
   if (!why.empty()) return {};
+  append(all, objects);
   std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
   std::error_code error;
   if (fs::exists(path, error)) return path;

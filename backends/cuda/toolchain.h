@@ -13,6 +13,14 @@ namespace tilescope::cuda {
 // $TILESCOPE_CACHE, else tilescope in $XDG_CACHE_HOME, else in ~/.cache.
 std::string default_cache_folder();
 
+// One translation unit, compiled.
+struct Object {
+  std::string path;
+  std::string error;  // what the compiler said against it; empty where the object is there
+
+  bool ok() const { return error.empty(); }
+};
+
 class Toolchain {
  public:
   explicit Toolchain(std::string cache_folder);
@@ -20,15 +28,17 @@ class Toolchain {
   // Why nothing can be compiled here.
   const std::optional<std::string>& refusal() const { return refusal_; }
 
-  // The path of a program made of the runtime and these translation units; empty after an error, which is then in
-  // `why`. Compiles only what was never compiled before.
-  std::string program(HostBuild build, const std::vector<std::string>& units, std::string& why) const;
+  // The objects of translation units of kernels, in order. Compiles only what was never compiled before.
+  std::vector<Object> compile(HostBuild build, const std::vector<std::string>& units) const;
+
+  // The path of a program made of the runtime and objects of kernels, which are named by their paths; empty after an
+  // error, which is then in `why`.
+  std::string link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const;
 
  private:
   std::string name_of(HostBuild build, const std::string& text) const;
-  // Of translation units, compiled with these flags.
-  std::vector<std::string> objects(HostBuild build, const std::vector<std::string>& flags,
-                                   const std::vector<std::string>& units, std::string& why) const;
+  std::vector<Object> compile(HostBuild build, const std::vector<std::string>& flags,
+                              const std::vector<std::string>& units) const;
 
   std::string folder_;
   std::vector<std::string> compiler_;  // with its options

@@ -25,8 +25,7 @@ struct Drawn {
 // Draws legal programs of operators that the chip can run; rapidcheck prints the seed.
 void draw(Drawn& out) {
   const bool all = rc::check("programs are drawn", [&] {
-    const expr::Expression e = any_operator(9);
-    tile::RProgram p{out.chip.name, {any_program(e, 96)}, {}};
+    tile::RProgram p = any_rprogram(out.chip.name, 9, 96);
     std::vector<std::string> why;
     if (!lower::lower(p, out.chip, why)) RC_DISCARD("stages more than a block has");
     experiments::GivenProgram given;

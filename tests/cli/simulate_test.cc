@@ -16,6 +16,11 @@ const Args kSmall = {"--op", kMatmul, "--size", "m=256,n=256,k=64"};
 const std::string kTooWide = R"json({"arch":"v100","stages":[{"expr":"O[i] = relu(I[i])","sizes":{"i":4096},
   "dtype":"f32","tiles":{"smem":{"i":2048}},"mapping":{"i":{"threads":2048}}}],"edges":[]})json";
 
+// Tiles of 12 B and 98292 B, the second one aligned to 16 B: 4 B more than a block of v100 has.
+const std::string kUnaligned = R"json({"arch":"v100","stages":[{"expr":"O[i] +=! S[k] * A[i,k]",
+  "sizes":{"i":8191,"k":300},"dtype":"f32","tiles":{"smem":{"i":8191,"k":3}},"mapping":{"i":{"virtual":8191}}}],
+  "edges":[]})json";
+
 class Simulate : public Cli {
  protected:
   std::string program() {
@@ -60,10 +65,13 @@ TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
               HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
-  const std::string wide = write("wide.json", kTooWide);
-  for (const std::string command : {"simulate", "emit", "verify", "predict"})
+  const std::string wide = write("wide.json", kTooWide), unaligned = write("unaligned.json", kUnaligned);
+  for (const std::string command : {"simulate", "emit", "verify", "predict"}) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
                 HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
+    EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", unaligned}),
+                HasSubstr("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+  }
 }
 
 TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
@@ -77,6 +85,29 @@ TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
   EXPECT_EQ(text_of_file(path("k.cu")), printed.out);
   EXPECT_THAT(bad_input(with(emit, {"--dialect", "hip"})), HasSubstr("hip is not part of this version"));
   EXPECT_EQ(run(with(emit, {"-o", "nowhere/k.cu"})).status, 1);
+}
+
+TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
+  Json split = Json::parse(text_of_file(path(program())));
+  split.at("stages").at(0)["split"] = {{"k", 2}};
+  const Args emit = {"emit", "--arch", "v100", "--program", write("split.json", split.dump())};
+  const Json document = json(emit);
+  EXPECT_THAT(keys_of(document), ElementsAre("arrays", "kernels", "text"));
+  EXPECT_EQ(document.at("text"), run(emit).out);
+  EXPECT_EQ(json(with(emit, {"-o", "k.cu"})), document);
+  EXPECT_EQ(text_of_file(path("k.cu")), document.at("text"));
+  // Both parts of the sums, which a second kernel adds.
+  EXPECT_EQ(document.at("arrays"), Json::parse(R"([{"name":"A","dtype":"f32","elements":16384,"role":"input"},
+    {"name":"B","dtype":"f32","elements":16384,"role":"input"},
+    {"name":"C_parts","dtype":"f32","elements":131072,"role":"between"},
+    {"name":"C","dtype":"f32","elements":65536,"role":"output"}])"));
+  const Json& kernels = document.at("kernels");
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_THAT(keys_of(kernels.at(0)), ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "scalars"));
+  EXPECT_EQ(kernels.at(0).at("arrays"), Json::parse(R"(["A","B","C_parts"])"));
+  EXPECT_GT(kernels.at(0).at("shared_bytes"), 0);
+  EXPECT_EQ(kernels.at(1).at("arrays"), Json::parse(R"(["C_parts","C"])"));
+  EXPECT_EQ(kernels.at(1).at("shared_bytes"), 0);
 }
 
 TEST_F(Simulate, CompilePrintsKernels) {

@@ -22,12 +22,30 @@ T any_element(const std::vector<T>& values) {
   return values[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(values.size()) - 1))];
 }
 
-// One operator of every kind, with small random sizes of up to `most`.
+struct Form {
+  const char* op;
+  const char* axes;
+};
+
+// The expression of a form, with small random sizes of up to `most` (3 of the window's axes r and s).
+inline expr::Expression any_sized(const Form& form, std::int64_t most, base::Dtype dtype) {
+  std::vector<std::string> sizes;
+  for (const char* a = form.axes; *a != 0; ++a) {
+    const bool window = (*a == 'r' || *a == 's');
+    sizes.push_back(fmt::format("{}={}", *a, any_of_range(1, window ? 3 : most)));
+  }
+  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+}
+
+inline base::Dtype any_float() {
+  return any_element<base::Dtype>({base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kF16, base::Dtype::kBf16});
+}
+inline base::Dtype any_dtype() {
+  return any_of_range(0, 2) > 0 ? any_float() : any_element<base::Dtype>({base::Dtype::kI8, base::Dtype::kI32});
+}
+
+// One operator of every kind.
 inline expr::Expression any_operator(std::int64_t most) {
-  struct Form {
-    const char* op;
-    const char* axes;
-  };
   static const std::vector<Form> kForms = {
       {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},
       {"C[b,m,n] +=! A[b,m,k] * B[b,k,n]", "bmnk"},
@@ -45,15 +63,29 @@ inline expr::Expression any_operator(std::int64_t most) {
       {"O[i] mean=! I[j,i]", "ij"},
       {"O[i,j] +=! I[i/2,j] * W[k]", "ijk"},
       {"O[y,x] = I[x-y+64]", "yx"},
+      {"O[i,j] = I[i,j] * alpha + beta * J[j]", "ij"},
+      {"O[i] max=! I[i,j] * alpha - 1", "ij"},
+      {"O[i,j] = (I[i,j] + 3) / 4", "ij"},
   };
-  const Form form = any_element(kForms);
-  std::vector<std::string> sizes;
-  for (const char* a = form.axes; *a != 0; ++a) {
-    const bool window = (*a == 'r' || *a == 's');
-    sizes.push_back(fmt::format("{}={}", *a, any_of_range(1, window ? 3 : most)));
-  }
-  const auto dtype = any_element<base::Dtype>({base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kF16});
-  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+  // Sums of what is not whole round at every step where the sum is an integer: their order would matter.
+  static const std::vector<Form> kFormsOfFloats = {
+      {"C[m,n] +=! alpha * A[m,k] * B[k,n]", "mnk"},
+      {"O[i] mean=! I[j,i] * alpha", "ij"},
+  };
+  if (any_of_range(0, 9) == 0) return any_sized(any_element(kFormsOfFloats), most, any_float());
+  return any_sized(any_element(kForms), most, any_dtype());
+}
+
+// Several stages, of which later ones read what earlier ones wrote. Sums are of what is exact, so that their order does
+// not matter.
+inline expr::Expression any_chain(std::int64_t most) {
+  static const std::vector<Form> kForms = {
+      {"T[m,n] +=! A[m,k] * B[k,n]; O[m,n] = relu(T[m,n] + D[n])", "mnk"},
+      {"S[i] max=! I[i,j]; D[i,j] = I[i,j] - S[i]; Z[i] +=! D[i,j]; O[i,j] = exp(D[i,j]) / (Z[i] - 1)", "ij"},
+      {"T[i,j] = I[i,j] * alpha; O[j] max=! T[i,j] * alpha + beta", "ij"},
+      {"T[i,j] = relu(I[i,j]); O[y,x] +=! T[y+r,x+s] * W[r,s]", "ijyxrs"},
+  };
+  return any_sized(any_element(kForms), most, any_dtype());
 }
 
 inline tile::Fusion any_fusion(const expr::Expression& e) {
@@ -97,6 +129,15 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
   p.unroll = any_of_range(0, 512);
   p.pipeline = any_of_range(1, 3);
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
+  return p;
+}
+
+// A program of an operator or of a chain, for the chip of that name.
+inline tile::RProgram any_rprogram(const std::string& arch, std::int64_t most, std::int64_t most_threads) {
+  const expr::Expression e = any_of_range(0, 4) > 0 ? any_operator(most) : any_chain(most);
+  tile::RProgram p{arch, {}, {}};
+  for (std::size_t s = 0; s < e.stages.size(); ++s)
+    p.stages.push_back(any_program(expr::single_stage(e, s), most_threads));
   return p;
 }
 

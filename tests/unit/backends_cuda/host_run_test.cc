@@ -2,9 +2,11 @@
 
 #include "backends/cuda/host_run.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/build.h"
+#include "tests/support/environment.h"
 #include "tests/unit/backends_cuda/matmul.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
 #include "tests/unit/backends_cuda/samples.h"
@@ -90,17 +92,26 @@ TEST_F(HostRuns, AModuleThatComesLaterRunsToo) {
   EXPECT_EQ(r.globals.back(), tests::matmul_values(form).back());
 }
 
+TEST_F(HostRuns, AModuleThatTheCompilerRefusesFailsAlone) {
+  lower::Module wrong = samples_[0].module;
+  for (lower::Buffer& b : wrong.kernels[0].buffers)
+    if (b.space == lower::Space::kRegister) b.elements = -1;
+  HostCompiler host(chip_);
+  const int refused = host.add(wrong), right = host.add(samples_[1].module);
+  ASSERT_EQ(host.compile(HostBuild::kValues), std::nullopt);
+  const HostResult none = host.run(refused, {HostBuild::kValues, 1, samples_[0].scalars, samples_[0].inputs});
+  EXPECT_THAT(none.error,
+              testing::MatchesRegex("the C\\+\\+ compiler refuses its kernels: kernels.cu:[^\n]*error: [^\n]*"));
+  const HostResult r = host.run(right, {HostBuild::kValues, 1, samples_[1].scalars, samples_[1].inputs});
+  ASSERT_EQ(r.error, "");
+  EXPECT_EQ(r.globals.back(), samples_[1].expected);
+}
+
 TEST(HostCompiler, SaysWhichCompilerIsMissing) {
-  const char* chosen = std::getenv("CXX");
-  const std::string before = chosen == nullptr ? "" : chosen;
-  setenv("CXX", "no-such-compiler", 1);
+  const tests::EnvironmentVariable compiler("CXX", "no-such-compiler");
   HostCompiler host(tests::chip("v100"));
   const int id = host.add(tests::matmul({}));
   const HostResult r = host.run(id, {HostBuild::kValues, 1, {}, tests::matmul_values({})});
-  if (chosen == nullptr)
-    unsetenv("CXX");
-  else
-    setenv("CXX", before.c_str(), 1);
   EXPECT_EQ(r.error,
             "kernels run on the CPU by the system's C++ compiler, and there is none: no-such-compiler: No such file or "
             "directory");

@@ -1,19 +1,17 @@
 #pragma once
 // Kernels made by hand, so that tests of the emitted text rest on nothing but the meaning that lower/kernel.h states.
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lower/affine.h"
-#include "lower/counters.h"
+#include "tests/support/planting.h"
 
 namespace tilescope::tests {
 
 using lower::Affine;
 using lower::Guard;
-using Body = std::vector<lower::Statement>;
 
 // A module of one kernel that grows statement by statement.
 class KernelMaker {
@@ -95,33 +93,6 @@ inline expr::Node call(expr::Function f, int left, int right = -1) {
 inline lower::Statement compute(lower::Access target, expr::Reducer reducer, std::vector<expr::Node> body,
                                 std::vector<lower::Access> operands) {
   return {lower::Compute{std::move(target), reducer, std::move(body), std::move(operands)}, {}};
-}
-
-// Calls `visit` on every list of statements, the kernel's own first.
-inline void each_body(Body& body, const std::function<void(Body&)>& visit) {
-  visit(body);
-  for (lower::Statement& s : body) {
-    if (auto* loop = std::get_if<lower::Loop>(&s.what)) each_body(loop->body, visit);
-    if (auto* branch = std::get_if<lower::If>(&s.what)) each_body(branch->body, visit);
-  }
-}
-
-// Removes the n-th statement of a kind; false where there are fewer.
-template <class Kind>
-bool remove(lower::Kernel& k, int n) {
-  bool removed = false;
-  each_body(k.body, [&](Body& body) {
-    for (std::size_t i = 0; i < body.size() && !removed; ++i)
-      if (std::holds_alternative<Kind>(body[i].what) && n-- == 0) {
-        body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
-        removed = true;
-      }
-  });
-  return removed;
-}
-
-inline lower::Copy& copy_of(lower::Kernel& k, std::size_t n) {
-  return const_cast<lower::Copy&>(*lower::copies_of(k).at(n));
 }
 
 }  // namespace tilescope::tests

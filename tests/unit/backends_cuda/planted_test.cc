@@ -5,7 +5,7 @@
 
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
-#include "tests/support/build.h"
+#include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/samples.h"
 
 namespace tilescope::cuda {
@@ -127,6 +127,34 @@ TEST_F(Planted, AMissingGuardOfAMatmulIsFound) {
     ASSERT_FALSE(copy.when.empty());
     copy.when.pop_back();
     EXPECT_TRUE(!counting_error(s).empty() || found_by_values(s) == 10);
+  }
+}
+
+TEST_F(Planted, AnIfThatIsOffByOneStoresTooLittleOrTwice) {
+  // Each `If` stores the sums of one part; the second one's guard ends where the parts do.
+  for (const auto& [branch, off] : {std::pair(0, -1), std::pair(0, 1), std::pair(1, -1)}) {
+    SCOPED_TRACE(testing::Message() << "if " << branch << " off by " << off);
+    Sample s = tests::two_kernels_sample();
+    tests::if_guards(kernel(s)).at(static_cast<std::size_t>(branch))->bound += off;
+    EXPECT_NE(counting_error(s), "");
+  }
+}
+
+TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
+  arch::ArchSpec chip = tests::chip("v100");
+  for (const bool asynchronous : {false, true}) {
+    if (asynchronous) chip.core.async_copy = base::Bytes{4};
+    const Sample right = tests::lowered_sample(tests::program(tests::small_matmul(R"(,"pipeline":3)"), chip), chip);
+    EXPECT_EQ(counting_error(right), "");
+    Sample s = right;
+    const std::size_t guards = tests::if_guards(kernel(s)).size();
+    EXPECT_EQ(guards, asynchronous ? 1U : 2U);
+    for (std::size_t g = 0; g < guards; ++g) {
+      SCOPED_TRACE(testing::Message() << "guard " << g << ", asynchronous " << asynchronous);
+      s = right;
+      --tests::if_guards(kernel(s))[g]->bound;
+      EXPECT_EQ(found_by_values(s), 10);
+    }
   }
 }
 

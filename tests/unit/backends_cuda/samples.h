@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "lower/expected_values.h"
+#include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/matmul.h"
 
 namespace tilescope::tests {
@@ -189,6 +191,17 @@ inline Sample taken_names_sample() {
   Sample s{"taken names", k.finish(std::move(body)), {2}, {drawn(32, 8), {}}, {}};
   for (const double v : s.inputs[0]) s.expected.push_back(v + 2);
   return s;
+}
+
+// What a program of one output becomes, on inputs that are drawn.
+inline Sample lowered_sample(const tile::RProgram& p, const arch::ArchSpec& chip) {
+  std::mt19937 random(7);
+  lower::NamedValues values;
+  lower::add_expected_values(p, random, values);
+  lower::Module m = lowered(p, chip);
+  std::vector<expr::Values> inputs = lower::globals_of(m, values);
+  expr::Values expected = values.at(m.globals.back().name);
+  return {"lowered", std::move(m), {}, std::move(inputs), std::move(expected)};
 }
 
 inline std::vector<Sample> samples() {

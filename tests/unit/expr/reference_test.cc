@@ -152,15 +152,30 @@ TEST(Reference, EveryFunction) {
   }
 }
 
-TEST(Reference, IntegersAccumulateExactlyAndSaturate) {
+TEST(Reference, IntegersAccumulateExactlyAndWrap) {
   const Outcome r = run("C[m] +=! A[m,k] * B[k]; D[m] = C[m] * 100000000", "m=4,k=300", {}, Dtype::kI8);
   for (std::size_t m = 0; m < 4; ++m) {
     std::int32_t sum = 0;
     for (std::size_t k = 0; k < 300; ++k) sum += int(r["A"][m * 300 + k]) * int(r["B"][k]);
     EXPECT_EQ(r["C"][m], sum);
-    const double scaled = std::clamp(sum * 1e8, -2147483648.0, 2147483647.0);
-    EXPECT_EQ(r["D"][m], scaled);
+    EXPECT_EQ(r["D"][m], static_cast<std::int32_t>(static_cast<std::uint32_t>(sum * 100000000LL)));
   }
+}
+
+// What leaves the integers comes back to the greatest or least one.
+TEST(Reference, IntegersWrapAndFloatsSaturate) {
+  const auto first = [](std::string_view op, Dtype dtype, const std::vector<double>& scalars = {}) {
+    return run(op, op.find('j') == std::string_view::npos ? "i=1" : "i=1,j=3", {}, dtype, scalars)["S"][0];
+  };
+  EXPECT_EQ(first("S[i] +=! A[i,j]*0 + 2000000000", Dtype::kI32), 6000000000 - (std::int64_t{1} << 32));
+  EXPECT_EQ(first("S[i] +=! A[i,j]*0 + 2000000000", Dtype::kI8), 6000000000 - (std::int64_t{1} << 32));
+  EXPECT_EQ(first("S[i] max=! A[i,j]*0 + 2147483647 + 1", Dtype::kI32), -2147483648.0);
+  EXPECT_EQ(first("S[i] = abs(A[i]*0 - 2147483647 - 1)", Dtype::kI32), -2147483648.0);
+  EXPECT_EQ(first("S[i] = -(A[i]*0 - 2147483647 - 1)", Dtype::kI32), -2147483648.0);
+  // 2147483647 squared is one more than a multiple of 2^32, which a double does not hold.
+  EXPECT_EQ(first("S[i] = (A[i]*0 + 2147483647) * 2147483647", Dtype::kI32), 1);
+  EXPECT_EQ(first("S[i] = (A[i]*0 + 2000000000) * 2 / 1", Dtype::kI32), 2147483647);
+  EXPECT_EQ(first("S[i] = (A[i]*0 + 2000000000) * a", Dtype::kI32, {-2}), -2147483648.0);
 }
 
 // 2048 + 1 is no f16 number, so a sum of ones in f16 stops there; in f32 it does not.

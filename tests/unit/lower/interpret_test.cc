@@ -38,9 +38,7 @@ std::string differences(const tile::RProgram& p, const Module& m) {
 }
 
 RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
-  const expr::Expression e = tests::any_operator(7);
-  tile::StageProgram stage = tests::any_program(e, 64);
-  tile::RProgram p{"v100", {stage}, {}};
+  const tile::RProgram p = tests::any_rprogram("v100", 7, 64);
   std::vector<std::string> why;
   const auto m = lower(p, v100(), why);
   if (!m) {  // a random program may stage more than a block has

@@ -1,45 +1,19 @@
 // Mistakes planted in kernels that are right: the interpreter has to find each.
 
-#include <functional>
-
 #include <gtest/gtest.h>
 
-#include "lower/counters.h"
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
 #include "tests/support/lowered.h"
+#include "tests/support/planting.h"
 
 namespace tilescope::lower {
 namespace {
 
-// Calls `visit` on every list of statements, the kernel's own first.
-void each_body(std::vector<Statement>& body, const std::function<void(std::vector<Statement>&)>& visit) {
-  visit(body);
-  for (Statement& s : body) {
-    if (auto* loop = std::get_if<Loop>(&s.what)) each_body(loop->body, visit);
-    if (auto* branch = std::get_if<If>(&s.what)) each_body(branch->body, visit);
-  }
-}
-
-// Removes the n-th statement of that kind; false where there are fewer.
-template <class Kind>
-bool remove(Kernel& k, int n) {
-  bool removed = false;
-  each_body(k.body, [&](std::vector<Statement>& body) {
-    for (std::size_t i = 0; i < body.size() && !removed; ++i)
-      if (std::holds_alternative<Kind>(body[i].what) && n-- == 0) {
-        body.erase(body.begin() + static_cast<std::ptrdiff_t>(i));
-        removed = true;
-      }
-  });
-  return removed;
-}
-
-std::vector<Copy*> copies(Kernel& k) {
-  std::vector<Copy*> out;
-  for (const Copy* c : copies_of(k)) out.push_back(const_cast<Copy*>(c));
-  return out;
-}
+using tests::copy_of;
+using tests::each_body;
+using tests::if_guards;
+using tests::remove;
 
 // What the interpreter says: "" where every value is right, "values" where one is not, or its error.
 std::string verdict(const tile::RProgram& p, const Module& m) {
@@ -67,6 +41,21 @@ class Planted : public testing::Test {
     return m;
   }
   std::string verdict_of(const Module& m) const { return verdict(program_, m); }
+  // Shifts the guards of every `If` of a program in turn, expects each to be found and says how many there were.
+  int found_in_ifs(const std::string& text, const std::vector<int>& shifts) {
+    program_ = tests::program(text, chip_);
+    const Module right = tests::lowered(program_, chip_);
+    EXPECT_EQ(verdict_of(right), "");
+    Module m = right;
+    const std::size_t guards = if_guards(m.kernels[0]).size();
+    for (std::size_t g = 0; g < guards; ++g)
+      for (const int shift : shifts) {
+        m = right;
+        if_guards(m.kernels[0])[g]->bound += shift;
+        EXPECT_NE(verdict_of(m), "") << "guard " << g << " of an if, off by " << shift;
+      }
+    return static_cast<int>(guards);
+  }
 
   tile::RProgram program_;
 };
@@ -97,20 +86,21 @@ TEST_F(Planted, EveryWaitIsNeeded) {
 
 TEST_F(Planted, APaddingThatIsNotWhatRowsAreApartIsFound) {
   Module m = start(R"(,"padding":{"A":1})");
-  for (Copy* c : copies(m.kernels[0])) {
-    const Buffer& to = m.kernels[0].buffers[static_cast<std::size_t>(c->to.buffer)];
+  for (std::size_t c = 0; c < copies_of(m.kernels[0]).size(); ++c) {
+    Access& target = copy_of(m.kernels[0], c).to;
+    const Buffer& to = m.kernels[0].buffers[static_cast<std::size_t>(target.buffer)];
     if (to.space != Space::kShared || to.name != "A_tile") continue;
-    for (AffineTerm& t : c->to.offset.terms)
+    for (AffineTerm& t : target.offset.terms)
       if (t.coefficient == 9) t.coefficient = 8;  // rows of 8 and 1
   }
   EXPECT_NE(verdict_of(m), "");
 }
 
 TEST_F(Planted, AGuardThatIsOffByOneIsFound) {
-  const char* ragged = R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+  const char* ragged = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
     "sizes":{"m":61,"n":59,"k":29},"dtype":"f32","tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
     "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
-    "staged":{"A":"smem","B":"smem"}}],"edges":[]})";
+    "staged":{"A":"smem","B":"smem"}}],"edges":[]})json";
   program_ = tests::program(ragged, chip_);
   const Module right = tests::lowered(program_, chip_);
   EXPECT_EQ(verdict_of(right), "");
@@ -118,8 +108,8 @@ TEST_F(Planted, AGuardThatIsOffByOneIsFound) {
   for (std::size_t c = 0; c < copies_of(right.kernels[0]).size(); ++c)
     for (const bool outside : {true, false}) {
       Module m = right;
-      Copy* copy = copies(m.kernels[0])[c];
-      std::vector<Guard>& guards = copy->when.empty() ? copy->inside : copy->when;
+      Copy& copy = copy_of(m.kernels[0], c);
+      std::vector<Guard>& guards = copy.when.empty() ? copy.inside : copy.when;
       if (guards.empty()) continue;
       guards.back().bound += outside ? 1 : -1;
       EXPECT_NE(verdict_of(m), "") << c;
@@ -128,16 +118,40 @@ TEST_F(Planted, AGuardThatIsOffByOneIsFound) {
   EXPECT_GE(planted, 6);
 }
 
+TEST_F(Planted, AnIfAtTheEndOfAReductionThatIsOffByOneIsFound) {
+  // Elements beyond the end are staged as zeros: only a minimum of what is greater tells them from none.
+  const int found = found_in_ifs(
+      R"json({"arch":"v100","stages":[{"expr":"C[m,n] min=! 1 + abs(A[m,k]) + abs(B[k,n])",
+    "sizes":{"m":64,"n":64,"k":29},"dtype":"f32","tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
+    "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
+    "staged":{"A":"smem","B":"smem"}}],"edges":[]})json",
+      {-1, 1});
+  EXPECT_EQ(found, 1);
+}
+
+TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
+  // One step too many fetches zeros that nobody reads: no mistake of values.
+  for (const bool asynchronous : {false, true}) {
+    if (asynchronous) chip_.core.async_copy = base::Bytes{4};
+    for (const char* pipeline : {R"(,"pipeline":2)", R"(,"pipeline":3)"})
+      EXPECT_EQ(found_in_ifs(tests::small_matmul(pipeline), {-1}), asynchronous ? 1 : 2) << pipeline;
+  }
+}
+
 TEST_F(Planted, AReductionThatGoesBeyondItsEndIsFound) {
+  Module m = start("");
+  for (Index& i : m.kernels[0].indices)
+    if (i.name == "step") ++i.range.high;
+  EXPECT_NE(verdict_of(m), "");
+}
+
+TEST_F(Planted, MoreBarriersThanNeededAreNoMistake) {
   Module m = start("");
   each_body(m.kernels[0].body, [](std::vector<Statement>& body) {
     for (Statement& s : body)
       if (auto* loop = std::get_if<Loop>(&s.what)) loop->body.push_back({Barrier{}, {}});
   });
-  EXPECT_EQ(verdict_of(m), "");  // more barriers than needed are no mistake of values
-  for (Index& i : m.kernels[0].indices)
-    if (i.name == "step") ++i.range.high;
-  EXPECT_NE(verdict_of(m), "");
+  EXPECT_EQ(verdict_of(m), "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/tile/stage_text.h"
+#include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
@@ -22,7 +23,7 @@ TEST(Fit, AcceptsWhatIsExactlyFull) {
   const arch::ArchSpec v100 = tests::chip("v100");
   const StageProgram p = matmul(32, 96);
   EXPECT_EQ(p.threads(), 1024);
-  EXPECT_EQ(p.staged_bytes().n, 96 * 1024);
+  EXPECT_EQ(staging_of(p, v100).bytes.n, 96 * 1024);
   EXPECT_THAT(exceeded_limits(p, v100), ElementsAre());
   EXPECT_TRUE(fits(p, v100));
 }
@@ -47,6 +48,41 @@ TEST(Fit, CountsPaddingAndPipelineStages) {
   EXPECT_TRUE(fits(p, v100));
   p.pipeline = 3;
   EXPECT_FALSE(fits(p, v100));
+}
+
+TEST(Fit, CountsWhatAligningTheTilesTakes) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const expr::Expression e = tests::expression("O[i] +=! S[k] * A[i,k]", "i=8191,k=300");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  // 12 B of S and 98292 B of A: together what the chip has, but A begins at the next multiple of 16 B.
+  StageProgram p = make_stage_program(space, {{8191, 1, 1}}, {1, 3}, {16});
+  EXPECT_THAT(exceeded_limits(p, v100),
+              ElementsAre("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+  EXPECT_FALSE(fits(p, v100));
+  p.operands[0].staged = false;
+  EXPECT_TRUE(fits(p, v100));
+}
+
+TEST(Fit, OneStepHasNothingToHoldAhead) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  StageProgram p = matmul(32, 96);
+  p.pipeline = 2;
+  EXPECT_FALSE(fits(p, v100));
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=96");
+  p.space = make_space(e, no_fusion(e.stages.front()));
+  EXPECT_TRUE(fits(p, v100));
+}
+
+TEST(Staging, TilesBeginWhereTheChipsWidestAccessDoes) {
+  const expr::Expression e = tests::expression("O[i] +=! S[k] * A[i,k]", "i=64,k=300");
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  StageProgram p = make_stage_program(space, {{1, 32, 1}}, {1, 3}, {16});
+  p.pipeline = 3;
+  const StagingLayout narrow = staging_of(p, tests::chip("v100"));
+  EXPECT_EQ(narrow.begins[0].n, 0);
+  EXPECT_EQ(narrow.begins[1].n, 48) << "three slots of 12 B, to the next multiple of 16 B";
+  EXPECT_EQ(narrow.bytes.n, 48 + 3 * 32 * 3 * 4);
+  EXPECT_EQ(staging_of(p, tests::chip("v100", {{"core.max_access", "32 B"}})).begins[1].n, 64);
 }
 
 TEST(Fit, AddsTensorsBeyond64Bits) {

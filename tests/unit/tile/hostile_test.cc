@@ -7,6 +7,7 @@
 
 #include "tests/unit/tile/stage_text.h"
 #include "tile/fit.h"
+#include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
@@ -75,7 +76,7 @@ TEST(Hostile, WhatIsAcceptedCanBeCounted) {
                                       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_FALSE(fits(read.program->stages[0], tests::chip("v100")));
-  EXPECT_GT(read.program->stages[0].staged_bytes().n, std::int64_t{1} << 40);
+  EXPECT_GT(staging_of(read.program->stages[0], tests::chip("v100")).bytes.n, std::int64_t{1} << 40);
 }
 
 TEST(Hostile, AGatheredTensorMayUseMoreAxesThanItHasDimensions) {

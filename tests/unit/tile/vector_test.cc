@@ -107,7 +107,6 @@ TEST(MakeStageProgram, StagesWhatAReductionReuses) {
   EXPECT_EQ(p.threads(), 64);
   EXPECT_EQ(p.blocks(), 16);
   EXPECT_EQ(p.steps(), 8);
-  EXPECT_EQ(p.staged_bytes().n, 2 * 16 * 8 * 4);
   EXPECT_EQ(p.operands[0], (OperandPlan{true, 0, 4}));
   EXPECT_EQ(p.operands[2], (OperandPlan{false, 0, 2})) << "a thread owns two neighbours";
 }
@@ -117,7 +116,6 @@ TEST(MakeStageProgram, LeavesInRegistersWhatNothingReduces) {
   const auto space = make_space(e, no_fusion(e.stages.front()));
   const StageProgram p = make_stage_program(space, {{1, 64, 4}}, {1}, {16});
   EXPECT_EQ(p.operands[0], (OperandPlan{false, 0, 4}));
-  EXPECT_EQ(p.staged_bytes().n, 0);
   EXPECT_EQ(p.steps(), 1);
 }
 

@@ -1,0 +1,18 @@
+#pragma once
+// Where the tiles that a block stages lie in its scratchpad: what fits there, for every reader of a program.
+
+#include "arch/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+// One tile after the other, in the order of the inputs, each with all its slots (StageProgram::slots) and aligned for
+// the chip's widest access.
+struct StagingLayout {
+  base::FixedVector<base::Bytes, kMaxOperands> begins;  // by input; 0 of one that is not staged
+  base::Bytes bytes;                                    // of the block
+};
+
+StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a);
+
+}  // namespace tilescope::tile
