@@ -19,7 +19,7 @@ constexpr std::int64_t kLastSteps = 4;
 // Blocks drift apart as they run. So a jump goes on for at most so many times what has passed: of steps since the last
 // block started, of waves since the kernel began.
 constexpr double kLongestJump = 6;
-constexpr std::int64_t kMostWaves = 3;
+constexpr std::int64_t kMostWaves = 4;
 // A jump of less than the windows over this is not worth forgetting them.
 constexpr double kLeastJump = 2;
 // Marks of a wave; windows are parts of one where blocks end evenly, whole ones where they end together.

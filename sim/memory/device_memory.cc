@@ -67,7 +67,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
-  if (hit.victim) evict(number, *hit.victim, served, nullptr);
+  if (hit.victim) evict(number, hit.victim, served, nullptr);
   if (hit.missing != 0) {
     const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
     if (hit.line != nullptr) hit.line->fetch(fill);
@@ -93,7 +93,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   bool waits = false;
   if (hit.line != nullptr) {
     hit.line->write(r.sectors);
-    if (hit.victim) waits = evict(number, *hit.victim, served, &writer);
+    if (hit.victim) waits = evict(number, hit.victim, served, &writer);
   } else {
     waits = evict(number, {local, r.sectors}, served, &writer);
   }

@@ -41,7 +41,9 @@ void SectorCache::expect_now(std::int64_t line) const {
 }
 
 SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors) {
-  if (lines_.empty()) return {nullptr, sectors, false, {}};
+  Result r;
+  r.missing = sectors;
+  if (lines_.empty()) return r;
   const Place place = place_of(line);
   const auto ways = static_cast<std::size_t>(spec_.ways);
   Line* const first = &lines_[place.set * ways];
@@ -50,16 +52,17 @@ SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors)
   const auto short_tag = static_cast<std::uint8_t>(place.tag);
   std::size_t at = likely(tags, short_tag, 0);
   while (at < ways && first[way[at]].tag_ != place.tag) at = likely(tags, short_tag, at + 1);
-  Result r;
   if (at == ways) r.allocated = true, --at;
   const std::uint8_t found = way[at];
-  std::copy_backward(tags, tags + at, tags + at + 1);
-  std::copy_backward(way, way + at, way + at + 1);
+  if (at > 0) {
+    std::copy_backward(tags, tags + at, tags + at + 1);
+    std::copy_backward(way, way + at, way + at + 1);
+    way[0] = found;
+  }
   tags[0] = short_tag;
-  way[0] = found;
   r.line = &first[found];
   if (r.allocated) {
-    if (r.line->dirty_ != 0) r.victim = Victim{line_of({place.set, r.line->tag_}), r.line->dirty_};
+    if (r.line->dirty_ != 0) r.victim = {line_of({place.set, r.line->tag_}), r.line->dirty_};
     *r.line = {};
     r.line->tag_ = place.tag;
   }

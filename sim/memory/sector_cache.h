@@ -4,7 +4,6 @@
 // Ignores: who asks and when; the caller keeps times.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "sim/memory/calendar.h"
@@ -40,15 +39,18 @@ class SectorCache {
     std::uint32_t tag_ = ~std::uint32_t{0};
     std::uint16_t valid_ = 0, dirty_ = 0;
   };
+  // A line that had to leave and has to be written back; none where nothing of it is dirty.
   struct Victim {
     std::int64_t line = 0;
     std::uint32_t dirty = 0;
+
+    explicit operator bool() const { return dirty != 0; }
   };
   struct Result {
     Line* line = nullptr;  // null where the cache holds nothing; another line's once this one had to leave
     std::uint32_t missing = 0;
     bool allocated = false;
-    std::optional<Victim> victim;  // a dirty line that had to leave
+    Victim victim;
   };
 
   explicit SectorCache(CacheSpec spec);

@@ -34,10 +34,10 @@ TEST(SectorCache, OfOneSetIsLeastRecentlyUsed) {
     if (recent.size() > kWays) {
       const std::int64_t out = recent.back();
       recent.pop_back();
-      EXPECT_EQ(r.victim.has_value(), dirty[out] != 0);
+      EXPECT_EQ(static_cast<bool>(r.victim), dirty[out] != 0);
       if (r.victim) {
-        EXPECT_EQ(r.victim->line, out);
-        EXPECT_EQ(r.victim->dirty, dirty[out]);
+        EXPECT_EQ(r.victim.line, out);
+        EXPECT_EQ(r.victim.dirty, dirty[out]);
       }
       valid.erase(out);
       dirty.erase(out);
@@ -52,7 +52,7 @@ TEST(SectorCache, HoldsARunOfItsOwnSizeAndNamesVictimsRightly) {
   for (std::int64_t line = kFirst; line < kFirst + 768; ++line) cache.touch(line, 1).line->write(1);
   for (std::int64_t line = kFirst; line < kFirst + 768; ++line) EXPECT_EQ(cache.touch(line, 1).missing, 0u);
   std::set<std::int64_t> out;
-  for (std::int64_t line = 96000; line < 96768; ++line) out.insert(cache.touch(line, 1).victim.value().line);
+  for (std::int64_t line = 96000; line < 96768; ++line) out.insert(cache.touch(line, 1).victim.line);
   EXPECT_EQ(out.size(), 768u);
   EXPECT_EQ(*out.begin(), kFirst);
   EXPECT_EQ(*out.rbegin(), kFirst + 767);
