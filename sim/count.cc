@@ -50,10 +50,9 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, lower::KernelCounters& 
 std::vector<lower::KernelCounters> count(const lower::Module& module, const arch::ArchSpec& chip) {
   const Machine machine = machine_of(chip);
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
-  const AccessShapes shapes{machine.memory.shape, machine.banks.count > 0 ? machine.banks : Banks{1, 4}};
   std::vector<lower::KernelCounters> out;
   for (const lower::Kernel& k : module.kernels) {
-    WarpCode code(k, bases, chip, shapes);
+    WarpCode code(k, bases, chip, access_shapes(machine));
     lower::KernelCounters& counters = out.emplace_back(code.copies());
     for (std::int64_t block = 0; block < k.blocks; ++block) {
       const Uniforms u = code.start(block);

@@ -15,11 +15,6 @@ namespace {
 constexpr std::array<std::string_view, kStalls> kStallNames = {"issue", "scratchpad", "barrier", "l1",
                                                                "l2",    "dram",       "launch",  "tail"};
 
-AccessShapes shapes_of(const Machine& m) {
-  // Without a scratchpad nothing is copied there; one bank keeps the arithmetic defined.
-  return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}};
-}
-
 // Shares `total` among the causes as their weights stand, to the last cycle.
 std::vector<std::pair<Stall, Cycle>> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
   double all = 0;
@@ -89,9 +84,11 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   const Sampler& s = gpu.sampler();
   r.simulated_blocks = k.blocks - s.skipped_blocks();
   // Steps of blocks that were left out are part of `warp_steps` too.
-  if (t.warp_steps > 0)
-    r.simulated_steps_ratio =
-        static_cast<double>(t.warp_steps - s.skipped_warp_steps()) / static_cast<double>(t.warp_steps);
+  const auto ratio = [](std::int64_t part, std::int64_t of) {
+    return static_cast<double>(part) / static_cast<double>(of);
+  };
+  r.simulated_steps_ratio = t.warp_steps > 0 ? ratio(t.warp_steps - s.skipped_warp_steps(), t.warp_steps)
+                                             : ratio(r.simulated_blocks, k.blocks);
   r.exact = s.skipped_blocks() == 0 && s.skipped_warp_steps() == 0;
   r.counters = t.copies;
   return r;
@@ -134,7 +131,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   SimReport all;
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
-    WarpCode code(k, bases, chip, shapes_of(machine));
+    WarpCode code(k, bases, chip, access_shapes(machine));
     Tally tally;
     const Cycle begin = loop.now();
     gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, fits, begin);

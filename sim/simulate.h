@@ -21,7 +21,7 @@ enum class Mode : std::uint8_t { kFull, kSampled };
 
 struct SimOptions {
   Mode mode = Mode::kSampled;
-  double tolerance = 0.02;  // by which the two windows of a steady state may differ
+  double tolerance = 0.02;  // by which the mean of two windows that agree may be off in time
 };
 
 // One level of the chip, by its name there.
@@ -41,7 +41,7 @@ struct KernelReport {
   double waves = 0;                  // blocks over what is resident on all cores
   std::int64_t registers_per_thread = 0;
   std::int64_t simulated_blocks = 0;
-  double simulated_steps_ratio = 1;  // of all iterations of the step loop
+  double simulated_steps_ratio = 1;  // of all iterations of the step loop; of blocks where there is none
   bool exact = true;                 // nothing was extrapolated
   lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
 };

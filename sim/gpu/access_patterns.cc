@@ -7,8 +7,6 @@
 namespace tilescope::sim {
 namespace {
 
-std::int64_t rest_of(std::int64_t a, std::int64_t n) { return a - base::floor_div(a, n) * n; }
-
 lower::AccessCount counted(std::int64_t lanes, std::int64_t bytes) {
   lower::AccessCount c;
   c.lane_accesses = lanes;
@@ -73,7 +71,7 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   if (has_memory_) memory_common_ = indices_.common(memory_, u, splits_);
   if (has_shared_) {
     shared_common_ = indices_.common(shared_, u, splits_);
-    key_.push_back(rest_of(shared_common_, shapes_.banks.width));
+    key_.push_back(base::floor_mod(shared_common_, shapes_.banks.width));
   }
   return true;
 }

@@ -20,12 +20,6 @@ struct AccessPattern {
   lower::CopyCount count;
 };
 
-// What the accesses of a chip are cut into.
-struct AccessShapes {
-  LineShape line;
-  Banks banks;
-};
-
 class AccessPatterns {
  public:
   AccessPatterns(const KernelIndices& indices, const lower::Copy& copy, const std::vector<std::int64_t>& bases,

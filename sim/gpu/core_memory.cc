@@ -17,8 +17,6 @@ std::int64_t parts(const Rate& r, std::int64_t units) {
   return base::ceil_div(units * r.cycles * kCycleParts, r.units);
 }
 
-Cycle cycles(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
-
 }  // namespace
 
 // --- segments
@@ -82,10 +80,10 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 // the time of a whole warp's lanes and of one pass.
 Cycle Core::access_port(const AccessPattern& p, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
-  const Cycle lanes = address_.book(t, warp) - cycles(machine_.address, warp);
+  const Cycle lanes = address_.book(t, warp) - cycles_of(machine_.address, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
-  const Cycle data = cycles(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
+  const Cycle data = cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
   const Cycle tags = base::ceil_div(static_cast<std::int64_t>(p.touches.size()), c.tags);
   Calendar& port = c.shares_scratchpad ? scratchpad_ : cache_port_;
   return std::max(lanes, port.book(t, std::max(data, tags)) - 1);

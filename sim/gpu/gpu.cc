@@ -106,10 +106,10 @@ void Gpu::dispatch(Cycle now) {
   }
 }
 
-// Steps are looked at once the device's cache is full; waves when what fills it has itself been replaced, for before
-// that what leaves it is what came first, and what came first need not be like the rest.
+// Steps are looked at once a part of the device's cache is filled; waves when what fills it has itself been replaced,
+// for before that what leaves it is what came first, and what came first need not be like the rest.
 void Gpu::sample(Cycle now) {
-  const double filled = fits_cache_ ? kReplaced : memory_.times_filled();
+  const double filled = fits_cache_ ? kReplaced : memory_.times_filled().value_or(kReplaced);
   if (filled >= kReplaced) next_block_ += sampler_->jump_waves(now, blocks_ - next_block_);
   if (filled < kUsed) return;
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;

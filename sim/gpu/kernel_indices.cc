@@ -11,11 +11,9 @@ using lower::AffineTerm;
 using lower::Index;
 using lower::IndexKind;
 
-std::int64_t rest_of(std::int64_t a, std::int64_t n) { return a - base::floor_div(a, n) * n; }
-
 std::int64_t derived(const Index& i, std::int64_t of) {
   const std::int64_t v = base::floor_div(of, i.divisor);
-  return i.modulus == 0 ? v : rest_of(v, i.modulus);
+  return i.modulus == 0 ? v : base::floor_mod(v, i.modulus);
 }
 
 void add(expr::Span& s, const expr::Span& of, std::int64_t times) {

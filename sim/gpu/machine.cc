@@ -103,6 +103,8 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
 
 }  // namespace
 
+AccessShapes access_shapes(const Machine& m) { return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}}; }
+
 Machine machine_of(const ArchSpec& chip) {
   if (chip.chip_class != arch::ChipClass::kGpu) throw SimError(chip.name + ": only chips of class gpu are simulated");
   Machine m;

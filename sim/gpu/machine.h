@@ -52,6 +52,10 @@ struct Machine {
   Cycle launch = 0;
 };
 
+// What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
+// defined.
+AccessShapes access_shapes(const Machine& m);
+
 // Throws SimError where the chip is of another class or lacks what a simulation needs.
 Machine machine_of(const arch::ArchSpec& chip);
 

@@ -127,7 +127,7 @@ bool Sampler::steps_due(std::int64_t warps) {
   return true;
 }
 
-std::optional<Window> Sampler::steady_steps() const {
+std::optional<Window> Sampler::steady_steps() {
   const auto agree = [&](const Window& w, const Pace& other) {
     return within(error_of(pace_of(w, &Tally::warp_steps), other), spec_.tolerance);
   };
@@ -136,7 +136,10 @@ std::optional<Window> Sampler::steady_steps() const {
   for (const std::size_t width : kStepWidths) {
     const auto before = steps_.window(width, width), last = steps_.window(width);
     if (!before) break;
-    if (agree(*before, pace_of(*last, &Tally::warp_steps))) return Window{before->from, last->to};
+    if (!agree(*before, pace_of(*last, &Tally::warp_steps))) continue;
+    const Window both{before->from, last->to};
+    proven_ = {warps_, pace_of(both, &Tally::warp_steps)};
+    return both;
   }
   return std::nullopt;
 }
@@ -162,7 +165,6 @@ std::vector<std::int64_t> Sampler::jump_steps(Cycle now, const std::vector<StepP
   if (!steady) return {};
   const double times = cycles / static_cast<double>(steady->cycles());
   if (times * kLeastJump < 1) return {};
-  proven_ = {warps_, pace_of(*steady, &Tally::warp_steps)};
   const std::int64_t before = tally_.warp_steps;
   jump(*steady, times, times * left_out_of_dram(*steady, rates));
   tally_.warp_steps = before + warp_steps;
@@ -226,7 +228,9 @@ std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
   const std::optional<Window> steady = steady_waves();
   if (!steady) return 0;
   const double times = static_cast<double>(blocks) / static_cast<double>(steady->progress(&Tally::blocks));
+  const std::int64_t before = tally_.warp_steps;
   jump(*steady, times, times);
+  skipped_warp_steps_ += tally_.warp_steps - before;
   skipped_blocks_ += blocks;
   waves_.clear();
   residents_changed(now);

@@ -1,8 +1,9 @@
 #pragma once
 // When a simulation may leave something out, and what that something would have cost. Two steady states are looked for,
 // each by two disjoint windows that agree: steps within the resident blocks, and waves of blocks. Windows that disagree
-// grow. Once steps are known, one window of a later wave that agrees with them is the second one there. What is left
-// out is jumped over, so that the addresses which follow are real; time and amounts go on at the windows' rate.
+// grow. Once two windows of steps have agreed, one that agrees with them is enough while as many warps are resident.
+// What is left out is jumped over, so that the addresses which follow are real; time and amounts go on at the windows'
+// rate.
 
 #include <cstdint>
 #include <optional>
@@ -41,7 +42,7 @@ class Sampler {
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
 
  private:
-  std::optional<Window> steady_steps() const;
+  std::optional<Window> steady_steps();
   std::optional<Window> steady_waves() const;
   void forget_steps();
   std::int64_t wave_part() const;

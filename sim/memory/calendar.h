@@ -23,6 +23,9 @@ struct Rate {
   std::int64_t cycles = 1;
 };
 
+// What so many units take, whole cycles.
+inline Cycle cycles_of(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
+
 class Calendar {
  public:
   explicit Calendar(Rate rate) : rate_(rate), buckets_(kBuckets) {}

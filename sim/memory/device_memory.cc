@@ -12,8 +12,6 @@ namespace {
 constexpr std::int64_t kMostWaitingWrites = 64;
 constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
 
-Cycle idle_cycles(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
-
 }  // namespace
 
 DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), tally_(&tally), map_(spec.map) {
@@ -27,7 +25,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), 
   next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
-  const Cycle parts = idle_cycles(spec.slice_rate, sector) + (spec.link_rate ? idle_cycles(link, sector) : 0);
+  const Cycle parts = cycles_of(spec.slice_rate, sector) + (spec.link_rate ? cycles_of(link, sector) : 0);
   const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
@@ -76,7 +74,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
     fills_[static_cast<std::size_t>(hit.line->fill())].others.push_back({r.core, r.ticket, bytes});
   } else {
     // Data leave as they are read: the link takes the first sector while the slice reads the second.
-    const Cycle first = served - idle_cycles(spec_.slice_rate, bytes - spec_.shape.sector);
+    const Cycle first = served - cycles_of(spec_.slice_rate, bytes - spec_.shape.sector);
     const bool late = hit.line->ready() > first;
     replies.push_back({r.core, r.ticket, respond(r.core, bytes, std::max(first, hit.line->ready())),
                        late ? Stall::kDram : Stall::kL2});

@@ -70,11 +70,16 @@ class DeviceMemory {
   std::optional<Cycle> next() const { return next_ == kNever ? std::nullopt : std::optional<Cycle>(next_); }
   // Nobody hears of a request sooner than this after it was made.
   Cycle least_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
-  // How often the device's cache has been filled.
-  double times_filled() const {
-    return slice_lines_ == 0 ? 2 : static_cast<double>(allocated_) / static_cast<double>(slice_lines_);
+  // Counts into another tally: another kernel begins.
+  void use(Tally& tally) {
+    tally_ = &tally;
+    allocated_ = 0;
   }
-  void use(Tally& tally) { tally_ = &tally; }
+  // How often the device's cache has been filled since; nothing where there is no cache to fill.
+  std::optional<double> times_filled() const {
+    if (slice_lines_ == 0) return std::nullopt;
+    return static_cast<double>(allocated_) / static_cast<double>(slice_lines_);
+  }
 
  private:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();

@@ -14,8 +14,7 @@ SectorCache::SectorCache(CacheSpec spec) : spec_(spec) {
   chunks_of_set_ = static_cast<std::size_t>(base::ceil_div(2 * spec_.ways, sizeof(Chunk)));
   order_.resize(static_cast<std::size_t>(sets) * chunks_of_set_);
   for (std::size_t set = 0; set < static_cast<std::size_t>(sets); ++set)
-    for (std::int64_t w = 0; w < spec_.ways; ++w)
-      order_[set * chunks_of_set_].bytes[spec_.ways + w] = static_cast<std::uint8_t>(w);
+    for (std::int64_t w = 0; w < spec_.ways; ++w) order(set)[spec_.ways + w] = static_cast<std::uint8_t>(w);
   lines_.resize(static_cast<std::size_t>(sets * spec_.ways));
 }
 
@@ -35,7 +34,7 @@ void SectorCache::expect_now(std::int64_t line) const {
   if (lines_.empty()) return;
   const Place place = place_of(line);
   const auto ways = static_cast<std::size_t>(spec_.ways);
-  const std::uint8_t* const tags = order_[place.set * chunks_of_set_].bytes;
+  const std::uint8_t* const tags = order(place.set);
   const std::size_t at = likely(tags, static_cast<std::uint8_t>(place.tag), 0);
   __builtin_prefetch(&lines_[place.set * ways + tags[ways + std::min(at, ways - 1)]], 1);
 }
@@ -47,7 +46,7 @@ SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors)
   const Place place = place_of(line);
   const auto ways = static_cast<std::size_t>(spec_.ways);
   Line* const first = &lines_[place.set * ways];
-  std::uint8_t* const tags = order_[place.set * chunks_of_set_].bytes;
+  std::uint8_t* const tags = order(place.set);
   std::uint8_t* const way = tags + ways;
   const auto short_tag = static_cast<std::uint8_t>(place.tag);
   std::size_t at = likely(tags, short_tag, 0);

@@ -61,7 +61,7 @@ class SectorCache {
   // Say that the line will be touched soon, and very soon: a simulation of many caches waits for memory most of the
   // time.
   void expect(std::int64_t line) const {
-    if (!lines_.empty()) __builtin_prefetch(&order_[place_of(line).set * chunks_of_set_]);
+    if (!lines_.empty()) __builtin_prefetch(order(place_of(line).set));
   }
   void expect_now(std::int64_t line) const;
 
@@ -85,6 +85,12 @@ class SectorCache {
   struct alignas(64) Chunk {
     std::uint8_t bytes[64];
   };
+  std::uint8_t* order(std::size_t set) {
+    return reinterpret_cast<std::uint8_t*>(order_.data()) + set * chunks_of_set_ * sizeof(Chunk);
+  }
+  const std::uint8_t* order(std::size_t set) const {
+    return reinterpret_cast<const std::uint8_t*>(order_.data()) + set * chunks_of_set_ * sizeof(Chunk);
+  }
 
   CacheSpec spec_;
   Divisor sets_{1};

@@ -44,4 +44,10 @@ std::vector<Touch> touched_lines(std::span<const std::int64_t> addresses, std::i
 
 std::int64_t sectors_of(const std::vector<Touch>& touches);
 
+// What the accesses of a chip are cut into.
+struct AccessShapes {
+  LineShape line;
+  Banks banks;
+};
+
 }  // namespace tilescope::sim

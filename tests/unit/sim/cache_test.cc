@@ -15,14 +15,17 @@
 namespace tilescope::sim {
 namespace {
 
-TEST(SectorCache, OfOneSetIsLeastRecentlyUsed) {
-  constexpr std::size_t kWays = 8;
-  SectorCache cache({static_cast<std::int64_t>(kWays), static_cast<std::int64_t>(kWays)});
+class WaysOfASet : public testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(SectorCache, WaysOfASet, testing::Values(1, 8, 24, 64, 256));
+
+TEST_P(WaysOfASet, AreLeftByTheLeastRecentlyUsed) {
+  const std::size_t ways = GetParam();
+  SectorCache cache({static_cast<std::int64_t>(ways), static_cast<std::int64_t>(ways)});
   std::list<std::int64_t> recent;  // latest first
   std::map<std::int64_t, std::uint32_t> valid, dirty;
   std::mt19937 random(2);
   for (int i = 0; i < 20000; ++i) {
-    const std::int64_t line = static_cast<std::int64_t>(random() % 12) * 1000;
+    const std::int64_t line = static_cast<std::int64_t>(random() % (ways + ways / 2 + 1)) * 1000;
     const auto sectors = static_cast<std::uint32_t>(1 + random() % 15);
     const SectorCache::Result r = cache.touch(line, sectors);
     const bool known = valid.contains(line);
@@ -31,7 +34,7 @@ TEST(SectorCache, OfOneSetIsLeastRecentlyUsed) {
     recent.remove(line);
     recent.push_front(line);
     valid[line] |= sectors;
-    if (recent.size() > kWays) {
+    if (recent.size() > ways) {
       const std::int64_t out = recent.back();
       recent.pop_back();
       EXPECT_EQ(static_cast<bool>(r.victim), dirty[out] != 0);
