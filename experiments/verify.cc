@@ -181,7 +181,7 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
   std::vector<VerifiedRow> rows;
   const std::vector<Candidate> candidates = candidates_of(given, a, compiler, rows);
   for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
-    if (const auto why = compiler.compile(build)) {
+    if (const auto why = compiler.compile(build, jobs)) {
       diags.error({diags.add_source("verify")}, *why);
       return std::nullopt;
     }

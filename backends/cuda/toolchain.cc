@@ -148,7 +148,7 @@ std::string Toolchain::name_of(HostBuild build, const std::string& text) const {
 
 // A finished object is moved to its name at once, so that nobody sees half of one.
 std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& flags,
-                                       const std::vector<std::string>& units) const {
+                                       const std::vector<std::string>& units, int jobs) const {
   const TemporaryFolder scratch;
   std::vector<Object> out;
   std::vector<std::size_t> made;  // by command: its unit
@@ -167,7 +167,7 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
     commands.push_back(std::move(command));
     made.push_back(i);
   }
-  const std::vector<Finished> finished = run_programs(commands);
+  const std::vector<Finished> finished = run_programs(commands, jobs);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     Object& object = out[made[i]];
     std::error_code error;
@@ -178,15 +178,15 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
   return out;
 }
 
-std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& units) const {
-  return compile(build, kernel_flags(build), units);
+std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& units, int jobs) const {
+  return compile(build, kernel_flags(build), units, jobs);
 }
 
 std::string Toolchain::link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const {
   std::vector<std::string> all;
   {
     const Lock lock(fmt::format("{}/runtime.lock", folder_));
-    const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}).front();
+    const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}, 1).front();
     why = first_lines(runtime.error);
     all.push_back(runtime.path);
   }

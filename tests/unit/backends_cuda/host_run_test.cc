@@ -98,7 +98,7 @@ TEST_F(HostRuns, AModuleThatTheCompilerRefusesFailsAlone) {
     if (b.space == lower::Space::kRegister) b.elements = -1;
   HostCompiler host(chip_);
   const int refused = host.add(wrong), right = host.add(samples_[1].module);
-  ASSERT_EQ(host.compile(HostBuild::kValues), std::nullopt);
+  ASSERT_EQ(host.compile(HostBuild::kValues, 2), std::nullopt);
   const HostResult none = host.run(refused, {HostBuild::kValues, 1, samples_[0].scalars, samples_[0].inputs});
   EXPECT_THAT(none.error,
               testing::MatchesRegex("the C\\+\\+ compiler refuses its kernels: kernels.cu:[^\n]*error: [^\n]*"));
