@@ -135,8 +135,13 @@ Toolchain::Toolchain(std::string cache_folder)
                            error.message());
   identity_ = joined(compiler_) + version.output + joined(common_flags());
   std::vector<std::string> files;
-  for (const auto& file : fs::directory_iterator(base::home_path(kRuntimeFolder), error))
-    files.push_back(file.path().string());
+  const std::string runtime = base::home_path(kRuntimeFolder);
+  for (const auto& file : fs::directory_iterator(runtime, error)) files.push_back(file.path().string());
+  if (files.empty() && !refusal_)
+    refusal_ = fmt::format(
+        "kernels are compiled together with the sources in {}, and there are none; is "
+        "TILESCOPE_HOME right?",
+        runtime);
   std::sort(files.begin(), files.end());
   for (const std::string& f : files) identity_ += file_bytes(f);
 }

@@ -117,5 +117,15 @@ TEST(HostCompiler, SaysWhichCompilerIsMissing) {
             "directory");
 }
 
+TEST(HostCompiler, SaysWhereItsRuntimeIsMissing) {
+  const HostCompiler here(tests::chip("v100"));
+  if (const auto why = here.refusal()) GTEST_SKIP() << *why;
+  const arch::ArchSpec chip = tests::chip("v100");
+  const tests::EnvironmentVariable home("TILESCOPE_HOME", "/nowhere");
+  EXPECT_EQ(HostCompiler(chip).refusal(),
+            "kernels are compiled together with the sources in /nowhere/backends/cuda/host, and there are none; is "
+            "TILESCOPE_HOME right?");
+}
+
 }  // namespace
 }  // namespace tilescope::cuda
