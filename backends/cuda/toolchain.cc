@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/cache.h"
 #include "backends/cuda/process.h"
 #include "base/hash.h"
 #include "base/home.h"
@@ -139,8 +140,8 @@ Toolchain::Toolchain(std::string cache_folder)
   for (const auto& file : fs::directory_iterator(runtime, error)) files.push_back(file.path().string());
   if (files.empty() && !refusal_)
     refusal_ = fmt::format(
-        "kernels are compiled together with the sources in {}, and there are none; is "
-        "TILESCOPE_HOME right?",
+        "kernels are compiled together with the sources in {}, and there are none; is TILESCOPE_HOME "
+        "right?",
         runtime);
   std::sort(files.begin(), files.end());
   for (const std::string& f : files) identity_ += file_bytes(f);
@@ -162,8 +163,7 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
     const std::string name = name_of(build, units[i]);
     const std::string path = fmt::format("{}/{}.o", folder_, name);
     out.push_back({path, {}});
-    std::error_code none;
-    if (fs::exists(path, none)) continue;
+    if (find_kept(path)) continue;
     write_file(scratch.file(name + ".cc"), units[i]);
     std::vector<std::string> command = compiler_;
     append(command, common_flags());
@@ -189,8 +189,9 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
 
 std::string Toolchain::link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const {
   std::vector<std::string> all;
+  const std::string lock_file = fmt::format("{}/runtime.lock", folder_);
   {
-    const Lock lock(fmt::format("{}/runtime.lock", folder_));
+    const Lock lock(lock_file);
     const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}, 1).front();
     why = first_lines(runtime.error);
     all.push_back(runtime.path);
@@ -198,8 +199,8 @@ std::string Toolchain::link(HostBuild build, const std::vector<std::string>& obj
   if (!why.empty()) return {};
   append(all, objects);
   std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
+  if (find_kept(path)) return path;
   std::error_code error;
-  if (fs::exists(path, error)) return path;
   const std::string moving = unfinished(path);
   std::vector<std::string> command = compiler_;
   append(command, {"-o", moving});
@@ -209,6 +210,8 @@ std::string Toolchain::link(HostBuild build, const std::vector<std::string>& obj
   if (linked.ok()) fs::rename(moving, path, error);
   if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
   if (error) why = fmt::format("{} cannot be written: {}", path, error.message());
+  const Lock lock(lock_file);
+  drop_least_recently_used(folder_, kMostKeptBytes);
   return why.empty() ? path : "";
 }
 
