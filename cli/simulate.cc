@@ -137,7 +137,8 @@ int run(const Options& o) {
   else if (!o.programs.is_one())
     print_rows(*rows);
   if (every) return kDone;
-  return o.programs.is_batch() ? kBadInput : kFailed;
+  const bool readable = std::all_of(rows->begin(), rows->end(), [](const SimulatedRow& r) { return r.readable; });
+  return o.programs.is_batch() && !readable ? kBadInput : kFailed;
 }
 
 }  // namespace

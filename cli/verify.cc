@@ -33,8 +33,12 @@ std::string beside(double model, std::int64_t kernel) {
 }
 
 std::string verdict(const VerifiedRow& r) {
-  if (!r.values_ok) return fmt::format("wrong: off by {:.2g}, {:.2g} allowed", r.worst_error, r.allowed_error);
-  return r.worst_error == 0 ? "equal" : fmt::format("within {:.1g}", r.allowed_error);
+  const experiments::ValueErrors &worst = r.worst_errors, &allowed = r.allowed_errors;
+  if (worst.units > allowed.units)
+    return fmt::format("wrong: off by {:.2g} units, {:.2g} allowed", worst.units, allowed.units);
+  if (!r.values_ok) return fmt::format("wrong: off by {:.2g}, {:.2g} allowed", worst.ratio, allowed.ratio);
+  if (worst.units > 0) return fmt::format("within {:.2g} units", allowed.units);
+  return worst.ratio == 0 ? "equal" : fmt::format("within {:.1g}", allowed.ratio);
 }
 
 void print_table(const std::vector<VerifiedRow>& rows) {

@@ -59,7 +59,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
   std::vector<std::size_t> runnable;
   for (GivenProgram& g : *given) {
     if (g.program) runnable.push_back(rows.size());
-    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, std::move(g.errors)};
+    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors)};
     if (g.program)
       if (const auto estimate = model::estimate(*g.program, machine)) row.predicted_us = estimate->sum.total_us;
     rows.push_back(std::move(row));

@@ -24,6 +24,7 @@ struct SimulatedRow {
   std::optional<Simulation> simulation;
   double cpu_seconds = 0;      // of the worker process
   std::size_t peak_bytes = 0;  // of its resident memory
+  bool readable = true;        // false where there is no program: the errors are those of its document
   std::vector<std::string> errors;
 
   // Predicted over simulated, minus one; nothing without both.

@@ -1,8 +1,6 @@
 #include "experiments/verify.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 #include <stdexcept>
 
@@ -10,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/cuda/host_run.h"
+#include "experiments/compare_values.h"
 #include "experiments/verify_programs.h"
 #include "experiments/workers.h"
 #include "lower/expected_values.h"
@@ -43,60 +42,13 @@ double points_of(const tile::RProgram& p) {
   return points;
 }
 
-// Sums and products of the drawn inputs are exact in any order; quotients and functions are not.
-bool exact(const tile::RProgram& p) {
-  const auto rounds = [](const expr::Node& n) {
-    using expr::Function;
-    if (n.kind == expr::NodeKind::kDivide) return true;
-    return n.kind == expr::NodeKind::kCall && n.function != Function::kRelu && n.function != Function::kAbs &&
-           n.function != Function::kMax && n.function != Function::kMin;
-  };
-  return std::none_of(p.stages.begin(), p.stages.end(), [&](const tile::StageProgram& s) {
-    const expr::Stage& stage = s.space->stage();
-    const base::Dtype sum = s.space->expression.accumulate;
-    const bool narrow = sum == base::Dtype::kF16 || sum == base::Dtype::kBf16;  // long sums of quarters round
-    const bool adds = stage.reducer == expr::Reducer::kSum || stage.reducer == expr::Reducer::kMean;
-    const bool to_whole =  // at every step
-        adds && base::is_integer(sum) && expr::numbers_of(s.space->expression, stage) == expr::Numbers::kReal;
-    return narrow || to_whole || stage.reducer == expr::Reducer::kMean ||
-           std::any_of(stage.body.begin(), stage.body.end(), rounds);
-  });
-}
-
-// Half a unit in the last place for every step of the longest reduction and for a few operations around it (Higham
-// 2002, section 4.2).
-double allowed_error(const tile::RProgram& p) {
-  if (exact(p)) return 0;
-  constexpr double kOperationsAround = 32;
-  double bound = 0;
-  for (const tile::StageProgram& s : p.stages) {
-    const base::Dtype kept = s.space->expression.dtype;
-    if (base::is_integer(kept)) return 1;
-    const double unit = kept == base::Dtype::kF16 ? 0x1p-11 : kept == base::Dtype::kBf16 ? 0x1p-8 : 0x1p-24;
-    bound += (static_cast<double>(s.space->reduced) + kOperationsAround) * unit;
-  }
-  return bound;
-}
-
-// Greatest difference relative to the greatest expected value; what is not a number in both is equal.
-double worst_error(const expr::Values& values, const expr::Values& expected) {
-  if (values.size() != expected.size()) return std::numeric_limits<double>::infinity();
-  double worst = 0, scale = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(expected[i])) scale = std::max(scale, std::abs(expected[i]));
-    const bool same = values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]));
-    if (!same) worst = std::max(worst, std::isfinite(values[i]) ? std::abs(values[i] - expected[i]) : HUGE_VAL);
-  }
-  return worst == 0 ? 0 : worst / std::max(scale, std::numeric_limits<double>::min());
-}
-
-double worst_output(const lower::Module& m, const std::vector<expr::Values>& globals,
-                    const lower::NamedValues& expected) {
-  double worst = 0;
+ValueErrors errors_of_outputs(const lower::Module& m, const std::vector<expr::Values>& globals,
+                              const lower::NamedValues& expected) {
+  ValueErrors out;
   for (std::size_t g = 0; g < globals.size(); ++g)
     if (m.globals[g].role == lower::Role::kOutput)
-      worst = std::max(worst, worst_error(globals[g], expected.at(m.globals[g].name)));
-  return worst;
+      out = worse(out, errors_of(m.globals[g].dtype, globals[g], expected.at(m.globals[g].name)));
+  return out;
 }
 
 AccessTotals totals_of(const std::vector<lower::KernelCounters>& kernels) {
@@ -130,15 +82,15 @@ class Verifier {
     lower::add_expected_values(*c.program, random, expected);
     const std::vector<expr::Values> inputs = lower::globals_of(c.module, expected);
     const std::vector<double> scalars(c.module.scalars.size(), lower::kScalar);
-    double worst = 0;
+    ValueErrors worst;
 
     std::vector<expr::Values> globals = inputs;
     lower::interpret(c.module, scalars, globals);
-    worst = std::max(worst, worst_output(c.module, globals, expected));
+    worst = worse(worst, errors_of_outputs(c.module, globals, expected));
     const auto run = [&](cuda::HostBuild build) {
       cuda::HostResult r = compiler_.run(c.compiled, {build, kSeed, scalars, inputs});
       if (!r.ok()) throw std::runtime_error(r.error);
-      worst = std::max(worst, worst_output(c.module, r.globals, expected));
+      worst = worse(worst, errors_of_outputs(c.module, r.globals, expected));
       return r;
     };
     run(cuda::HostBuild::kValues);
@@ -149,7 +101,8 @@ class Verifier {
     std::vector<lower::KernelCounters> simulated;
     for (sim::KernelReport& k : sim::simulate(c.module, arch_, full).kernels)
       simulated.push_back(std::move(k.counters));
-    return base::to_json(base::Map{{"worst_error", worst, {}},
+    return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
+                                   {"worst_error_units", worst.units, {}},
                                    {"counters_ok", counted.counters == simulated, {}},
                                    {"kernel", to_map(totals_of(counted.counters)), {}},
                                    {"simulator", to_map(totals_of(simulated)), {}}});
@@ -167,9 +120,13 @@ void read_answer(const WorkerResult& answer, const std::string& place, VerifiedR
   }
   base::Diagnostics diags;
   const auto v = base::read_json(answer.text, diags.add_source("worker"), diags);
-  const base::Value& worst = *v->find("worst_error");  // JSON has no infinity: nothing stands for it
-  row.worst_error = worst.is_null() ? HUGE_VAL : worst.get_if<double>() == nullptr ? 0 : *worst.get_if<double>();
-  row.values_ok = row.worst_error <= row.allowed_error;
+  const auto real = [&](const char* key) {
+    const base::Value& r = *v->find(key);
+    if (const auto* whole = r.get_if<std::int64_t>()) return static_cast<double>(*whole);
+    return r.is_null() ? HUGE_VAL : *r.get_if<double>();  // JSON has no infinity: nothing stands for it
+  };
+  row.worst_errors = {real("worst_error_ratio"), real("worst_error_units")};
+  row.values_ok = row.worst_errors.within(row.allowed_errors);
   row.counters_ok = *v->find("counters_ok")->get_if<bool>();
   row.kernel = totals_of(*v->find("kernel"));
   row.simulator = totals_of(*v->find("simulator"));
@@ -196,7 +153,7 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
     auto module = lower::lower(*g.program, a, why);
     for (const std::string& w : why) row.errors.push_back(g.place + ": " + w);
     if (!module) continue;
-    row.allowed_error = allowed_error(*g.program);
+    row.allowed_errors = allowed_errors(*g.program);
     if (const auto e = model::estimate(*g.program, machine))
       row.model = {e->sum.device_cache.transactions, e->sum.scratchpad.transactions};
     const int compiled = compiler.add(*module);
@@ -224,7 +181,7 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
   std::vector<VerifiedRow> rows;
   const std::vector<Candidate> candidates = candidates_of(given, a, compiler, rows);
   for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
-    if (const auto why = compiler.compile(build)) {
+    if (const auto why = compiler.compile(build, jobs)) {
       diags.error({diags.add_source("verify")}, *why);
       return std::nullopt;
     }
@@ -239,9 +196,14 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
 namespace {
 
 base::Map compared(const VerifiedRow& r) {
-  base::Map out = {{"values_ok", r.values_ok, {}},           {"counters_ok", r.counters_ok, {}},
-                   {"worst_error_ratio", r.worst_error, {}}, {"allowed_error_ratio", r.allowed_error, {}},
-                   {"kernel", to_map(r.kernel), {}},         {"simulator", to_map(r.simulator), {}}};
+  base::Map out = {{"values_ok", r.values_ok, {}},
+                   {"counters_ok", r.counters_ok, {}},
+                   {"worst_error_ratio", r.worst_errors.ratio, {}},
+                   {"allowed_error_ratio", r.allowed_errors.ratio, {}},
+                   {"worst_error_units", r.worst_errors.units, {}},
+                   {"allowed_error_units", r.allowed_errors.units, {}},
+                   {"kernel", to_map(r.kernel), {}},
+                   {"simulator", to_map(r.simulator), {}}};
   if (r.model)
     out.push_back(
         {"model", base::Map{{"sectors", r.model->sectors, {}}, {"bank_passes", r.model->bank_passes, {}}}, {}});

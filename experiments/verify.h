@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "experiments/programs.h"
 #include "experiments/progress.h"
+#include "experiments/value_errors.h"
 
 namespace tilescope::experiments {
 
@@ -29,8 +30,8 @@ struct ModelledAccesses {
 
 struct VerifiedRow {
   std::string id, kind;
-  double worst_error = 0;    // greatest |difference| of an output, relative to the output's greatest value
-  double allowed_error = 0;  // what rounding may come to: 0 where every order of the operations gives the same
+  ValueErrors worst_errors;    // of all outputs
+  ValueErrors allowed_errors;  // what rounding may come to
   bool values_ok = false;
   bool counters_ok = false;  // emitted text and simulator agree in every count of every access
   AccessTotals kernel, simulator;

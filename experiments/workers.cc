@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +37,12 @@ void write_all(int to, std::string_view text) {
 // The first character of an answer: whether it is the job's text or an exception's.
 constexpr char kText = '+', kException = '!';
 
+// A worker whose parent is killed ends with it: nobody reads its answer, and it may have hours to go.
+void end_with(pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // the parent ended before that was asked for
+}
+
 [[noreturn]] void run_child(int to, std::size_t i, const std::function<std::string(std::size_t)>& job) {
   try {
     write_all(to, kText + job(i));
@@ -52,11 +61,13 @@ struct Child {
 
 Child start(std::size_t i, const std::function<std::string(std::size_t)>& job) {
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) fail("pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
   std::fflush(nullptr);
+  const pid_t parent = ::getpid();
   const pid_t process = ::fork();
   if (process < 0) fail("fork");
   if (process == 0) {
+    end_with(parent);
     ::close(ends[0]);
     run_child(ends[1], i, job);
   }

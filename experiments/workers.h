@@ -19,8 +19,10 @@ struct WorkerResult {
 };
 
 // Calls job(0) ... job(n-1), each in a child process forked from this one, at most `jobs` of them at a time, and
-// returns what they returned, in order. The result does not depend on `jobs`. Call it where no other thread of this
-// process runs: a child has only the thread that forked it.
+// returns what they returned, in order. The result does not depend on `jobs`. A child has only the thread that forked
+// it: call this where no other thread holds a lock (OpenMP's idle threads, which outlive its regions, hold none), and
+// use no OpenMP in a job, where it would wait for threads that the child lacks. A worker ends with the thread that
+// called.
 std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::function<std::string(std::size_t)>& job,
                                          const Progress& progress);
 

@@ -11,6 +11,9 @@ target_compile_definitions(tilescope_test_support INTERFACE
   TILESCOPE_SHARED_FOLDER="${TILESCOPE_SHARED}"
   TILESCOPE_BINARY="${PROJECT_BINARY_DIR}/tilescope")
 
+# Kernels that tests compile are kept in the build tree: no test depends on what its user compiled before.
+set(TILESCOPE_TEST_ENVIRONMENT "TILESCOPE_CACHE=${PROJECT_BINARY_DIR}/kernel-cache")
+
 set(TILESCOPE_TEST_LABELS unit error contract golden agree cli gpu perf)
 
 # Every TEST is a test of ctest; one that calls GTEST_SKIP is listed as skipped and not as passed (gtest_discover_tests
@@ -28,7 +31,7 @@ function(tilescope_test)
     set(alone TRUE)
   endif()
   gtest_discover_tests(${ARG_NAME} DISCOVERY_TIMEOUT 120
-    PROPERTIES LABELS ${ARG_LABEL} RUN_SERIAL ${alone} TIMEOUT 600)
+    PROPERTIES LABELS ${ARG_LABEL} RUN_SERIAL ${alone} TIMEOUT 600 ENVIRONMENT "${TILESCOPE_TEST_ENVIRONMENT}")
 endfunction()
 
 # Benchmarks print their figures; whether a figure is good enough is for a test of label perf to say.
@@ -38,5 +41,6 @@ function(tilescope_benchmark)
   target_link_libraries(${ARG_NAME} PRIVATE
     benchmark::benchmark_main benchmark::benchmark tilescope_test_support ${ARG_LINKS})
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
-  set_tests_properties(${ARG_NAME} PROPERTIES LABELS perf RUN_SERIAL TRUE TIMEOUT 600)
+  set_tests_properties(${ARG_NAME} PROPERTIES
+    LABELS perf RUN_SERIAL TRUE TIMEOUT 600 ENVIRONMENT "${TILESCOPE_TEST_ENVIRONMENT}")
 endfunction()

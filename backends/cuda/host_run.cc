@@ -102,10 +102,10 @@ std::string first_error(const std::string& output) {
 // The objects of what compiles. Modules of a unit that does not are compiled one by one, so that each answers for
 // itself.
 std::vector<std::string> objects_of(const std::vector<Unit>& units, HostBuild build, const Toolchain& toolchain,
-                                    Refused& refused) {
+                                    int jobs, Refused& refused) {
   std::vector<std::string> texts, out;
   for (const Unit& u : units) texts.push_back(unit_of(u));
-  const std::vector<Object> objects = toolchain.compile(build, texts);
+  const std::vector<Object> objects = toolchain.compile(build, texts, jobs);
   std::vector<Unit> alone;
   for (std::size_t i = 0; i < units.size(); ++i) {
     if (objects[i].ok())
@@ -116,7 +116,7 @@ std::vector<std::string> objects_of(const std::vector<Unit>& units, HostBuild bu
       for (const KeyedModule* m : units[i]) alone.push_back({m});
   }
   if (alone.empty()) return out;
-  for (std::string& path : objects_of(alone, build, toolchain, refused)) out.push_back(std::move(path));
+  for (std::string& path : objects_of(alone, build, toolchain, jobs, refused)) out.push_back(std::move(path));
   return out;
 }
 
@@ -153,7 +153,7 @@ int HostCompiler::add(const lower::Module& module) {
   return static_cast<int>(state_->added.size() - 1);
 }
 
-std::optional<std::string> HostCompiler::compile(HostBuild build) {
+std::optional<std::string> HostCompiler::compile(HostBuild build, int jobs) {
   if (refusal()) return refusal();
   State::Program& program = state_->programs[static_cast<std::size_t>(build)];
   if (!program.path.empty() && program.modules == state_->modules.size()) return std::nullopt;
@@ -163,7 +163,7 @@ std::optional<std::string> HostCompiler::compile(HostBuild build) {
     if (units.empty() || units.back().size() == kModulesPerUnit) units.emplace_back();
     units.back().push_back(&m);
   }
-  const std::vector<std::string> objects = objects_of(units, build, state_->toolchain, program.refused);
+  const std::vector<std::string> objects = objects_of(units, build, state_->toolchain, jobs, program.refused);
   std::string why;
   program.path = state_->toolchain.link(build, objects, why);
   program.modules = state_->modules.size();
@@ -174,7 +174,7 @@ std::optional<std::string> HostCompiler::compile(HostBuild build) {
 HostResult HostCompiler::run(int id, const HostRun& how) {
   const Added& module = state_->added.at(static_cast<std::size_t>(id));
   HostResult out;
-  if (const auto why = compile(how.build)) {
+  if (const auto why = compile(how.build, machine_cores())) {
     out.error = *why;
     return out;
   }

@@ -51,9 +51,9 @@ class HostCompiler {
   // comes later costs another link.
   int add(const lower::Module& module);
 
-  // Compiles whatever was added since; returns why nothing of it can run. A module that the compiler refuses fails
-  // alone, in its runs. A run compiles where it is left out.
-  std::optional<std::string> compile(HostBuild build);
+  // Compiles whatever was added since, on at most `jobs` cores; returns why nothing of it can run. A module that the
+  // compiler refuses fails alone, in its runs. A run compiles where it is left out, on all cores.
+  std::optional<std::string> compile(HostBuild build, int jobs);
 
   HostResult run(int id, const HostRun& how);
 

@@ -62,15 +62,17 @@ Finished run_program(const std::vector<std::string>& arguments) {
   return out;
 }
 
-std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all) {
+int machine_cores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
+
+std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all, int jobs) {
   std::vector<Finished> out(all.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < all.size(); i = next++) out[i] = run_program(all[i]);
   };
   std::vector<std::thread> others;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  for (std::size_t i = 1; i < std::min(cores, all.size()); ++i) others.emplace_back(work);
+  const auto threads = std::min(static_cast<std::size_t>(std::max(jobs, 1)), all.size());
+  for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
   work();
   for (std::thread& t : others) t.join();
   return out;

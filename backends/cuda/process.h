@@ -18,8 +18,11 @@ struct Finished {
 // Runs arguments[0], looked for in PATH, to its end.
 Finished run_program(const std::vector<std::string>& arguments);
 
-// Runs all of them, as many at a time as the machine has cores; results in order.
-std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all);
+// Runs all of them, at most `jobs` at a time; results in order.
+std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all, int jobs);
+
+// How many run side by side on the cores of this machine.
+int machine_cores();
 
 // A new folder for temporary files, removed at the end.
 class TemporaryFolder {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/cache.h"
 #include "backends/cuda/process.h"
 #include "base/hash.h"
 #include "base/home.h"
@@ -135,8 +136,13 @@ Toolchain::Toolchain(std::string cache_folder)
                            error.message());
   identity_ = joined(compiler_) + version.output + joined(common_flags());
   std::vector<std::string> files;
-  for (const auto& file : fs::directory_iterator(base::home_path(kRuntimeFolder), error))
-    files.push_back(file.path().string());
+  const std::string runtime = base::home_path(kRuntimeFolder);
+  for (const auto& file : fs::directory_iterator(runtime, error)) files.push_back(file.path().string());
+  if (files.empty() && !refusal_)
+    refusal_ = fmt::format(
+        "kernels are compiled together with the sources in {}, and there are none; is TILESCOPE_HOME "
+        "right?",
+        runtime);
   std::sort(files.begin(), files.end());
   for (const std::string& f : files) identity_ += file_bytes(f);
 }
@@ -148,7 +154,7 @@ std::string Toolchain::name_of(HostBuild build, const std::string& text) const {
 
 // A finished object is moved to its name at once, so that nobody sees half of one.
 std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& flags,
-                                       const std::vector<std::string>& units) const {
+                                       const std::vector<std::string>& units, int jobs) const {
   const TemporaryFolder scratch;
   std::vector<Object> out;
   std::vector<std::size_t> made;  // by command: its unit
@@ -157,8 +163,7 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
     const std::string name = name_of(build, units[i]);
     const std::string path = fmt::format("{}/{}.o", folder_, name);
     out.push_back({path, {}});
-    std::error_code none;
-    if (fs::exists(path, none)) continue;
+    if (find_kept(path)) continue;
     write_file(scratch.file(name + ".cc"), units[i]);
     std::vector<std::string> command = compiler_;
     append(command, common_flags());
@@ -167,7 +172,7 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
     commands.push_back(std::move(command));
     made.push_back(i);
   }
-  const std::vector<Finished> finished = run_programs(commands);
+  const std::vector<Finished> finished = run_programs(commands, jobs);
   for (std::size_t i = 0; i < commands.size(); ++i) {
     Object& object = out[made[i]];
     std::error_code error;
@@ -178,23 +183,24 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
   return out;
 }
 
-std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& units) const {
-  return compile(build, kernel_flags(build), units);
+std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& units, int jobs) const {
+  return compile(build, kernel_flags(build), units, jobs);
 }
 
 std::string Toolchain::link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const {
   std::vector<std::string> all;
+  const std::string lock_file = fmt::format("{}/runtime.lock", folder_);
   {
-    const Lock lock(fmt::format("{}/runtime.lock", folder_));
-    const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}).front();
+    const Lock lock(lock_file);
+    const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}, 1).front();
     why = first_lines(runtime.error);
     all.push_back(runtime.path);
   }
   if (!why.empty()) return {};
   append(all, objects);
   std::string path = fmt::format("{}/{}", folder_, name_of(build, joined(all)));
+  if (find_kept(path)) return path;
   std::error_code error;
-  if (fs::exists(path, error)) return path;
   const std::string moving = unfinished(path);
   std::vector<std::string> command = compiler_;
   append(command, {"-o", moving});
@@ -204,6 +210,8 @@ std::string Toolchain::link(HostBuild build, const std::vector<std::string>& obj
   if (linked.ok()) fs::rename(moving, path, error);
   if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
   if (error) why = fmt::format("{} cannot be written: {}", path, error.message());
+  const Lock lock(lock_file);
+  drop_least_recently_used(folder_, kMostKeptBytes);
   return why.empty() ? path : "";
 }
 

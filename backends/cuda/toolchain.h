@@ -28,8 +28,9 @@ class Toolchain {
   // Why nothing can be compiled here.
   const std::optional<std::string>& refusal() const { return refusal_; }
 
-  // The objects of translation units of kernels, in order. Compiles only what was never compiled before.
-  std::vector<Object> compile(HostBuild build, const std::vector<std::string>& units) const;
+  // The objects of translation units of kernels, in order. Compiles only what is not kept from before, at most `jobs`
+  // at a time.
+  std::vector<Object> compile(HostBuild build, const std::vector<std::string>& units, int jobs) const;
 
   // The path of a program made of the runtime and objects of kernels, which are named by their paths; empty after an
   // error, which is then in `why`.
@@ -38,7 +39,7 @@ class Toolchain {
  private:
   std::string name_of(HostBuild build, const std::string& text) const;
   std::vector<Object> compile(HostBuild build, const std::vector<std::string>& flags,
-                              const std::vector<std::string>& units) const;
+                              const std::vector<std::string>& units, int jobs) const;
 
   std::string folder_;
   std::vector<std::string> compiler_;  // with its options

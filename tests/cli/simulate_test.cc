@@ -61,6 +61,15 @@ TEST_F(Simulate, ABatchHasRowsAndASummary) {
   EXPECT_NEAR(row.at("error_ratio").get<double>(), row.at("simulated_us").get<double>() / 10 - 1, 1e-9);
 }
 
+// A measured program is taken for one that fits, until it is lowered.
+TEST_F(Simulate, ABatchOfProgramsThatCannotRunFailedAndIsNoBadInput) {
+  Json stage = Json::parse(kTooWide).at("stages").at(0);
+  stage["measured_us"] = 10.0;
+  const CliResult r = run({"simulate", "--arch", "v100", "--batch", write("b.jsonl", stage.dump() + "\n"), "--json"});
+  EXPECT_EQ(r.status, 1) << r.err;
+  EXPECT_EQ(Json::parse(r.out).at("summary").at("failed"), 1) << r.out;
+}
+
 TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
               HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));

@@ -164,7 +164,7 @@ TEST(Emit, NvccTakesEverySampleForTwoArchitectures) {
   for (const std::string arch : {"sm_75", "sm_80"})  // without and with asynchronous copies
     commands.push_back({compiler, "-arch=" + arch, "-cubin", "-Werror", "all-warnings", "-o", folder.file(arch),
                         folder.file("all.cu")});
-  for (const Finished& f : run_programs(commands)) EXPECT_TRUE(f.ok()) << f.output;
+  for (const Finished& f : run_programs(commands, machine_cores())) EXPECT_TRUE(f.ok()) << f.output;
 }
 
 }  // namespace

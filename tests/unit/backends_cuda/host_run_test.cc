@@ -98,7 +98,7 @@ TEST_F(HostRuns, AModuleThatTheCompilerRefusesFailsAlone) {
     if (b.space == lower::Space::kRegister) b.elements = -1;
   HostCompiler host(chip_);
   const int refused = host.add(wrong), right = host.add(samples_[1].module);
-  ASSERT_EQ(host.compile(HostBuild::kValues), std::nullopt);
+  ASSERT_EQ(host.compile(HostBuild::kValues, 2), std::nullopt);
   const HostResult none = host.run(refused, {HostBuild::kValues, 1, samples_[0].scalars, samples_[0].inputs});
   EXPECT_THAT(none.error,
               testing::MatchesRegex("the C\\+\\+ compiler refuses its kernels: kernels.cu:[^\n]*error: [^\n]*"));
@@ -115,6 +115,16 @@ TEST(HostCompiler, SaysWhichCompilerIsMissing) {
   EXPECT_EQ(r.error,
             "kernels run on the CPU by the system's C++ compiler, and there is none: no-such-compiler: No such file or "
             "directory");
+}
+
+TEST(HostCompiler, SaysWhereItsRuntimeIsMissing) {
+  const HostCompiler here(tests::chip("v100"));
+  if (const auto why = here.refusal()) GTEST_SKIP() << *why;
+  const arch::ArchSpec chip = tests::chip("v100");
+  const tests::EnvironmentVariable home("TILESCOPE_HOME", "/nowhere");
+  EXPECT_EQ(HostCompiler(chip).refusal(),
+            "kernels are compiled together with the sources in /nowhere/backends/cuda/host, and there are none; is "
+            "TILESCOPE_HOME right?");
 }
 
 }  // namespace

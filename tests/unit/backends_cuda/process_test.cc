@@ -35,9 +35,20 @@ TEST(RunProgram, SaysWhatIsNotThere) {
 TEST(RunPrograms, KeepsTheOrder) {
   std::vector<std::vector<std::string>> all;
   for (int i = 0; i < 9; ++i) all.push_back({"sh", "-c", "exit " + std::to_string(i)});
-  const auto finished = run_programs(all);
+  const auto finished = run_programs(all, 4);
   ASSERT_EQ(finished.size(), all.size());
   for (int i = 0; i < 9; ++i) EXPECT_EQ(finished[static_cast<std::size_t>(i)].status, i);
+}
+
+// mkdir fails where another program is between its mkdir and its rmdir.
+TEST(RunPrograms, RunsNoMoreAtATimeThanItMay) {
+  const TemporaryFolder folder;
+  const std::string alone = folder.file("alone");
+  const std::vector<std::string> program = {"sh", "-c", "mkdir " + alone + " && sleep 0.05 && rmdir " + alone};
+  for (const Finished& f : run_programs({3, program}, 1)) EXPECT_TRUE(f.ok()) << f.output;
+  int failed = 0;
+  for (const Finished& f : run_programs({3, program}, 3)) failed += f.ok() ? 0 : 1;
+  EXPECT_GT(failed, 0) << "side by side where they may";
 }
 
 TEST(TemporaryFolder, IsThereForAsLongAsItLives) {

@@ -49,8 +49,9 @@ TEST(Verify, SumsOfIntegersWrapAndAreEqualUnlessTheyRound) {
     EXPECT_THAT(r.errors, testing::IsEmpty());
     EXPECT_TRUE(r.values_ok);
   }
-  EXPECT_EQ((*rows)[0].allowed_error, 0);
-  EXPECT_GT((*rows)[1].allowed_error, 0) << "halves are rounded at every step, in another order than by plain loops";
+  EXPECT_EQ((*rows)[0].allowed_errors.units, 0);
+  EXPECT_GT((*rows)[1].allowed_errors.units, 0)
+      << "halves are rounded at every step, in another order than by plain loops";
 }
 
 TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {

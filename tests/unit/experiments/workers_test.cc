@@ -1,10 +1,13 @@
-// Worker processes: order, exceptions, crashes.
+// Worker processes: order, exceptions, crashes, and the death of their parent.
 
 #include "experiments/workers.h"
 
+#include <array>
 #include <csignal>
+#include <poll.h>
 #include <stdexcept>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -44,6 +47,31 @@ TEST(Workers, AJobThatFailsLosesItsOwnRowAlone) {
   EXPECT_NE(results[3].error.find("status 7"), std::string::npos) << results[3].error;
   EXPECT_EQ(results[4].text, "done");
   EXPECT_EQ(told, 5U);
+}
+
+// Kills a process that waits for a worker; the worker holds the writing end of a pipe, which closes when it ends.
+TEST(Workers, AWorkerEndsWithItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const auto job = [&](std::size_t) -> std::string {
+      const bool told = ::write(ends[1], "+", 1) == 1;
+      while (told) ::pause();
+      return {};
+    };
+    run_in_workers(1, 1, job, kSilent);
+    ::_exit(0);
+  }
+  ASSERT_GT(parent, 0);
+  ::close(ends[1]);
+  char started = 0;
+  EXPECT_EQ(::read(ends[0], &started, 1), 1);
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  pollfd closed{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&closed, 1, 10'000), 1) << "the worker runs on";
+  ::close(ends[0]);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+#pragma once
+// The folder that compiled kernels are kept in: what is in use, and what may go.
+
+#include <cstdint>
+#include <string>
+
+namespace tilescope::cuda {
+
+// What a cache may hold in bytes before files that were not used for a day are dropped.
+inline constexpr std::uintmax_t kMostKeptBytes = std::uintmax_t{1} << 30;
+
+// Whether a kept file is there; it then counts as used now.
+bool find_kept(const std::string& path);
+
+// Drops the least recently used of the files that are named after their contents, until the rest come to `most` bytes
+// or less. What was used within a day stays whatever it comes to: another process may be about to link or to run it.
+// Other files of the folder neither count nor go. Call it under the folder's lock.
+void drop_least_recently_used(const std::string& folder, std::uintmax_t most);
+
+}  // namespace tilescope::cuda
