@@ -54,7 +54,8 @@ std::vector<double> mean_rates(const std::vector<StepProgress>& blocks, const st
   return means;
 }
 
-// The part of the differences between blocks that both windows show; the rest is where steps happened to begin.
+// The part of the differences between blocks that lasts, of those which both windows together show; the rest is where
+// steps happened to begin. What one window says of the other is stepped up to two (Spearman and Brown 1910).
 double lasting_part(const Window& first, const Window& second) {
   const std::vector<StepProgress>& blocks = second.to->blocks;
   const std::vector<double> a = own_rates(first), b = own_rates(second);
@@ -65,7 +66,9 @@ double lasting_part(const Window& first, const Window& second) {
     common += x * y;
     all += (x * x + y * y) / 2;
   }
-  return all == 0 ? 0 : std::clamp(common / all, 0.0, 1.0);
+  if (all == 0) return 0;
+  const double of_one = std::clamp(common / all, 0.0, 1.0);
+  return 2 * of_one / (1 + of_one);
 }
 
 // Blocks advance alike, but for `part` of their differences.
