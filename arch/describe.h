@@ -114,12 +114,14 @@ void describe_dram(V& v, LevelSpec& s) {
   v.field(required("clock", "Clock of the command bus; `timing` counts its cycles."), s.clock);
   v.field(required("rate", "Transfers a clock."), s.rate);
   v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
+  v.field(optional("ranks", "Ranks that share one channel's bus; 1 where absent."), s.ranks);
   v.field(required("width", "Data bus of one channel."), s.width);
   v.field(required("burst", "Transfers of one burst."), s.burst);
-  v.field(optional("bank_groups", "Bank groups of one channel."), s.bank_groups);
-  v.field(optional("banks", "Banks of one channel, in all its groups."), s.banks);
+  v.field(optional("bank_groups", "Bank groups of one rank."), s.bank_groups);
+  v.field(optional("banks", "Banks of one rank, in all its groups."), s.banks);
   v.field(optional("row", "Bytes of one row of one channel."), s.row);
-  v.field(optional("mapping", "Address bits to channel, bank, row and column, as the simulator reads them."),
+  v.field(optional("mapping",
+                   "Address bits to their parts, from the lowest: off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]."),
           s.mapping);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});

@@ -7,6 +7,7 @@
 #include "arch/checks.h"
 #include "arch/complaints.h"
 #include "arch/derive.h"
+#include "arch/dram_mapping.h"
 
 namespace tilescope::arch {
 namespace {
@@ -56,6 +57,7 @@ void check_dram(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
         {"memory", l.name, "burst"},
         fmt::format("a burst of {} B (width x burst) neither divides the sector of {}, {} B, nor is divided by it",
                     burst.n, cache->name, cache->sector.n));
+  if (std::string why; l.mapping && !mapping_of(l, why)) complaints.add({"memory", l.name, "mapping"}, why);
   check_timing(l, complaints);
 }
 

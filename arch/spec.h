@@ -73,11 +73,12 @@ struct LevelSpec {
   // dram
   std::int64_t rate = 1;  // transfers a clock
   std::int64_t channels = 0;
+  std::int64_t ranks = 1;                   // of one channel
   Bytes width;                              // dram: of one channel; cache: of one slice (or core) a cycle
   std::int64_t burst = 0;                   // transfers a burst
   std::optional<std::int64_t> bank_groups;  // of one channel
   std::optional<Bytes> row;
-  std::optional<std::string> mapping;  // read by the simulator; kept as written
+  std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
 
   // cache
@@ -89,7 +90,7 @@ struct LevelSpec {
   std::optional<std::int64_t> tags;   // lines looked up a cycle
   std::optional<std::string> shares;  // the level whose memory this one shares
 
-  // scratchpad (dram: banks of one channel in all its groups; 0 where unknown)
+  // scratchpad (dram: banks of one rank in all its groups; 0 where unknown)
   std::int64_t banks = 0;
   Bytes bank_width;
   std::optional<Bytes> per_block;  // the most that one block may use; the capacity where absent

@@ -25,6 +25,7 @@ void add_arch(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_predict(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
+void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);

@@ -28,30 +28,6 @@ Cycle latency_of(const ArchSpec& chip, const LevelSpec& level) {
   return level.latency->n;
 }
 
-DramSpec dram_spec(const LevelSpec& dram) {
-  const auto of = [&](std::initializer_list<const char*> names) -> Clock {
-    for (const char* n : names)
-      if (const auto t = dram.timing.find(n); t != dram.timing.end()) return t->second.n;
-    return 0;
-  };
-  DramSpec s;
-  s.banks = std::max<std::int64_t>(1, dram.banks);
-  s.rows = dram.row.has_value() && dram.banks > 0;
-  s.t = {.rcd = of({"rcd", "rcdrd"}),
-         .rp = of({"rp"}),
-         .ras = of({"ras"}),
-         .rc = of({"rc"}),
-         .rrd = of({"rrd_s", "rrd"}),
-         .cl = of({"cl"}),
-         .cwl = of({"cwl"}),
-         .rtp = of({"rtp"}),
-         .wr = of({"wr"}),
-         .wtr = of({"wtr_s", "wtr"}),
-         .rtw = of({"rtw"}),
-         .burst = std::max(base::ceil_div(dram.burst, dram.rate), of({"ccd_s", "ccd"}))};
-  return s;
-}
-
 CacheSpec cache_spec(const LevelSpec& level, std::int64_t bytes) {
   return {bytes / level.line.n, level.ways.value_or(kWaysWhereUnknown)};
 }
@@ -76,7 +52,7 @@ MemorySpec memory_spec(const ArchSpec& chip) {
     m.map.slices = cache->slices;
   } else {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
-    m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.t.burst};
+    m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.clocks_per_burst()};
     m.map.slices = dram->channels;
   }
   if (m.shape.line / m.shape.sector > SectorCache::kMostSectors)
@@ -102,6 +78,41 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
 }
 
 }  // namespace
+
+DramSpec dram_spec(const LevelSpec& dram) {
+  const auto of = [&](const char* name) -> Clock {
+    const auto t = dram.timing.find(name);
+    return t == dram.timing.end() ? 0 : t->second.n;
+  };
+  DramSpec s;
+  s.ranks = dram.ranks;
+  s.banks = std::max<std::int64_t>(1, dram.banks);
+  s.groups = dram.bank_groups.value_or(1);
+  s.rows = dram.row.has_value() && dram.banks > 0;
+  s.t = {.rcd = of("rcd"),
+         .rcd_wr = of("rcd_wr"),
+         .rp = of("rp"),
+         .ras = of("ras"),
+         .rc = of("rc"),
+         .rrd_s = of("rrd_s"),
+         .rrd_l = of("rrd_l"),
+         .faw = of("faw"),
+         .aw32 = of("aw32"),
+         .ccd_s = of("ccd_s"),
+         .ccd_l = of("ccd_l"),
+         .cl = of("cl"),
+         .cwl = of("cwl"),
+         .rtp = of("rtp"),
+         .wr = of("wr"),
+         .wtr_s = of("wtr_s"),
+         .wtr_l = of("wtr_l"),
+         .rtw = of("rtw"),
+         .rtrs = of("rtrs"),
+         .rfc = of("rfc"),
+         .refi = of("refi"),
+         .burst = base::ceil_div(dram.burst, dram.rate)};
+  return s;
+}
 
 AccessShapes access_shapes(const Machine& m) { return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}}; }
 

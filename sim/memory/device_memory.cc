@@ -29,9 +29,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), 
   const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
-  const DramTimes& t = spec.dram.t;
-  const Clock conflict =
-      (spec.dram.rows ? t.rp + t.rcd : 0) + t.cl + base::ceil_div(sector, spec.burst_bytes) * t.burst;
+  const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(sector, spec.burst_bytes));
   const Cycle rest = std::max<Cycle>(0, spec.dram_latency - spec.cache_latency - cycle_at(conflict));
   to_channel_ = rest / 2;
   from_channel_ = rest - to_channel_;
@@ -148,11 +146,13 @@ void DeviceMemory::note_next(std::size_t channel) {
 
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   if (next_ >= until) return;
-  for (std::size_t c = 0; c < channels_.size(); ++c)
-    while (next_of_[c] < until) {
-      finish(channels_[c].serve(*channels_[c].next()), replies);
-      note_next(c);
-    }
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    if (next_of_[c] >= until) continue;
+    served_.clear();
+    channels_[c].run(clock_at(until - 1) + 1, served_);
+    for (const DramServed& s : served_) finish(s, replies);
+    note_next(c);
+  }
   next_ = *std::min_element(next_of_.begin(), next_of_.end());
 }
 

@@ -118,6 +118,7 @@ class DeviceMemory {
   std::vector<Calendar> send_, receive_;  // by core
   std::vector<Slice> slices_;
   std::vector<DramChannel> channels_;
+  std::vector<DramServed> served_;
   std::vector<Cycle> next_of_;  // by channel
   Cycle next_ = kNever;         // the least of them
   std::vector<Fill> fills_;

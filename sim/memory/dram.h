@@ -1,35 +1,40 @@
 #pragma once
-// One DRAM channel: banks with open rows, a data bus, queues of reads and writes. First ready, first come, first
-// served; rows stay open; writes gather and drain together. Times are clocks of the channel.
+// One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
+// commands, a controller that serves what is ready first and else what came first. Rows stay open; writes gather and
+// drain together; ranks are refreshed whole. Times are clocks of the channel; between two commands nothing is
+// simulated.
 //
-// Ignores: refresh, bank groups, the command bus, tFAW. Requests beyond the controller's window wait in front of it.
+// Ignores: the command bus (a row command and a column command fit every clock), postponed refreshes, power-down.
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
 #include <vector>
 
+#include "sim/memory/dram_timing.h"
+
 namespace tilescope::sim {
 
-using Clock = std::int64_t;  // of the DRAM
-
-// JEDEC timings without the leading t. What a chip's file does not name is 0: nothing is waited for.
-struct DramTimes {
-  Clock rcd = 0, rp = 0, ras = 0, rc = 0, rrd = 0, cl = 0, cwl = 0, rtp = 0, wr = 0, wtr = 0, rtw = 0;
-  Clock burst = 1;  // between two bursts on the bus
-};
+// A request is looked at the clock after it arrives.
+inline constexpr Clock kDramHandshake = 1;
 
 struct DramSpec {
-  std::int64_t banks = 1;
-  bool rows = false;  // whether rows are known; without, every access is a hit
+  std::int64_t ranks = 1, groups = 1;  // groups of a rank
+  std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
+  bool rows = false;                   // whether rows are known; without, every access is a hit
   DramTimes t;
+
+  // Between two bursts that suit each other best.
+  Clock clocks_per_burst() const { return t.ccd_s > t.burst ? t.ccd_s : t.burst; }
 };
 
 // Neighbouring bursts of one row.
 struct DramRequest {
   int id = 0;
   bool write = false;
-  std::int64_t bank = 0, row = 0;
+  std::int64_t bank = 0;  // of all ranks
+  std::int64_t row = 0;
   std::int64_t bursts = 1;
   Clock arrival = 0;
 };
@@ -37,65 +42,89 @@ struct DramRequest {
 struct DramServed {
   int id = 0;
   bool write = false;
-  bool row_hit = false;
+  bool row_hit = false;  // no row was opened for it
   std::int64_t bursts = 0;
-  Clock done = 0;  // its last burst has left the bus
+  Clock accepted = 0;  // the controller saw it
+  Clock done = 0;      // its last burst has left the bus
 };
+
+// What a lone read of so many bursts takes that finds another row open.
+Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts);
 
 class DramChannel {
  public:
   explicit DramChannel(const DramSpec& spec);
 
   void push(const DramRequest& r);
-  // When it decides next; nothing while it has nothing to do.
+  // When it next has something to decide; nothing while it has nothing to do.
   std::optional<Clock> next() const;
-  // Serves one request, chosen at `now`, which is not before next().
-  DramServed serve(Clock now);
+  // Decides all that is due before `until`; what is served by that is added to `served`.
+  void run(Clock until, std::vector<DramServed>& served);
   std::int64_t waiting_writes() const { return static_cast<std::int64_t>(writes_.size()); }
+  std::int64_t activates() const { return activates_; }
 
  private:
-  static constexpr Clock kLongAgo = 1'000'000;
+  // Of a bank, a group or a rank: when each command may come next.
+  using Earliest = std::array<Clock, kDramCommands>;
 
   struct Bank {
-    bool open = false;
-    std::int64_t row = 0;
-    Clock activated = -kLongAgo;
-    Clock column_from = 0;  // first column command of the open row
-    Clock precharge_from = 0;
+    std::int64_t row = kNoRow;
+    Earliest earliest{};
   };
-  struct Plan {
-    bool hit = false;
-    Clock activate = 0, data = 0;
+  struct Rank {
+    Earliest earliest{};
+    std::deque<Clock> activates;  // the last thirty-two
+    Clock refresh = 0;            // when it is next due
   };
-
+  struct Seen {
+    DramRequest request;
+    Clock since = 0;
+    std::int64_t left = 0;  // bursts
+    bool opened = false;    // its row, for itself
+  };
   // Requests of one kind, oldest first: those that the controller sees, and those before it.
   struct Queue {
-    struct Seen {
-      DramRequest request;
-      Clock since;
-    };
     std::vector<Seen> window;
     std::deque<DramRequest> waiting;
 
     bool empty() const { return window.empty() && waiting.empty(); }
     std::size_t size() const { return window.size() + waiting.size(); }
-    Clock first() const;
     void admit(Clock now);
+    Clock next_arrival() const;
+  };
+  // What an entry of the window asks for next.
+  struct Wish {
+    std::size_t entry = 0;
+    DramCommand command{};
   };
 
-  // What serving the request next would do.
-  Plan plan(const DramRequest& r) const;
-  void choose_direction(Clock now);
-  std::size_t choose(const Queue& queue, Clock now) const;
-  void apply(const DramRequest& r, const Plan& p);
+  static constexpr std::int64_t kNoRow = -1;
+
+  std::size_t rank_of(std::int64_t bank) const { return static_cast<std::size_t>(bank / spec_.banks); }
+  std::size_t group_of(std::int64_t bank) const { return static_cast<std::size_t>(bank / banks_of_group_); }
+  Clock earliest(std::int64_t bank, DramCommand c) const;
+  void issue(std::int64_t bank, DramCommand c, Clock at);
+  void choose_direction();
+  Queue& queue() { return draining_ ? writes_ : reads_; }
+  // The oldest column command that is ready now, or else the oldest row command that is; else when one will be.
+  std::optional<Wish> choose(Clock& later);
+  void serve(const Wish& w, std::vector<DramServed>& served);
+  void refresh_what_is_due();
+  void refresh(std::size_t number_of_rank, Clock at);
 
   DramSpec spec_;
+  std::int64_t banks_of_group_;
+  std::array<std::vector<DramConstraint>, kDramCommands> after_;  // by the command before
   std::vector<Bank> banks_;
+  std::vector<Earliest> groups_;
+  std::vector<Rank> ranks_;
   Queue reads_, writes_;
-  Clock bus_free_ = 0;
-  Clock last_activate_ = -kLongAgo;
-  bool wrote_last_ = false;
+  Clock now_ = 0, next_;
   bool draining_ = false;
+  std::int64_t activates_ = 0;
+  // By bank: the step in which an older entry has asked for a row command, in which one wants the open row.
+  std::vector<std::uint64_t> wished_, wanted_;
+  std::uint64_t step_ = 0;
 };
 
 }  // namespace tilescope::sim

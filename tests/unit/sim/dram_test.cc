@@ -10,57 +10,65 @@
 namespace tilescope::sim {
 namespace {
 
-// The XSIM pseudo-channel of facts/dram.md, section 2, without refresh.
+// The XSIM pseudo-channel of facts/dram.md, section 2, without refresh and bank groups.
 DramSpec xsim() {
-  return {16,
-          true,
-          {.rcd = 12,
-           .rp = 14,
-           .ras = 28,
-           .rc = 42,
-           .rrd = 4,
-           .cl = 17,
-           .cwl = 7,
-           .rtp = 5,
-           .wr = 14,
-           .wtr = 4,
-           .rtw = 4,
-           .burst = 2}};
+  return {.banks = 16,
+          .rows = true,
+          .t = {.rcd = 12,
+                .rp = 14,
+                .ras = 28,
+                .rc = 42,
+                .rrd_s = 4,
+                .ccd_s = 2,
+                .cl = 17,
+                .cwl = 7,
+                .rtp = 5,
+                .wr = 14,
+                .wtr_s = 4,
+                .burst = 2}};
 }
+
+constexpr Clock kForever = 1'000'000'000;
 
 // Clocks until all of `count` requests are done, which stand in the queue at once.
 Clock served(const DramSpec& spec, int count, const std::function<DramRequest(int)>& request, int* hits = nullptr) {
   DramChannel c(spec);
   for (int i = 0; i < count; ++i) c.push(request(i));
+  std::vector<DramServed> all;
+  c.run(kForever, all);
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
+  EXPECT_FALSE(c.next());
   Clock last = 0;
-  for (int i = 0; i < count; ++i) {
-    const DramServed s = c.serve(c.next().value());
+  for (const DramServed& s : all) {
     last = std::max(last, s.done);
     if (hits != nullptr) *hits += s.row_hit ? 1 : 0;
   }
-  EXPECT_FALSE(c.next());
   return last;
 }
 
 DramRequest read(std::int64_t bank, std::int64_t row) { return {0, false, bank, row, 1, 0}; }
 
 TEST(Dram, IdleAccessesTakeTheirTimings) {
-  const DramTimes t = xsim().t;
-  DramChannel c(xsim());
-  const auto at = [&](Clock arrival, std::int64_t row) {
+  const DramSpec spec = xsim();
+  const DramTimes& t = spec.t;
+  DramChannel c(spec);
+  const auto takes = [&](Clock arrival, std::int64_t row) {
+    std::vector<DramServed> all;
     c.push({0, false, 0, row, 1, arrival});
-    return c.serve(c.next().value()).done - arrival;
+    c.run(kForever, all);
+    return all.at(0).done - arrival;
   };
-  EXPECT_EQ(at(0, 7), t.rcd + t.cl + t.burst);            // closed
-  EXPECT_EQ(at(1000, 7), t.cl + t.burst);                 // open row
-  EXPECT_EQ(at(2000, 8), t.rp + t.rcd + t.cl + t.burst);  // another row
+  EXPECT_EQ(takes(0, 7), kDramHandshake + t.rcd + t.cl + t.burst);  // closed
+  EXPECT_EQ(takes(1000, 7), kDramHandshake + t.cl + t.burst);       // open row
+  EXPECT_EQ(takes(2000, 8), conflict_clocks(spec, 1));              // another row
+  EXPECT_EQ(conflict_clocks(spec, 1), kDramHandshake + t.rp + t.rcd + t.cl + t.burst);
 }
 
 TEST(Dram, ARowStreamsAtOneBurstEveryBurstTime) {
   int hits = 0;
   const Clock end = served(xsim(), 1000, [](int) { return read(3, 5); }, &hits);
-  EXPECT_EQ(end, 12 + 17 + 1000 * 2);
-  EXPECT_EQ(hits, 999);
+  EXPECT_EQ(end, kDramHandshake + 12 + 17 + 1000 * 2);
+  EXPECT_EQ(hits, 1000 - 1);  // all but the first
 }
 
 TEST(Dram, OneBankWithAlwaysAnotherRowTakesARowCycleEach) {
@@ -93,13 +101,52 @@ TEST(Dram, EveryRequestIsServedOnce) {
   for (int i = 0; i < 500; ++i)
     c.push({i, random() % 3 == 0, static_cast<std::int64_t>(random() % 16), static_cast<std::int64_t>(random() % 4), 2,
             static_cast<Clock>(random() % 3000)});
-  Clock before = 0;
+  Clock until = 0;
   while (const auto next = c.next()) {
-    EXPECT_GE(*next, before);
-    before = *next;
-    ++seen[static_cast<std::size_t>(c.serve(*next).id)];
+    EXPECT_GE(*next, until);
+    until = *next + 1 + static_cast<Clock>(random() % 50);
+    std::vector<DramServed> some;
+    c.run(until, some);
+    for (const DramServed& r : some) ++seen[static_cast<std::size_t>(r.id)];
   }
   EXPECT_EQ(seen, std::vector<int>(500, 1));
+}
+
+// Every fourth activate waits for the one four before it; a long window binds where it is the longer one.
+TEST(Dram, ActivatesFitTheirWindows) {
+  DramSpec spec = xsim();
+  const auto spread = [](int i) { return read(i % 16, i); };
+  spec.t.faw = 24;
+  EXPECT_NEAR(static_cast<double>(served(spec, 4000, spread)), 4000 * 6, 0.02 * 4000 * 6);
+  spec.t.aw32 = 320;
+  EXPECT_NEAR(static_cast<double>(served(spec, 4000, spread)), 4000 * 10, 0.02 * 4000 * 10);
+}
+
+TEST(Dram, ColumnsOfOneBankGroupAreFurtherApart) {
+  DramSpec spec = xsim();
+  spec.groups = 4;
+  spec.t.ccd_l = 4;
+  const double one = static_cast<double>(served(spec, 4000, [](int i) { return read(i % 4, 0); }));
+  const double all = static_cast<double>(served(spec, 4000, [](int i) { return read(i % 16, 0); }));
+  EXPECT_NEAR(one, 4000 * 4, 100);
+  EXPECT_NEAR(all, 4000 * 2, 100);
+}
+
+// A share rfc / refi of the time is lost, and a row is opened again after each refresh.
+TEST(Dram, RefreshTakesItsShare) {
+  DramSpec spec = xsim();
+  spec.t.rfc = 220;
+  spec.t.refi = 3900;
+  const double end = static_cast<double>(served(spec, 100000, [](int) { return read(3, 5); }));
+  EXPECT_NEAR(end, 100000 * 2 / (1 - 260.0 / 3900), 0.01 * end);
+}
+
+TEST(Dram, RanksTakeTurnsWithABubble) {
+  DramSpec spec = xsim();
+  spec.ranks = 2;
+  spec.t.rtrs = 1;
+  const auto other_rank = [](int i) { return DramRequest{0, false, i % 2 * 16, 0, 1, 0}; };
+  EXPECT_NEAR(static_cast<double>(served(spec, 4000, other_rank)), 4000 * 2 + 4000.0 / 16, 0.3 * 4000);
 }
 
 TEST(Dram, WithoutRowsEveryAccessIsAHit) {

@@ -1,0 +1,127 @@
+#include "arch/dram_mapping.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+
+namespace tilescope::arch {
+namespace {
+
+constexpr int kMostBits = 62;
+constexpr std::array<std::string_view, kDramParts> kNames = {"off", "co", "ch", "ra", "bg", "ba", "ro"};
+constexpr std::array<std::string_view, kDramParts> kMeanings = {
+    "bytes of a burst", "bursts of a row", "channels", "ranks", "bank groups", "banks of a group", "rows"};
+
+std::string_view name_of(DramPart p) { return kNames[static_cast<std::size_t>(p)]; }
+
+std::optional<int> number(std::string_view text) {
+  int n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc{} || end != text.data() + text.size() || n < 0 || n > kMostBits) return std::nullopt;
+  return n;
+}
+
+// name[low+width] or name^[low+width]
+std::optional<MappingField> field_of(std::string_view text) {
+  const std::size_t open = text.find('['), plus = text.find('+');
+  if (open == std::string_view::npos || plus == std::string_view::npos || plus < open || text.back() != ']')
+    return std::nullopt;
+  std::string_view name = text.substr(0, open);
+  MappingField f;
+  f.folded = name.ends_with('^');
+  if (f.folded) name.remove_suffix(1);
+  const auto known = std::find(kNames.begin(), kNames.end(), name);
+  const auto low = number(text.substr(open + 1, plus - open - 1));
+  const auto width = number(text.substr(plus + 1, text.size() - plus - 2));
+  if (known == kNames.end() || !low || !width || *low + *width > kMostBits) return std::nullopt;
+  f.part = static_cast<DramPart>(known - kNames.begin());
+  f.low = *low;
+  f.width = *width;
+  return f;
+}
+
+// Every bit up to the highest belongs to one field.
+std::string uncovered(const DramMapping& m) {
+  std::array<const MappingField*, kMostBits> owner{};
+  int top = 0;
+  for (const MappingField& f : m.fields) {
+    if (f.folded) continue;
+    for (int bit = f.low; bit < f.low + f.width; ++bit) {
+      const MappingField*& o = owner[static_cast<std::size_t>(bit)];
+      if (o != nullptr) return fmt::format("bit {} belongs to {} and to {}", bit, name_of(o->part), name_of(f.part));
+      o = &f;
+    }
+    top = std::max(top, f.low + f.width);
+  }
+  for (int bit = 0; bit < top; ++bit)
+    if (owner[static_cast<std::size_t>(bit)] == nullptr) return fmt::format("bit {} belongs to nothing", bit);
+  return {};
+}
+
+std::string misfit(const DramMapping& m, const LevelSpec& l) {
+  const std::int64_t burst = transaction_of(l).n, groups = l.bank_groups.value_or(1);
+  const std::array<std::optional<std::int64_t>, kDramParts> counts = {
+      burst,       l.row ? std::optional(l.row->n / burst) : std::nullopt,
+      l.channels,  l.ranks,
+      groups,      l.banks / groups,
+      std::nullopt};
+  for (std::size_t p = 0; p < kDramParts; ++p) {
+    const int width = m.width_of(static_cast<DramPart>(p));
+    if (counts[p] && std::int64_t{1} << width != *counts[p])
+      return fmt::format("{} has {} bits for {} {}", kNames[p], width, *counts[p], kMeanings[p]);
+  }
+  for (const MappingField& f : m.fields)
+    if (f.folded && f.width > m.width_of(f.part))
+      return fmt::format("{} bits are folded into the {} of {}", f.width, m.width_of(f.part), name_of(f.part));
+  return {};
+}
+
+}  // namespace
+
+int DramMapping::width_of(DramPart p) const {
+  int width = 0;
+  for (const MappingField& f : fields)
+    if (f.part == p && !f.folded) width += f.width;
+  return width;
+}
+
+std::int64_t DramMapping::value(DramPart p, std::int64_t address) const {
+  std::int64_t value = 0, folded = 0;
+  int width = 0;
+  for (const MappingField& f : fields) {
+    if (f.part != p) continue;
+    const std::int64_t bits = (address >> f.low) & ((std::int64_t{1} << f.width) - 1);
+    if (f.folded) {
+      folded ^= bits;
+    } else {
+      value |= bits << width;
+      width += f.width;
+    }
+  }
+  return value ^ folded;
+}
+
+std::optional<DramMapping> mapping_of(const LevelSpec& dram, std::string& why) {
+  DramMapping m;
+  std::istringstream words(dram.mapping.value_or(""));
+  for (std::string word; words >> word;) {
+    const auto f = field_of(word);
+    if (!f) {
+      why = fmt::format("'{}' is no field such as co[5+7]: off, co, ch, ra, bg, ba or ro, its lowest bit and its width",
+                        word);
+      return std::nullopt;
+    }
+    m.fields.push_back(*f);
+  }
+  why = uncovered(m);
+  if (why.empty()) why = misfit(m, dram);
+  if (!why.empty()) return std::nullopt;
+  return m;
+}
+
+}  // namespace tilescope::arch

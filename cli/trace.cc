@@ -1,0 +1,54 @@
+// tilescope trace: a DRAM level driven by a file of requests.
+
+#include "experiments/trace.h"
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/program_options.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+struct Options {
+  ArchOptions arch;
+  std::string level = "dram", inject = "sat", file;
+  bool json = false;
+};
+
+void print(const experiments::TraceRow& r) {
+  fmt::print("{} requests, {} bursts in {} cycles, {:.1f} us\n", r.requests, r.bursts, r.cycles, r.time_us);
+  fmt::print("bus {:.2f} GB/s, {:.1f} % of its peak; {:.1f} % of the bursts find their row open\n", r.bus_gbps,
+             100 * r.peak_ratio, 100 * r.row_hit_ratio);
+  if (r.mean_latency_ns > 0)
+    fmt::print("reads wait {:.1f} ns, 95 % of them at most {:.1f} ns\n", r.mean_latency_ns, r.p95_latency_ns);
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto a = o.arch.load(diags);
+  const auto text = base::read_file(o.file, diags.add_source(o.file), diags, kBatchLimits);
+  const auto row = diags.ok() ? experiments::run_trace({o.file, *text}, *a, {o.level, o.inject}, diags) : std::nullopt;
+  if (!row) return report(diags);
+  if (o.json)
+    print_json(experiments::to_document(*row));
+  else
+    print(*row);
+  return kDone;
+}
+
+}  // namespace
+
+void add_trace(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("trace", "Drive a DRAM level with a file of requests");
+  o->arch.add_to(*command);
+  command->add_option("--level", o->level, "The level of kind dram")->capture_default_str()->check(some_text());
+  command->add_option("--inject", o->inject, "sat, win:N bursts under way, rate:F of the peak")->capture_default_str();
+  command->add_option("file", o->file, "Lines of '<hex address> <R|W> <bytes>'")->required()->check(some_text());
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, &status] { status = run(*o); });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,141 @@
+#include "sim/trace.h"
+
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+namespace tilescope::sim {
+namespace {
+
+constexpr Clock kNever = std::numeric_limits<Clock>::max();
+
+struct Burst {
+  BurstPlace place;
+  bool write = false;
+};
+
+std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
+  std::vector<Burst> out;
+  for (const TraceRequest& r : trace)
+    for (std::int64_t a = r.address / spec.burst_bytes * spec.burst_bytes; a < r.address + r.bytes;
+         a += spec.burst_bytes)
+      out.push_back({spec.place(a), r.write});
+  return out;
+}
+
+class Replay {
+ public:
+  Replay(const TraceSpec& spec, const std::vector<Burst>& bursts)
+      : spec_(spec),
+        bursts_(bursts),
+        channels_(static_cast<std::size_t>(spec.channels), DramChannel(spec.dram)),
+        arrivals_(bursts.size(), 0) {}
+
+  void all_at_once() {
+    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, 0);
+    drain();
+  }
+
+  void at_rate(double rate) {
+    const double peak = static_cast<double>(spec_.channels) / static_cast<double>(spec_.dram.clocks_per_burst());
+    for (std::size_t i = 0; i < bursts_.size(); ++i)
+      push(i, static_cast<Clock>(static_cast<double>(i) / (rate * peak)));
+    drain();
+  }
+
+  // Writes are posted: they are under way until the controller accepts them.
+  void in_window(std::int64_t window) {
+    std::priority_queue<Clock, std::vector<Clock>, std::greater<>> ends;  // of what is under way and decided
+    std::int64_t under_way = 0;
+    std::size_t next = 0;
+    Clock now = 0;
+    while (next < bursts_.size() || under_way > 0) {
+      if (next < bursts_.size() && under_way < window) {
+        push(next++, now);
+        ++under_way;
+        continue;
+      }
+      const auto [clock, channel] = next_decision();
+      if (!ends.empty() && ends.top() <= clock) {
+        now = std::max(now, ends.top());
+        ends.pop();
+        --under_way;
+        continue;
+      }
+      for (const DramServed& s : run(channel, clock + 1)) ends.push((s.write ? s.accepted : s.done) + kDramHandshake);
+    }
+  }
+
+  TraceResult result(bool from_arrival) {
+    TraceResult r;
+    r.bursts = static_cast<std::int64_t>(bursts_.size());
+    std::vector<Clock> latencies;
+    for (const DramServed& s : served_) {
+      r.clocks = std::max(r.clocks, s.done);
+      if (!s.write)
+        latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
+    }
+    for (const DramChannel& c : channels_) r.activates += c.activates();
+    if (latencies.empty()) return r;
+    double sum = 0;
+    for (const Clock l : latencies) sum += static_cast<double>(l);
+    r.mean_latency = sum / static_cast<double>(latencies.size());
+    const auto p95 = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() * 95 / 100);
+    std::nth_element(latencies.begin(), p95, latencies.end());
+    r.p95_latency = static_cast<double>(*p95);
+    return r;
+  }
+
+ private:
+  void push(std::size_t i, Clock at) {
+    arrivals_[i] = at;
+    const Burst& b = bursts_[i];
+    channels_[static_cast<std::size_t>(b.place.channel)].push(
+        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at});
+  }
+  std::pair<Clock, std::size_t> next_decision() const {
+    std::pair<Clock, std::size_t> first{kNever, 0};
+    for (std::size_t c = 0; c < channels_.size(); ++c)
+      if (const auto at = channels_[c].next()) first = std::min(first, {*at, c});
+    return first;
+  }
+  std::vector<DramServed> run(std::size_t channel, Clock until) {
+    std::vector<DramServed> served;
+    channels_[channel].run(until, served);
+    served_.insert(served_.end(), served.begin(), served.end());
+    return served;
+  }
+  void drain() {
+    for (DramChannel& c : channels_) c.run(kNever, served_);
+  }
+
+  const TraceSpec& spec_;
+  const std::vector<Burst>& bursts_;
+  std::vector<DramChannel> channels_;
+  std::vector<Clock> arrivals_;
+  std::vector<DramServed> served_;
+};
+
+}  // namespace
+
+TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection) {
+  const std::vector<Burst> bursts = bursts_of(trace, spec);
+  Replay replay(spec, bursts);
+  switch (injection.kind) {
+    case Injection::Kind::kSaturated:
+      replay.all_at_once();
+      break;
+    case Injection::Kind::kWindow:
+      replay.in_window(injection.window);
+      break;
+    case Injection::Kind::kRate:
+      replay.at_rate(injection.rate);
+      break;
+  }
+  TraceResult r = replay.result(injection.kind == Injection::Kind::kRate);
+  r.requests = static_cast<std::int64_t>(trace.size());
+  for (const TraceRequest& t : trace) r.useful_bytes += t.bytes;
+  return r;
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,51 @@
+#pragma once
+// A DRAM level alone, driven by a trace of requests: how memory systems are compared with each other.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "sim/memory/dram.h"
+
+namespace tilescope::sim {
+
+struct TraceRequest {
+  std::int64_t address = 0, bytes = 0;
+  bool write = false;
+};
+
+// How the bursts of a trace reach the controllers.
+struct Injection {
+  // kSaturated: every channel has an unbounded queue in trace order, and takes what its controller accepts.
+  // kWindow: one port for all channels in trace order, with at most `window` bursts under way.
+  // kRate: burst i arrives at i / (rate x peak), in an unbounded queue of its channel.
+  enum class Kind : std::uint8_t { kSaturated, kWindow, kRate } kind{};
+  std::int64_t window = 1;
+  double rate = 1;
+};
+
+// Where a burst goes; banks are numbered through all ranks of a channel.
+struct BurstPlace {
+  std::int64_t channel = 0, bank = 0, row = 0;
+};
+
+struct TraceSpec {
+  DramSpec dram;
+  std::int64_t channels = 1;
+  std::int64_t burst_bytes = 1;
+  std::function<BurstPlace(std::int64_t address)> place;
+};
+
+struct TraceResult {
+  std::int64_t requests = 0, bursts = 0;
+  std::int64_t useful_bytes = 0;  // asked for
+  std::int64_t activates = 0;
+  Clock clocks = 0;  // until the last burst is done
+  // Of reads, in clocks: from acceptance by the controller, or from arrival where the rate is given.
+  double mean_latency = 0, p95_latency = 0;
+};
+
+// Bursts of a request are cut at multiples of the burst; requests are not put together.
+TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection);
+
+}  // namespace tilescope::sim

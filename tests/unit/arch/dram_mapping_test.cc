@@ -1,0 +1,92 @@
+#include "arch/dram_mapping.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "arch/load.h"
+
+namespace tilescope::arch {
+namespace {
+
+// A level of 32-byte bursts, rows of 1 KiB, 2 channels, 4 groups of 4 banks.
+LevelSpec level(const std::string& mapping) {
+  LevelSpec l;
+  l.name = "dram";
+  l.kind = Kind::kDram;
+  l.channels = 2;
+  l.width = Bytes{8};
+  l.burst = 4;
+  l.bank_groups = 4;
+  l.banks = 16;
+  l.row = Bytes{1024};
+  l.mapping = mapping;
+  return l;
+}
+
+const char* const kMapping = "off[0+5] ch[5+1] co[6+5] bg[11+2] ba[13+2] ro[15+15]";
+
+std::string complaint(const std::string& mapping) {
+  std::string why;
+  EXPECT_FALSE(mapping_of(level(mapping), why)) << mapping;
+  return why;
+}
+
+TEST(DramMapping, CutsAnAddressIntoItsParts) {
+  std::string why;
+  const auto m = mapping_of(level(kMapping), why);
+  ASSERT_TRUE(m) << why;
+  const std::int64_t address = (1234LL << 15) | (2 << 13) | (3 << 11) | (17 << 6) | (1 << 5) | 9;
+  EXPECT_EQ(m->value(DramPart::kRow, address), 1234);
+  EXPECT_EQ(m->value(DramPart::kBank, address), 2);
+  EXPECT_EQ(m->value(DramPart::kGroup, address), 3);
+  EXPECT_EQ(m->value(DramPart::kColumn, address), 17);
+  EXPECT_EQ(m->value(DramPart::kChannel, address), 1);
+  EXPECT_EQ(m->value(DramPart::kOffset, address), 9);
+}
+
+TEST(DramMapping, PartsInSeveralFieldsHaveTheirLowerBitsFirst) {
+  std::string why;
+  const auto m = mapping_of(level("off[0+5] co[5+2] ch[7+1] bg[8+2] co[10+3] ba[13+2] ro[15+15]"), why);
+  ASSERT_TRUE(m) << why;
+  EXPECT_EQ(m->value(DramPart::kColumn, (5 << 10) | (2 << 5)), (5 << 2) | 2);
+}
+
+// Every byte of a stretch of memory has a place of its own, folded or not.
+TEST(DramMapping, IsOneToOne) {
+  for (const std::string& mapping : {std::string(kMapping), std::string(kMapping) + " ch^[15+1] ch^[16+1] bg^[17+2]"}) {
+    std::string why;
+    const auto m = mapping_of(level(mapping), why);
+    ASSERT_TRUE(m) << why;
+    std::set<std::vector<std::int64_t>> places;
+    for (std::int64_t a = 0; a < 1 << 19; a += 32) {
+      std::vector<std::int64_t> place;
+      for (std::size_t p = 0; p < kDramParts; ++p) place.push_back(m->value(static_cast<DramPart>(p), a));
+      EXPECT_TRUE(places.insert(place).second) << a;
+    }
+  }
+}
+
+TEST(DramMapping, FoldedBitsSpreadAStrideOverTheChannels) {
+  std::string why;
+  const auto m = mapping_of(level(std::string(kMapping) + " ch^[15+1]"), why);
+  ASSERT_TRUE(m) << why;
+  std::map<std::int64_t, int> accesses;
+  for (std::int64_t i = 0; i < 64; ++i) ++accesses[m->value(DramPart::kChannel, i << 15)];
+  EXPECT_EQ(accesses[0], 32);
+  EXPECT_EQ(accesses[1], 32);
+}
+
+TEST(DramMapping, SaysWhatIsWrong) {
+  EXPECT_EQ(complaint("off[0+5] ch[5+1] co[6+5] bg[11+2] ba[12+2] ro[14+15]"), "bit 12 belongs to bg and to ba");
+  EXPECT_EQ(complaint("off[0+5] ch[5+1] co[7+5] bg[12+2] ba[14+2] ro[16+15]"), "bit 6 belongs to nothing");
+  EXPECT_EQ(complaint("off[0+5] ch[5+1] co[6+4] bg[10+2] ba[12+2] ro[14+15]"), "co has 4 bits for 32 bursts of a row");
+  EXPECT_EQ(complaint("off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]"), "ch has 0 bits for 2 channels");
+  EXPECT_EQ(complaint(std::string(kMapping) + " ch^[15+2]"), "2 bits are folded into the 1 of ch");
+  EXPECT_TRUE(complaint("off[0+5] xx[5+1]").starts_with("'xx[5+1]' is no field"));
+  EXPECT_TRUE(complaint("off[0+99]").starts_with("'off[0+99]' is no field"));
+}
+
+}  // namespace
+}  // namespace tilescope::arch

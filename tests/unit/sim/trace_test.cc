@@ -1,0 +1,74 @@
+// Traces on one level: how they are injected, counted and timed.
+
+#include "sim/trace.h"
+
+#include <gtest/gtest.h>
+
+namespace tilescope::sim {
+namespace {
+
+using Kind = Injection::Kind;
+
+// One channel of 32-byte bursts, rows of 1 KiB over 16 banks; no refresh.
+TraceSpec one_channel() {
+  TraceSpec s;
+  s.dram = {.banks = 16,
+            .rows = true,
+            .t = {.rcd = 12, .rp = 14, .ras = 28, .rc = 42, .rrd_s = 4, .ccd_s = 2, .cl = 17, .cwl = 7, .burst = 2}};
+  s.burst_bytes = 32;
+  s.place = [](std::int64_t a) { return BurstPlace{0, a / 1024 % 16, a / 1024 / 16}; };
+  return s;
+}
+
+std::vector<TraceRequest> reads(int n, std::int64_t stride, std::int64_t bytes = 32) {
+  std::vector<TraceRequest> t;
+  for (int i = 0; i < n; ++i) t.push_back({i * stride, bytes, false});
+  return t;
+}
+
+TEST(Trace, RequestsAreCutAtBurstsAndNotPutTogether) {
+  EXPECT_EQ(replay({{0, 32, false}}, one_channel(), {}).bursts, 1);
+  EXPECT_EQ(replay({{16, 32, false}}, one_channel(), {}).bursts, 2);
+  EXPECT_EQ(replay({{0, 100, false}}, one_channel(), {}).bursts, 4);
+  EXPECT_EQ(replay({{0, 16, false}, {16, 16, false}}, one_channel(), {}).bursts, 2);
+  EXPECT_EQ(replay({{0, 100, false}}, one_channel(), {}).useful_bytes, 100);
+}
+
+TEST(Trace, OneBurstUnderWayWaitsForTheOneBefore) {
+  const TraceResult r = replay(reads(31, 32), one_channel(), {Kind::kWindow, 1});
+  EXPECT_DOUBLE_EQ(r.mean_latency, kDramHandshake + 17 + 2 + 12.0 / 31);  // one row, opened once
+  EXPECT_EQ(r.activates, 1);
+}
+
+TEST(Trace, AWindowIsLittlesLawUntilTheBusBinds) {
+  const auto clocks = [](std::int64_t window) {
+    return static_cast<double>(replay(reads(20000, 32), one_channel(), {Kind::kWindow, window}).clocks);
+  };
+  EXPECT_NEAR(clocks(2) / clocks(1), 0.5, 0.03);
+  EXPECT_NEAR(clocks(4) / clocks(1), 0.25, 0.03);
+  EXPECT_NEAR(clocks(64), 20000 * 2, 0.05 * 20000 * 2);
+}
+
+TEST(Trace, ARateBelowThePeakIsKept) {
+  const TraceResult r = replay(reads(10000, 32), one_channel(), {.kind = Kind::kRate, .rate = 0.25});
+  EXPECT_NEAR(static_cast<double>(r.clocks), 10000 * 2 / 0.25, 100);
+  EXPECT_LT(r.mean_latency, 2 * (14 + 12 + 17 + 2));
+}
+
+TEST(Trace, ChannelsWorkSideBySide) {
+  TraceSpec four = one_channel();
+  four.channels = 4;
+  four.place = [](std::int64_t a) { return BurstPlace{a / 32 % 4, a / 4096 % 16, a / 4096 / 16}; };
+  const auto one = replay(reads(20000, 32), one_channel(), {}), all = replay(reads(20000, 32), four, {});
+  EXPECT_NEAR(static_cast<double>(all.clocks) / static_cast<double>(one.clocks), 0.25, 0.01);
+}
+
+// The same trace twice gives the same clocks; twice the trace takes twice the time.
+TEST(Trace, IsDeterministicAndGrowsWithItsLength) {
+  const auto clocks = [](int n) { return replay(reads(n, 8224), one_channel(), {}).clocks; };
+  EXPECT_EQ(clocks(5000), clocks(5000));
+  EXPECT_NEAR(static_cast<double>(clocks(10000)) / static_cast<double>(clocks(5000)), 2, 0.02);
+}
+
+}  // namespace
+}  // namespace tilescope::sim
