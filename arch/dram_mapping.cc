@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "base/parse_number.h"
 
 namespace tilescope::arch {
 namespace {
@@ -20,10 +20,8 @@ constexpr std::array<std::string_view, kDramParts> kMeanings = {
 std::string_view name_of(DramPart p) { return kNames[static_cast<std::size_t>(p)]; }
 
 std::optional<int> number(std::string_view text) {
-  int n = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (error != std::errc{} || end != text.data() + text.size() || n < 0 || n > kMostBits) return std::nullopt;
-  return n;
+  const auto n = base::parse_integer<int>(text);
+  return n && *n >= 0 && *n <= kMostBits ? n : std::nullopt;
 }
 
 // name[low+width] or name^[low+width]

@@ -1,7 +1,6 @@
 #include "cli/usage.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/diagnostics.h"
+#include "base/parse_number.h"
 
 namespace tilescope::cli {
 namespace {
@@ -89,10 +89,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 CLI::Validator whole_number(int least, int most) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    int value = 0;
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool read = wrong == std::errc{} && end == text.data() + text.size();
-    if (read && value >= least && value <= most) return {};
+    const auto value = base::parse_integer<int>(text);
+    if (value && *value >= least && *value <= most) return {};
     return fmt::format("expected a whole number from {} to {}, got '{}'", least, most, text);
   };
   return {check, fmt::format("{}..{}", least, most)};

@@ -1,26 +1,22 @@
 #include "experiments/trace.h"
 
 #include <algorithm>
-#include <charconv>
-#include <sstream>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/dram_mapping.h"
-#include "sim/gpu/machine.h"
+#include "base/integer.h"
+#include "base/parse_number.h"
+#include "experiments/given.h"
 #include "sim/trace.h"
 
 namespace tilescope::experiments {
 namespace {
 
-template <class Number>
-std::optional<Number> number(std::string_view text, int base = 10) {
-  Number n{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n, base);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
+// Beyond these a burst's number or address no longer fits.
+constexpr std::int64_t kMostAddress = std::int64_t{1} << 62, kMostBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMostBursts = std::numeric_limits<std::int32_t>::max();
 
 // A message about a part of a trace's line, and where in it.
 struct Mistake {
@@ -46,77 +42,56 @@ std::optional<sim::TraceRequest> request_of(std::string_view line, Mistake& m) {
   }
   std::string_view address = words[0].second;
   if (address.starts_with("0x")) address.remove_prefix(2);
-  const auto at = number<std::int64_t>(address, 16), bytes = number<std::int64_t>(words[2].second);
+  const auto at = base::parse_integer<std::int64_t>(address, 16),
+             bytes = base::parse_integer<std::int64_t>(words[2].second);
   const std::string_view kind = words[1].second;
-  if (!at || *at < 0)
+  if (!at || *at < 0 || *at > kMostAddress)
     m = {words[0].first, fmt::format("'{}' is no hexadecimal address", words[0].second)};
   else if (kind != "R" && kind != "W")
     m = {words[1].first, fmt::format("expected R or W, got '{}'", kind)};
-  else if (!bytes || *bytes <= 0)
-    m = {words[2].first, fmt::format("'{}' is no number of bytes", words[2].second)};
+  else if (!bytes || *bytes <= 0 || *bytes > kMostBytes)
+    m = {words[2].first, fmt::format("'{}' is no number of bytes from 1 to {}", words[2].second, kMostBytes)};
   else
     return sim::TraceRequest{*at, *bytes, kind == "W"};
   return std::nullopt;
 }
 
-std::vector<sim::TraceRequest> requests_of(const NamedText& file, base::Diagnostics& diags) {
-  const base::SourceId source = diags.add_source(file.name);
+std::vector<sim::TraceRequest> requests_of(const NamedText& file, base::SourceId source, base::Diagnostics& diags) {
   std::vector<sim::TraceRequest> out;
-  std::uint32_t number_of_line = 0;
-  for (std::size_t at = 0; at < file.text.size();) {
-    const std::size_t end = std::min(file.text.find('\n', at), file.text.size());
-    const std::string_view line = std::string_view(file.text).substr(at, end - at);
-    at = end + 1;
-    ++number_of_line;
-    const std::size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos || line[first] == '#') continue;
+  for (const auto& [number, line] : batch_lines(file.text)) {
+    if (line[line.find_first_not_of(" \t\r")] == '#') continue;
     Mistake m;
     if (const auto r = request_of(line, m))
       out.push_back(*r);
     else
-      diags.error({source, number_of_line, static_cast<std::uint32_t>(m.column)}, m.text);
+      diags.error({source, static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(m.column)}, m.text);
   }
   if (out.empty() && diags.ok()) diags.error({source}, "the trace has no requests");
   return out;
 }
 
+// The level, with errors where it cannot be driven.
 const arch::LevelSpec* dram_level(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
   const arch::LevelSpec* dram = arch::dram_of(a);
-  if (dram != nullptr && dram->name == name) return dram;
-  diags.error({diags.add_source("--level")},
-              fmt::format("expected the level of kind dram{}, got '{}'",
-                          dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));
-  return nullptr;
-}
-
-// Addresses beyond the mapping's highest bit come round again.
-sim::TraceSpec spec_of(const arch::LevelSpec& level, const arch::DramMapping& mapping) {
-  sim::TraceSpec s;
-  s.dram = sim::dram_spec(level);
-  s.channels = level.channels;
-  s.burst_bytes = arch::transaction_of(level).n;
-  s.place = [mapping, spec = s.dram](std::int64_t address) {
-    using enum arch::DramPart;
-    const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
-    return sim::BurstPlace{mapping.value(kChannel, address),
-                           group * (spec.banks / spec.groups) + mapping.value(kBank, address),
-                           mapping.value(kRow, address)};
-  };
-  return s;
+  if (dram == nullptr || dram->name != name)
+    diags.error({diags.add_source("--level")},
+                fmt::format("expected the level of kind dram{}, got '{}'",
+                            dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));
+  else if (!dram->mapping)
+    diags.error({diags.add_source(a.name)},
+                fmt::format("memory.{}.mapping: a trace needs a mapping of addresses to banks and rows", name));
+  return dram;
 }
 
 std::optional<sim::Injection> injection_of(std::string_view text, base::Diagnostics& diags) {
   using Kind = sim::Injection::Kind;
   if (text == "sat") return sim::Injection{Kind::kSaturated};
   if (text.starts_with("win:"))
-    if (const auto n = number<std::int64_t>(text.substr(4)); n && *n > 0) return sim::Injection{Kind::kWindow, *n};
-  if (text.starts_with("rate:")) {
-    double rate = 0;
-    const std::string_view digits = text.substr(5);
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rate);
-    if (error == std::errc{} && end == digits.data() + digits.size() && rate > 0)
-      return sim::Injection{.kind = Kind::kRate, .rate = rate};
-  }
+    if (const auto n = base::parse_integer<std::int64_t>(text.substr(4)); n && *n > 0)
+      return sim::Injection{Kind::kWindow, *n};
+  if (text.starts_with("rate:"))
+    if (const auto rate = base::parse_real(text.substr(5)); rate && *rate > 0)
+      return sim::Injection{.kind = Kind::kRate, .rate = *rate};
   diags.error({diags.add_source("--inject")},
               fmt::format("expected sat, win:N (bursts under way) or rate:F (of the peak), got '{}'", text));
   return std::nullopt;
@@ -128,15 +103,16 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
                                   base::Diagnostics& diags) {
   const arch::LevelSpec* level = dram_level(a, question.level, diags);
   const auto injection = injection_of(question.inject, diags);
-  const std::vector<sim::TraceRequest> requests = requests_of(file, diags);
+  const base::SourceId source = diags.add_source(file.name);
+  const std::vector<sim::TraceRequest> requests = requests_of(file, source, diags);
   if (!diags.ok()) return std::nullopt;
-  std::string why = "a trace needs a mapping of addresses to banks and rows";
-  const auto mapping = level->mapping ? arch::mapping_of(*level, why) : std::nullopt;
-  if (!mapping) {
-    diags.error({diags.add_source(a.name)}, fmt::format("memory.{}.mapping: {}", level->name, why));
+  const sim::TraceSpec spec = sim::trace_spec(*level);
+  std::int64_t most = 0;  // bursts, a request being at most one more than its bytes fill
+  for (const sim::TraceRequest& r : requests) most += base::ceil_div(r.bytes, spec.burst_bytes) + 1;
+  if (most > kMostBursts) {
+    diags.error({source}, fmt::format("{} bursts are more than the {} that are replayed at once", most, kMostBursts));
     return std::nullopt;
   }
-  const sim::TraceSpec spec = spec_of(*level, *mapping);
   const sim::TraceResult counts = sim::replay(requests, spec, *injection);
   const double ns_per_clock = 1e9 / static_cast<double>(level->clock.value_or(a.clock).n);
   const double ns = static_cast<double>(counts.clocks) * ns_per_clock;

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <string>
+
+#include "arch/derive.h"
+#include "arch/dram_mapping.h"
+#include "base/check.h"
 
 namespace tilescope::sim {
 namespace {
@@ -117,6 +122,23 @@ class Replay {
 };
 
 }  // namespace
+
+TraceSpec trace_spec(const arch::LevelSpec& dram) {
+  std::string why;
+  const auto mapping = arch::mapping_of(dram, why);
+  base::check(mapping.has_value(), "the loader has read the mapping");
+  TraceSpec s;
+  s.dram = dram_spec(dram);
+  s.channels = dram.channels;
+  s.burst_bytes = arch::transaction_of(dram).n;
+  s.place = [mapping = *mapping, spec = s.dram](std::int64_t address) {
+    using enum arch::DramPart;
+    const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
+    return BurstPlace{mapping.value(kChannel, address),
+                      group * (spec.banks / spec.groups) + mapping.value(kBank, address), mapping.value(kRow, address)};
+  };
+  return s;
+}
 
 TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection) {
   const std::vector<Burst> bursts = bursts_of(trace, spec);

@@ -36,6 +36,9 @@ struct TraceSpec {
   std::function<BurstPlace(std::int64_t address)> place;
 };
 
+// Of a level that has a mapping. Addresses beyond the mapping's highest bit come round again.
+TraceSpec trace_spec(const arch::LevelSpec& dram);
+
 struct TraceResult {
   std::int64_t requests = 0, bursts = 0;
   std::int64_t useful_bytes = 0;  // asked for

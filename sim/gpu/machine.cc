@@ -59,7 +59,7 @@ MemorySpec memory_spec(const ArchSpec& chip) {
     throw SimError(
         fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
   m.map.channels = dram->channels;
-  m.map.banks = m.dram.banks;
+  m.map.banks = m.dram.ranks * m.dram.banks;
   m.map.lines_per_row = dram->row ? std::max<std::int64_t>(1, dram->row->n / m.shape.line) : 1;
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};
   return m;
@@ -78,41 +78,6 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
 }
 
 }  // namespace
-
-DramSpec dram_spec(const LevelSpec& dram) {
-  const auto of = [&](const char* name) -> Clock {
-    const auto t = dram.timing.find(name);
-    return t == dram.timing.end() ? 0 : t->second.n;
-  };
-  DramSpec s;
-  s.ranks = dram.ranks;
-  s.banks = std::max<std::int64_t>(1, dram.banks);
-  s.groups = dram.bank_groups.value_or(1);
-  s.rows = dram.row.has_value() && dram.banks > 0;
-  s.t = {.rcd = of("rcd"),
-         .rcd_wr = of("rcd_wr"),
-         .rp = of("rp"),
-         .ras = of("ras"),
-         .rc = of("rc"),
-         .rrd_s = of("rrd_s"),
-         .rrd_l = of("rrd_l"),
-         .faw = of("faw"),
-         .aw32 = of("aw32"),
-         .ccd_s = of("ccd_s"),
-         .ccd_l = of("ccd_l"),
-         .cl = of("cl"),
-         .cwl = of("cwl"),
-         .rtp = of("rtp"),
-         .wr = of("wr"),
-         .wtr_s = of("wtr_s"),
-         .wtr_l = of("wtr_l"),
-         .rtw = of("rtw"),
-         .rtrs = of("rtrs"),
-         .rfc = of("rfc"),
-         .refi = of("refi"),
-         .burst = base::ceil_div(dram.burst, dram.rate)};
-  return s;
-}
 
 AccessShapes access_shapes(const Machine& m) { return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}}; }
 

@@ -52,9 +52,6 @@ struct Machine {
   Cycle launch = 0;
 };
 
-// A channel of a level of kind dram.
-DramSpec dram_spec(const arch::LevelSpec& dram);
-
 // What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
 // defined.
 AccessShapes access_shapes(const Machine& m);

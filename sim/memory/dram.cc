@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/integer.h"
+
 namespace tilescope::sim {
 namespace {
 
@@ -11,7 +13,8 @@ namespace {
 constexpr std::size_t kWindow = 32;
 constexpr std::size_t kDrainFrom = 26;
 constexpr std::size_t kDrainTo = 6;
-// Nobody whom the controller sees waits longer than this for requests that suit the open rows better.
+// Nobody whom the controller sees waits longer than this for requests that suit the open rows better. A bound on
+// starvation, no measured figure.
 constexpr Clock kLongestWait = 2000;
 constexpr Clock kNever = std::numeric_limits<Clock>::max();
 constexpr std::size_t kMostActivates = 32;  // of the longest window
@@ -19,6 +22,41 @@ constexpr std::size_t kMostActivates = 32;  // of the longest window
 std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
 
 }  // namespace
+
+DramSpec dram_spec(const arch::LevelSpec& dram) {
+  const auto of = [&](const char* name) -> Clock {
+    const auto t = dram.timing.find(name);
+    return t == dram.timing.end() ? 0 : t->second.n;
+  };
+  DramSpec s;
+  s.ranks = dram.ranks;
+  s.banks = std::max<std::int64_t>(1, dram.banks);
+  if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
+  s.rows = dram.row.has_value() && dram.banks > 0;
+  s.t = {.rcd = of("rcd"),
+         .rcd_wr = of("rcd_wr"),
+         .rp = of("rp"),
+         .ras = of("ras"),
+         .rc = of("rc"),
+         .rrd_s = of("rrd_s"),
+         .rrd_l = of("rrd_l"),
+         .faw = of("faw"),
+         .aw32 = of("aw32"),
+         .ccd_s = of("ccd_s"),
+         .ccd_l = of("ccd_l"),
+         .cl = of("cl"),
+         .cwl = of("cwl"),
+         .rtp = of("rtp"),
+         .wr = of("wr"),
+         .wtr_s = of("wtr_s"),
+         .wtr_l = of("wtr_l"),
+         .rtw = of("rtw"),
+         .rtrs = of("rtrs"),
+         .rfc = of("rfc"),
+         .refi = of("refi"),
+         .burst = base::ceil_div(dram.burst, dram.rate)};
+  return s;
+}
 
 Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts) {
   const DramTimes& t = spec.t;

@@ -12,11 +12,13 @@
 #include <optional>
 #include <vector>
 
+#include "arch/spec.h"
 #include "sim/memory/dram_timing.h"
 
 namespace tilescope::sim {
 
-// A request is looked at the clock after it arrives.
+// A request is looked at the clock after it arrives; the simulators of experiments/dram_agreement differ there by a
+// clock each way.
 inline constexpr Clock kDramHandshake = 1;
 
 struct DramSpec {
@@ -47,6 +49,9 @@ struct DramServed {
   Clock accepted = 0;  // the controller saw it
   Clock done = 0;      // its last burst has left the bus
 };
+
+// One channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
+DramSpec dram_spec(const arch::LevelSpec& dram);
 
 // What a lone read of so many bursts takes that finds another row open.
 Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts);

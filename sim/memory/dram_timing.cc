@@ -9,7 +9,8 @@ std::vector<DramConstraint> constraints_of(const DramTimes& t) {
   using enum DramScope;
   const Clock ccd_s = std::max(t.ccd_s, t.burst), ccd_l = std::max(t.ccd_l, ccd_s);
   const Clock read_end = t.cl + t.burst, write_end = t.cwl + t.burst;
-  // A chip's file that does not say how the bus turns lets two clocks pass between the two ends' data.
+  // A chip's file that does not say how the bus turns lets two clocks pass between the two ends' data, DRAMsim3's
+  // default.
   constexpr Clock kTurn = 2;
   const Clock read_to_write = t.rtw > 0 ? t.rtw : read_end + kTurn - t.cwl;
   const std::vector<DramConstraint> all = {

@@ -39,13 +39,14 @@ TEST_F(Trace, PrintsADocumentAsTheContractSays) {
 }
 
 TEST_F(Trace, MistakesOfALineHaveTheirPlaces) {
-  const std::string file = write("t", "0 R 32\n40 X 32\nzz R 32\n80 R\nc0 W 0\n");
+  const std::string file = write("t", "0 R 32\n40 X 32\nzz R 32\n80 R\nc0 W 0\n7fffffffffffffff R 1\n");
   const CliResult r = run({"trace", "--arch", chip(), file});
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, HasSubstr("t:2:4: expected R or W, got 'X'"));
   EXPECT_THAT(r.err, HasSubstr("t:3:1: 'zz' is no hexadecimal address"));
   EXPECT_THAT(r.err, HasSubstr("t:4:1: expected '<hex address> <R|W> <bytes>', got 2 words"));
-  EXPECT_THAT(r.err, HasSubstr("t:5:6: '0' is no number of bytes"));
+  EXPECT_THAT(r.err, HasSubstr("t:6:1: '7fffffffffffffff' is no hexadecimal address"));
+  EXPECT_THAT(r.err, HasSubstr("t:5:6: '0' is no number of bytes from 1 to 1073741824"));
 }
 
 TEST_F(Trace, RefusesWhatItCannotDrive) {

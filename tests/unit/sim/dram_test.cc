@@ -141,12 +141,26 @@ TEST(Dram, RefreshTakesItsShare) {
   EXPECT_NEAR(end, 100000 * 2 / (1 - 260.0 / 3900), 0.01 * end);
 }
 
+// Two reads that wait for nothing but the bus.
 TEST(Dram, RanksTakeTurnsWithABubble) {
   DramSpec spec = xsim();
+  spec.rows = false;
   spec.ranks = 2;
-  spec.t.rtrs = 1;
-  const auto other_rank = [](int i) { return DramRequest{0, false, i % 2 * 16, 0, 1, 0}; };
-  EXPECT_NEAR(static_cast<double>(served(spec, 4000, other_rank)), 4000 * 2 + 4000.0 / 16, 0.3 * 4000);
+  spec.t.rtrs = 3;
+  const DramTimes& t = spec.t;
+  const auto second_in = [&](std::int64_t bank) { return served(spec, 2, [=](int i) { return read(i * bank, 0); }); };
+  EXPECT_EQ(second_in(1), kDramHandshake + t.cl + 2 * t.burst);
+  EXPECT_EQ(second_in(16), kDramHandshake + t.cl + 2 * t.burst + t.rtrs);
+}
+
+// A file may say how many bank groups there are and not how many banks.
+TEST(Dram, OfALevelWhoseBanksAreNotKnownIsOneBankWithoutRows) {
+  arch::LevelSpec level;
+  level.burst = 4;
+  level.bank_groups = 4;
+  level.row = arch::Bytes{1024};
+  const DramSpec spec = dram_spec(level);
+  EXPECT_EQ(served(spec, 100, [](int i) { return read(0, i); }), kDramHandshake + 100 * 4);
 }
 
 TEST(Dram, WithoutRowsEveryAccessIsAHit) {
