@@ -81,6 +81,10 @@ void describe(V& v, CoreSpec& s) {
           s.async_copy);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
+  v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
+          s.block_launch);
+  v.field(optional("warp_launch", "Between the first instructions of a block's warps; none where absent."),
+          s.warp_launch);
 }
 
 template <class V>
@@ -110,6 +114,13 @@ void describe(V& v, TimingFields s) {
 }
 
 template <class V>
+void describe(V& v, TlbSpec& s) {
+  v.field(required("page", "Bytes that one translation covers."), s.page);
+  v.field(required("entries", "Translations at hand."), s.entries);
+  v.field(required("miss", "What an access waits longer whose translation is not at hand, in core cycles."), s.miss);
+}
+
+template <class V>
 void describe_dram(V& v, LevelSpec& s) {
   v.field(required("clock", "Clock of the command bus; `timing` counts its cycles."), s.clock);
   v.field(required("rate", "Transfers a clock."), s.rate);
@@ -125,6 +136,7 @@ void describe_dram(V& v, LevelSpec& s) {
           s.mapping);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
+  v.part(optional("tlb", "Translations of addresses; every address is translated for nothing where absent."), s.tlb);
 }
 
 template <class V>
@@ -137,6 +149,11 @@ void describe_cache(V& v, LevelSpec& s) {
   v.field(optional("ways", "Lines of one set."), s.ways);
   v.field(optional("tags", "Lines looked up a cycle."), s.tags);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
+  v.field(optional("misses", "Lines under way at a time; no bound where absent."), s.misses);
+  v.field(optional("partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
+          s.partitions);
+  v.field(optional("far_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
+          s.far_latency);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
 }
 

@@ -71,6 +71,17 @@ void check_cache_name(const LevelSpec& l, Complaints& complaints) {
                  fmt::format("no other level is named '{}'{}", *l.shares, base::did_you_mean(*l.shares, names)));
 }
 
+void check_partitions(const LevelSpec& l, Complaints& complaints) {
+  if (l.slices % l.partitions != 0)
+    complaints.add({"memory", l.name, "partitions"},
+                   fmt::format("{} partitions do not divide {} slices", l.partitions, l.slices));
+  if (l.partitions > 1 && !l.far_latency)
+    complaints.add({"memory", l.name, "partitions"}, "more than one partition needs far_latency");
+  if (l.far_latency && l.latency && *l.far_latency < *l.latency)
+    complaints.add({"memory", l.name, "far_latency"},
+                   fmt::format("{} cycles are less than latency, {} cycles", l.far_latency->n, l.latency->n));
+}
+
 void check_cache(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
   const auto granule = [&](std::string_view key, Bytes size, std::string_view outer, Bytes outer_size) {
     if (!divides(size, outer_size))
@@ -86,6 +97,7 @@ void check_cache(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) 
   complaints.require_product(
       {clock_of(a, l), factor(l, "slices", l.slices), factor(l, "width", l.width), instances(a, l)});
   check_cache_name(l, complaints);
+  check_partitions(l, complaints);
   if (!l.ways) return;
   const auto row = base::checked_mul(l.slices, *l.ways);  // one line of every way of every slice
   const auto set = row ? base::checked_mul(*row, l.line.n) : std::nullopt;

@@ -44,6 +44,9 @@ struct CoreSpec {
   std::optional<Bytes> async_copy;  // the least that one thread copies past its registers; no such copies where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
+  // From a block's end to the first instruction of the one that takes its place, and between the first instructions of
+  // its warps; none where absent.
+  std::optional<Cycles> block_launch, warp_launch;
 };
 
 // One kind of arithmetic instruction and its rate.
@@ -59,6 +62,14 @@ struct ComputeSpec {
 
 // DRAM timing in cycles of the level's clock, by JEDEC name without the leading t (facts: rcd, rp, ras, rc, ...).
 using DramTiming = std::map<std::string, Cycles>;
+
+// What a miss in the device's cache is translated with: pages whose translations are at hand, least recently used out
+// first.
+struct TlbSpec {
+  Bytes page;
+  std::int64_t entries = 0;
+  Cycles miss;  // added to the level's latency where the translation is not at hand
+};
 
 // One level of the memory hierarchy. Only the fields of its kind are present (the loader sees to it).
 struct LevelSpec {
@@ -80,6 +91,7 @@ struct LevelSpec {
   std::optional<Bytes> row;
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
+  std::optional<TlbSpec> tlb;
 
   // cache
   std::int64_t slices = 1;
@@ -87,8 +99,13 @@ struct LevelSpec {
   Bytes sector;
   std::optional<Bytes> access;  // the least that one request moves; the sector where absent
   std::optional<std::int64_t> ways;
-  std::optional<std::int64_t> tags;   // lines looked up a cycle
-  std::optional<std::string> shares;  // the level whose memory this one shares
+  std::optional<std::int64_t> tags;    // lines looked up a cycle
+  std::optional<std::string> shares;   // the level whose memory this one shares
+  std::optional<std::int64_t> misses;  // lines under way at a time, of one instance
+  // Groups of slices, each of which serves its share of the cores and keeps what they use; a line that only another
+  // group holds comes from there, after `far_latency` (load to use, in core cycles).
+  std::int64_t partitions = 1;
+  std::optional<Cycles> far_latency;
 
   // scratchpad (dram: banks of one rank in all its groups; 0 where unknown)
   std::int64_t banks = 0;

@@ -10,7 +10,7 @@
 namespace tilescope::experiments {
 
 struct StallRow {
-  std::string name;  // issue, scratchpad, barrier, l1, l2, dram, launch, tail
+  std::string name;  // issue, scratchpad, barrier, l1, l2, dram, dispatch, launch, tail
   std::int64_t cycles = 0;
 };
 

@@ -12,8 +12,8 @@
 namespace tilescope::sim {
 namespace {
 
-constexpr std::array<std::string_view, kStalls> kStallNames = {"issue", "scratchpad", "barrier", "l1",
-                                                               "l2",    "dram",       "launch",  "tail"};
+constexpr std::array<std::string_view, kStalls> kStallNames = {"issue", "scratchpad", "barrier", "l1",  "l2",
+                                                               "dram",  "dispatch",   "launch",  "tail"};
 
 // Shares `total` among the causes as their weights stand, to the last cycle.
 std::vector<std::pair<Stall, Cycle>> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {

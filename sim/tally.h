@@ -10,9 +10,10 @@
 
 namespace tilescope::sim {
 
-// What the time of resident warps goes to. kIssue is arithmetic and issue, kTail is warps that a core has no block for.
-enum class Stall : std::uint8_t { kIssue, kScratchpad, kBarrier, kL1, kL2, kDram, kLaunch, kTail };
-inline constexpr std::size_t kStalls = 8;
+// What the time of resident warps goes to. kIssue is arithmetic and issue, kDispatch is from a block's end to the first
+// instructions of its successor, kLaunch is of the kernel, kTail is warps that a core has no block for.
+enum class Stall : std::uint8_t { kIssue, kScratchpad, kBarrier, kL1, kL2, kDram, kDispatch, kLaunch, kTail };
+inline constexpr std::size_t kStalls = 9;
 
 enum class LevelRole : std::uint8_t { kDram, kDeviceCache, kCoreCache, kScratchpad };
 inline constexpr std::size_t kLevelRoles = 4;

@@ -87,9 +87,9 @@ AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
 
 AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {
   const auto patterns = indices_.lane_patterns(mixed_, warp, splits_);
-  LaneAddresses shared;
-  shared.lanes = indices_.lanes();
-  shared.bytes = bytes_;
+  LaneAddresses shared, memory;
+  shared.lanes = memory.lanes = indices_.lanes();
+  shared.bytes = memory.bytes = bytes_;
   Places p;
   for (std::int64_t lane = 0; lane < indices_.threads_of(warp); ++lane) {
     bool when = true, inside = true;
@@ -97,7 +97,11 @@ AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {
       const std::int64_t v = guard_common_[g] + indices_.lane_part(guards_[g].value, warp, lane, patterns);
       if (v < 0 || v >= guards_[g].bound) (guards_[g].reads ? inside : when) = false;
     }
-    if (has_memory_ && when && inside) p.memory.push_back(indices_.lane_part(memory_, warp, lane, patterns));
+    if (has_memory_ && when && inside) {
+      p.memory.push_back(indices_.lane_part(memory_, warp, lane, patterns));
+      memory.active[static_cast<std::size_t>(lane)] = true;
+      memory.at[static_cast<std::size_t>(lane)] = p.memory.back();
+    }
     // What lies outside a tensor is written as zeros: the scratchpad's side of a copy from memory always happens.
     if (!has_shared_ || !when || (!inside && !has_memory_)) continue;
     shared.active[static_cast<std::size_t>(lane)] = true;
@@ -107,6 +111,13 @@ AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {
   if (has_shared_) {
     p.count.shared = counted(std::count(shared.active.begin(), shared.active.end(), true), bytes_);
     p.count.shared.passes = bank_passes(shared, shapes_.banks);
+  }
+  // Accesses are aligned to the words of banks or lie within one, so where the lanes begin changes no conflict.
+  if (!p.memory.empty() && shapes_.cache_has_banks) {
+    const std::int64_t width = shapes_.banks.width;
+    const std::int64_t least = base::floor_div(*std::min_element(p.memory.begin(), p.memory.end()), width) * width;
+    for (std::int64_t& a : memory.at) a -= least;
+    p.cache_passes = bank_passes(memory, shapes_.banks);
   }
   p.by_begin.resize(static_cast<std::size_t>(has_memory_ ? shapes_.line.line / element_bytes_ : 1));
   return p;
@@ -118,6 +129,7 @@ const AccessPattern& AccessPatterns::begun_at(Places& p, std::int64_t in_line) c
   if (known) return *known;
   known = std::make_unique<AccessPattern>();
   known->count = p.count;
+  known->cache_passes = p.cache_passes;
   std::array<std::int64_t, arch::kMostLanes> at;
   std::transform(p.memory.begin(), p.memory.end(), at.begin(), [in_line](std::int64_t a) { return a + in_line; });
   known->touches = touched_lines(std::span(at).first(p.memory.size()), bytes_, shapes_.line);

@@ -18,6 +18,7 @@ namespace tilescope::sim {
 struct AccessPattern {
   std::vector<Touch> touches;
   lower::CopyCount count;
+  std::int64_t cache_passes = 0;  // of the banks of the core's cache, where it has the scratchpad's
 };
 
 class AccessPatterns {
@@ -50,6 +51,7 @@ class AccessPatterns {
   struct Places {
     std::vector<std::int64_t> memory;  // addresses of active lanes but for the common part, in lane order
     lower::CopyCount count;            // but for sectors
+    std::int64_t cache_passes = 0;
     std::vector<std::unique_ptr<AccessPattern>> by_begin;  // by where in a line the common part falls, in elements
   };
 

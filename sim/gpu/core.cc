@@ -20,10 +20,12 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
   code_ = &code;
   tally_ = &tally;
   warps_per_block_ = occupancy.warps;
+  launched_ = stored_ = 0;
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
   if (!machine_.cache) return;
   const CoreCacheSpec& c = *machine_.cache;
+  ends_of_misses_.assign(static_cast<std::size_t>(c.misses), 0);
   std::int64_t bytes = c.bytes;
   if (c.shares_scratchpad) bytes -= occupancy.blocks_per_core * code.indices().kernel().shared_bytes;
   cache_ = SectorCache({std::max<std::int64_t>(0, bytes) / machine_.memory.shape.line, c.ways});
@@ -48,11 +50,17 @@ void Core::account(Warp& w, Stall why, Cycle until) {
 
 // --- blocks
 
-void Core::start(std::int64_t block, Cycle now, Cycle stamp) {
-  const auto free = std::find_if(blocks_.begin(), blocks_.end(), [](const Block& b) { return !b.resident; });
-  base::check(free != blocks_.end(), "a block starts where there is room");
+void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
+  const auto free = std::min_element(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) {
+    return a.resident != b.resident ? b.resident : a.end < b.end;
+  });
+  base::check(free != blocks_.end() && !free->resident, "a block starts where there is room");
+  // Its place is its own from when the block before it ended; the chip's `launch` holds what the first blocks wait for.
+  const bool succeeds = free->end > 0;
+  const Cycle since = succeeds ? free->end : now;
+  const Cycle first = succeeds ? std::max(now, since + machine_.block_launch) : now;
   const auto slot = static_cast<int>(free - blocks_.begin());
-  *free = {.resident = true, .running = warps_per_block_, .stamp = stamp};
+  *free = {.resident = true, .running = warps_per_block_, .stamp = since + skipped};
   ++resident_;
   const Uniforms uniforms = code_->start(block);
   for (std::int64_t n = 0; n < warps_per_block_; ++n) {
@@ -61,14 +69,21 @@ void Core::start(std::int64_t block, Cycle now, Cycle stamp) {
     w.block = slot;
     w.number = n;
     w.partition = next_partition_;
-    w.state = State::kRuns;
+    w.state = State::kIsLaunched;
     w.uniforms = uniforms;
-    w.since = now;
+    w.since = since;
     w.loads.resize(static_cast<std::size_t>(code_->load_groups()));
     w.copies.resize(1);
     next_partition_ = (next_partition_ + 1) % static_cast<int>(machine_.limits.partitions);
   }
-  push(Event::Kind::kBlock, now, slot);
+  if (machine_.warp_launch == 0) {
+    push(Event::Kind::kBlock, first, slot);
+    return;
+  }
+  for (std::int64_t n = 0; n < warps_per_block_; ++n) {
+    launched_ = std::max(launched_ + machine_.warp_launch, first);
+    push(warps_[static_cast<std::size_t>(slot * warps_per_block_ + n)], launched_);
+  }
 }
 
 void Core::run(Cycle until) {
@@ -99,6 +114,10 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
     account(w, arrived(w)->from, now);
   else if (w.state == State::kAtBarrier)
     account(w, Stall::kBarrier, now);
+  else if (w.state == State::kIsLaunched)
+    account(w, Stall::kDispatch, now);
+  else if (w.state == State::kWaitsForMisses)
+    account(w, last_from_, now);
   w.state = State::kRuns;
   w.queued = false;
   Cycle t = now;
@@ -185,13 +204,8 @@ std::optional<Cycle> Core::end(Warp& w, Cycle t) {
   Block& b = blocks_[static_cast<std::size_t>(w.block)];
   --b.running;
   b.end = std::max(b.end, t);
-  finish_if_stored(w.block);
+  if (b.running == 0) push(Event::Kind::kDone, b.end, w.block);
   return std::nullopt;
-}
-
-void Core::finish_if_stored(int block) {
-  const Block& b = blocks_[static_cast<std::size_t>(block)];
-  if (b.running == 0 && b.pending_stores == 0) push(Event::Kind::kDone, std::max(b.end, b.stored), block);
 }
 
 // --- waiting

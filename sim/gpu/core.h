@@ -6,10 +6,12 @@
 // and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
 //
 // Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
-// replays, bounded queues of loads, local memory of what does not fit the registers.
+// replays, local memory of what does not fit the registers.
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <limits>
 #include <optional>
 #include <queue>
 #include <span>
@@ -32,8 +34,8 @@ class Core {
   void prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally);
   bool has_room() const { return resident_ < static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t capacity() const { return static_cast<std::int64_t>(blocks_.size()); }
-  // `stamp` comes back when the block has ended.
-  void start(std::int64_t block, Cycle now, Cycle stamp);
+  // A block takes the place of one that has ended, or one that is still empty. `skipped` cycles were left out before.
+  void start(std::int64_t block, Cycle now, Cycle skipped);
 
   // Does all that is due before `until`.
   void run(Cycle until);
@@ -45,13 +47,16 @@ class Core {
 
   // Requests since the last call to clear it, in order.
   std::vector<MemoryRequest>& outbox() { return outbox_; }
-  // Blocks that ended since the last call, the sums of when they did and of their stamps, and when the last one did.
+  // Blocks that ended since the last call, the sums of when they did and of their stamps (when their places became
+  // free, with what had been left out), and when the last one did.
   struct Finished {
     std::int64_t blocks = 0;
     Cycle ends = 0, stamps = 0, last = 0;
   };
   Finished take_finished() { return std::exchange(finished_, {}); }
   std::int64_t resident() const { return resident_; }
+  // When the last store of this kernel that is known of was accepted; blocks end without waiting for theirs.
+  Cycle stored() const { return stored_; }
 
   // How far the warps of every resident block are in the loop over steps; added to `out`.
   void progress(std::vector<StepProgress>& out) const;
@@ -64,7 +69,15 @@ class Core {
     Cycle ready = 0;  // of those that are
     Stall from = Stall::kL2;
   };
-  enum class State : std::uint8_t { kRuns, kWaitsForLoads, kWaitsForCopies, kAtBarrier, kEnded };
+  enum class State : std::uint8_t {
+    kRuns,
+    kWaitsForLoads,
+    kWaitsForCopies,
+    kWaitsForMisses,
+    kAtBarrier,
+    kIsLaunched,
+    kEnded
+  };
   struct Warp {
     int block = 0;
     std::int64_t number = 0;  // in its block
@@ -86,19 +99,18 @@ class Core {
     bool resident = false;
     std::int64_t running = 0, at_barrier = 0;
     Cycle release = 0, end = 0;
-    std::int64_t pending_stores = 0;
-    Cycle stored = 0;
     Cycle stamp = 0;
     std::int64_t steps_begun = 0;
   };
   struct Waiter {
     enum class Kind : std::uint8_t { kLoad, kCopy, kStore } kind{};
-    int who = 0;  // warp; of a store: block
+    int who = 0;  // warp; nobody waits for a store
     std::int64_t group = 0;
     std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
   };
   struct Miss {
     SectorCache::Line* fills = nullptr;  // of the core's cache
+    std::int64_t number = 0;             // of all that were begun
     Waiter first;
     std::vector<Waiter> others;
   };
@@ -123,7 +135,7 @@ class Core {
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
   Cycle issue_one(const Warp& w, Cycle t);
-  Cycle access_port(const AccessPattern& p, Cycle t);
+  Cycle access_port(const AccessPattern& p, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
   void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
                Cycle at);
@@ -136,7 +148,12 @@ class Core {
   std::optional<InFlight> arrived(const Warp& w) const;
   void wake(int warp);
   void complete(const Waiter& w, Cycle at, Stall from);
-  void finish_if_stored(int block);
+  // Whether as many lines are under way as can be: then the warp comes back to the same operation.
+  bool waits_for_a_miss(Warp& w, Cycle t);
+  void wake_one_for_a_miss();
+  Cycle& end_of_miss(std::int64_t number) {
+    return ends_of_misses_[static_cast<std::size_t>(number) % ends_of_misses_.size()];
+  }
   void account(Warp& w, Stall why, Cycle until);
 
   int number_;
@@ -148,12 +165,19 @@ class Core {
   std::int64_t warps_per_block_ = 1, resident_ = 0;
   Finished finished_;
   int next_partition_ = 0;
+  Cycle launched_ = 0;  // when the latest warp was
+  Cycle stored_ = 0;    // when the latest store was accepted
 
   std::vector<std::int64_t> unit_free_;  // by partition, in kCycleParts
   Calendar scratchpad_, cache_port_, address_;
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;
   std::vector<int> free_misses_;
+  static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
+  std::vector<Cycle> ends_of_misses_;  // of the latest, by number; empty where the chip bounds none
+  std::int64_t misses_begun_ = 0;
+  std::deque<int> wait_for_misses_;  // warps, in the order in which they came
+  Stall last_from_ = Stall::kL2;     // of the reply that came last
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;

@@ -78,20 +78,21 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 
 // When an access leaves the core, lanes, data and tags being looked after side by side. The latency of a level holds
 // the time of a whole warp's lanes and of one pass.
-Cycle Core::access_port(const AccessPattern& p, Cycle t) {
+Cycle Core::access_port(const AccessPattern& p, std::int64_t line, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
   const Cycle lanes = address_.book(t, warp) - cycles_of(machine_.address, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
+  const Cycle tags = tag_passes(line, p.touches, c.tags);
+  if (c.shares_scratchpad) return std::max(lanes, scratchpad_.book(t, std::max(p.cache_passes, tags)) - 1);
   const Cycle data = cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
-  const Cycle tags = base::ceil_div(static_cast<std::int64_t>(p.touches.size()), c.tags);
-  Calendar& port = c.shares_scratchpad ? scratchpad_ : cache_port_;
-  return std::max(lanes, port.book(t, std::max(data, tags)) - 1);
+  return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1);
 }
 
 std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
   if (op.uses != 0)
     if (const auto then = wait_for_loads(w, op.uses, t); !then) return then;
+  if (waits_for_a_miss(w, t)) return std::nullopt;
   const AccessPatterns::Found found = code_->access(op.number).at(w.number, w.uniforms);
   const AccessPattern& p = *found.pattern;
   lower::CopyCount& sum = tally_->copies[static_cast<std::size_t>(op.number)];
@@ -118,7 +119,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
     if (op.kind == Kind::kAsync && waiter.passes > 0) scratchpad_.book(issued, waiter.passes);  // zeros
     return issued;
   }
-  const Cycle at = access_port(p, t);
+  const Cycle at = access_port(p, found.line, t);
   if (op.kind == Kind::kLoad)
     for (const Touch& touch : p.touches) cache_.expect(found.line + touch.line);
   for (const Touch& touch : p.touches) {
@@ -129,6 +130,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
       load_line(waiter, line, touch.sectors, op.kind == Kind::kLoad, at);
     waiter.passes = 0;
   }
+  wake_one_for_a_miss();
   return issued;
 }
 
@@ -176,14 +178,13 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   const int ticket = free_misses_.back();
   free_misses_.pop_back();
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
+  m.number = misses_begun_;
+  end_of_miss(misses_begun_++) = kNotKnown;
   m.fills = fills;
   if (fills != nullptr) fills->fetch(ticket);
   m.first = waiter;
   m.others.clear();
-  if (write)
-    ++blocks_[static_cast<std::size_t>(waiter.who)].pending_stores;
-  else
-    ++in_flight(waiter).pending;
+  if (!write) ++in_flight(waiter).pending;
   outbox_.push_back({number_, ticket, write, line, sectors, at});
 }
 
@@ -200,15 +201,39 @@ void Core::reply(const MemoryReply& r) {
   if (m.fills != nullptr && m.fills->fill() == r.ticket) m.fills->arrive(r.at);
   complete(m.first, r.at, r.from);
   for (const Waiter& w : m.others) complete(w, r.at, r.from);
+  if (misses_begun_ - m.number <= static_cast<std::int64_t>(ends_of_misses_.size())) end_of_miss(m.number) = r.at;
   free_misses_.push_back(r.ticket);
+  last_from_ = r.from;
+  wake_one_for_a_miss();
+}
+
+// --- misses, of which so many are under way at a time; one begins when the one that many before it has ended
+
+bool Core::waits_for_a_miss(Warp& w, Cycle t) {
+  if (ends_of_misses_.empty()) return false;
+  const Cycle free = end_of_miss(misses_begun_);
+  if (free <= t) return false;
+  w.state = State::kWaitsForMisses;
+  if (free == kNotKnown)
+    wait_for_misses_.push_back(static_cast<int>(&w - warps_.data()));
+  else
+    push(w, free);
+  return true;
+}
+
+// Called when a miss has ended, and when a warp that was woken has taken what it waited for.
+void Core::wake_one_for_a_miss() {
+  if (wait_for_misses_.empty()) return;
+  const Cycle free = end_of_miss(misses_begun_);
+  if (free == kNotKnown) return;
+  Warp& w = warps_[static_cast<std::size_t>(wait_for_misses_.front())];
+  wait_for_misses_.pop_front();
+  push(w, std::max(free, w.since));
 }
 
 void Core::complete(const Waiter& w, Cycle at, Stall from) {
   if (w.kind == Waiter::Kind::kStore) {
-    Block& b = blocks_[static_cast<std::size_t>(w.who)];
-    --b.pending_stores;
-    b.stored = std::max(b.stored, at);
-    finish_if_stored(w.who);
+    stored_ = std::max(stored_, at);
     return;
   }
   if (w.passes > 0) at = scratchpad_.book(at, w.passes);

@@ -43,6 +43,12 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
                    tally);
 }
 
+Cycle Gpu::end() const {
+  Cycle last = end_;
+  for (const Core& c : cores_) last = std::max(last, c.stored());
+  return last;
+}
+
 void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
   for (const int c : ran) touched_[static_cast<std::size_t>(c)] = true;
@@ -97,7 +103,7 @@ void Gpu::dispatch(Cycle now) {
     some = false;
     for (int c = 0; c < cores() && next_block_ < blocks_; ++c) {
       if (!core(c).has_room()) continue;
-      core(c).start(next_block_++, now, now + sampler_->skipped());
+      core(c).start(next_block_++, now, sampler_->skipped());
       ++resident_blocks_;
       touched_[static_cast<std::size_t>(c)] = true;
       some = true;

@@ -31,7 +31,7 @@ class Gpu {
   std::optional<Cycle> memory_next() const { return memory_.next(); }
 
   // Of the kernel that ran last.
-  Cycle end() const { return end_; }
+  Cycle end() const;
   const Sampler& sampler() const { return *sampler_; }
   bool done() const { return next_block_ == blocks_ && resident_blocks_ == 0; }
 

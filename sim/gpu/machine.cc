@@ -15,6 +15,8 @@ using arch::LevelSpec;
 
 // Of a cache whose file does not say how many ways it has.
 constexpr std::int64_t kWaysWhereUnknown = 16;
+// Lines that a core has under way where its file does not say; what Accel-Sim gives the L1 of a V100.
+constexpr std::int64_t kMissesWhereUnknown = 512;
 
 // `units` in one cycle of the level's clock, in cycles of the core's.
 Rate rate_in_core_cycles(const ArchSpec& chip, const LevelSpec& level, std::int64_t units) {
@@ -50,6 +52,9 @@ MemorySpec memory_spec(const ArchSpec& chip) {
     m.slice_rate = rate_in_core_cycles(chip, *cache, cache->width.n);
     m.cache_latency = latency_of(chip, *cache);
     m.map.slices = cache->slices;
+    m.partitions = cache->partitions;
+    m.far_latency = cache->far_latency.value_or(*cache->latency).n;
+    m.slice.tells_clean = m.partitions > 1;
   } else {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
     m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.clocks_per_burst()};
@@ -61,6 +66,7 @@ MemorySpec memory_spec(const ArchSpec& chip) {
   m.map.channels = dram->channels;
   m.map.banks = m.dram.ranks * m.dram.banks;
   m.map.lines_per_row = dram->row ? std::max<std::int64_t>(1, dram->row->n / m.shape.line) : 1;
+  if (dram->tlb) m.tlb = TlbSpec{dram->tlb->page.n, dram->tlb->entries, dram->tlb->miss.n};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};
   return m;
 }
@@ -72,6 +78,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
   c.ways = level.ways.value_or(kWaysWhereUnknown);
   c.sectors = std::max<std::int64_t>(1, std::min(level.sector.n, shape.line) / shape.sector);
   c.tags = level.tags.value_or(arch::kMostLanes);
+  c.misses = level.misses.value_or(kMissesWhereUnknown);
   c.rate = rate_in_core_cycles(chip, level, level.width.n);
   c.latency = latency_of(chip, level);
   return c;
@@ -79,7 +86,10 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
 
 }  // namespace
 
-AccessShapes access_shapes(const Machine& m) { return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4}}; }
+AccessShapes access_shapes(const Machine& m) {
+  return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4},
+          m.banks.count > 0 && m.cache && m.cache->shares_scratchpad};
+}
 
 Machine machine_of(const ArchSpec& chip) {
   if (chip.chip_class != arch::ChipClass::kGpu) throw SimError(chip.name + ": only chips of class gpu are simulated");
@@ -90,6 +100,8 @@ Machine machine_of(const ArchSpec& chip) {
   m.launch = std::llround(chip.launch.v * static_cast<double>(chip.clock.n) * 1e-6);
   m.issue = {chip.core.issue.value_or(1), 1};
   m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
+  m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
+  m.warp_launch = chip.core.warp_launch.value_or(base::Cycles{0}).n;
   m.memory = memory_spec(chip);
   m.dram_name = arch::dram_of(chip)->name;
   if (const LevelSpec* l = arch::device_cache_of(chip)) m.device_cache_name = l->name;

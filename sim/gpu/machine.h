@@ -24,7 +24,8 @@ struct CoreCacheSpec {
   bool shares_scratchpad = false;  // what blocks use of the scratchpad is lacking here
   std::int64_t ways = 1;
   std::int64_t sectors = 1;  // of the device's cache in one of its own
-  std::int64_t tags = 1;     // lines looked up a cycle
+  std::int64_t tags = 1;     // lines looked up a cycle, one of each tag memory
+  std::int64_t misses = 1;   // lines under way at a time, written ones among them
   Rate rate;                 // bytes
   Cycle latency = 0;
 };
@@ -45,6 +46,7 @@ struct Machine {
   Rate scratchpad;  // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
+  Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;
   std::string dram_name, device_cache_name, core_cache_name, scratchpad_name;  // empty where the chip has none

@@ -12,9 +12,21 @@ namespace {
 constexpr std::int64_t kMostWaitingWrites = 64;
 constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
 
+AddressMapSpec of_one_partition(const MemorySpec& spec) {
+  AddressMapSpec map = spec.map;
+  map.slices /= spec.partitions;
+  return map;
+}
+
 }  // namespace
 
-DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), tally_(&tally), map_(spec.map) {
+DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
+    : spec_(spec),
+      tally_(&tally),
+      map_(spec.map),
+      near_(of_one_partition(spec)),
+      slices_of_partition_(spec.map.slices / spec.partitions) {
+  if (spec.tlb) tlb_.emplace(*spec.tlb);
   const Rate link = spec.link_rate.value_or(Rate{});
   send_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
   receive_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
@@ -29,6 +41,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally) : spec_(spec), 
   const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
+  across_ = std::max<Cycle>(0, spec.far_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector));
   const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(sector, spec.burst_bytes));
   const Cycle rest = std::max<Cycle>(0, spec.dram_latency - spec.cache_latency - cycle_at(conflict));
   to_channel_ = rest / 2;
@@ -39,7 +52,7 @@ std::int64_t DeviceMemory::bytes_of(std::uint32_t sectors) const { return std::p
 
 void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& replies) {
   const std::int64_t bytes = bytes_of(r.sectors);
-  const std::int64_t number = map_.slice(r.line);
+  const std::int64_t number = slice_of(r.core, r.line);
   Slice& slice = slices_[static_cast<std::size_t>(number)];
   Cycle sent = r.at;
   if (spec_.link_rate) {  // the first beat travels while the others wait; a read is one beat
@@ -59,12 +72,15 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
 
 void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
                         std::vector<MemoryReply>& replies) {
-  const std::int64_t bytes = bytes_of(r.sectors), local = map_.in_slice(r.line);
+  const std::int64_t bytes = bytes_of(r.sectors), local = near_.in_slice(r.line);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
-  tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
+  LevelTally& t = tally_->level(LevelRole::kDeviceCache);
+  t.hits += std::popcount(r.sectors & ~hit.missing);
   if (hit.victim) evict(number, hit.victim, served, nullptr);
-  if (hit.missing != 0) {
+  if (hit.missing != 0 && spec_.partitions > 1 && read_far(r, hit, served, replies)) {
+    t.hits += std::popcount(hit.missing);
+  } else if (hit.missing != 0) {
     const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
     if (hit.line != nullptr) hit.line->fetch(fill);
     to_dram(r.line, hit.missing, false, fill, served);
@@ -79,9 +95,39 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   }
 }
 
+bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& near, Cycle served,
+                            std::vector<MemoryReply>& replies) {
+  const std::int64_t bytes = bytes_of(r.sectors);
+  for (std::int64_t further = 1; further < spec_.partitions; ++further) {
+    Slice& far = slices_[static_cast<std::size_t>(slice_of(r.core, r.line, further))];
+    SectorCache::Line* const line = far.cache.peek(near_.in_slice(r.line), near.missing);
+    if (line == nullptr) continue;
+    if (line->pending()) {
+      near.line->fetch(line->fill());
+      fills_[static_cast<std::size_t>(line->fill())].others.push_back({r.core, r.ticket, bytes, near.line});
+      return true;
+    }
+    const Cycle there = far.port.book(served + across_ / 2, bytes_of(near.missing));
+    const Cycle here = std::max(there, line->ready()) + across_ - across_ / 2;
+    near.line->arrive(here);
+    replies.push_back({r.core, r.ticket, respond(r.core, bytes, here), Stall::kL2});
+    return true;
+  }
+  return false;
+}
+
+void DeviceMemory::keep(std::int64_t number, const SectorCache::Victim& v, Cycle at) {
+  const std::int64_t next = (number + slices_of_partition_) % (slices_of_partition_ * spec_.partitions);
+  const SectorCache::Result kept = slices_[static_cast<std::size_t>(next)].cache.touch(v.line, v.valid);
+  if (kept.line != nullptr && !kept.line->pending()) kept.line->arrive(std::max(kept.line->ready(), at));
+  if (kept.victim.dirty != 0) write_back(next, kept.victim, at, nullptr);
+}
+
 void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
                          std::vector<MemoryReply>& replies) {
-  const std::int64_t local = map_.in_slice(r.line);
+  const std::int64_t local = near_.in_slice(r.line);
+  for (std::int64_t further = 1; further < spec_.partitions; ++further)
+    slices_[static_cast<std::size_t>(slice_of(r.core, r.line, further))].cache.drop(local, r.sectors);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
@@ -91,7 +137,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
     hit.line->write(r.sectors);
     if (hit.victim) waits = evict(number, hit.victim, served, &writer);
   } else {
-    waits = evict(number, {local, r.sectors}, served, &writer);
+    waits = write_back(number, {local, r.sectors, r.sectors}, served, &writer);
   }
   if (!waits) replies.push_back({r.core, r.ticket, served, Stall::kL2});
 }
@@ -116,7 +162,13 @@ int DeviceMemory::new_fill(SectorCache::Line* line, const Waiter& first) {
 }
 
 bool DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
-  const std::int64_t line = map_.line_of(number, v.line);
+  if (v.dirty != 0) return write_back(number, v, at, writer);
+  keep(number, v, at);
+  return false;
+}
+
+bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
+  const std::int64_t line = near_.line_of(number % slices_of_partition_, v.line);
   const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
   const bool waits = writer != nullptr && channels_[channel].waiting_writes() >= kMostWaitingWrites;
   to_dram(line, v.dirty, true, waits ? new_fill(nullptr, *writer) : kNobodyWaits, at);
@@ -133,6 +185,7 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write,
     bursts += end - std::max(begin, last + 1) + 1;
     last = end;
   }
+  if (tlb_ && !write) at += tlb_->translate(line * spec_.shape.line);
   const auto c = static_cast<std::size_t>(place.channel);
   channels_[c].push({fill, write, place.bank, place.row, bursts, clock_at(at + to_channel_)});
   note_next(c);
@@ -167,7 +220,12 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
   if (f.line != nullptr && f.line->fill() == s.id) f.line->arrive(done);
   const auto reply = [&](const Waiter& w) {
-    replies.push_back({w.core, w.ticket, s.write ? done : respond(w.core, w.bytes, done), Stall::kDram});
+    Cycle at = done;
+    if (w.copy != nullptr) {
+      at += across_;
+      if (w.copy->fill() == s.id) w.copy->arrive(at);
+    }
+    replies.push_back({w.core, w.ticket, s.write ? at : respond(w.core, w.bytes, at), Stall::kDram});
   };
   reply(f.first);
   std::for_each(f.others.begin(), f.others.end(), reply);

@@ -5,7 +5,12 @@
 // An idle access costs exactly what the chip's `latency` says: a hit in the device's cache that level's, a miss that
 // finds another row open the DRAM's. What the parts take themselves is subtracted from that, the rest is wire.
 //
-// Ignores: bandwidth of fills, bounded queues in the slices, near and far partitions.
+// A device cache of partitions keeps in each what its cores use (NVIDIA A100 white paper, "L2 cache"): a line is looked
+// up in the slice that its core's partition has for it, then in those of the others, and copied. A clean line that
+// leaves one partition stays in the next, so that one core alone can use the whole cache, as pointer chases on an A100
+// and an H100 do (gpu-benches 1038c5d); where all cores use the same lines, each partition holds them.
+//
+// Ignores: bandwidth of fills, bounded queues in the slices.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,6 +22,7 @@
 #include "sim/memory/calendar.h"
 #include "sim/memory/dram.h"
 #include "sim/memory/sector_cache.h"
+#include "sim/memory/tlb.h"
 #include "sim/memory/warp_access.h"
 #include "sim/tally.h"
 
@@ -29,6 +35,9 @@ struct MemorySpec {
   Rate slice_rate;                // bytes
   std::optional<Rate> link_rate;  // bytes of one core's port, each way; nothing waits for a link that the chip lacks
   Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
+  std::int64_t partitions = 1;                // of the slices
+  Cycle far_latency = 0;                      // load-to-use, from another partition
+  std::optional<TlbSpec> tlb;                 // of what misses
   AddressMapSpec map;
   DramSpec dram;
   std::int64_t burst_bytes = 1;
@@ -59,10 +68,10 @@ class DeviceMemory {
   void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
   // Say that the line will be asked for soon, and very soon.
   void expect(std::int64_t line) const {
-    slices_[static_cast<std::size_t>(map_.slice(line))].cache.expect(map_.in_slice(line));
+    slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect(near_.in_slice(line));
   }
   void expect_now(std::int64_t line) const {
-    slices_[static_cast<std::size_t>(map_.slice(line))].cache.expect_now(map_.in_slice(line));
+    slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect_now(near_.in_slice(line));
   }
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
@@ -87,6 +96,7 @@ class DeviceMemory {
   struct Waiter {
     int core, ticket;
     std::int64_t bytes;
+    SectorCache::Line* copy = nullptr;  // of another partition, that the fill goes on to
   };
   struct Fill {
     SectorCache::Line* line = nullptr;  // that it fills; null of a write
@@ -101,10 +111,22 @@ class DeviceMemory {
   void read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served, std::vector<MemoryReply>& replies);
   void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
              std::vector<MemoryReply>& replies);
+  // The number of the slice that a core's partition, or one so many further, has for a line.
+  std::int64_t slice_of(int core, std::int64_t line, std::int64_t further = 0) const {
+    return (core + further) % spec_.partitions * slices_of_partition_ + near_.slice(line);
+  }
+  // Takes what the near slice lacks from another partition; false where none has all of it.
+  bool read_far(const MemoryRequest& r, const SectorCache::Result& near, Cycle served,
+                std::vector<MemoryReply>& replies);
+  // A clean line that left a slice stays in the next partition's.
+  void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
   int new_fill(SectorCache::Line* line, const Waiter& first);
   void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
-  // Sends a victim to the DRAM; returns whether the channel is so full that the writer, if there is one, waits for it.
+  // Sends what is dirty of a victim to the DRAM; returns whether the channel is so full that the writer, if there is
+  // one, waits for it.
+  bool write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
+  // Likewise, or keeps a clean victim.
   bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
   void finish(const DramServed& s, std::vector<MemoryReply>& replies);
   Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
@@ -114,7 +136,10 @@ class DeviceMemory {
 
   MemorySpec spec_;
   Tally* tally_;
-  AddressMap map_;
+  AddressMap map_;   // over all slices: where a line lies in the DRAM
+  AddressMap near_;  // over those of one partition
+  std::int64_t slices_of_partition_ = 1;
+  std::optional<Tlb> tlb_;
   std::vector<Calendar> send_, receive_;  // by core
   std::vector<Slice> slices_;
   std::vector<DramChannel> channels_;
@@ -125,6 +150,7 @@ class DeviceMemory {
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;
   Cycle forward_ = 0, back_ = 0;  // between core and slice
+  Cycle across_ = 0;              // between slices of two partitions, there and back
   Cycle to_channel_ = 0, from_channel_ = 0;
 };
 

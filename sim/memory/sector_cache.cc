@@ -39,6 +39,27 @@ void SectorCache::expect_now(std::int64_t line) const {
   __builtin_prefetch(&lines_[place.set * ways + tags[ways + std::min(at, ways - 1)]], 1);
 }
 
+SectorCache::Line* SectorCache::find(std::int64_t line) {
+  if (lines_.empty()) return nullptr;
+  const Place place = place_of(line);
+  Line* const first = &lines_[place.set * static_cast<std::size_t>(spec_.ways)];
+  Line* const end = first + spec_.ways;
+  Line* const found = std::find_if(first, end, [&](const Line& l) { return l.tag_ == place.tag; });
+  return found == end ? nullptr : found;
+}
+
+SectorCache::Line* SectorCache::peek(std::int64_t line, std::uint32_t sectors) {
+  Line* const found = find(line);
+  return found != nullptr && (sectors & ~std::uint32_t{found->valid_}) == 0 ? found : nullptr;
+}
+
+void SectorCache::drop(std::int64_t line, std::uint32_t sectors) {
+  Line* const found = find(line);
+  if (found == nullptr) return;
+  found->valid_ = static_cast<std::uint16_t>(found->valid_ & ~sectors);
+  found->dirty_ = static_cast<std::uint16_t>(found->dirty_ & ~sectors);
+}
+
 SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors) {
   Result r;
   r.missing = sectors;
@@ -61,7 +82,8 @@ SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors)
   tags[0] = short_tag;
   r.line = &first[found];
   if (r.allocated) {
-    if (r.line->dirty_ != 0) r.victim = {line_of({place.set, r.line->tag_}), r.line->dirty_};
+    if (r.line->dirty_ != 0 || (spec_.tells_clean && r.line->valid_ != 0))
+      r.victim = {line_of({place.set, r.line->tag_}), r.line->dirty_, r.line->valid_};
     *r.line = {};
     r.line->tag_ = place.tag;
   }

@@ -14,6 +14,7 @@ namespace tilescope::sim {
 struct CacheSpec {
   std::int64_t lines = 0;  // 0: holds nothing
   std::int64_t ways = 1;
+  bool tells_clean = false;  // tells of clean lines too that had to leave
 };
 
 class SectorCache {
@@ -39,12 +40,14 @@ class SectorCache {
     std::uint32_t tag_ = ~std::uint32_t{0};
     std::uint16_t valid_ = 0, dirty_ = 0;
   };
-  // A line that had to leave and has to be written back; none where nothing of it is dirty.
+  // A line that had to leave: what of it has to be written back, and what was valid of it. None where nothing of it is
+  // dirty, unless the cache tells of clean ones.
   struct Victim {
     std::int64_t line = 0;
     std::uint32_t dirty = 0;
+    std::uint32_t valid = 0;
 
-    explicit operator bool() const { return dirty != 0; }
+    explicit operator bool() const { return valid != 0; }
   };
   struct Result {
     Line* line = nullptr;  // null where the cache holds nothing; another line's once this one had to leave
@@ -57,6 +60,10 @@ class SectorCache {
 
   // Brings the sectors into the line, which is allocated where it is absent. They count as valid from now on.
   Result touch(std::int64_t line, std::uint32_t sectors);
+  // The line where it is present with all of the sectors; it does not count as used.
+  Line* peek(std::int64_t line, std::uint32_t sectors);
+  // Forgets the sectors of the line where it is present.
+  void drop(std::int64_t line, std::uint32_t sectors);
   std::int64_t lines() const { return static_cast<std::int64_t>(lines_.size()); }
   // Say that the line will be touched soon, and very soon: a simulation of many caches waits for memory most of the
   // time.
@@ -73,6 +80,7 @@ class SectorCache {
   };
   Place place_of(std::int64_t line) const;
   std::int64_t line_of(const Place& p) const;
+  Line* find(std::int64_t line);
   // Where among the latest used of its set a line probably is (its tag's eight bits are), or the number of ways.
   std::size_t likely(const std::uint8_t* tags, std::uint8_t tag, std::size_t from) const {
     const auto ways = static_cast<std::size_t>(spec_.ways);

@@ -62,6 +62,27 @@ std::vector<Touch> touched_lines(std::span<const std::int64_t> addresses, std::i
   return out;
 }
 
+std::int64_t tag_passes(std::int64_t first_line, std::span<const Touch> touches, std::int64_t banks) {
+  if (touches.size() <= 1 || banks <= 1) return static_cast<std::int64_t>(touches.size());
+  std::array<std::int32_t, arch::kMostLanes> lines{};
+  const auto many = static_cast<std::uint64_t>(std::min(banks, arch::kMostLanes));
+  const bool folds = std::has_single_bit(many);
+  const int digit = std::countr_zero(many);
+  std::int32_t worst = 0;
+  for (const Touch& t : touches) {
+    auto line = static_cast<std::uint64_t>(first_line + t.line);
+    if (folds) {
+      std::uint64_t bank = 0;
+      for (; line != 0; line >>= digit) bank ^= line & (many - 1);
+      line = bank;
+    } else {
+      line %= many;
+    }
+    worst = std::max(worst, ++lines[line]);
+  }
+  return worst;
+}
+
 std::int64_t sectors_of(const std::vector<Touch>& touches) {
   std::int64_t n = 0;
   for (const Touch& t : touches) n += std::popcount(t.sectors);

@@ -28,7 +28,7 @@ TEST(Document, NamesUnitsAndDerives) {
   EXPECT_DOUBLE_EQ(*at(shown, {"memory", "smem", "derived", "per_core_cycle_bytes"}).get_if<double>(), 128);
   EXPECT_DOUBLE_EQ(*at(shown, {"memory", "dram", "derived", "bandwidth_gbps"}).get_if<double>(), 898.048);
   EXPECT_DOUBLE_EQ(*at(shown, {"memory", "dram", "peak_gbps"}).get_if<double>(), 900);
-  EXPECT_EQ(*at(shown, {"memory", "dram", "timing", "rc_cycles"}).get_if<std::int64_t>(), 40);
+  EXPECT_EQ(*at(shown, {"memory", "dram", "timing", "rc_cycles"}).get_if<std::int64_t>(), 48);
   EXPECT_DOUBLE_EQ(*at(shown, {"launch_us"}).get_if<double>(), 1.93);
   EXPECT_DOUBLE_EQ(*at(shown, {"calibration", "dram.read", "ratio"}).get_if<double>(), 0.966);
   EXPECT_DOUBLE_EQ(*at(shown, {"baselines", "roller-osdi22", "dram_bandwidth_gbps"}).get_if<double>(), 750);
