@@ -54,6 +54,11 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 
+void ProgramOptions::exclude(CLI::App& command, CLI::Option& other) {
+  for (const char* name : {"--op", "--suite", "--program", "--batch"})
+    if (CLI::Option* own = command.get_option_no_throw(name)) other.excludes(own);
+}
+
 void ProgramOptions::require_one() const {
   if (!workload_.given() && program_file_.empty() && batch_file_.empty())
     throw CLI::RequiredError("--op, --suite or --program");

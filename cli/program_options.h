@@ -32,6 +32,8 @@ class ProgramOptions {
  public:
   enum Batches { kNoBatches, kBatches };
   void add_to(CLI::App& command, Batches batches);
+  // Refuses another option beside those of programs.
+  static void exclude(CLI::App& command, CLI::Option& other);
   // Throws what CLI11 throws for a missing option.
   void require_one() const;
   bool is_one() const { return !workload_.is_suite() && batch_file_.empty(); }

@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/usage.h"
+#include "experiments/microbenchmarks.h"
 
 namespace tilescope::cli {
 namespace {
@@ -23,6 +24,8 @@ struct Options {
   ArchOptions arch;
   ProgramOptions programs;
   std::string mode = "sampled";
+  CLI::Option* microbench = nullptr;
+  std::vector<std::string> curves;
   int jobs = 0;
   bool json = false;
 };
@@ -116,6 +119,33 @@ std::optional<std::vector<SimulatedRow>> simulate(const experiments::ProgramSour
       source, a, mode, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
+std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(const Options& o, const arch::ArchSpec& a,
+                                                                             base::Diagnostics& diags) {
+  Progress progress("points");
+  return experiments::run_microbenchmarks(
+      o.curves, a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+}
+
+int run_microbenchmarks(const Options& o) {
+  base::Diagnostics diags;
+  const auto a = o.arch.load_with_cores(diags);
+  if (!diags.ok()) return report(diags);
+  const auto rows = measure_simulated(o, *a, diags);
+  if (!rows) return report(diags);
+  bool every = true;
+  Table table({{"curve"}, {"x", true}, {"of"}, {"simulated", true}, {"unit"}});
+  for (const experiments::MicrobenchmarkRow& r : *rows) {
+    every = every && r.error.empty();
+    if (!r.error.empty()) fmt::print(stderr, "{}\n", r.error);
+    if (r.y) table.add({r.curve, fmt::format("{:g}", r.x), r.x_unit, fmt::format("{:.4g}", *r.y), r.y_unit});
+  }
+  if (o.json)
+    print_json(experiments::to_document(*rows, *a));
+  else
+    table.print();
+  return every ? kDone : kFailed;
+}
+
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
@@ -150,9 +180,20 @@ void add_simulate(CLI::App& app, int& status) {
   o->programs.add_to(*command, ProgramOptions::kBatches);
   command->add_option("--mode", o->mode, "full: every step; sampled: what is steady is extrapolated")
       ->capture_default_str();
+  o->microbench = command
+                      ->add_option("--microbench", o->curves,
+                                   fmt::format("Curves that one measures on a chip, with points where others than the "
+                                               "usual are meant (latency:4,64,1024): {}",
+                                               fmt::join(experiments::curve_names(), ", ")))
+                      ->expected(0, -1);
+  o->programs.exclude(*command, *o->microbench);
   add_jobs(*command, o->jobs);
   command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, &status] {
+    if (o->microbench->count() > 0) {
+      status = run_microbenchmarks(*o);
+      return;
+    }
     o->programs.require_one();
     status = run(*o);
   });

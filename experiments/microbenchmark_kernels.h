@@ -1,0 +1,41 @@
+#pragma once
+// What one measures on a chip to learn its memory, as kernels: pointer chases, streams, buffers that all cores read,
+// strided and blocked accesses to the core's cache and the scratchpad, copies of few bytes a thread. They follow the
+// published measurements that they are compared with (gpu-benches, yencal's bandwidth benchmark), access by access.
+// For the .cc files of experiments/.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/kernel.h"
+
+namespace tilescope::experiments {
+
+// A quantity over another: `latency` over the footprint of a chase.
+struct Curve {
+  std::string_view name;
+  std::string_view title;
+  std::string_view x_unit, y_unit;  // y_unit: cycles, of one access, or GB/s
+};
+
+// All that there are, in the order in which they are shown.
+std::vector<Curve> curves();
+
+// One point of a curve: two kernels that differ in how much they do, so that what both need once drops out.
+struct Microbenchmark {
+  lower::Module shorter, longer;
+  double amount = 0;         // what the longer does more: accesses of a warp, or bytes
+  double cycles_of_own = 0;  // of every access, that a chip would not need
+};
+
+// The values of x at which a curve is measured where nobody says others.
+std::vector<double> usual_points(std::string_view curve, const arch::ArchSpec& chip);
+
+// The kernels of one point; nothing where the chip cannot run them, and why.
+std::optional<Microbenchmark> microbenchmark(std::string_view curve, double x, const arch::ArchSpec& chip,
+                                             std::string& why);
+
+}  // namespace tilescope::experiments
