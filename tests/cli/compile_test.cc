@@ -148,7 +148,7 @@ TEST_F(Compile, TableOfASuiteStandsBesideWhatWasPublished) {
 }
 
 TEST_F(Compile, EveryDeviceCompilesTheExamples) {
-  for (const std::string chip : {"v100", "k80", "mi50", "tilescope_one"}) {
+  for (const std::string chip : {"v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50", "tilescope_one"}) {
     const Json document = json({"compile", "--arch", chip, "--suite", "examples", "--top", "1"});
     for (const Json& op : document.at("operators"))
       EXPECT_EQ(op.at("programs").size(), 1U) << chip << ' ' << op.at("id");

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachDevice, testing::ValuesIn(device_names()),
 TEST(Devices, AreListedInOrder) {
   const std::vector<std::string> names = device_names();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_THAT(names, testing::IsSupersetOf({"v100", "k80", "mi50", "tilescope_one"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"a100", "h100_pcie", "k80", "mi50", "rtx2080ti", "tilescope_one", "v100"}));
 }
 
 TEST(Devices, BaselinesOfThePublishedArtifact) {

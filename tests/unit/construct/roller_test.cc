@@ -56,7 +56,7 @@ TEST_P(Roller, FindsSoundProgramsForEveryOperator) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Roller, testing::Values("v100", "k80", "mi50"));
+INSTANTIATE_TEST_SUITE_P(Chips, Roller, testing::Values("v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50"));
 
 tests::NamedStage stage_of(std::string_view suite, std::string_view id) {
   for (tests::NamedStage& s : tests::stages_of_suite(suite))

@@ -79,7 +79,7 @@ TEST(Compile, KeepsAsManyAsAskedBestFirst) {
 }
 
 TEST(Compile, ProgramsReadBackToTheirPredictedTime) {
-  for (const std::string chip : {"v100", "k80", "mi50", "tilescope_one"})
+  for (const std::string chip : {"v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50", "tilescope_one"})
     for (const CompiledOperator& op : compiled(suite("examples"), tests::chip(chip), Search::kRoller, 2)) {
       EXPECT_EQ(op.error, "") << op.id;
       EXPECT_FALSE(op.programs.empty()) << op.id;

@@ -38,7 +38,8 @@ void expect_sound(const StageEstimate& e) {
 RC_GTEST_PROP(Estimate, OfAnyProgramIsFiniteAndNoLessThanItsTerms, ()) {
   const tile::StageProgram p = tests::any_program(tests::any_operator(96), 1024);
   RC_LOG() << p.space->stage().text << '\n';
-  const auto e = estimate_stage(p, machine(tests::any_element<std::string>({"v100", "k80", "mi50"})));
+  const auto e = estimate_stage(
+      p, machine(tests::any_element<std::string>({"v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50"})));
   RC_PRE(e.has_value());
   expect_sound(*e);
 }

@@ -45,7 +45,8 @@ TEST_P(Latency, OfTheDram) {
   EXPECT_NEAR(each, static_cast<double>(dram.latency->n), 0.02 * static_cast<double>(dram.latency->n));
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Latency, testing::Values("v100", "k80", "mi50", "tilescope_one"));
+INSTANTIATE_TEST_SUITE_P(Chips, Latency,
+                         testing::Values("v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50", "tilescope_one"));
 
 TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
   constexpr std::int64_t kCount = 1000;
