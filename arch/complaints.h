@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "arch/places.h"
 #include "base/diagnostics.h"
 #include "base/integer.h"
@@ -58,5 +60,13 @@ class Complaints {
 // Whether `part` divides `whole`; a zero stands for a value that is unknown or was refused, and passes.
 inline bool divides(std::int64_t part, std::int64_t whole) { return part <= 0 || whole <= 0 || whole % part == 0; }
 inline bool divides(base::Bytes part, base::Bytes whole) { return divides(part.n, whole.n); }
+
+// "896 or 1024": the multiples on both sides of a value that is none.
+inline std::string multiples_near(std::int64_t value, std::int64_t of) {
+  const std::int64_t below = value / of * of;
+  const auto above = base::checked_add(below, of);
+  if (below == 0) return fmt::format("{}", of);
+  return above ? fmt::format("{} or {}", below, *above) : fmt::format("{}", below);
+}
 
 }  // namespace tilescope::arch

@@ -73,6 +73,10 @@ std::string misfit(const DramMapping& m, const LevelSpec& l) {
     if (counts[p] && std::int64_t{1} << width != *counts[p])
       return fmt::format("{} has {} bits for {} {}", kNames[p], width, *counts[p], kMeanings[p]);
   }
+  const int bits = m.bits();
+  if (l.capacity.n > std::int64_t{1} << bits)
+    return fmt::format("bit {} belongs to nothing, for the capacity of {} B takes {} bits", bits, l.capacity.n,
+                       std::bit_width(static_cast<std::uint64_t>(l.capacity.n - 1)));
   for (const MappingField& f : m.fields)
     if (f.folded && f.width > m.width_of(f.part))
       return fmt::format("{} bits are folded into the {} of {}", f.width, m.width_of(f.part), name_of(f.part));
@@ -80,6 +84,13 @@ std::string misfit(const DramMapping& m, const LevelSpec& l) {
 }
 
 }  // namespace
+
+int DramMapping::bits() const {
+  int bits = 0;
+  for (const MappingField& f : fields)
+    if (!f.folded) bits += f.width;
+  return bits;
+}
 
 int DramMapping::width_of(DramPart p) const {
   int width = 0;

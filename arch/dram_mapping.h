@@ -30,6 +30,8 @@ struct MappingField {
 struct DramMapping {
   std::vector<MappingField> fields;  // as written
 
+  // Bits of an address that belong to a part.
+  int bits() const;
   // Bits that a part has.
   int width_of(DramPart p) const;
   // The value of a part for a byte address; bits above the mapping are dropped.
@@ -37,8 +39,8 @@ struct DramMapping {
 };
 
 // Reads a mapping and holds it against the level whose it is: every bit belongs to one part, and parts are as wide as
-// the level has channels, ranks, groups, banks, columns and bytes of a burst. Returns nothing and says why where it
-// does not.
+// the level has channels, ranks, groups, banks, columns and bytes of a burst, rows enough for its capacity. Returns
+// nothing and says why where it does not.
 std::optional<DramMapping> mapping_of(const LevelSpec& dram, std::string& why);
 
 }  // namespace tilescope::arch

@@ -22,9 +22,11 @@ using base::FlopsPerSecond;
 using base::Hertz;
 using base::Microseconds;
 
-// The widest warp and the most banks that readers of a program count with; the loader refuses more.
+// The widest warp, the most banks and the most sectors of a line that readers of a program count with; the loader
+// refuses more.
 inline constexpr std::int64_t kMostLanes = 128;
 inline constexpr std::int64_t kMostBanks = 512;
+inline constexpr std::int64_t kMostSectors = 16;
 
 enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
 // Which part of the chip owns one instance of a level.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/spec.h"
 #include "sim/memory/calendar.h"
 #include "sim/memory/divisor.h"
 
@@ -19,7 +20,7 @@ struct CacheSpec {
 
 class SectorCache {
  public:
-  static constexpr std::int64_t kMostSectors = 16;  // of a line
+  static constexpr std::int64_t kMostSectors = arch::kMostSectors;  // of a line
 
   // Small, for a simulation has many and waits for them: sixteen bytes.
   class Line {

@@ -53,31 +53,40 @@ TEST(Schema, TakesEveryDevice) {
 }
 
 // Mistakes that only the loader can see: figures that do not agree, names that are nowhere, keys that JSON drops.
-const std::set<std::string> kWellFormed = {"cycle_a",
+const std::set<std::string> kWellFormed = {"cache_lines",
+                                           "cache_sectors",
+                                           "cache_sets",
+                                           "cache_slices",
+                                           "cycle_a",
                                            "cycle_b",
                                            "cycle_of_one",
                                            "duplicate_key",
                                            "duplicate_key_of_a_variant",
                                            "extends_nothing",
                                            "extends_twice",
-
                                            "granules",
                                            "key_of_another_kind",
                                            "level_order",
                                            "mapping",
+                                           "mapping_below_capacity",
+                                           "mapping_gap",
+                                           "memory_with_core",
                                            "minimal",
                                            "minimal_memory",
-                                           "too_wide",
-
                                            "overflow",
                                            "peak_contradicts",
+                                           "rows_and_banks",
                                            "sector_beyond_line",
                                            "shares_itself",
                                            "shares_unknown",
                                            "threads",
                                            "timing",
-                                           "two_drams",
-                                           "memory_with_core"};
+                                           "timing_groups",
+                                           "timing_refresh",
+                                           "timing_rows",
+                                           "timing_windows",
+                                           "too_wide",
+                                           "two_drams"};
 
 class SchemaOnErrors : public testing::TestWithParam<std::string> {};
 
