@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "sim/timeline.h"
 
 namespace tilescope::sim {
 namespace {
@@ -151,6 +152,7 @@ void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
     served_.clear();
     channels_[c].run(clock_at(until - 1) + 1, served_);
     for (const DramServed& s : served_) finish(s, replies);
+    if (timeline_ != nullptr) show_channel(c);
     note_next(c);
   }
   next_ = *std::min_element(next_of_.begin(), next_of_.end());
@@ -172,6 +174,39 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   reply(f.first);
   std::for_each(f.others.begin(), f.others.end(), reply);
   free_fills_.push_back(s.id);
+}
+
+// --- timeline
+
+void DeviceMemory::watch(Timeline& timeline) {
+  timeline_ = &timeline;
+  for (DramChannel& c : channels_) c.watch(log_);
+}
+
+void DeviceMemory::show_channel(std::size_t channel) {
+  const auto cycle = [&](Clock c) {
+    return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
+  };
+  const int number = static_cast<int>(channel);
+  for (const DramLog::Column& c : log_.columns)
+    timeline_->burst(number, c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
+                     spec_.burst_bytes);
+  for (const DramLog::Refresh& r : log_.refreshes)
+    timeline_->refresh(number, r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
+  log_.columns.clear();
+  log_.refreshes.clear();
+}
+
+void DeviceMemory::show(Timeline& timeline, Cycle until) const {
+  using enum Track::Kind;
+  for (std::size_t s = 0; s < slices_.size(); ++s) timeline.port({kSlice, static_cast<int>(s)}, slices_[s].port, until);
+  if (!spec_.link_rate) return;
+  for (std::size_t c = 0; c < send_.size(); ++c) {
+    const int core = static_cast<int>(c);
+    if (!timeline.shows(core)) continue;
+    timeline.port({kLinkOut, core}, send_[c], until);
+    timeline.port({kLinkIn, core}, receive_[c], until);
+  }
 }
 
 }  // namespace tilescope::sim

@@ -22,6 +22,8 @@
 
 namespace tilescope::sim {
 
+class Timeline;
+
 struct MemorySpec {
   std::int64_t cores = 1;
   LineShape shape;                // of the device's cache
@@ -75,6 +77,10 @@ class DeviceMemory {
     tally_ = &tally;
     allocated_ = 0;
   }
+  // Tells what its parts do from now on. What channels do is told as it is decided; ports' bookings by `show`, those
+  // before `until`.
+  void watch(Timeline& timeline);
+  void show(Timeline& timeline, Cycle until) const;
   // How often the device's cache has been filled since; nothing where there is no cache to fill.
   std::optional<double> times_filled() const {
     if (slice_lines_ == 0) return std::nullopt;
@@ -111,6 +117,7 @@ class DeviceMemory {
   Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
   std::int64_t bytes_of(std::uint32_t sectors) const;
   void note_next(std::size_t channel);
+  void show_channel(std::size_t channel);
 
   MemorySpec spec_;
   Tally* tally_;
@@ -126,6 +133,8 @@ class DeviceMemory {
   std::int64_t allocated_ = 0, slice_lines_ = 0;
   Cycle forward_ = 0, back_ = 0;  // between core and slice
   Cycle to_channel_ = 0, from_channel_ = 0;
+  Timeline* timeline_ = nullptr;
+  DramLog log_;  // of the channel that ran last
 };
 
 }  // namespace tilescope::sim
