@@ -2,6 +2,7 @@
 // input.
 
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -12,9 +13,13 @@
 namespace tilescope::tests {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
+using testing::Not;
+using testing::StartsWith;
 
 class Timeline : public Cli {
  protected:
@@ -156,6 +161,18 @@ TEST_F(Timeline, ReplacesAFileWholeOrNotAtAll) {
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("nowhere/t.json: cannot be written: No such file or directory"));
   EXPECT_EQ(files(), (std::set<std::string>{"p.json", "stderr", "stdout", "t.json", "wide.json"}));
+}
+
+TEST_F(Timeline, CanBeDrawn) {
+  run(simulate({"--timeline", "t.json"}));
+  const std::string draw =
+      "cd " + path(".").string() + " && python3 " + source_path("experiments/draw_timeline").string();
+  EXPECT_EQ(std::system((draw + " t.json -o t.svg --cores 0,3").c_str()), 0);
+  const std::string picture = text_of_file(path("t.svg"));
+  EXPECT_THAT(picture, AllOf(StartsWith("<svg"), HasSubstr(">SM 3<"), HasSubstr(">block 3<"), EndsWith("</svg>\n")));
+  EXPECT_THAT(picture, Not(HasSubstr(">SM 1<")));
+  EXPECT_NE(std::system((draw + " t.json -o t.svg --cores 9 2>stderr").c_str()), 0);
+  EXPECT_EQ(text_of_file(path("stderr")), "the file does not show core 9, but 0, 1, 2, 3\n");
 }
 
 TEST_F(Timeline, SaysWhatIsWrong) {

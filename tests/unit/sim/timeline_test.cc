@@ -221,6 +221,22 @@ TEST(Timeline, PortsAreBusyForWhatTheyMove) {
   EXPECT_DOUBLE_EQ(busy(sums, kPartition), 400.0 * 8 * 800 * 2);
 }
 
+// A rank rests for its time, once in every interval; nothing of it is on the bus meanwhile.
+TEST(Timeline, ShowsRefreshes) {
+  const arch::ArchSpec chip =
+      tests::chip("v100", {{"memory.dram.timing.refi", "3420 cycles"}, {"memory.dram.timing.rfc", "300 cycles"}});
+  const Kept kept = recorded(stream(2000, 256, 2, Stream::kCopy), chip);
+  expect_nested(kept);
+  expect_dram(kept);
+  const double per_clock = static_cast<double>(chip.clock.n) / static_cast<double>(arch::dram_of(chip)->clock->n);
+  ASSERT_GE(kept.all(kRefresh).size(), 64u * 4);
+  for (const TimelineEvent& refresh : kept.all(kRefresh)) {
+    EXPECT_NEAR(length(refresh), 300 * per_clock, 1e-6);
+    for (const TimelineEvent& e : kept.tracks.at({kChannel, refresh.track.unit}))
+      EXPECT_TRUE(e.until <= refresh.from + 20 * per_clock || e.from >= refresh.until) << e.from << ' ' << refresh.from;
+  }
+}
+
 TEST(Timeline, KernelsFollowEachOther) {
   lower::Module m = tiled_product(128, 128, 4);
   m.kernels.push_back(m.kernels.front());
