@@ -148,6 +148,9 @@ void describe_cache(V& v, LevelSpec& s) {
   v.field(optional("access", "The least that one request moves; the sector where absent."), s.access);
   v.field(optional("ways", "Lines of one set."), s.ways);
   v.field(optional("tags", "Lines looked up a cycle."), s.tags);
+  v.field(optional("request",
+                   "What a slice could move in the time that a request takes beside its data; 0 B where absent."),
+          s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
   v.field(optional("misses", "Lines under way at a time; no bound where absent."), s.misses);
   v.field(optional("partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),

@@ -102,6 +102,7 @@ struct LevelSpec {
   std::optional<Bytes> access;  // the least that one request moves; the sector where absent
   std::optional<std::int64_t> ways;
   std::optional<std::int64_t> tags;    // lines looked up a cycle
+  Bytes request;                       // what a slice could move in the time that a request takes beside its data
   std::optional<std::string> shares;   // the level whose memory this one shares
   std::optional<std::int64_t> misses;  // lines under way at a time, of one instance
   // Groups of slices, each of which serves its share of the cores and keeps what they use; a line that only another

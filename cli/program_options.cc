@@ -64,6 +64,12 @@ void ProgramOptions::require_one() const {
     throw CLI::RequiredError("--op, --suite or --program");
 }
 
+void ProgramOptions::require_one_for(const std::string& option) const {
+  if (!is_one())
+    throw CLI::ValidationError(option, fmt::format("needs one program, from --op or --program; {} may give many",
+                                                   is_batch() ? "--batch" : "--suite"));
+}
+
 std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics& diags) const {
   experiments::ProgramSource out;
   out.workload = workload_.read(diags);

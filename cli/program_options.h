@@ -37,6 +37,8 @@ class ProgramOptions {
   // Throws what CLI11 throws for a missing option.
   void require_one() const;
   bool is_one() const { return !workload_.is_suite() && batch_file_.empty(); }
+  // Throws for a suite or a batch what CLI11 throws: `option` needs one program.
+  void require_one_for(const std::string& option) const;
   bool is_batch() const { return !batch_file_.empty(); }
   // Nothing after errors: a file that cannot be read, a dtype that is none.
   std::optional<experiments::ProgramSource> read(base::Diagnostics& diags) const;

@@ -26,6 +26,7 @@ struct Options {
   std::string mode = "sampled";
   CLI::Option* microbench = nullptr;
   std::vector<std::string> curves;
+  experiments::TimelineWords timeline;
   int jobs = 0;
   bool json = false;
 };
@@ -113,10 +114,28 @@ std::optional<experiments::SimulationMode> mode_of(const std::string& name, base
 
 std::optional<std::vector<SimulatedRow>> simulate(const experiments::ProgramSource& source, const arch::ArchSpec& a,
                                                   experiments::SimulationMode mode, int jobs,
+                                                  const std::optional<experiments::TimelineRequest>& timeline,
                                                   base::Diagnostics& diags) {
   Progress progress("programs");
   return experiments::simulate(
-      source, a, mode, jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+      source, a, mode, jobs, timeline, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+}
+
+void add_timeline(CLI::App& command, experiments::TimelineWords& words) {
+  CLI::Option* file = command
+                          .add_option("--timeline", words.file,
+                                      "A file that shows what happened when, of one program; "
+                                      "open it in ui.perfetto.dev or chrome://tracing")
+                          ->check(some_text());
+  const auto add = [&](const char* option, auto& value, const char* what) {
+    return command.add_option(option, value, what)->needs(file);
+  };
+  add("--timeline-cores", words.cores, "Whose warps and ports it shows: 0-3,8 or all; 0-3 where nothing is said");
+  add("--timeline-from", words.from, "What ended before is left out: 20us");
+  add("--timeline-until", words.until, "What began later is left out: 40us");
+  add("--timeline-events", words.most_events, "It ends once it holds so many")
+      ->check(whole_number(1, 1'000'000'000))
+      ->capture_default_str();
 }
 
 std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(const Options& o, const arch::ArchSpec& a,
@@ -151,14 +170,21 @@ int run(const Options& o) {
   const auto mode = mode_of(o.mode, diags);
   const auto a = o.arch.load_with_cores(diags);
   const auto source = o.programs.read(diags);
+  std::optional<experiments::TimelineRequest> timeline;
+  if (a && !o.timeline.file.empty()) timeline = experiments::timeline_request(o.timeline, *a, diags);
   if (!diags.ok()) return report(diags);
-  const auto rows = simulate(*source, *a, *mode, o.jobs, diags);
+  const auto rows = simulate(*source, *a, *mode, o.jobs, timeline, diags);
   if (!rows) return report(diags);
   report_notes(diags);
   bool every = true;
   for (const SimulatedRow& r : *rows) {
     every = every && r.errors.empty();
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
+    if (r.timeline_until_us)
+      fmt::print(stderr,
+                 "note: {} ends at {:.6g} us, where it holds {} events; fewer cores, --timeline-from or "
+                 "--timeline-events show more of the program\n",
+                 o.timeline.file, *r.timeline_until_us, o.timeline.most_events);
   }
   if (o.json)
     print_json(experiments::to_document(*rows, o.programs.is_batch()));
@@ -187,6 +213,7 @@ void add_simulate(CLI::App& app, int& status) {
                                                fmt::join(experiments::curve_names(), ", ")))
                       ->expected(0, -1);
   o->programs.exclude(*command, *o->microbench);
+  add_timeline(*command, o->timeline);
   add_jobs(*command, o->jobs);
   command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, &status] {
@@ -195,6 +222,7 @@ void add_simulate(CLI::App& app, int& status) {
       return;
     }
     o->programs.require_one();
+    if (!o->timeline.file.empty()) o->programs.require_one_for("--timeline");
     status = run(*o);
   });
 }

@@ -5,6 +5,7 @@
 
 #include "experiments/from_sim.h"
 #include "experiments/given.h"
+#include "experiments/timeline_file.h"
 #include "experiments/workers.h"
 #include "lower/lower.h"
 #include "model/estimate.h"
@@ -32,14 +33,24 @@ Simulation simulation_of(const sim::SimReport& r) {
 
 namespace {
 
+// Of a worker's answer, beside what a simulation has.
+constexpr const char* kTimelineUntil = "timeline_until_us";
+
 // What a worker does: lowers the program itself, and simulates it.
-std::string simulate_one(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode) {
+std::string simulate_one(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+                         const std::optional<TimelineRequest>& request) {
   std::vector<std::string> why;
   const auto module = lower::lower(program, a, why);
   if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
   sim::SimOptions options;
   options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
-  return base::to_json(to_entries(simulation_of(sim::simulate(*module, a, options))));
+  if (!request) return base::to_json(to_entries(simulation_of(sim::simulate(*module, a, options))));
+  TimelineFile file(*request, a);
+  sim::Timeline timeline(file.options(), file);
+  options.timeline = &timeline;
+  base::Map row = to_entries(simulation_of(sim::simulate(*module, a, options)));
+  if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
+  return base::to_json(std::move(row));
 }
 
 }  // namespace
@@ -50,8 +61,9 @@ std::optional<double> SimulatedRow::model_error_ratio() const {
 }
 
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
-                                                  SimulationMode mode, int jobs, const Progress& progress,
-                                                  base::Diagnostics& diags) {
+                                                  SimulationMode mode, int jobs,
+                                                  const std::optional<TimelineRequest>& timeline,
+                                                  const Progress& progress, base::Diagnostics& diags) {
   auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
   const model::Machine machine = model::make_machine(a);
@@ -59,13 +71,17 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
   std::vector<std::size_t> runnable;
   for (GivenProgram& g : *given) {
     if (g.program) runnable.push_back(rows.size());
-    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors)};
+    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors),
+                     {}};
     if (g.program)
       if (const auto estimate = model::estimate(*g.program, machine)) row.predicted_us = estimate->sum.total_us;
     rows.push_back(std::move(row));
   }
   const auto results = run_in_workers(
-      runnable.size(), jobs, [&](std::size_t i) { return simulate_one(*(*given)[runnable[i]].program, a, mode); },
+      runnable.size(), jobs,
+      [&](std::size_t i) {
+        return simulate_one(*(*given)[runnable[i]].program, a, mode, i == 0 ? timeline : std::nullopt);
+      },
       progress);
   for (std::size_t i = 0; i < runnable.size(); ++i) {
     SimulatedRow& row = rows[runnable[i]];
@@ -77,7 +93,11 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     }
     base::Diagnostics own;
     const auto document = base::read_json(results[i].text, own.add_source("worker"), own);
-    if (document) row.simulation = simulation_of(*document);
+    if (!document) continue;
+    row.simulation = simulation_of(*document);
+    if (const base::Value* until = document->find(kTimelineUntil);
+        until != nullptr && until->get_if<double>() != nullptr)
+      row.timeline_until_us = *until->get_if<double>();
   }
   return rows;
 }

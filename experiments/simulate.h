@@ -12,6 +12,7 @@
 #include "experiments/programs.h"
 #include "experiments/progress.h"
 #include "experiments/simulation.h"
+#include "experiments/timeline.h"
 
 namespace tilescope::experiments {
 
@@ -26,16 +27,19 @@ struct SimulatedRow {
   std::size_t peak_bytes = 0;  // of its resident memory
   bool readable = true;        // false where there is no program: the errors are those of its document
   std::vector<std::string> errors;
+  std::optional<double> timeline_until_us;  // where the timeline is full
 
   // Predicted over simulated, minus one; nothing without both.
   std::optional<double> model_error_ratio() const;
 };
 
 // Simulates every program of the source, each in a worker process, `jobs` at a time; the result does not depend on
-// their number. Nothing where the source has mistakes; a program that cannot run is a row with errors.
+// their number. Nothing where the source has mistakes; a program that cannot run is a row with errors. A timeline, of
+// the first program, is a file that is whole or not there.
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
-                                                  SimulationMode mode, int jobs, const Progress& progress,
-                                                  base::Diagnostics& diags);
+                                                  SimulationMode mode, int jobs,
+                                                  const std::optional<TimelineRequest>& timeline,
+                                                  const Progress& progress, base::Diagnostics& diags);
 
 // Errors of the model against the simulator.
 std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "sim/gpu/event_loop.h"
+#include "sim/timeline.h"
 
 namespace tilescope::sim {
 namespace {
@@ -126,7 +127,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
   const bool fits =
       footprint(module) <= machine.memory.slice.lines * machine.memory.shape.line * machine.memory.map.slices;
-  Gpu gpu(machine, options.tolerance);
+  Gpu gpu(machine, options.tolerance, options.timeline);
   EventLoop loop(gpu);
   SimReport all;
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
@@ -134,9 +135,14 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     WarpCode code(k, bases, chip, access_shapes(machine));
     Tally tally;
     const Cycle begin = loop.now();
+    if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
     gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, fits, begin);
     loop.run();
     base::check(gpu.done(), "a simulation ends when all blocks have run");
+    if (options.timeline != nullptr) {
+      gpu.show(loop.now());
+      options.timeline->end_kernel(gpu.end());
+    }
     add_to(all, report_of(k, machine, occupancies[i], tally, gpu, gpu.end() - begin + gpu.sampler().skipped()));
   }
   return all;

@@ -15,13 +15,16 @@
 
 namespace tilescope::sim {
 
+class Timeline;
+
 // `full` runs every block and step. `sampled` leaves out what two windows prove to be steady and extrapolates time and
 // all amounts; where windows never agree it is `full`.
 enum class Mode : std::uint8_t { kFull, kSampled };
 
 struct SimOptions {
   Mode mode = Mode::kSampled;
-  double tolerance = 0.02;  // by which the mean of two windows that agree may be off in time
+  double tolerance = 0.02;       // by which the mean of two windows that agree may be off in time
+  Timeline* timeline = nullptr;  // is told what happens when (sim/timeline.h)
 };
 
 // One level of the chip, by its name there.

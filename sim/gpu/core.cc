@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "sim/timeline.h"
 
 namespace tilescope::sim {
 using Kind = WarpOp::Kind;
@@ -45,6 +46,7 @@ std::optional<Cycle> Core::next() const {
 void Core::account(Warp& w, Stall why, Cycle until) {
   if (until <= w.since) return;
   tally_->stall(why) += until - w.since;
+  if (timeline_ != nullptr) timeline_->warp(number_, w.block, w.number, why, w.since, until);
   w.since = until;
 }
 
@@ -76,6 +78,7 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
     w.copies.resize(1);
     next_partition_ = (next_partition_ + 1) % static_cast<int>(machine_.limits.partitions);
   }
+  if (timeline_ != nullptr) timeline_->block_started(number_, slot, block, since);
   if (machine_.warp_launch == 0) {
     push(Event::Kind::kBlock, first, slot);
     return;
@@ -99,6 +102,7 @@ void Core::run(Cycle until) {
         if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1);
     } else {
       blocks_[who].resident = false;
+      if (timeline_ != nullptr) timeline_->block_ended(number_, e.who, blocks_[who].end, e.at);
       --resident_;
       ++finished_.blocks;
       finished_.ends += e.at;
@@ -259,6 +263,16 @@ void Core::wake(int warp) {
   Warp& w = warps_[static_cast<std::size_t>(warp)];
   if (w.queued || (w.state != State::kWaitsForLoads && w.state != State::kWaitsForCopies)) return;
   if (const std::optional<InFlight> last = arrived(w)) push(w, std::max(last->ready, w.since));
+}
+
+// --- timeline
+
+void Core::show(Cycle until) const {
+  if (timeline_ == nullptr) return;
+  timeline_->port({Track::Kind::kScratchpad, number_}, scratchpad_, until);
+  timeline_->port({Track::Kind::kAddress, number_}, address_, until);
+  if (machine_.cache && !machine_.cache->shares_scratchpad)
+    timeline_->port({Track::Kind::kCoreCache, number_}, cache_port_, until);
 }
 
 // --- steps

@@ -26,6 +26,8 @@
 
 namespace tilescope::sim {
 
+class Timeline;
+
 class Core {
  public:
   Core(int number, const Machine& machine);
@@ -57,6 +59,12 @@ class Core {
   std::int64_t resident() const { return resident_; }
   // When the last store of this kernel that is known of was accepted; blocks end without waiting for theirs.
   Cycle stored() const { return stored_; }
+  // Requests that wait for a reply.
+  std::int64_t outstanding() const { return std::ssize(misses_) - std::ssize(free_misses_); }
+
+  // Tells what its blocks, warps and units do from now on. Ports' bookings are told by `show`, those before `until`.
+  void watch(Timeline& timeline) { timeline_ = &timeline; }
+  void show(Cycle until) const;
 
   // How far the warps of every resident block are in the loop over steps; added to `out`.
   void progress(std::vector<StepProgress>& out) const;
@@ -134,6 +142,7 @@ class Core {
   std::optional<Cycle> end(Warp& w, Cycle t);
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
+  void show_unit(const Warp& w, bool computes, std::int64_t parts) const;
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
@@ -181,6 +190,7 @@ class Core {
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;
+  Timeline* timeline_ = nullptr;  // where somebody watches
 };
 
 }  // namespace tilescope::sim

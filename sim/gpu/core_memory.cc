@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/gpu/core.h"
+#include "sim/timeline.h"
 
 namespace tilescope::sim {
 namespace {
@@ -52,8 +53,10 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
     free = begin + work;
     done = base::ceil_div(free, kCycleParts);
     passes_from = begin / kCycleParts - first;
+    show_unit(w, true, work);
   } else {  // slots between other warps' instructions
     free = std::max(free, t * kCycleParts) + issue;
+    show_unit(w, false, issue);
     done = t + base::ceil_div(issue, kCycleParts);
   }
   done = std::max(done, t + first + c.latency / pieces);
@@ -67,10 +70,19 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
   return std::max(done, moved);
 }
 
+// The warp's partition has just been taken for so many parts of a cycle.
+void Core::show_unit(const Warp& w, bool computes, std::int64_t parts) const {
+  if (timeline_ == nullptr) return;
+  const std::int64_t free = unit_free_[static_cast<std::size_t>(w.partition)];
+  timeline_->unit(number_, w.partition, computes, static_cast<double>(free - parts) / kCycleParts,
+                  static_cast<double>(free) / kCycleParts);
+}
+
 Cycle Core::issue_one(const Warp& w, Cycle t) {
   std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
   free = std::max(free, t * kCycleParts) + one;
+  show_unit(w, false, one);
   return t + base::ceil_div(one, kCycleParts);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/timeline.h"
+
 namespace tilescope::sim {
 namespace {
 
@@ -18,10 +20,18 @@ Tally& nobodys() {
 
 }  // namespace
 
-Gpu::Gpu(const Machine& machine, double tolerance)
-    : machine_(machine), tolerance_(tolerance), memory_(machine.memory, nobodys()), turn_(memory_.least_latency()) {
+Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
+    : machine_(machine),
+      tolerance_(tolerance),
+      timeline_(timeline),
+      memory_(machine.memory, nobodys()),
+      turn_(memory_.least_latency()) {
   for (int c = 0; c < machine.cores; ++c) cores_.emplace_back(c, machine);
   touched_.assign(cores_.size(), false);
+  if (timeline == nullptr) return;
+  memory_.watch(*timeline);
+  for (int c = 0; c < cores(); ++c)
+    if (timeline->shows(c)) core(c).watch(*timeline);
 }
 
 void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now) {
@@ -56,6 +66,7 @@ void Gpu::settle(Cycle end, std::vector<int>& ran) {
   take_requests(end, ran);
   dispatch(end);
   sample(end);
+  if (timeline_ != nullptr) show(end);
   ran.clear();
   for (int c = 0; c < cores(); ++c)
     if (touched_[static_cast<std::size_t>(c)]) ran.push_back(c);
@@ -116,7 +127,12 @@ void Gpu::dispatch(Cycle now) {
 // for before that what leaves it is what came first, and what came first need not be like the rest.
 void Gpu::sample(Cycle now) {
   const double filled = fits_cache_ ? kReplaced : memory_.times_filled().value_or(kReplaced);
-  if (filled >= kReplaced) next_block_ += sampler_->jump_waves(now, blocks_ - next_block_);
+  const Cycle skipped = sampler_->skipped();
+  if (filled >= kReplaced) {
+    const std::int64_t left_out = sampler_->jump_waves(now, blocks_ - next_block_);
+    next_block_ += left_out;
+    if (left_out > 0 && timeline_ != nullptr) timeline_->left_out_blocks(now, sampler_->skipped() - skipped, left_out);
+  }
   if (filled < kUsed) return;
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
@@ -125,6 +141,17 @@ void Gpu::sample(Cycle now) {
   if (jumps.empty()) return;
   std::span<const std::int64_t> left = jumps;
   for (Core& c : cores_) left = c.jump(left);
+  if (timeline_ != nullptr) timeline_->left_out_steps(now, sampler_->skipped() - skipped, progress, jumps);
+}
+
+void Gpu::show(Cycle until) {
+  for (const Core& c : cores_) c.show(until);
+  memory_.show(*timeline_, until);
+  std::int64_t outstanding = 0;
+  for (const Core& c : cores_) outstanding += c.outstanding();
+  timeline_->sample(Counter::kOutstanding, until, static_cast<double>(outstanding));
+  timeline_->sample(Counter::kResidentWarps, until, static_cast<double>(resident_blocks_ * warps_per_block_));
+  timeline_->settled(until);
 }
 
 }  // namespace tilescope::sim

@@ -14,7 +14,8 @@ namespace tilescope::sim {
 
 class Gpu {
  public:
-  Gpu(const Machine& machine, double tolerance);
+  // Tells the timeline what happens, where there is one.
+  Gpu(const Machine& machine, double tolerance, Timeline* timeline = nullptr);
 
   // Begins a kernel whose blocks start at `now`, the beginning of a turn.
   void begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now);
@@ -27,6 +28,8 @@ class Gpu {
   // Everything that cores asked for in the turn that ends at `end`. `ran` are the cores that did something; those that
   // are due anew join it.
   void settle(Cycle end, std::vector<int>& ran);
+  // Tells the timeline what it does not know yet of the time before `until`.
+  void show(Cycle until);
   // When the memory next has something to decide.
   std::optional<Cycle> memory_next() const { return memory_.next(); }
 
@@ -43,6 +46,7 @@ class Gpu {
 
   const Machine& machine_;
   double tolerance_;
+  Timeline* timeline_;
   DeviceMemory memory_;
   Cycle turn_;
   std::deque<Core> cores_;

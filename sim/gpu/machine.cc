@@ -50,6 +50,7 @@ MemorySpec memory_spec(const ArchSpec& chip) {
     m.shape = {cache->line.n, cache->sector.n};
     m.slice = cache_spec(*cache, cache->capacity.n / cache->slices);
     m.slice_rate = rate_in_core_cycles(chip, *cache, cache->width.n);
+    m.request_bytes = cache->request.n;
     m.cache_latency = latency_of(chip, *cache);
     m.map.slices = cache->slices;
     m.partitions = cache->partitions;

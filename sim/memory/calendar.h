@@ -55,6 +55,20 @@ class Calendar {
     return base::ceil_div(end, kOne);
   }
 
+  // When it is busy, bucket by bucket, of those that lie whole behind `from` and before `until`; each is visited with a
+  // beginning and an end, its work as late as it can be. Returns where the next look begins.
+  template <class Visit>
+  Cycle visit_busy(Cycle from, Cycle until, Visit visit) const {
+    std::int64_t q = from / kBucket;
+    for (; (q + 1) * kBucket <= until; ++q) {
+      const Bucket& b = buckets_[static_cast<std::size_t>(q % kBuckets)];
+      if (b.turn != q / kBuckets || b.used == 0) continue;
+      const std::int64_t end = q * kFull + b.end;
+      visit(static_cast<double>(end - b.used) / kOne, static_cast<double>(end) / kOne);
+    }
+    return q * kBucket;
+  }
+
  private:
   static constexpr std::int64_t kOne = 1024;   // parts of a cycle
   static constexpr std::int64_t kBucket = 16;  // cycles

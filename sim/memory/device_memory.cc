@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "sim/timeline.h"
 
 namespace tilescope::sim {
 namespace {
@@ -37,11 +38,13 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
   next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
-  const Cycle parts = cycles_of(spec.slice_rate, sector) + (spec.link_rate ? cycles_of(link, sector) : 0);
+  const Cycle parts =
+      cycles_of(spec.slice_rate, sector + spec.request_bytes) + (spec.link_rate ? cycles_of(link, sector) : 0);
   const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
-  across_ = std::max<Cycle>(0, spec.far_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector));
+  across_ = std::max<Cycle>(
+      0, spec.far_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector + spec.request_bytes));
   const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(sector, spec.burst_bytes));
   const Cycle rest = std::max<Cycle>(0, spec.dram_latency - spec.cache_latency - cycle_at(conflict));
   to_channel_ = rest / 2;
@@ -59,7 +62,7 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
     const std::int64_t beat = std::max<std::int64_t>(1, spec_.link_rate->units / spec_.link_rate->cycles);
     sent = send_[static_cast<std::size_t>(r.core)].book(r.at, r.write ? bytes : beat) - 1;
   }
-  const Cycle served = slice.port.book(sent + forward_, bytes);
+  const Cycle served = slice.port.book(sent + forward_, bytes + spec_.request_bytes);
   LevelTally& t = tally_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
@@ -107,7 +110,7 @@ bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& n
       fills_[static_cast<std::size_t>(line->fill())].others.push_back({r.core, r.ticket, bytes, near.line});
       return true;
     }
-    const Cycle there = far.port.book(served + across_ / 2, bytes_of(near.missing));
+    const Cycle there = far.port.book(served + across_ / 2, bytes_of(near.missing) + spec_.request_bytes);
     const Cycle here = std::max(there, line->ready()) + across_ - across_ / 2;
     near.line->arrive(here);
     replies.push_back({r.core, r.ticket, respond(r.core, bytes, here), Stall::kL2});
@@ -204,6 +207,7 @@ void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
     served_.clear();
     channels_[c].run(clock_at(until - 1) + 1, served_);
     for (const DramServed& s : served_) finish(s, replies);
+    if (timeline_ != nullptr) show_channel(c);
     note_next(c);
   }
   next_ = *std::min_element(next_of_.begin(), next_of_.end());
@@ -230,6 +234,39 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   reply(f.first);
   std::for_each(f.others.begin(), f.others.end(), reply);
   free_fills_.push_back(s.id);
+}
+
+// --- timeline
+
+void DeviceMemory::watch(Timeline& timeline) {
+  timeline_ = &timeline;
+  for (DramChannel& c : channels_) c.watch(log_);
+}
+
+void DeviceMemory::show_channel(std::size_t channel) {
+  const auto cycle = [&](Clock c) {
+    return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
+  };
+  const int number = static_cast<int>(channel);
+  for (const DramLog::Column& c : log_.columns)
+    timeline_->burst(number, c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
+                     spec_.burst_bytes);
+  for (const DramLog::Refresh& r : log_.refreshes)
+    timeline_->refresh(number, r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
+  log_.columns.clear();
+  log_.refreshes.clear();
+}
+
+void DeviceMemory::show(Timeline& timeline, Cycle until) const {
+  using enum Track::Kind;
+  for (std::size_t s = 0; s < slices_.size(); ++s) timeline.port({kSlice, static_cast<int>(s)}, slices_[s].port, until);
+  if (!spec_.link_rate) return;
+  for (std::size_t c = 0; c < send_.size(); ++c) {
+    const int core = static_cast<int>(c);
+    if (!timeline.shows(core)) continue;
+    timeline.port({kLinkOut, core}, send_[c], until);
+    timeline.port({kLinkIn, core}, receive_[c], until);
+  }
 }
 
 }  // namespace tilescope::sim

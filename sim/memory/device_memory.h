@@ -28,12 +28,15 @@
 
 namespace tilescope::sim {
 
+class Timeline;
+
 struct MemorySpec {
   std::int64_t cores = 1;
-  LineShape shape;                // of the device's cache
-  CacheSpec slice;                // of each
-  Rate slice_rate;                // bytes
-  std::optional<Rate> link_rate;  // bytes of one core's port, each way; nothing waits for a link that the chip lacks
+  LineShape shape;                 // of the device's cache
+  CacheSpec slice;                 // of each
+  Rate slice_rate;                 // bytes
+  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes beside its data
+  std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
   Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
   std::int64_t partitions = 1;                // of the slices
   Cycle far_latency = 0;                      // load-to-use, from another partition
@@ -84,6 +87,10 @@ class DeviceMemory {
     tally_ = &tally;
     allocated_ = 0;
   }
+  // Tells what its parts do from now on. What channels do is told as it is decided; ports' bookings by `show`, those
+  // before `until`.
+  void watch(Timeline& timeline);
+  void show(Timeline& timeline, Cycle until) const;
   // How often the device's cache has been filled since; nothing where there is no cache to fill.
   std::optional<double> times_filled() const {
     if (slice_lines_ == 0) return std::nullopt;
@@ -133,6 +140,7 @@ class DeviceMemory {
   Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
   std::int64_t bytes_of(std::uint32_t sectors) const;
   void note_next(std::size_t channel);
+  void show_channel(std::size_t channel);
 
   MemorySpec spec_;
   Tally* tally_;
@@ -152,6 +160,8 @@ class DeviceMemory {
   Cycle forward_ = 0, back_ = 0;  // between core and slice
   Cycle across_ = 0;              // between slices of two partitions, there and back
   Cycle to_channel_ = 0, from_channel_ = 0;
+  Timeline* timeline_ = nullptr;
+  DramLog log_;  // of the channel that ran last
 };
 
 }  // namespace tilescope::sim

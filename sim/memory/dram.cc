@@ -196,8 +196,15 @@ void DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   Bank& bank = banks_[static_cast<std::size_t>(r.bank)];
   if (w.command == DramCommand::kActivate) bank.row = r.row, s.opened = true;
   if (w.command == DramCommand::kPrecharge) bank.row = kNoRow;
-  if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge || --s.left > 0) return;
-  const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
+  if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) return;
+  const Clock data = now_ + (r.write ? spec_.t.cwl : spec_.t.cl);
+  if (log_ != nullptr) {
+    const bool hit = !s.opened || s.missed;
+    s.missed = !hit || s.missed;
+    log_->columns.push_back({r.write, hit, data});
+  }
+  if (--s.left > 0) return;
+  const Clock done = data + spec_.t.burst;
   served.push_back({r.id, r.write, !s.opened, r.bursts, s.since, done});
   window.erase(window.begin() + static_cast<std::ptrdiff_t>(w.entry));
 }
@@ -218,6 +225,7 @@ void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
   }
   Clock& activate = rank.earliest[number(DramCommand::kActivate)];
   activate = std::max(activate, begin + spec_.t.rfc);
+  if (log_ != nullptr) log_->refreshes.push_back({static_cast<std::int64_t>(number_of_rank), begin});
 }
 
 void DramChannel::refresh_what_is_due() {

@@ -50,6 +50,21 @@ struct DramServed {
   Clock done = 0;      // its last burst has left the bus
 };
 
+// What a channel did, for those who want to see it: columns on the data bus, and refreshes of ranks.
+struct DramLog {
+  struct Column {
+    bool write = false;
+    bool row_hit = false;
+    Clock begin = 0;  // of the data
+  };
+  struct Refresh {
+    std::int64_t rank = 0;
+    Clock begin = 0;
+  };
+  std::vector<Column> columns;
+  std::vector<Refresh> refreshes;
+};
+
 // One channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
 DramSpec dram_spec(const arch::LevelSpec& dram);
 
@@ -67,6 +82,8 @@ class DramChannel {
   void run(Clock until, std::vector<DramServed>& served);
   std::int64_t waiting_writes() const { return static_cast<std::int64_t>(writes_.size()); }
   std::int64_t activates() const { return activates_; }
+  // Writes down from now on what it does; the log outlives the channel.
+  void watch(DramLog& log) { log_ = &log; }
 
  private:
   // Of a bank, a group or a rank: when each command may come next.
@@ -86,6 +103,7 @@ class DramChannel {
     Clock since = 0;
     std::int64_t left = 0;  // bursts
     bool opened = false;    // its row, for itself
+    bool missed = false;    // a column of it was shown as the one that was missed
   };
   // Requests of one kind, oldest first: those that the controller sees, and those before it.
   struct Queue {
@@ -127,6 +145,7 @@ class DramChannel {
   Clock now_ = 0, next_;
   bool draining_ = false;
   std::int64_t activates_ = 0;
+  DramLog* log_ = nullptr;  // where somebody watches
   // By bank: the step in which an older entry has asked for a row command, in which one wants the open row.
   std::vector<std::uint64_t> wished_, wanted_;
   std::uint64_t step_ = 0;

@@ -1,0 +1,33 @@
+#pragma once
+// A file that appears whole or not at all, whatever ends the process: it is written without a name, or beside its place
+// where the file system cannot do that, and takes its place when it is finished. For the .cc files of experiments/.
+
+#include <string>
+#include <string_view>
+
+namespace tilescope::experiments {
+
+class NewFile {
+ public:
+  // Throws std::runtime_error, as the others do, where the file cannot be written: "FILE: cannot be written: why". What
+  // is no regular file, a pipe or a device, is written as it is.
+  explicit NewFile(std::string path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::string_view text);
+  // The file takes its place, and that of a file that stood there.
+  void finish();
+
+ private:
+  [[noreturn]] void fail() const;
+  void flush();
+
+  std::string path_, beside_;
+  int to_ = -1;
+  enum class Form { kAsItIs, kNameless, kBeside } form_ = Form::kNameless;
+  std::string buffer_;
+};
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,225 @@
+#include "sim/timeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/integer.h"
+#include "sim/simulate.h"
+
+namespace tilescope::sim {
+namespace {
+
+// The DRAM's bytes are counted in bins of so many cycles.
+constexpr Cycle kBin = 256;
+
+Track warps_of(int core, int slot, int warp) { return {Track::Kind::kWarp, core, slot, warp}; }
+
+}  // namespace
+
+Timeline::Timeline(TimelineOptions options, TimelineSink& sink) : options_(std::move(options)), sink_(sink) {}
+
+bool Timeline::shows(int core) const {
+  return std::find(options_.cores.begin(), options_.cores.end(), core) != options_.cores.end();
+}
+
+// --- handing over
+
+double Timeline::shown(double at, Side side) const {
+  Cycle jumped = 0;
+  for (const Jump& j : jumps_)
+    if (const auto moment = static_cast<double>(j.at); moment < at || (side == Side::kBehind && moment == at))
+      jumped += j.cycles;
+  return at + shift_ + static_cast<double>(jumped);
+}
+
+void Timeline::count() {
+  if (++events_ < options_.most_events || full_at_) return;
+  full_at_ = std::min(options_.until, shown(static_cast<double>(settled_), Side::kBehind));
+  options_.until = *full_at_;
+}
+
+void Timeline::hand_over(TimelineEvent event) {
+  if (event.until <= options_.from || event.from >= options_.until) return;
+  sink_.event(event);
+  count();
+}
+
+void Timeline::hand_over(const TimelineSample& sample) {
+  if (sample.at < options_.from || sample.at > options_.until) return;
+  sink_.sample(sample);
+  count();
+}
+
+void Timeline::show(const Track& track, const Stretch& stretch) {
+  Stretch rest = stretch;
+  for (const Jump& j : jumps_) {
+    const auto at = static_cast<double>(j.at);
+    if (at <= rest.from || at >= rest.until) continue;
+    hand_over({track, std::string(rest.name), shown(rest.from, Side::kBehind), shown(at, Side::kBefore), rest.bytes});
+    rest.from = at;
+    rest.bytes = 0;
+  }
+  hand_over(
+      {track, std::string(rest.name), shown(rest.from, Side::kBehind), shown(rest.until, Side::kBefore), rest.bytes});
+}
+
+void Timeline::add(const Track& track, const Stretch& stretch) {
+  if (stretch.until <= stretch.from) return;
+  Row& row = rows_[track];
+  if (row.open && row.open->name == stretch.name && row.open->until == stretch.from) {
+    row.open->until = stretch.until;
+    row.open->bytes += stretch.bytes;
+    return;
+  }
+  close(track, row);
+  row.open = stretch;
+}
+
+void Timeline::close(const Track& track, Row& row) {
+  if (row.open) pending_.push_back({track, *row.open});
+  row.open.reset();
+}
+
+// A jump may come at `now` and later, but not before.
+void Timeline::settled(Cycle now) {
+  settled_ = now;
+  take_bins(now);
+  std::erase_if(pending_, [&](const Pending& p) {
+    const bool certain = p.stretch.until <= static_cast<double>(now);
+    if (certain) show(p.track, p.stretch);
+    return certain;
+  });
+}
+
+// --- kernels and jumps
+
+// The next launch begins as soon as the kernel has ended, but no earlier than would let the blocks begin before the
+// memory has come to rest, as they do in the simulation.
+void Timeline::begin_kernel(const std::string& name, Cycle launch, Cycle now) {
+  const double rested = kernel_.launched == 0 ? 0 : shown(static_cast<double>(now), Side::kBehind);
+  const double from = std::max(end_, rested - static_cast<double>(launch));
+  kernel_ = {name, now, from, from + static_cast<double>(launch), {}};
+  jumps_.clear();
+  shift_ = kernel_.launched - static_cast<double>(now);
+  settled_ = now;
+}
+
+void Timeline::end_kernel(Cycle end) {
+  for (auto& [track, row] : rows_) close(track, row);
+  for (const Pending& p : pending_) show(p.track, p.stretch);
+  pending_.clear();
+  take_bins((first_bin_ + static_cast<Cycle>(bins_.size())) * kBin);
+  for (const Counter c : {Counter::kDramRead, Counter::kDramWritten}) sample(c, first_bin_ * kBin, 0);
+  end_ = shown(static_cast<double>(end), Side::kBefore);
+  const Track track{Track::Kind::kKernels};
+  sink_.event({track, kernel_.name, kernel_.from, end_, 0});
+  if (kernel_.launched > kernel_.from) sink_.event({track, "launch", kernel_.from, kernel_.launched, 0});
+  for (const TimelineEvent& e : kernel_.left_out) sink_.event(e);
+}
+
+// Nothing runs while time is jumped over.
+void Timeline::jump(Cycle now, Cycle cycles, const std::string& what) {
+  take_bins(base::round_up(now, kBin));
+  const double from = shown(static_cast<double>(now), Side::kBehind);
+  for (std::size_t c = 0; c < kCounters; ++c)
+    if (std::exchange(last_[c], std::nullopt).value_or(0) != 0) hand_over({static_cast<Counter>(c), from, 0});
+  jumps_.push_back({now, cycles});
+  kernel_.left_out.push_back({{Track::Kind::kKernels}, what, from, from + static_cast<double>(cycles), 0});
+}
+
+void Timeline::left_out_blocks(Cycle now, Cycle cycles, std::int64_t blocks) {
+  jump(now, cycles, fmt::format("left out: {} blocks", blocks));
+  for (auto& [place, block] : blocks_) {
+    TimelineEvent e = kernel_.left_out.back();
+    e.track = {Track::Kind::kBlocks, place.first, place.second};
+    if (block.from < now) block.left_out.push_back(std::move(e));
+  }
+}
+
+void Timeline::left_out_steps(Cycle now, Cycle cycles, const std::vector<StepProgress>& blocks,
+                              const std::vector<std::int64_t>& steps) {
+  std::int64_t all = 0;
+  for (std::size_t b = 0; b < blocks.size(); ++b) all += steps[b];
+  jump(now, cycles, fmt::format("left out: {} steps", all));
+  auto open = blocks_.begin();  // the same order: by core, then by slot
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    if (open == blocks_.end() || open->first.first != blocks[b].core) continue;
+    TimelineEvent e = kernel_.left_out.back();
+    e.track = {Track::Kind::kBlocks, open->first.first, open->first.second};
+    e.name = fmt::format("left out: {} steps", steps[b]);
+    open->second.left_out.push_back(std::move(e));
+    ++open;
+  }
+}
+
+// --- cores
+
+void Timeline::block_started(int core, int slot, std::int64_t block, Cycle now) {
+  blocks_[{core, slot}] = {block, now, {}};
+}
+
+void Timeline::block_ended(int core, int slot, Cycle ran_until, Cycle end) {
+  const auto last = rows_.upper_bound(warps_of(core, slot, std::numeric_limits<int>::max()));
+  for (auto row = rows_.lower_bound(warps_of(core, slot, 0)); row != last; ++row) close(row->first, row->second);
+  const auto block = blocks_.extract({core, slot}).mapped();
+  const Track track{Track::Kind::kBlocks, core, slot};
+  hand_over({track, fmt::format("block {}", block.number), shown(static_cast<double>(block.from), Side::kBehind),
+             shown(static_cast<double>(end), Side::kBefore), 0});
+  for (const TimelineEvent& e : block.left_out) hand_over(e);
+  if (ran_until < end) show(track, {"stores", static_cast<double>(ran_until), static_cast<double>(end), 0});
+}
+
+void Timeline::warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until) {
+  add(warps_of(core, slot, static_cast<int>(warp)),
+      {name_of(why), static_cast<double>(from), static_cast<double>(until), 0});
+}
+
+void Timeline::unit(int core, int partition, bool computes, double from, double until) {
+  add({Track::Kind::kPartition, core, partition}, {computes ? "arithmetic" : "issue", from, until, 0});
+}
+
+void Timeline::port(const Track& track, const Calendar& calendar, Cycle until) {
+  Row& row = rows_[track];
+  row.told_until =
+      calendar.visit_busy(row.told_until, until, [&](double from, double end) { add(track, {"busy", from, end, 0}); });
+}
+
+// --- memory
+
+void Timeline::burst(int channel, bool write, bool row_hit, double from, double until, std::int64_t bytes) {
+  const std::string_view read_name = row_hit ? "read hit" : "read miss";
+  add({Track::Kind::kChannel, channel},
+      {write ? (row_hit ? "write hit" : "write miss") : read_name, from, until, bytes});
+  const auto bin = static_cast<std::size_t>(std::max<Cycle>(0, static_cast<Cycle>(from) / kBin - first_bin_));
+  if (bin >= bins_.size()) bins_.resize(bin + 1, Bin{});
+  bins_[bin][write ? 1 : 0] += static_cast<double>(bytes);
+}
+
+void Timeline::refresh(int channel, std::int64_t rank, double from, double until) {
+  add({Track::Kind::kRefresh, channel, static_cast<int>(rank)}, {"refresh", from, until, 0});
+}
+
+// --- counters
+
+void Timeline::sample(Counter counter, Cycle at, double value) {
+  std::optional<double>& last = last_[static_cast<std::size_t>(counter)];
+  if (last.value_or(0) == value) return;
+  last = value;
+  hand_over({counter, shown(static_cast<double>(at), Side::kBehind), value});
+}
+
+void Timeline::take_bins(Cycle until) {
+  const Cycle bins = std::max<Cycle>(0, until / kBin - first_bin_);
+  for (Cycle b = 0; b < bins; ++b) {
+    const auto n = static_cast<std::size_t>(b);
+    const Bin bin = n < bins_.size() ? bins_[n] : Bin{};
+    sample(Counter::kDramRead, (first_bin_ + b) * kBin, bin[0] / static_cast<double>(kBin));
+    sample(Counter::kDramWritten, (first_bin_ + b) * kBin, bin[1] / static_cast<double>(kBin));
+  }
+  bins_.erase(bins_.begin(), bins_.begin() + std::min<std::ptrdiff_t>(bins, std::ssize(bins_)));
+  first_bin_ += bins;
+}
+
+}  // namespace tilescope::sim
