@@ -1,5 +1,8 @@
 // A chip with more of something is not slower, one with less not faster; strictly so where the kernel is bound by it.
 
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/sim/kernels.h"
@@ -63,6 +66,36 @@ TEST(Metamorphic, CountersMoveAsArithmeticSays) {
   const auto few = count(m, chip("v100", {{"memory.smem.banks", "8"}}));
   // 32 words in a row: one pass of 32 banks, four of 8.
   EXPECT_EQ(4 * plain[0][3].shared.passes, few[0][3].shared.passes);
+}
+
+// Blocks read a tile each of rows shorter than a transaction, so that DRAM moves what no one asked for: every burst
+// that a row touches, once, and no other.
+TEST(Metamorphic, RowsShorterThanATransactionCostWhatTheyWaste) {
+  constexpr std::int64_t kBlocks = 48, kRows = 32, kPitch = 1 << 12;  // floats from row to row
+  for (const std::int64_t floats : {1, 3, 4, 6, 8})
+    for (const std::int64_t transaction : {32, 64, 128}) {
+      const std::int64_t apart = 2 * floats + 5;  // floats from tile to tile; no multiple of a transaction
+      HandKernel k(kBlocks, kRows * floats);
+      const int a = k.global("A", kRows * kPitch), r = k.registers("r", 1), s = k.registers("s", 1);
+      const int row = k.derived("row", affine({{1, 1}}), floats, 0), at = k.derived("at", affine({{1, 1}}), 1, floats);
+      k.add(copy({r, {}}, {a, affine({{0, apart}, {row, kPitch}, {at, 1}})}));
+      k.add(move({s, {}}, {r, {}}));
+
+      std::set<std::int64_t> touched;
+      for (std::int64_t block = 0; block < kBlocks; ++block)
+        for (std::int64_t y = 0; y < kRows; ++y)
+          for (std::int64_t x = 0; x < floats; ++x) touched.insert((block * apart + y * kPitch + x) * 4 / transaction);
+      const std::int64_t moved = static_cast<std::int64_t>(touched.size()) * transaction;
+
+      const arch::ArchSpec c = chip("v100", {{"memory.dram.burst", std::to_string(transaction / 8)},
+                                             {"memory.dram.rate", std::to_string(transaction / 16)},
+                                             {"memory.l2.sector", std::to_string(transaction) + " B"},
+                                             {"memory.l1.sector", std::to_string(transaction) + " B"}});
+      const LevelTally dram = level(simulated(k.module, c), "dram");
+      EXPECT_EQ(dram.read_bytes, moved) << floats << " floats in transactions of " << transaction << " B";
+      EXPECT_EQ(dram.written_bytes, 0);
+      EXPECT_GT(moved, kBlocks * kRows * floats * 4) << "something is wasted";
+    }
 }
 
 }  // namespace
