@@ -40,7 +40,7 @@ void Timeline::count() {
   options_.until = *full_at_;
 }
 
-void Timeline::hand_over(TimelineEvent event) {
+void Timeline::hand_over(const TimelineEvent& event) {
   if (event.until <= options_.from || event.from >= options_.until) return;
   sink_.event(event);
   count();

@@ -146,7 +146,7 @@ class Timeline {
   void close(const Track& track, Row& row);
   // Cut at jumps.
   void show(const Track& track, const Stretch& stretch);
-  void hand_over(TimelineEvent event);
+  void hand_over(const TimelineEvent& event);
   void hand_over(const TimelineSample& sample);
   void count();
   void jump(Cycle now, Cycle cycles, const std::string& what);

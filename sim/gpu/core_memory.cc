@@ -53,10 +53,10 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
     free = begin + work;
     done = base::ceil_div(free, kCycleParts);
     passes_from = begin / kCycleParts - first;
-    show_unit(w, true, work);
+    if (timeline_ != nullptr) show_unit(w, true, work);
   } else {  // slots between other warps' instructions
     free = std::max(free, t * kCycleParts) + issue;
-    show_unit(w, false, issue);
+    if (timeline_ != nullptr) show_unit(w, false, issue);
     done = t + base::ceil_div(issue, kCycleParts);
   }
   done = std::max(done, t + first + c.latency / pieces);
@@ -72,7 +72,6 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
 
 // The warp's partition has just been taken for so many parts of a cycle.
 void Core::show_unit(const Warp& w, bool computes, std::int64_t parts) const {
-  if (timeline_ == nullptr) return;
   const std::int64_t free = unit_free_[static_cast<std::size_t>(w.partition)];
   timeline_->unit(number_, w.partition, computes, static_cast<double>(free - parts) / kCycleParts,
                   static_cast<double>(free) / kCycleParts);
@@ -82,7 +81,7 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
   std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
   free = std::max(free, t * kCycleParts) + one;
-  show_unit(w, false, one);
+  if (timeline_ != nullptr) show_unit(w, false, one);
   return t + base::ceil_div(one, kCycleParts);
 }
 
