@@ -340,6 +340,75 @@ std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpe
                         static_cast<double>(2 * more * threads * width)};
 }
 
+// --- a stencil whose staged rows are padded, against one whose rows are not
+
+struct StencilTile {
+  std::int64_t block_x = 0, block_y = 0, tile_x = 0, tile_y = 0;  // threads of a block, outputs of a thread
+};
+
+constexpr std::int64_t kTaps = 15, kImage = 4096, kPitch = kImage + kTaps - 1;
+
+// The staged rows are so many elements longer that the rows of threads of a warp begin where those before them end.
+std::int64_t stencil_padding(const StencilTile& t) {
+  constexpr std::int64_t kBanks = 32;  // of the kernel, whatever the chip has
+  return (kBanks - (kTaps - 1 + t.block_x * (t.tile_x - 1)) % kBanks) % kBanks;
+}
+
+lower::Module stencil(const StencilTile& t, std::int64_t padding, const arch::ArchSpec& chip) {
+  constexpr std::int64_t kBlocksOfACore = 16;
+  Bench b(kBlocksOfACore * chip.core.count, t.block_x * t.block_y);
+  lower::IndexMaker& at = b.indices();
+  const std::int64_t across = t.block_x * t.tile_x, down = t.block_y * t.tile_y;
+  const std::int64_t width = across + kTaps - 1, height = down + kTaps - 1, row = width + padding;
+  const Affine x = at.quotient(b.thread(), 1, t.block_x, "x"), y = at.quotient(b.thread(), t.block_x, 0, "y");
+  const Affine block_x = at.quotient(b.block(), 1, kImage / across, "block_x");
+  const Affine block_y = at.quotient(b.block(), kImage / across, kImage / down, "block_y");
+  const int in = b.global("in", kPitch * kPitch, kWord, lower::Role::kInput);
+  const int out = b.global("out", kImage * kImage, kWord, lower::Role::kOutput);
+  const int staged = b.shared("staged", height * row, kWord), next = b.registers("next", 1, kWord);
+  const int values = b.registers("values", t.tile_x * t.tile_y, kWord);
+  const int sums = b.registers("sums", t.tile_x * t.tile_y, kWord);
+
+  const int r = at.loop("r", base::ceil_div(height, t.block_y)), c = at.loop("c", base::ceil_div(width, t.block_x));
+  const Affine staged_y = y + at.value(r) * t.block_y, staged_x = x + at.value(c) * t.block_x;
+  const std::vector<lower::Guard> inside = {{staged_y, height}, {staged_x, width}};
+  const Affine from = (block_y * down + staged_y) * kPitch + block_x * across + staged_x;
+  b.add(loop(r,
+             {loop(c,
+                   {{lower::Copy{{next, {}}, {in, from}, 1, inside, {}, false}, {}},
+                    {lower::Copy{{staged, staged_y * row + staged_x}, {next, {}}, 1, inside, {}, false}, {}}},
+                   1)},
+             1));
+  b.add({lower::Barrier{}, {}});
+
+  const int i = at.loop("i", kTaps), j = at.loop("j", kTaps), ty = at.loop("ty", t.tile_y),
+            tx = at.loop("tx", t.tile_x);
+  const Affine slot = at.value(ty) * t.tile_x + at.value(tx);
+  const Affine tap = (y + at.value(i) + at.value(ty) * t.block_y) * row + x + at.value(j) + at.value(tx) * t.block_x;
+  const std::vector<expr::Node> weighted = {{.kind = expr::NodeKind::kRead},
+                                            {.kind = expr::NodeKind::kNumber, .number = 0.5},
+                                            {.kind = expr::NodeKind::kMultiply, .left = 0, .right = 1}};
+  const Statement add = {lower::Compute{{sums, slot}, expr::Reducer::kSum, weighted, {{values, slot}}}, {}};
+  const auto over_tile = [&](Statement s) { return loop(ty, {loop(tx, {std::move(s)}, t.tile_x)}, t.tile_y); };
+  b.add(loop(i, {loop(j, {over_tile(copy({values, slot}, {staged, tap}, 1)), over_tile(add)}, 1)}, 1));
+  const Affine to =
+      (block_y * down + y + at.value(ty) * t.block_y) * kImage + block_x * across + x + at.value(tx) * t.block_x;
+  b.add(over_tile(copy({out, to}, {sums, slot}, 1)));
+  return std::move(b).take();
+}
+
+template <std::int64_t block_x, std::int64_t block_y, std::int64_t tile_y>
+std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, std::string& why) {
+  const StencilTile tile{block_x, block_y, static_cast<std::int64_t>(tile_x), tile_y};
+  const std::int64_t bytes = (block_y * tile_y + kTaps - 1) * (block_x * tile.tile_x + 2 * kTaps + 31) * kWordBytes;
+  const arch::LevelSpec* pad = arch::scratchpad_of(chip);
+  if (tile.tile_x < 1 || pad == nullptr || bytes > arch::scratchpad_per_block(*pad).n) {
+    why = fmt::format("a tile of {} B does not fit the scratchpad", bytes);
+    return std::nullopt;
+  }
+  return Microbenchmark{stencil(tile, stencil_padding(tile), chip), stencil(tile, 0, chip)};
+}
+
 std::vector<double> powers(double from, double to, double factor) {
   std::vector<double> out;
   for (double x = from; x <= to * 1.0001; x *= factor) out.push_back(x);
@@ -422,6 +491,16 @@ const std::vector<CurveMaker>& makers() {
        strides,
        scratchpad_stride},
       {{"copy_width", "a copy, over the bytes of a thread", "B", "GB/s"}, widths, copy_width},
+      {{"padding_8x32",
+        "time without over with padded rows of a 15 x 15 stencil, blocks of 8 x 32, over a thread's columns", "columns",
+        "ratio"},
+       [](Chip) { return powers(1, 4, 2); },
+       padding_gain<8, 32, 1>},
+      {{"padding_16x16",
+        "time without over with padded rows of a 15 x 15 stencil, blocks of 16 x 16, over a thread's columns",
+        "columns", "ratio"},
+       [](Chip) { return powers(1, 4, 2); },
+       padding_gain<16, 16, 2>},
   };
   return kMakers;
 }

@@ -18,13 +18,14 @@ namespace tilescope::experiments {
 struct Curve {
   std::string_view name;
   std::string_view title;
-  std::string_view x_unit, y_unit;  // y_unit: cycles, of one access, or GB/s
+  std::string_view x_unit, y_unit;  // y_unit: cycles, of one access; GB/s; or a ratio of times
 };
 
 // All that there are, in the order in which they are shown.
 std::vector<Curve> curves();
 
-// One point of a curve: two kernels that differ in how much they do, so that what both need once drops out.
+// One point of a curve: two kernels that differ in how much they do, so that what both need once drops out; or, for a
+// ratio, the quicker and the longer way to do the same.
 struct Microbenchmark {
   lower::Module shorter, longer;
   double amount = 0;         // what the longer does more: accesses of a warp, or bytes

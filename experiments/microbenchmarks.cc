@@ -58,12 +58,16 @@ std::optional<Wanted> wanted_of(std::string_view text, const arch::ArchSpec& a, 
 
 double running_cycles(const lower::Module& module, const arch::ArchSpec& a) {
   const sim::SimReport r = sim::simulate(module, a, {.mode = sim::Mode::kFull});
-  return static_cast<double>(r.cycles);
+  const auto launch = std::find_if(r.stalls.begin(), r.stalls.end(),
+                                   [](const auto& stall) { return stall.first == sim::Stall::kLaunch; });
+  return static_cast<double>(r.cycles - (launch == r.stalls.end() ? 0 : launch->second));
 }
 
-// Both kernels pay for launch, the first blocks and the last ones; their difference does not.
+// Both kernels pay for the first blocks and the last ones; their difference does not.
 double measured(const Microbenchmark& b, const Curve& curve, const arch::ArchSpec& a) {
-  const double cycles = running_cycles(b.longer, a) - running_cycles(b.shorter, a);
+  const double longer = running_cycles(b.longer, a), shorter = running_cycles(b.shorter, a);
+  if (curve.y_unit == "ratio") return longer / shorter;
+  const double cycles = longer - shorter;
   if (curve.y_unit == "cycles") return cycles / b.amount - b.cycles_of_own;
   return b.amount / (cycles / static_cast<double>(a.clock.n)) / 1e9;
 }
