@@ -130,10 +130,9 @@ bool Sampler::in_tail(std::int64_t warps) const {
 
 bool Sampler::steps_due(std::int64_t warps) {
   if (!spec_.enabled || warps == 0) return false;
-  const bool turned_over = spec_.steps > 0 && warps == warps_;
+  const bool as_many = spec_.steps > 0 && warps == warps_, turned_over = as_many && waves_alike_;
   if (changed_ && !turned_over && !in_tail(warps)) {
-    steps_begin_ = *changed_;
-    steps_alone_.clear();
+    if (!as_many) steps_begin_ = *changed_;
     forget_steps();
     marked_warps_ = warps;
   }
@@ -177,20 +176,19 @@ Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks,
   if (!steady) return {};
   const bool alone = steady->progress(&Tally::blocks) == 0;
   if (alone && not_started > 0) learn_ends(*steady);
-  const bool turns_over = not_started > 0 && spec_.steps > 0 && !end_parts_.empty();
+  const bool turns_over = not_started > 0 && spec_.steps > 0 && !end_parts_.empty() && waves_alike_;
   const auto halves = steps_.halves();
   const std::vector<PlaceRate> rates =
       halves ? step_rates({halves->first.from, halves->second.to}, lasting_part(halves->first, halves->second))
              : step_rates(*last, 0);
-  const Turnover t =
-      turn_over(blocks, rates, kLongestJump * static_cast<double>(now + skipped_ - steps_begin_),
-                {.steps = spec_.steps,
-                 .last_steps = kLastSteps,
-                 .between = std::max(0.0, of_an_end().cycles) * static_cast<double>(blocks.size()),
-                 .next_block = next_block,
-                 .not_started = turns_over ? (waves_alike_ ? not_started : std::min(not_started, spec_.resident)) : 0,
-                 .most_ends = spec_.steps > 0 && not_started == 0 ? kMostEndsOfTail : 0,
-                 .now = now + skipped_});
+  const Turnover t = turn_over(blocks, rates, kLongestJump * static_cast<double>(now + skipped_ - steps_begin_),
+                               {.steps = spec_.steps,
+                                .last_steps = kLastSteps,
+                                .between = std::max(0.0, of_an_end().cycles) * static_cast<double>(blocks.size()),
+                                .next_block = next_block,
+                                .not_started = turns_over ? not_started : 0,
+                                .most_ends = spec_.steps > 0 && not_started == 0 ? kMostEndsOfTail : 0,
+                                .now = now + skipped_});
   const double times = static_cast<double>(t.warp_steps) / static_cast<double>(steady->progress(&Tally::warp_steps));
   if (times * kLeastJump < 1) return {};
   const Tally before = tally_;
@@ -198,6 +196,7 @@ Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks,
   jump(*steady, times, times * left_out_of_dram(*steady, rates));
   skipped_ += std::llround(of_an_end().cycles * ends);
   for (const EndPart& p : end_parts_) extrapolate(tally_, p.from.tally, p.to.tally, p.times * ends);
+  if (!alone && !steps_alone_.empty()) count_alike(before, t);
   tally_.warp_steps = before.warp_steps + t.warp_steps;
   tally_.blocks = before.blocks + t.blocks;
   tally_.block_cycles = before.block_cycles + t.lasted;
@@ -211,8 +210,22 @@ Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks,
   return t;
 }
 
+// What steps and ends count whatever the state of the caches: in a window with ends, some of them began or were over
+// outside of it, so it is taken from one without.
+void Sampler::count_alike(const Tally& before, const Turnover& t) {
+  const Tally &from = steps_alone_[0].tally, &to = steps_alone_[1].tally;
+  Tally sum = before;
+  extrapolate(sum, from, to, static_cast<double>(t.warp_steps) / static_cast<double>(to.warp_steps - from.warp_steps));
+  for (const EndPart& p : end_parts_)
+    extrapolate(sum, p.from.tally, p.to.tally, p.times * static_cast<double>(t.blocks));
+  tally_.copies = sum.copies;
+  tally_.level(LevelRole::kScratchpad) = sum.level(LevelRole::kScratchpad);
+  tally_.level(LevelRole::kDeviceCache).written_bytes = sum.level(LevelRole::kDeviceCache).written_bytes;
+}
+
 // Between two steady windows without ends lies a span with ends: what it holds beside its steps, which are those of
-// both windows' mean, is its ends'. Where the two differ, blocks still drift apart.
+// both windows' mean, is its ends'. Where the two differ, a core's
+// blocks drift apart, and nobody knows who would stand where.
 void Sampler::learn_ends(const Window& steady) {
   if (steps_alone_.empty()) return;
   const Window before{&steps_alone_[0], &steps_alone_[1]};

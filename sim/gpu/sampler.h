@@ -51,6 +51,7 @@ class Sampler {
     double times = 0;
   };
   void learn_ends(const Window& steady);
+  void count_alike(const Tally& before, const Turnover& t);
   Pace of_an_end() const;
   bool in_tail(std::int64_t warps) const;
   std::optional<Pace> step_pace(const Window& w) const;
