@@ -138,17 +138,19 @@ void Timeline::left_out_blocks(Cycle now, Cycle cycles, std::int64_t blocks) {
   }
 }
 
-void Timeline::left_out_steps(Cycle now, Cycle cycles, const std::vector<StepProgress>& blocks,
-                              const std::vector<std::int64_t>& steps) {
+void Timeline::left_out_steps(Cycle now, Cycle cycles, const std::vector<StepProgress>& places,
+                              const std::vector<StepJump>& jumps) {
   std::int64_t all = 0;
-  for (std::size_t b = 0; b < blocks.size(); ++b) all += steps[b];
+  for (const StepJump& j : jumps) all += std::max<std::int64_t>(0, j.steps);
   jump(now, cycles, fmt::format("left out: {} steps", all));
   auto open = blocks_.begin();  // the same order: by core, then by slot
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    if (open == blocks_.end() || open->first.first != blocks[b].core) continue;
+  for (std::size_t b = 0; b < places.size(); ++b) {
+    if (!places[b].resident || open == blocks_.end() || open->first.first != places[b].core) continue;
     TimelineEvent e = kernel_.left_out.back();
     e.track = {Track::Kind::kBlocks, open->first.first, open->first.second};
-    e.name = fmt::format("left out: {} steps", steps[b]);
+    e.name = jumps[b].successor < 0 ? fmt::format("left out: {} steps", jumps[b].steps)
+                                    : fmt::format("left out: until block {}", jumps[b].successor);
+    if (jumps[b].successor >= 0) open->second.number = jumps[b].successor;
     open->second.left_out.push_back(std::move(e));
     ++open;
   }

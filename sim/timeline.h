@@ -93,8 +93,8 @@ class Timeline {
   void settled(Cycle now);
   // At `now` so many cycles are jumped over: blocks that never start, or steps of every resident block.
   void left_out_blocks(Cycle now, Cycle cycles, std::int64_t blocks);
-  void left_out_steps(Cycle now, Cycle cycles, const std::vector<StepProgress>& blocks,
-                      const std::vector<std::int64_t>& steps);
+  void left_out_steps(Cycle now, Cycle cycles, const std::vector<StepProgress>& places,
+                      const std::vector<StepJump>& jumps);
 
   void block_started(int core, int slot, std::int64_t block, Cycle now);
   // Its last warp ended at `ran_until`; then it waited for its stores.

@@ -62,7 +62,7 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
   const Cycle since = succeeds ? free->end : now;
   const Cycle first = succeeds ? std::max(now, since + machine_.block_launch) : now;
   const auto slot = static_cast<int>(free - blocks_.begin());
-  *free = {.resident = true, .running = warps_per_block_, .stamp = since + skipped};
+  *free = {.resident = true, .running = warps_per_block_, .stamp = since + skipped, .steps_begun = free->steps_begun};
   ++resident_;
   const Uniforms uniforms = code_->start(block);
   for (std::int64_t n = 0; n < warps_per_block_; ++n) {
@@ -279,8 +279,12 @@ void Core::show(Cycle until) const {
 
 void Core::progress(std::vector<StepProgress>& out) const {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (!blocks_[b].resident) continue;
-    StepProgress p{.core = number_, .warps = warps_per_block_, .begun = blocks_[b].steps_begun};
+    StepProgress p{.resident = blocks_[b].resident,
+                   .core = number_,
+                   .warps = warps_per_block_,
+                   .begun = blocks_[b].steps_begun,
+                   .inside = blocks_[b].resident,
+                   .stamp = blocks_[b].stamp};
     const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
     for (const Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
       p.inside = p.inside && w.in_steps;
@@ -292,15 +296,20 @@ void Core::progress(std::vector<StepProgress>& out) const {
   }
 }
 
-std::span<const std::int64_t> Core::jump(std::span<const std::int64_t> steps) {
+std::span<const StepJump> Core::jump(std::span<const StepJump> jumps) {
+  const CodeLoop& steps = code_->loop(code_->step_loop());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
+    const StepJump& j = jumps.front();
+    jumps = jumps.subspan(1);
     if (!blocks_[b].resident) continue;
+    if (j.successor >= 0) blocks_[b].stamp = j.stamp;
     const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
-    for (Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_)))
-      code_->jump(code_->loop(code_->step_loop()), w.uniforms, steps.front());
-    steps = steps.subspan(1);
+    for (Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
+      if (j.successor >= 0) code_->become(j.successor, w.uniforms);
+      if (j.steps != 0) code_->jump(steps, w.uniforms, std::max(j.steps, -code_->done(steps, w.uniforms)));
+    }
   }
-  return steps;
+  return jumps;
 }
 
 }  // namespace tilescope::sim

@@ -66,10 +66,10 @@ class Core {
   void watch(Timeline& timeline) { timeline_ = &timeline; }
   void show(Cycle until) const;
 
-  // How far the warps of every resident block are in the loop over steps; added to `out`.
+  // How far the warps of every place for a block are in the loop over steps; added to `out`.
   void progress(std::vector<StepProgress>& out) const;
-  // The warps of every resident block, in that order, leave out so many steps; returns what is left of the list.
-  std::span<const std::int64_t> jump(std::span<const std::int64_t> steps);
+  // The warps of every place, in that order, jump; returns what is left of the list.
+  std::span<const StepJump> jump(std::span<const StepJump> jumps);
 
  private:
   struct InFlight {

@@ -48,6 +48,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
   end_ = now;
   sampler_.emplace(SamplerSpec{.enabled = sampled,
                                .resident = occupancy.blocks_per_core * machine_.cores,
+                               .steps = code.steps(),
                                .step_period = code.step_period(),
                                .tolerance = tolerance_},
                    tally);
@@ -137,11 +138,12 @@ void Gpu::sample(Cycle now) {
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
   for (const Core& c : cores_) c.progress(progress);
-  const std::vector<std::int64_t> jumps = sampler_->jump_steps(now, progress);
-  if (jumps.empty()) return;
-  std::span<const std::int64_t> left = jumps;
+  const Turnover t = sampler_->jump_steps(now, progress, next_block_, blocks_ - next_block_);
+  if (t.jumps.empty()) return;
+  next_block_ += t.blocks;
+  std::span<const StepJump> left = t.jumps;
   for (Core& c : cores_) left = c.jump(left);
-  if (timeline_ != nullptr) timeline_->left_out_steps(now, sampler_->skipped() - skipped, progress, jumps);
+  if (timeline_ != nullptr) timeline_->left_out_steps(now, sampler_->skipped() - skipped, progress, t.jumps);
 }
 
 void Gpu::show(Cycle until) {

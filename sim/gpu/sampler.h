@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/gpu/turnover.h"
 #include "sim/gpu/windows.h"
 
 namespace tilescope::sim {
@@ -17,6 +18,7 @@ namespace tilescope::sim {
 struct SamplerSpec {
   bool enabled = false;
   std::int64_t resident = 1;     // blocks at most, on all cores
+  std::int64_t steps = 0;        // of a block, where it begins the loop over them once
   std::int64_t step_period = 1;  // steps after which a block's accesses begin anew
   double tolerance = 0;          // by which the mean of two windows that agree may be off in time
 };
@@ -34,14 +36,25 @@ class Sampler {
 
   // Whether a window of steps is full; asked in every turn. `warps` are resident.
   bool steps_due(std::int64_t warps);
-  // How many steps the warps of every block leave out, where the state is steady; empty where it is not. Each block at
-  // its own rate, as it would have.
-  std::vector<std::int64_t> jump_steps(Cycle now, const std::vector<StepProgress>& blocks);
+  // What the warps of every block leave out, where the state is steady; nothing where it is not. Each block at its own
+  // rate, as it would have; blocks that end meanwhile are followed by the next of those not yet started.
+  Turnover jump_steps(Cycle now, const std::vector<StepProgress>& blocks, std::int64_t next_block,
+                      std::int64_t not_started);
 
   // The same for waves: blocks that are left out of those not yet started; 0 where there is no steady state yet.
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
 
  private:
+  // What a block brings that ends, beside its steps: parts of spans whose steps are subtracted from each other.
+  struct EndPart {
+    Mark from, to;
+    double times = 0;
+  };
+  void learn_ends(const Window& steady);
+  void count_alike(const Tally& before, const Turnover& t);
+  Pace of_an_end() const;
+  bool in_tail(std::int64_t warps) const;
+  std::optional<Pace> step_pace(const Window& w) const;
   std::optional<Window> steady_steps();
   std::optional<Window> steady_waves() const;
   void forget_steps();
@@ -53,10 +66,14 @@ class Sampler {
   Tally& tally_;
   std::int64_t mark_steps_;  // steps between two marks
   Marks steps_, waves_;
-  Cycle steps_begin_ = 0;                   // when the residents last changed
+  Cycle steps_begin_ = 0;                   // when the residents last changed, where blocks turn over their number
+  std::optional<Cycle> changed_;            // since steps were looked at
+  bool waves_alike_ = false;                // steps went on as before when blocks had ended
+  std::vector<EndPart> end_parts_;          // empty where that is not known
+  std::vector<Mark> steps_alone_;           // the last steady window in which no block ended, and the end of its jump
   std::optional<std::int64_t> next_steps_;  // warp steps at which the next mark is due
   std::int64_t next_blocks_;
-  std::int64_t warps_ = 0;                               // resident, of the step marks
+  std::int64_t warps_ = 0, marked_warps_ = 0;            // resident, now and when steps began to be looked at
   std::optional<std::pair<std::int64_t, Pace>> proven_;  // of steps, for so many resident warps
   Cycle skipped_ = 0;
   std::int64_t skipped_blocks_ = 0, skipped_warp_steps_ = 0;

@@ -23,6 +23,19 @@ bool WarpCode::holds(int guards, const Uniforms& u) const {
   return true;
 }
 
+std::int64_t WarpCode::steps() const {
+  if (step_loop_ < 0 || loop(step_loop_).from >= 0) return 0;
+  std::vector<int> ends;  // of the loops around
+  for (int n = 0; n < static_cast<int>(ops_.size()); ++n) {
+    const WarpOp& op = ops_[static_cast<std::size_t>(n)];
+    if (op.kind != WarpOp::Kind::kLoop) continue;
+    while (!ends.empty() && ends.back() <= n) ends.pop_back();
+    if (op.number == step_loop_) return ends.empty() ? iterations(loop(step_loop_)) : 0;
+    ends.push_back(op.jump);
+  }
+  return 0;
+}
+
 std::int64_t WarpCode::step_period() const {
   constexpr std::int64_t kLongest = 16;
   if (step_loop_ < 0) return 1;
@@ -68,6 +81,16 @@ bool WarpCode::next(const CodeLoop& l, Uniforms& u) const {
   if (value > high(l, u)) return false;
   set(l, u, value);
   return true;
+}
+
+void WarpCode::become(std::int64_t block, Uniforms& u) const {
+  Uniforms fresh = start(block);
+  for (const CodeLoop& l : loops_) set(l, fresh, u[static_cast<std::size_t>(l.slot)]);
+  u = std::move(fresh);
+}
+
+std::int64_t WarpCode::done(const CodeLoop& l, const Uniforms& u) const {
+  return (u[static_cast<std::size_t>(l.slot)] - l.low) / l.stride;
 }
 
 std::int64_t WarpCode::remaining(const CodeLoop& l, const Uniforms& u) const {

@@ -68,6 +68,8 @@ class WarpCode {
   // The loop over a block's steps: the longest of those in which warps meet memory or each other; -1 where there is
   // none.
   int step_loop() const { return step_loop_; }
+  // How many steps a block has; 0 where it begins that loop more than once, or has none.
+  std::int64_t steps() const;
   // Iterations of it after which what the indices derived from it do begins anew: the rhythm of a kernel's taps. 1
   // where there is none, or none of a useful length.
   std::int64_t step_period() const;
@@ -77,7 +79,11 @@ class WarpCode {
   bool enter(const CodeLoop& l, Uniforms& u) const;
   // Goes on to the next iteration; false where there is none.
   bool next(const CodeLoop& l, Uniforms& u) const;
-  // Iterations of a loop by itself that follow the current one.
+  // Of another block, at the same place of every loop.
+  void become(std::int64_t block, Uniforms& u) const;
+  // Iterations of a loop by itself: all, those before the current one, those that follow it.
+  std::int64_t iterations(const CodeLoop& l) const { return (l.high - l.low) / l.stride + 1; }
+  std::int64_t done(const CodeLoop& l, const Uniforms& u) const;
   std::int64_t remaining(const CodeLoop& l, const Uniforms& u) const;
   void jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const;
 

@@ -12,21 +12,31 @@
 
 namespace tilescope::sim {
 
-// Of one resident block: its core, its warps, steps that they have begun, and the least number of steps that any of
-// them has before it.
+// Of one place for a block, and the block there: its core, its warps, steps that they and those before them in the same
+// place have begun, the least number of steps that any of them has before it, and the stamp that it began with.
 struct StepProgress {
+  bool resident = false;
   int core = 0;
   std::int64_t warps = 0;
   std::int64_t begun = 0;
   std::int64_t least_remaining = 0;
-  bool inside = true;  // every warp is in the loop over steps
+  bool inside = false;  // every warp is in the loop over steps
+  Cycle stamp = 0;
+};
+
+// What a jump does with the block of one place: its warps leave out `steps`, or where another block stands in its place
+// by then, they become that one's, so many steps further on (fewer than none: back).
+struct StepJump {
+  std::int64_t steps = 0;
+  std::int64_t successor = -1;
+  Cycle stamp = 0;  // of the successor
 };
 
 // One moment.
 struct Mark {
   Cycle at = 0;  // with what was skipped
   Tally tally;
-  std::vector<StepProgress> blocks;  // where steps are looked at: the same ones in all marks
+  std::vector<StepProgress> blocks;  // where steps are looked at: every place of all cores
 };
 
 // What progress is counted in.
