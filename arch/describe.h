@@ -60,7 +60,7 @@ inline constexpr std::array<Key, 22> kTimings = {{
     optional("wtr_l", "End of write data to a read of the same bank group."),
     optional("rtp", "Read to precharge."),
     optional("rtw", "Read to write."),
-    optional("rtrs", "Bubble between the data of two ranks."),
+    optional("rtrs", "Bubble between the data of two senders: two ranks, or a rank and the controller."),
     optional("rfc", "Length of a refresh of all banks."),
     optional("rfc_sb", "Length of a refresh of one bank."),
     optional("refi", "Refresh to refresh."),
