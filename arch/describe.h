@@ -60,7 +60,7 @@ inline constexpr std::array<Key, 22> kTimings = {{
     optional("wtr_l", "End of write data to a read of the same bank group."),
     optional("rtp", "Read to precharge."),
     optional("rtw", "Read to write."),
-    optional("rtrs", "Bubble between the data of two ranks."),
+    optional("rtrs", "Bubble between the data of two senders: two ranks, or a rank and the controller."),
     optional("rfc", "Length of a refresh of all banks."),
     optional("rfc_sb", "Length of a refresh of one bank."),
     optional("refi", "Refresh to refresh."),
@@ -126,6 +126,13 @@ void describe_dram(V& v, LevelSpec& s) {
   v.field(required("rate", "Transfers a clock."), s.rate);
   v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
   v.field(optional("ranks", "Ranks that share one channel's bus; 1 where absent."), s.ranks);
+  v.field(optional("command_buses",
+                   "Command buses of one channel: 2 where rows and columns have one each, as HBM's do; "
+                   "1 where absent."),
+          s.command_buses);
+  v.field(optional("bank_queue",
+                   "Requests that the controller queues at each bank beyond those it takes; none where absent."),
+          s.bank_queue);
   v.field(required("width", "Data bus of one channel."), s.width);
   v.field(required("burst", "Transfers of one burst."), s.burst);
   v.field(optional("bank_groups", "Bank groups of one rank."), s.bank_groups);

@@ -87,6 +87,8 @@ struct LevelSpec {
   std::int64_t rate = 1;  // transfers a clock
   std::int64_t channels = 0;
   std::int64_t ranks = 1;                   // of one channel
+  std::int64_t command_buses = 1;           // of one channel: rows and columns have one each where there are two
+  std::int64_t bank_queue = 0;              // requests that a controller holds at each bank; 0: in no queues there
   Bytes width;                              // dram: of one channel; cache: of one slice (or core) a cycle
   std::int64_t burst = 0;                   // transfers a burst
   std::optional<std::int64_t> bank_groups;  // of one channel

@@ -1,6 +1,7 @@
 #include "sim/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <queue>
 #include <string>
@@ -16,15 +17,15 @@ constexpr Clock kNever = std::numeric_limits<Clock>::max();
 
 struct Burst {
   BurstPlace place;
+  std::int64_t address = 0;
   bool write = false;
 };
 
 std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
   std::vector<Burst> out;
   for (const TraceRequest& r : trace)
-    for (std::int64_t a = r.address / spec.burst_bytes * spec.burst_bytes; a < r.address + r.bytes;
-         a += spec.burst_bytes)
-      out.push_back({spec.place(a), r.write});
+    for (std::int64_t a = r.address; a < r.address + r.bytes; a = (a / spec.burst_bytes + 1) * spec.burst_bytes)
+      out.push_back({spec.place(a), a, r.write});
   return out;
 }
 
@@ -44,31 +45,34 @@ class Replay {
   void at_rate(double rate) {
     const double peak = static_cast<double>(spec_.channels) / static_cast<double>(spec_.dram.clocks_per_burst());
     for (std::size_t i = 0; i < bursts_.size(); ++i)
-      push(i, static_cast<Clock>(static_cast<double>(i) / (rate * peak)));
+      push(i, static_cast<Clock>(std::ceil(static_cast<double>(i) / (rate * peak))));
     drain();
   }
 
-  // Writes are posted: they are under way until the controller accepts them.
+  // Writes are posted: they are under way until the controller accepts them. Who finds no room there holds up the port.
   void in_window(std::int64_t window) {
     std::priority_queue<Clock, std::vector<Clock>, std::greater<>> ends;  // of what is under way and decided
     std::int64_t under_way = 0;
     std::size_t next = 0;
-    Clock now = 0;
-    while (next < bursts_.size() || under_way > 0) {
-      if (next < bursts_.size() && under_way < window) {
+    for (Clock now = 0; next < bursts_.size() || under_way > 0;) {
+      for (; !ends.empty() && ends.top() <= now; ends.pop()) --under_way;
+      for (; next < bursts_.size() && under_way < window && has_room(bursts_[next]); ++under_way) {
+        if (bursts_[next].write) ends.push(now + kDramHandshake);
         push(next++, now);
-        ++under_way;
-        continue;
       }
-      const auto [clock, channel] = next_decision();
-      if (!ends.empty() && ends.top() <= clock) {
-        now = std::max(now, ends.top());
-        ends.pop();
-        --under_way;
-        continue;
+      const bool held_up = next < bursts_.size() && under_way < window;
+      Clock later = held_up ? now + 1 : kNever;
+      for (DramChannel& c : channels_) {
+        const std::size_t before = served_.size();
+        c.run(now + 1, served_);
+        for (std::size_t i = before; i < served_.size(); ++i)
+          if (!served_[i].write) ends.push(served_[i].done + kDramHandshake);
+        later = std::min(later, c.next().value_or(kNever));
       }
-      for (const DramServed& s : run(channel, clock + 1)) ends.push((s.write ? s.accepted : s.done) + kDramHandshake);
+      if (!ends.empty()) later = std::min(later, ends.top());
+      now = std::max(now + 1, later);
     }
+    drain();
   }
 
   TraceResult result(bool from_arrival) {
@@ -96,20 +100,9 @@ class Replay {
     arrivals_[i] = at;
     const Burst& b = bursts_[i];
     channels_[static_cast<std::size_t>(b.place.channel)].push(
-        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at});
+        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at, b.address});
   }
-  std::pair<Clock, std::size_t> next_decision() const {
-    std::pair<Clock, std::size_t> first{kNever, 0};
-    for (std::size_t c = 0; c < channels_.size(); ++c)
-      if (const auto at = channels_[c].next()) first = std::min(first, {*at, c});
-    return first;
-  }
-  std::vector<DramServed> run(std::size_t channel, Clock until) {
-    std::vector<DramServed> served;
-    channels_[channel].run(until, served);
-    served_.insert(served_.end(), served.begin(), served.end());
-    return served;
-  }
+  bool has_room(const Burst& b) const { return channels_[static_cast<std::size_t>(b.place.channel)].accepts(b.write); }
   void drain() {
     for (DramChannel& c : channels_) c.run(kNever, served_);
   }

@@ -1,23 +1,24 @@
 #include "sim/memory/dram.h"
 
 #include <algorithm>
-#include <limits>
+#include <tuple>
 
 #include "base/integer.h"
 
 namespace tilescope::sim {
 namespace {
 
-// A controller looks at so many requests of a kind, and drains writes between these marks (facts of DRAMsim3,
-// Ramulator 2 and DRAMSys: 32 entries each, drained from about 80 % to 20 %).
-constexpr std::size_t kWindow = 32;
-constexpr std::size_t kDrainFrom = 26;
-constexpr std::size_t kDrainTo = 6;
-// Nobody whom the controller sees waits longer than this for requests that suit the open rows better. A bound on
-// starvation, no measured figure.
-constexpr Clock kLongestWait = 2000;
-constexpr Clock kNever = std::numeric_limits<Clock>::max();
-constexpr std::size_t kMostActivates = 32;  // of the longest window
+// A controller takes so many reads and so many writes (DRAMsim3, Ramulator 2 and DRAMSys: 32 each). Writes drain once
+// their buffer is full, or once more than eight wait and the banks rest; where banks have queues, a row that has served
+// four columns may be closed for an older request (both DRAMsim3: facts/dram.md, section 2).
+constexpr std::size_t kMost = 32;  // of a kind
+constexpr std::int64_t kColumnsOfARow = 4;
+constexpr std::size_t kFewWrites = 8;
+// Few writes go too once nothing has been asked for so long, and nobody at a bank waits longer than this for requests
+// that suit the open row better. Bounds, no measured figures.
+constexpr Clock kRest = 50;
+constexpr Clock kLongestWait = 2000, kLongestWaitInQueue = 20000;
+constexpr std::size_t kActivates = 4, kManyActivates = 32;  // of the two windows
 
 std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
 
@@ -33,6 +34,8 @@ DramSpec dram_spec(const arch::LevelSpec& dram) {
   s.banks = std::max<std::int64_t>(1, dram.banks);
   if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
   s.rows = dram.row.has_value() && dram.banks > 0;
+  s.row_bus = dram.command_buses > 1;
+  s.bank_queue = dram.bank_queue;
   s.t = {.rcd = of("rcd"),
          .rcd_wr = of("rcd_wr"),
          .rp = of("rp"),
@@ -66,188 +69,330 @@ Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts) {
 
 DramChannel::DramChannel(const DramSpec& spec)
     : spec_(spec),
-      banks_of_group_(spec.banks / spec.groups),
       banks_(static_cast<std::size_t>(spec.ranks * spec.banks)),
       groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.ranks)),
-      next_(kNever),
-      wished_(banks_.size(), 0),
-      wanted_(banks_.size(), 0) {
+      most_at_a_bank_(spec.bank_queue > 0 ? static_cast<std::size_t>(spec.bank_queue) : kNone) {
   for (const DramConstraint& c : constraints_of(spec.t)) after_[number(c.before)].push_back(c);
-  for (std::size_t r = 0; r < ranks_.size(); ++r)  // ranks take turns
+  const std::int64_t banks_of_group = spec.banks / spec.groups;
+  for (std::size_t b = 0; b < banks_.size(); ++b) {
+    banks_[b].group = b / static_cast<std::size_t>(banks_of_group);
+    banks_[b].rank = b / static_cast<std::size_t>(spec.banks);
+  }
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
     ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * static_cast<Clock>(r + 1) / spec.ranks : kNever;
-}
-
-// Requests are announced ahead of their arrival, and not quite in its order.
-void DramChannel::push(const DramRequest& r) {
-  std::deque<DramRequest>& queue = (r.write ? writes_ : reads_).waiting;
-  auto at = queue.end();
-  while (at != queue.begin() && std::prev(at)->arrival > r.arrival) --at;
-  queue.insert(at, r);
-  next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
-}
-
-std::optional<Clock> DramChannel::next() const { return next_ == kNever ? std::nullopt : std::optional(next_); }
-
-// --- queues
-
-void DramChannel::Queue::admit(Clock now) {
-  while (!waiting.empty() && window.size() < kWindow && waiting.front().arrival + kDramHandshake <= now) {
-    window.push_back(
-        {waiting.front(), std::max(waiting.front().arrival, now - kDramHandshake), waiting.front().bursts});
-    waiting.pop_front();
+    ranks_[r].activates.assign(kManyActivates, std::numeric_limits<Clock>::min() / 2);
   }
 }
 
-Clock DramChannel::Queue::next_arrival() const {
-  return waiting.empty() || window.size() == kWindow ? kNever : waiting.front().arrival + kDramHandshake;
+// --- on the way to the banks
+
+// Requests are announced ahead of their arrival, and not quite in its order.
+void DramChannel::push(const DramRequest& r) {
+  auto at = waiting_.end();
+  while (at != waiting_.begin() && std::prev(at)->arrival > r.arrival) --at;
+  waiting_.insert(at, r);
+  ++arriving_[r.write];
+  waiting_writes_ += r.write ? 1 : 0;
+  next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
+}
+
+// Requests that count against those that the controller takes.
+std::size_t DramChannel::held(bool write) const {
+  return (write ? writes_ : reads_).size() + (spec_.bank_queue > 0 ? 0 : queued_[write]);
+}
+
+bool DramChannel::has_room(bool write) const { return held(write) < kMost; }
+
+bool DramChannel::accepts(bool write) const { return arriving_[write] + held(write) < kMost; }
+
+std::optional<Clock> DramChannel::next() const { return next_ == kNever ? std::nullopt : std::optional(next_); }
+
+std::size_t DramChannel::take(const DramRequest& r, Clock since) {
+  std::size_t at = taken_.size();
+  if (free_.empty()) {
+    taken_.emplace_back();
+  } else {
+    at = free_.back();
+    free_.pop_back();
+  }
+  taken_[at] = {r, since, r.bursts};
+  return at;
+}
+
+// Whether a request needs no bank: a read of what still waits to be written or is being read, a second write of it.
+bool DramChannel::answered(const DramRequest& r, Clock since, std::vector<DramServed>& served) {
+  if (!r.place) return false;
+  const auto pending = [&](bool write) {
+    const auto at_bank = static_cast<std::size_t>(r.bank);
+    for (const Before& b : write ? writes_ : reads_)
+      if (b.bank == at_bank && taken_[b.taken].request.place == r.place) return b.taken;
+    for (const Queued& q : banks_[at_bank].queue)
+      if (q.write == write && taken_[q.taken].request.place == r.place) return q.taken;
+    return kNone;
+  };
+  if (pending(true) != kNone) {
+    served.push_back({r.id, r.write, true, r.bursts, since, since + kDramHandshake});
+    waiting_writes_ -= r.write ? 1 : 0;
+    return true;
+  }
+  const std::size_t reader = r.write ? kNone : pending(false);
+  if (reader == kNone) return false;
+  taken_[reader].shared = true;
+  sharers_.emplace_back(reader, r);
+  sharers_.back().second.arrival = since;
+  return true;
+}
+
+// In their order: who finds no room holds up those behind.
+bool DramChannel::admit(std::vector<DramServed>& served) {
+  bool any = false;
+  while (!waiting_.empty() && waiting_.front().arrival + kDramHandshake <= now_) {
+    const DramRequest& r = waiting_.front();
+    if (!has_room(r.write)) break;
+    const Clock since = std::max(r.arrival, now_ - kDramHandshake);
+    if (!answered(r, since, served))
+      (r.write ? writes_ : reads_).push_back({take(r, since), static_cast<std::size_t>(r.bank)});
+    --arriving_[r.write];
+    waiting_.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+Clock DramChannel::next_arrival() const {
+  return waiting_.empty() || !has_room(waiting_.front().write) ? kNever : waiting_.front().arrival + kDramHandshake;
 }
 
 void DramChannel::choose_direction() {
-  if (writes_.size() >= kDrainFrom) draining_ = true;
-  if (writes_.size() <= kDrainTo && !reads_.window.empty()) draining_ = false;
-  if (reads_.window.empty()) draining_ = true;
-  if (writes_.window.empty()) draining_ = false;
+  if (drain_ > 0) return;
+  const bool rests = queued_[false] + queued_[true] == 0;
+  if (!has_room(true) || (rests && writes_.size() > kFewWrites) ||
+      (rests && reads_.empty() && now_ >= last_command_ + kRest))
+    drain_ = writes_.size();
+}
+
+// Whether any request has gone to its bank.
+bool DramChannel::hand_over() {
+  bool any = false;
+  for (;;) {
+    choose_direction();
+    std::vector<Before>& queue = drain_ > 0 ? writes_ : reads_;
+    const auto fits = std::find_if(queue.begin(), queue.end(),
+                                   [&](const Before& b) { return banks_[b.bank].queue.size() < most_at_a_bank_; });
+    if (fits == queue.end()) return any;
+    const DramRequest& r = taken_[fits->taken].request;
+    Bank& bank = banks_[fits->bank];
+    if (bank.row == r.row || !spec_.rows)
+      if (std::size_t& hit = bank.hit[r.write]; hit == kNone) hit = bank.queue.size();
+    bank.queue.push_back({fits->taken, age_++, r.row, r.write});
+    drain_ -= r.write ? 1 : 0;
+    ++queued_[r.write];
+    queue.erase(fits);
+    any = true;
+  }
 }
 
 // --- commands
 
-Clock DramChannel::earliest(std::int64_t bank, DramCommand c) const {
+Clock DramChannel::earliest(const Bank& bank, DramCommand c) const {
   const std::size_t n = number(c);
-  const Rank& rank = ranks_[rank_of(bank)];
-  Clock at =
-      std::max({banks_[static_cast<std::size_t>(bank)].earliest[n], groups_[group_of(bank)][n], rank.earliest[n]});
-  if (c != DramCommand::kActivate) return at;
-  const auto window = [&](std::size_t activates, Clock clocks) {
-    if (clocks > 0 && rank.activates.size() >= activates)
-      at = std::max(at, rank.activates[rank.activates.size() - activates] + clocks);
-  };
-  window(4, spec_.t.faw);
-  window(kMostActivates, spec_.t.aw32);
-  return at;
+  return std::max({bank.earliest[n], groups_[bank.group][n], ranks_[bank.rank].earliest[n]});
 }
 
-void DramChannel::issue(std::int64_t bank, DramCommand c, Clock at) {
-  const std::size_t rank = rank_of(bank);
+void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
+  Bank& b = banks_[bank];
+  Rank& rank = ranks_[b.rank];
   const auto wait = [at](Earliest& e, const DramConstraint& k) {
     e[number(k.after)] = std::max(e[number(k.after)], at + k.clocks);
   };
   for (const DramConstraint& k : after_[number(c)]) switch (k.scope) {
       case DramScope::kBank:
-        wait(banks_[static_cast<std::size_t>(bank)].earliest, k);
+        wait(b.earliest, k);
         break;
       case DramScope::kGroup:
-        wait(groups_[group_of(bank)], k);
+        wait(groups_[b.group], k);
         break;
       case DramScope::kRank:
-        wait(ranks_[rank].earliest, k);
+        wait(rank.earliest, k);
         break;
       case DramScope::kOtherRanks:
         for (std::size_t r = 0; r < ranks_.size(); ++r)
-          if (r != rank) wait(ranks_[r].earliest, k);
+          if (r != b.rank) wait(ranks_[r].earliest, k);
         break;
     }
+  if (c == DramCommand::kPrecharge) b.closed = at + spec_.t.rp;
   if (c != DramCommand::kActivate) return;
   ++activates_;
-  std::deque<Clock>& last = ranks_[rank].activates;
-  last.push_back(at);
-  if (last.size() > kMostActivates) last.pop_front();
+  rank.activates[rank.activated++ % kManyActivates] = at;
+  const auto window = [&](std::size_t activates, Clock clocks) {
+    const Clock first = rank.activates[(rank.activated - activates) % kManyActivates];
+    Clock& next = rank.earliest[number(DramCommand::kActivate)];
+    if (clocks > 0) next = std::max(next, first + clocks);
+  };
+  window(kActivates, spec_.t.faw);
+  window(kManyActivates, spec_.t.aw32);
 }
 
-std::optional<DramChannel::Wish> DramChannel::choose(Clock& later) {
-  std::vector<Seen>& window = queue().window;
-  const DramCommand column = draining_ ? DramCommand::kWrite : DramCommand::kRead;
-  const bool starves = !window.empty() && now_ - window.front().since > kLongestWait;
-  const std::size_t seen = starves ? 1 : window.size();
-  ++step_;
-  later = kNever;
-  for (std::size_t i = 0; i < seen; ++i) {
-    const Seen& s = window[i];
-    const auto bank = static_cast<std::size_t>(s.request.bank);
-    const bool hit = !spec_.rows || banks_[bank].row == s.request.row;
-    if (!hit) continue;
-    wanted_[bank] = step_;
-    const Clock at = earliest(s.request.bank, column);
-    if (at <= now_) return Wish{i, column};
-    later = std::min(later, at);
-  }
-  std::optional<Wish> row;
-  for (std::size_t i = 0; i < seen && !row; ++i) {
-    const DramRequest& r = window[i].request;
-    const auto bank = static_cast<std::size_t>(r.bank);
-    // The oldest of a bank speaks for it, once nobody wants the row that is open.
-    if (wanted_[bank] == step_ || wished_[bank] == step_) continue;
-    wished_[bank] = step_;
-    const DramCommand c = banks_[bank].row == kNoRow ? DramCommand::kActivate : DramCommand::kPrecharge;
-    const Clock at = earliest(r.bank, c);
-    if (at <= now_)
-      row = Wish{i, c};
-    else
-      later = std::min(later, at);
-  }
-  return row;
+void DramChannel::find_hits(Bank& bank) const {
+  bank.hit = {kNone, kNone};
+  if (spec_.rows && bank.row == kNoRow) return;
+  for (std::size_t i = 0; i < bank.queue.size(); ++i)
+    if (std::size_t& hit = bank.hit[bank.queue[i].write]; hit == kNone)
+      if (!spec_.rows || bank.queue[i].row == bank.row) hit = i;
 }
 
-void DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
-  std::vector<Seen>& window = queue().window;
-  Seen& s = window[w.entry];
-  const DramRequest& r = s.request;
-  issue(r.bank, w.command, now_);
-  Bank& bank = banks_[static_cast<std::size_t>(r.bank)];
-  if (w.command == DramCommand::kActivate) bank.row = r.row, s.opened = true;
-  if (w.command == DramCommand::kPrecharge) bank.row = kNoRow;
-  if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) return;
-  const Clock data = now_ + (r.write ? spec_.t.cwl : spec_.t.cl);
-  if (log_ != nullptr) {
-    const bool hit = !s.opened || s.missed;
-    s.missed = !hit || s.missed;
-    log_->columns.push_back({r.write, hit, data});
+void DramChannel::set_row(Bank& bank, std::int64_t row) {
+  bank.row = row;
+  bank.columns = 0;
+  find_hits(bank);
+}
+
+void DramChannel::consider(Wish& wish, std::size_t bank, std::size_t entry, DramCommand c) const {
+  const Clock at = std::max(from_, earliest(banks_[bank], c));
+  if (at > wish.at) return;
+  const std::uint64_t turn = spec_.bank_queue == 0 ? banks_[bank].queue[entry].age
+                             : bank > last_bank_   ? bank - last_bank_ - 1
+                                                   : bank + banks_.size() - last_bank_ - 1;
+  if (at < wish.at || turn < wish.turn || (turn == wish.turn && entry < wish.entry)) wish = {at, turn, bank, entry, c};
+}
+
+// The next column command and the next row command, as far as is known now.
+void DramChannel::plan(Clock from) {
+  from_ = from;
+  column_ = row_ = {};
+  const bool queues = spec_.bank_queue > 0;
+  const Clock longest_wait = queues ? kLongestWaitInQueue : kLongestWait;
+  for (std::size_t b = 0; b < banks_.size(); ++b) {
+    const Bank& bank = banks_[b];
+    if (bank.queue.empty()) continue;
+    if (spec_.rows && bank.row == kNoRow) {
+      consider(row_, b, 0, DramCommand::kActivate);
+      continue;
+    }
+    const auto [read, write] = bank.hit;
+    const bool conflict = read != 0 && write != 0;
+    const bool hits = read != kNone || write != kNone;
+    const bool had_its_share = queues && bank.columns >= kColumnsOfARow;
+    const bool starves = conflict && now_ - taken_[bank.queue[0].taken].since > longest_wait;
+    if (conflict && (!hits || had_its_share || starves)) {
+      consider(row_, b, 0, DramCommand::kPrecharge);
+      if (starves) continue;
+    }
+    if (read != kNone) consider(column_, b, read, DramCommand::kRead);
+    if (write != kNone) consider(column_, b, write, DramCommand::kWrite);
   }
-  if (--s.left > 0) return;
-  const Clock done = data + spec_.t.burst;
-  served.push_back({r.id, r.write, !s.opened, r.bursts, s.since, done});
-  window.erase(window.begin() + static_cast<std::ptrdiff_t>(w.entry));
+}
+
+// Whether the request has left its bank.
+bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
+  Bank& bank = banks_[w.bank];
+  issue(w.bank, w.command, now_);
+  last_command_ = now_;
+  last_bank_ = w.bank;
+  Queued& q = bank.queue[w.entry];
+  Taken& t = taken_[q.taken];
+  if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
+    const bool opens = w.command == DramCommand::kActivate;
+    t.opened = t.opened || opens;
+    set_row(bank, opens ? q.row : kNoRow);
+    return false;
+  }
+  ++bank.columns;
+  if (log_ != nullptr) log_column(t);
+  if (--t.left > 0) return false;
+  finish(q.taken, served);
+  --queued_[w.command == DramCommand::kWrite];
+  bank.queue.erase(bank.queue.begin() + static_cast<std::ptrdiff_t>(w.entry));
+  find_hits(bank);
+  return true;
+}
+
+void DramChannel::log_column(Taken& t) {
+  const bool hit = !t.opened || t.logged_miss;
+  t.logged_miss = !hit || t.logged_miss;
+  log_->columns.push_back({t.request.write, hit, now_ + (t.request.write ? spec_.t.cwl : spec_.t.cl)});
+}
+
+void DramChannel::finish(std::size_t at, std::vector<DramServed>& served) {
+  const Taken& t = taken_[at];
+  const DramRequest& r = t.request;
+  const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
+  served.push_back({r.id, r.write, !t.opened, r.bursts, t.since, done});
+  waiting_writes_ -= r.write ? 1 : 0;
+  if (t.shared)
+    std::erase_if(sharers_, [&](const auto& s) {
+      if (s.first != at) return false;
+      served.push_back({s.second.id, false, true, s.second.bursts, s.second.arrival, done});
+      return true;
+    });
+  free_.push_back(at);
 }
 
 // --- refresh
 
-// Banks are closed as soon as they may be, and the rank rests until the refresh is over.
+// Banks are closed as soon as they may be, one a clock, and the rank rests until the refresh is over.
 void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
   Rank& rank = ranks_[number_of_rank];
+  const auto first = static_cast<std::size_t>(spec_.banks) * number_of_rank;
+  std::vector<std::pair<Clock, std::size_t>> open;
   Clock begin = at;
-  for (std::int64_t b = 0; b < spec_.banks; ++b) {
-    const std::int64_t bank = static_cast<std::int64_t>(number_of_rank) * spec_.banks + b;
-    Bank& state = banks_[static_cast<std::size_t>(bank)];
-    if (state.row != kNoRow)
-      issue(bank, DramCommand::kPrecharge, std::max(at, earliest(bank, DramCommand::kPrecharge)));
-    state.row = kNoRow;
-    begin = std::max(begin, state.earliest[number(DramCommand::kActivate)]);
+  for (std::size_t b = first; b < first + static_cast<std::size_t>(spec_.banks); ++b) {
+    if (banks_[b].row != kNoRow) open.emplace_back(std::max(at, earliest(banks_[b], DramCommand::kPrecharge)), b);
+    begin = std::max(begin, banks_[b].closed);
+  }
+  std::sort(open.begin(), open.end());
+  Clock free = at;
+  for (const auto& [ready, b] : open) {
+    const Clock closed = std::max(free, ready);
+    free = closed + 1;
+    issue(b, DramCommand::kPrecharge, closed);
+    set_row(banks_[b], kNoRow);
+    begin = std::max(begin, banks_[b].closed);
   }
   Clock& activate = rank.earliest[number(DramCommand::kActivate)];
   activate = std::max(activate, begin + spec_.t.rfc);
   if (log_ != nullptr) log_->refreshes.push_back({static_cast<std::int64_t>(number_of_rank), begin});
 }
 
-void DramChannel::refresh_what_is_due() {
+bool DramChannel::refresh_what_is_due() {
+  bool any = false;
   for (std::size_t r = 0; r < ranks_.size(); ++r)
-    for (; ranks_[r].refresh <= now_; ranks_[r].refresh += spec_.t.refi) refresh(r, ranks_[r].refresh);
+    for (; ranks_[r].refresh <= now_; ranks_[r].refresh += spec_.t.refi, any = true) refresh(r, ranks_[r].refresh);
+  return any;
+}
+
+bool DramChannel::take_in(std::vector<DramServed>& served) {
+  bool any = false;
+  for (bool more = true; more; any = any || more) {
+    more = admit(served);
+    more = hand_over() || more;
+  }
+  return any;
+}
+
+// Two commands of a clock go to two banks; where one fits, a column command goes first, or whose turn it is.
+DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& served) {
+  Wish first = column_, second = row_;
+  const auto turn = [](const Wish& w) { return std::tie(w.at, w.turn, w.entry); };
+  if (first.at > now_ || (spec_.bank_queue > 0 && turn(second) < turn(first))) std::swap(first, second);
+  if (first.at > now_) return {};
+  bool left = serve(first, served);
+  if (spec_.row_bus && second.at <= now_ && second.bank != first.bank) left = serve(second, served) || left;
+  return {true, left};
 }
 
 void DramChannel::run(Clock until, std::vector<DramServed>& served) {
   while (next_ < until) {
     now_ = std::max(now_, next_);
-    refresh_what_is_due();
-    reads_.admit(now_);
-    writes_.admit(now_);
-    choose_direction();
-    Clock later = kNever;
-    if (const std::optional<Wish> w = choose(later)) {
-      serve(*w, served);
-      next_ = now_;
-    } else {
-      next_ = std::min({later, reads_.next_arrival(), writes_.next_arrival()});
+    const bool refreshed = refresh_what_is_due();
+    if (take_in(served) || refreshed) plan(now_);
+    if (const Issued issued = issue_what_is_due(served); issued.any) {
+      if (issued.left) take_in(served);
+      plan(now_ + 1);
     }
-    if (reads_.empty() && writes_.empty()) next_ = kNever;
+    const bool rests = queued_[false] + queued_[true] + reads_.size() == 0 && !writes_.empty();
+    next_ = std::min({column_.at, row_.at, next_arrival(), rests ? last_command_ + kRest : kNever});
   }
 }
 

@@ -1,14 +1,16 @@
 #pragma once
 // One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
-// commands, a controller that serves what is ready first and else what came first. Rows stay open; writes gather and
-// drain together; ranks are refreshed whole. Times are clocks of the channel; between two commands nothing is
-// simulated.
+// commands, and a controller. It takes requests in their order, so many reads and so many writes, hands them to their
+// banks, and serves what finds its row open or else what is oldest; banks with queues take turns. Rows stay open;
+// writes gather and drain together; ranks are refreshed whole. Times are clocks of the channel; between two commands
+// nothing is simulated.
 //
-// Ignores: the command bus (a row command and a column command fit every clock), postponed refreshes, power-down.
+// Ignores: postponed refreshes, power-down, that a write may not overtake an older read of its address.
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -25,6 +27,10 @@ struct DramSpec {
   std::int64_t ranks = 1, groups = 1;  // groups of a rank
   std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
   bool rows = false;                   // whether rows are known; without, every access is a hit
+  bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
+  // Requests that each bank holds beyond those that the controller takes; without, it takes no more until some are
+  // done.
+  std::int64_t bank_queue = 0;
   DramTimes t;
 
   // Between two bursts that suit each other best.
@@ -39,6 +45,8 @@ struct DramRequest {
   std::int64_t row = 0;
   std::int64_t bursts = 1;
   Clock arrival = 0;
+  // What is read or written, where that is known: reads of one place are served together, and by a write that waits.
+  std::optional<std::int64_t> place = std::nullopt;
 };
 
 struct DramServed {
@@ -76,79 +84,121 @@ class DramChannel {
   explicit DramChannel(const DramSpec& spec);
 
   void push(const DramRequest& r);
+  // Whether the controller would take a read or a write at once.
+  bool accepts(bool write) const;
   // When it next has something to decide; nothing while it has nothing to do.
   std::optional<Clock> next() const;
   // Decides all that is due before `until`; what is served by that is added to `served`.
   void run(Clock until, std::vector<DramServed>& served);
-  std::int64_t waiting_writes() const { return static_cast<std::int64_t>(writes_.size()); }
+  std::int64_t waiting_writes() const { return waiting_writes_; }
   std::int64_t activates() const { return activates_; }
   // Writes down from now on what it does; the log outlives the channel.
   void watch(DramLog& log) { log_ = &log; }
 
  private:
+  static constexpr std::int64_t kNoRow = -1;
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  static constexpr Clock kNever = std::numeric_limits<Clock>::max();
+
   // Of a bank, a group or a rank: when each command may come next.
   using Earliest = std::array<Clock, kDramCommands>;
 
+  // Whom the controller has taken; its place in `taken_` is kept until it is served.
+  struct Taken {
+    DramRequest request;
+    Clock since = 0;
+    std::int64_t left = 0;     // bursts
+    bool opened = false;       // its row, for itself
+    bool shared = false;       // others read the same
+    bool logged_miss = false;  // a column of it was logged as the one that was missed
+  };
+  // One of them that has not reached its bank.
+  struct Before {
+    std::size_t taken = 0, bank = 0;
+  };
+  // One of them there.
+  struct Queued {
+    std::size_t taken = 0;
+    std::uint64_t age = 0;  // grows in the order in which the banks' queues were entered
+    std::int64_t row = 0;
+    bool write = false;
+  };
   struct Bank {
     std::int64_t row = kNoRow;
+    std::int64_t columns = 0;  // commands since its row was opened
     Earliest earliest{};
+    Clock closed = 0;                                 // its last precharge is over
+    std::vector<Queued> queue;                        // oldest first
+    std::array<std::size_t, 2> hit = {kNone, kNone};  // the oldest read and the oldest write of the open row
+    std::size_t group = 0, rank = 0;
   };
   struct Rank {
     Earliest earliest{};
-    std::deque<Clock> activates;  // the last thirty-two
-    Clock refresh = 0;            // when it is next due
+    std::vector<Clock> activates;  // the last ones, in a circle
+    std::size_t activated = 0;
+    Clock refresh = 0;  // when it is next due
   };
-  struct Seen {
-    DramRequest request;
-    Clock since = 0;
-    std::int64_t left = 0;  // bursts
-    bool opened = false;    // its row, for itself
-    bool missed = false;    // a column of it was shown as the one that was missed
-  };
-  // Requests of one kind, oldest first: those that the controller sees, and those before it.
-  struct Queue {
-    std::vector<Seen> window;
-    std::deque<DramRequest> waiting;
-
-    bool empty() const { return window.empty() && waiting.empty(); }
-    std::size_t size() const { return window.size() + waiting.size(); }
-    void admit(Clock now);
-    Clock next_arrival() const;
-  };
-  // What an entry of the window asks for next.
+  // What may be issued next: the earliest, and of those the first in turn.
   struct Wish {
-    std::size_t entry = 0;
+    Clock at = kNever;
+    std::uint64_t turn = 0;
+    std::size_t bank = 0, entry = 0;
     DramCommand command{};
   };
 
-  static constexpr std::int64_t kNoRow = -1;
+  Clock earliest(const Bank& bank, DramCommand c) const;
+  void issue(std::size_t bank, DramCommand c, Clock at);
+  void set_row(Bank& bank, std::int64_t row);
+  void find_hits(Bank& bank) const;
 
-  std::size_t rank_of(std::int64_t bank) const { return static_cast<std::size_t>(bank / spec_.banks); }
-  std::size_t group_of(std::int64_t bank) const { return static_cast<std::size_t>(bank / banks_of_group_); }
-  Clock earliest(std::int64_t bank, DramCommand c) const;
-  void issue(std::int64_t bank, DramCommand c, Clock at);
+  // Requests on their way to the banks.
+  std::size_t held(bool write) const;
+  bool has_room(bool write) const;
+  bool take_in(std::vector<DramServed>& served);
+  bool admit(std::vector<DramServed>& served);
+  bool answered(const DramRequest& r, Clock since, std::vector<DramServed>& served);
+  bool hand_over();
   void choose_direction();
-  Queue& queue() { return draining_ ? writes_ : reads_; }
-  // The oldest column command that is ready now, or else the oldest row command that is; else when one will be.
-  std::optional<Wish> choose(Clock& later);
-  void serve(const Wish& w, std::vector<DramServed>& served);
-  void refresh_what_is_due();
+  std::size_t take(const DramRequest& r, Clock since);
+  Clock next_arrival() const;
+
+  void plan(Clock from);
+  void consider(Wish& wish, std::size_t bank, std::size_t entry, DramCommand c) const;
+  // Whether a command was issued; whether a request has left its bank by that.
+  struct Issued {
+    bool any = false, left = false;
+  };
+  Issued issue_what_is_due(std::vector<DramServed>& served);
+  bool serve(const Wish& w, std::vector<DramServed>& served);
+  void log_column(Taken& t);
+  void finish(std::size_t number, std::vector<DramServed>& served);
+  bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
 
   DramSpec spec_;
-  std::int64_t banks_of_group_;
   std::array<std::vector<DramConstraint>, kDramCommands> after_;  // by the command before
   std::vector<Bank> banks_;
   std::vector<Earliest> groups_;
   std::vector<Rank> ranks_;
-  Queue reads_, writes_;
-  Clock now_ = 0, next_;
-  bool draining_ = false;
+
+  std::deque<DramRequest> waiting_;  // before the controller
+  std::vector<Taken> taken_;
+  std::vector<std::size_t> free_;  // of them
+  std::vector<Before> reads_, writes_;
+  std::vector<std::pair<std::size_t, DramRequest>> sharers_;  // of a read that is taken
+  std::array<std::size_t, 2> arriving_{};                     // reads and writes before the controller
+  std::int64_t waiting_writes_ = 0;                           // of all that are not served
+  std::array<std::size_t, 2> queued_{};                       // reads and writes at the banks
+  std::size_t drain_ = 0;                                     // writes that go to the banks before the next read
+  std::size_t most_at_a_bank_;
+  std::uint64_t age_ = 0;
+
+  Clock now_ = 0, next_ = kNever, from_ = 0;
+  Clock last_command_ = 0;
+  Wish column_, row_;
+  std::size_t last_bank_ = 0;  // that a command went to
   std::int64_t activates_ = 0;
   DramLog* log_ = nullptr;  // where somebody watches
-  // By bank: the step in which an older entry has asked for a row command, in which one wants the open row.
-  std::vector<std::uint64_t> wished_, wanted_;
-  std::uint64_t step_ = 0;
 };
 
 }  // namespace tilescope::sim

@@ -10,9 +10,10 @@ std::vector<DramConstraint> constraints_of(const DramTimes& t) {
   const Clock ccd_s = std::max(t.ccd_s, t.burst), ccd_l = std::max(t.ccd_l, ccd_s);
   const Clock read_end = t.cl + t.burst, write_end = t.cwl + t.burst;
   // A chip's file that does not say how the bus turns lets two clocks pass between the two ends' data, DRAMsim3's
-  // default.
+  // default; the bubble between ranks stands for both turns there.
   constexpr Clock kTurn = 2;
-  const Clock read_to_write = t.rtw > 0 ? t.rtw : read_end + kTurn - t.cwl;
+  const Clock turn = t.rtrs > 0 ? t.rtrs : kTurn;
+  const Clock read_to_write = t.rtw > 0 ? t.rtw : read_end + turn - t.cwl;
   const std::vector<DramConstraint> all = {
       {kActivate, kRead, kBank, t.rcd},
       {kActivate, kWrite, kBank, t.rcd_wr > 0 ? t.rcd_wr : t.rcd},
@@ -34,7 +35,7 @@ std::vector<DramConstraint> constraints_of(const DramTimes& t) {
       {kRead, kWrite, kRank, read_to_write},
 
       {kRead, kRead, kOtherRanks, t.burst + t.rtrs},
-      {kWrite, kWrite, kOtherRanks, t.burst + t.rtrs},
+      {kWrite, kWrite, kOtherRanks, t.burst},  // one sender
       {kRead, kWrite, kOtherRanks, read_end + t.rtrs - t.cwl},
       {kWrite, kRead, kOtherRanks, write_end + t.rtrs - t.cl},
   };

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
+#include "arch/dram_mapping.h"
 #include "tests/support/expected.h"
+#include "tests/support/paths.h"
 #include "tests/unit/arch/loading.h"
 
 namespace tilescope::tests {
@@ -77,6 +79,47 @@ TEST_P(EachDevice, GivesASourceForEachNumber) {
 
 INSTANTIATE_TEST_SUITE_P(All, EachDevice, testing::ValuesIn(device_names()),
                          [](const auto& named) { return named.param; });
+
+// Levels alone, by the file's name in arch/devices/memory.
+struct MemoryFile {
+  std::string name;
+  std::int64_t channels = 0, burst_bytes = 0, gigabytes = 0;  // GiB, in all
+};
+
+void PrintTo(const MemoryFile& m, std::ostream* out) { *out << m.name; }
+
+class EachMemory : public testing::TestWithParam<MemoryFile> {};
+
+// What facts/dram.md says of the configurations that other simulators ran; the mapping's highest bit is the capacity's.
+TEST_P(EachMemory, LoadsAndIsAsLargeAsItsMapping) {
+  const MemoryFile& m = GetParam();
+  const LoadedChip loaded = load(source_path("arch/devices/memory/" + m.name + ".yaml").string());
+  EXPECT_THAT(loaded.errors, IsEmpty());
+  EXPECT_THAT(loaded.notes, IsEmpty());
+  ASSERT_TRUE(loaded.chip);
+  EXPECT_EQ(loaded.chip->name, m.name);
+  const LevelSpec& dram = *dram_of(*loaded.chip);
+  EXPECT_EQ(dram.channels, m.channels);
+  EXPECT_EQ(transaction_of(dram), Bytes{m.burst_bytes});
+  EXPECT_EQ(dram.capacity, Bytes{m.gigabytes << 30});
+  std::string why;
+  const auto mapping = mapping_of(dram, why);
+  ASSERT_TRUE(mapping) << why;
+  int bits = 0;
+  for (const MappingField& f : mapping->fields) bits += f.width;
+  EXPECT_EQ(std::int64_t{1} << bits, dram.capacity.n);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EachMemory,
+    testing::Values(MemoryFile{"ddr4_8gb_x8_3200", 1, 64, 16}, MemoryFile{"ddr4_8gb_x8_3200_ch4", 4, 64, 64},
+                    MemoryFile{"ddr4_8gb_x8_3200_fine", 1, 64, 16}, MemoryFile{"gddr5_8gb_x32", 1, 128, 4},
+                    MemoryFile{"gddr5_8gb_x32_b32_ch8_fine", 8, 32, 8}, MemoryFile{"gddr6_8gb_x16", 1, 256, 8},
+                    MemoryFile{"gddr6_8gb_x16_b16_ch16_fine", 16, 32, 16}, MemoryFile{"hbm2_8gb_x128", 8, 64, 8},
+                    MemoryFile{"hbm2_8gb_x128_ch1", 1, 64, 1}, MemoryFile{"hbm2_8gb_x128_ch32", 32, 64, 32},
+                    MemoryFile{"hbm2_8gb_x128_fine", 8, 64, 8}, MemoryFile{"hbm2_8gb_x128_fine_ch1", 1, 64, 1},
+                    MemoryFile{"hbm2_8gb_x128_fine_ch32", 32, 64, 32}),
+    [](const auto& named) { return named.param.name; });
 
 TEST(Devices, AreListedInOrder) {
   const std::vector<std::string> names = device_names();

@@ -14,6 +14,7 @@ namespace {
 DramSpec xsim() {
   return {.banks = 16,
           .rows = true,
+          .row_bus = true,
           .t = {.rcd = 12,
                 .rp = 14,
                 .ras = 28,
@@ -151,6 +152,73 @@ TEST(Dram, RanksTakeTurnsWithABubble) {
   const auto second_in = [&](std::int64_t bank) { return served(spec, 2, [=](int i) { return read(i * bank, 0); }); };
   EXPECT_EQ(second_in(1), kDramHandshake + t.cl + 2 * t.burst);
   EXPECT_EQ(second_in(16), kDramHandshake + t.cl + 2 * t.burst + t.rtrs);
+}
+
+// Requests that find a place once more in the queues: a read waits for what is read or written already.
+TEST(Dram, AnAddressIsReadOnceForAllWhoWaitForIt) {
+  int hits = 0;
+  const auto same = [](int) {
+    DramRequest r = read(0, 0);
+    r.place = 64;
+    return r;
+  };
+  const DramSpec spec = xsim();
+  EXPECT_EQ(served(spec, 32, same, &hits), kDramHandshake + spec.t.rcd + spec.t.cl + spec.t.burst);
+  EXPECT_EQ(hits, 32 - 1);
+}
+
+TEST(Dram, AReadOfWhatWaitsToBeWrittenTakesNoBank) {
+  DramChannel c(xsim());
+  DramRequest r = read(0, 0);
+  r.place = 64;
+  r.write = true;
+  c.push(r);
+  r.id = 1;
+  r.write = false;
+  r.arrival = 10;
+  c.push(r);
+  std::vector<DramServed> all;
+  c.run(kForever, all);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].id, 1);
+  EXPECT_EQ(all[0].done, 10 + kDramHandshake);
+}
+
+// Rows that take one column each need three commands a burst; with burst and tCCD of 2 one bus is too few.
+TEST(Dram, CommandsOfRowsAndColumnsShareABusOrHaveOneEach) {
+  DramSpec spec = xsim();
+  spec.t.rrd_s = 1;
+  const auto scattered = [](int i) { return read(i % 16, i); };
+  EXPECT_LT(static_cast<double>(served(spec, 4000, scattered)), 4000 * 2.8);  // a row cycle of 42 over 16 banks
+  spec.row_bus = false;
+  EXPECT_NEAR(static_cast<double>(served(spec, 4000, scattered)), 4000 * 3, 0.05 * 4000 * 3);
+}
+
+// Thirty-two reads of one bank fill a controller without queues at the banks, which then sees nothing of the others.
+TEST(Dram, QueuesAtTheBanksShowMoreOfWhatWaits) {
+  DramSpec spec = xsim();
+  const auto runs = [](int i) { return read(i / 8 % 16, i); };
+  const double window = static_cast<double>(served(spec, 4096, runs));
+  spec.bank_queue = 8;
+  EXPECT_LT(static_cast<double>(served(spec, 4096, runs)), 0.85 * window);
+}
+
+// Four columns, and the row is closed for the older request of another row as soon as tRAS and tRTP let it.
+TEST(Dram, ARowMakesRoomAfterFourColumnsWhereBanksHaveQueues) {
+  DramSpec spec = xsim();
+  spec.t.ras = spec.t.rtp = 1;
+  const auto order = [&] {
+    DramChannel c(spec);
+    for (int i = 0; i < 7; ++i) c.push({i, false, 0, i == 1 ? 1 : 0, 1, 0});
+    std::vector<DramServed> all;
+    c.run(kForever, all);
+    std::vector<int> ids;
+    for (const DramServed& s : all) ids.push_back(s.id);
+    return ids;
+  };
+  EXPECT_EQ(order(), (std::vector<int>{0, 2, 3, 4, 5, 6, 1}));
+  spec.bank_queue = 8;
+  EXPECT_EQ(order(), (std::vector<int>{0, 2, 3, 4, 1, 5, 6}));
 }
 
 // A file may say how many bank groups there are and not how many banks.
