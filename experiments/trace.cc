@@ -1,6 +1,7 @@
 #include "experiments/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -24,20 +25,26 @@ struct Mistake {
   std::string text;
 };
 
-std::vector<std::pair<std::size_t, std::string_view>> words_of(std::string_view line) {
-  std::vector<std::pair<std::size_t, std::string_view>> words;
-  for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos;) {
+// The first words of a line with their columns, and how many there are.
+struct Words {
+  std::array<std::pair<std::size_t, std::string_view>, 3> first;
+  std::size_t count = 0;
+};
+
+Words words_of(std::string_view line) {
+  Words words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos; ++words.count) {
     const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
-    words.emplace_back(at + 1, line.substr(at, end - at));
+    if (words.count < words.first.size()) words.first[words.count] = {at + 1, line.substr(at, end - at)};
     at = end;
   }
   return words;
 }
 
 std::optional<sim::TraceRequest> request_of(std::string_view line, Mistake& m) {
-  const auto words = words_of(line);
-  if (words.size() != 3) {
-    m = {1, fmt::format("expected '<hex address> <R|W> <bytes>', got {} words", words.size())};
+  const auto [words, count] = words_of(line);
+  if (count != words.size()) {
+    m = {1, fmt::format("expected '<hex address> <R|W> <bytes>', got {} words", count)};
     return std::nullopt;
   }
   std::string_view address = words[0].second;

@@ -72,7 +72,8 @@ DramChannel::DramChannel(const DramSpec& spec)
       banks_(static_cast<std::size_t>(spec.ranks * spec.banks)),
       groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.ranks)),
-      most_at_a_bank_(spec.bank_queue > 0 ? static_cast<std::size_t>(spec.bank_queue) : kNone) {
+      room_(banks_.size(), spec.bank_queue > 0 ? spec.bank_queue : std::numeric_limits<std::int64_t>::max()),
+      asks_(banks_.size(), kNothing) {
   for (const DramConstraint& c : constraints_of(spec.t)) after_[number(c.before)].push_back(c);
   const std::int64_t banks_of_group = spec.banks / spec.groups;
   for (std::size_t b = 0; b < banks_.size(); ++b) {
@@ -168,8 +169,10 @@ void DramChannel::choose_direction() {
   if (drain_ > 0) return;
   const bool rests = queued_[false] + queued_[true] == 0;
   if (!has_room(true) || (rests && writes_.size() > kFewWrites) ||
-      (rests && reads_.empty() && now_ >= last_command_ + kRest))
+      (rests && reads_.empty() && now_ >= last_command_ + kRest)) {
     drain_ = writes_.size();
+    tried_ = 0;
+  }
 }
 
 // Whether any request has gone to its bank.
@@ -178,16 +181,19 @@ bool DramChannel::hand_over() {
   for (;;) {
     choose_direction();
     std::vector<Before>& queue = drain_ > 0 ? writes_ : reads_;
-    const auto fits = std::find_if(queue.begin(), queue.end(),
-                                   [&](const Before& b) { return banks_[b.bank].queue.size() < most_at_a_bank_; });
+    const auto fits = std::find_if(queue.begin() + static_cast<std::ptrdiff_t>(std::min(tried_, queue.size())),
+                                   queue.end(), [&](const Before& b) { return room_[b.bank] > 0; });
+    tried_ = static_cast<std::size_t>(fits - queue.begin());
     if (fits == queue.end()) return any;
     const DramRequest& r = taken_[fits->taken].request;
     Bank& bank = banks_[fits->bank];
     if (bank.row == r.row || !spec_.rows)
       if (std::size_t& hit = bank.hit[r.write]; hit == kNone) hit = bank.queue.size();
     bank.queue.push_back({fits->taken, age_++, r.row, r.write});
-    drain_ -= r.write ? 1 : 0;
+    note_asked(fits->bank);
+    --room_[fits->bank];
     ++queued_[r.write];
+    if (r.write && --drain_ == 0) tried_ = 0;
     queue.erase(fits);
     any = true;
   }
@@ -234,54 +240,84 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   window(kManyActivates, spec_.t.aw32);
 }
 
-void DramChannel::find_hits(Bank& bank) const {
+void DramChannel::find_hits(std::size_t number_of_bank) {
+  Bank& bank = banks_[number_of_bank];
   bank.hit = {kNone, kNone};
-  if (spec_.rows && bank.row == kNoRow) return;
-  for (std::size_t i = 0; i < bank.queue.size(); ++i)
-    if (std::size_t& hit = bank.hit[bank.queue[i].write]; hit == kNone)
-      if (!spec_.rows || bank.queue[i].row == bank.row) hit = i;
+  if (!spec_.rows || bank.row != kNoRow)
+    for (std::size_t i = 0; i < bank.queue.size(); ++i)
+      if (std::size_t& hit = bank.hit[bank.queue[i].write]; hit == kNone)
+        if (!spec_.rows || bank.queue[i].row == bank.row) hit = i;
+  note_asked(number_of_bank);
 }
 
-void DramChannel::set_row(Bank& bank, std::int64_t row) {
-  bank.row = row;
-  bank.columns = 0;
-  find_hits(bank);
+void DramChannel::set_row(std::size_t number_of_bank, std::int64_t row) {
+  banks_[number_of_bank].row = row;
+  banks_[number_of_bank].columns = 0;
+  find_hits(number_of_bank);
 }
 
-void DramChannel::consider(Wish& wish, std::size_t bank, std::size_t entry, DramCommand c) const {
-  const Clock at = std::max(from_, earliest(banks_[bank], c));
-  if (at > wish.at) return;
-  const std::uint64_t turn = spec_.bank_queue == 0 ? banks_[bank].queue[entry].age
-                             : bank > last_bank_   ? bank - last_bank_ - 1
-                                                   : bank + banks_.size() - last_bank_ - 1;
-  if (at < wish.at || turn < wish.turn || (turn == wish.turn && entry < wish.entry)) wish = {at, turn, bank, entry, c};
-}
-
-// The next column command and the next row command, as far as is known now.
-void DramChannel::plan(Clock from) {
-  from_ = from;
-  column_ = row_ = {};
-  const bool queues = spec_.bank_queue > 0;
-  const Clock longest_wait = queues ? kLongestWaitInQueue : kLongestWait;
-  for (std::size_t b = 0; b < banks_.size(); ++b) {
-    const Bank& bank = banks_[b];
-    if (bank.queue.empty()) continue;
-    if (spec_.rows && bank.row == kNoRow) {
-      consider(row_, b, 0, DramCommand::kActivate);
-      continue;
-    }
-    const auto [read, write] = bank.hit;
-    const bool conflict = read != 0 && write != 0;
-    const bool hits = read != kNone || write != kNone;
-    const bool had_its_share = queues && bank.columns >= kColumnsOfARow;
-    const bool starves = conflict && now_ - taken_[bank.queue[0].taken].since > longest_wait;
-    if (conflict && (!hits || had_its_share || starves)) {
-      consider(row_, b, 0, DramCommand::kPrecharge);
-      if (starves) continue;
-    }
-    if (read != kNone) consider(column_, b, read, DramCommand::kRead);
-    if (write != kNone) consider(column_, b, write, DramCommand::kWrite);
+// What a bank asks for; to be called whenever its queue, its row or its share has changed.
+void DramChannel::note_asked(std::size_t number_of_bank) {
+  const Bank& bank = banks_[number_of_bank];
+  std::uint8_t& asks = asks_[number_of_bank];
+  asks = kNothing;
+  if (bank.queue.empty()) return;
+  if (spec_.rows && bank.row == kNoRow) {
+    asks = kActivate;
+    return;
   }
+  const auto [read, write] = bank.hit;
+  const bool hits = read != kNone || write != kNone;
+  if (hits) asks = kColumn;
+  if (read == 0 || write == 0) return;  // the oldest wants another row
+  if (!hits || (spec_.bank_queue > 0 && bank.columns >= kColumnsOfARow)) asks |= kPrecharge;
+  if (hits) asks |= kMayStarve;
+}
+
+// The next column command and the next row command from a clock on, as far as is known now. Of equally early ones the
+// first in turn: the oldest, or where banks have queues the one whose bank is next; nobody can be before the first of
+// those that waits for nothing but the ranks.
+void DramChannel::plan(Clock from) {
+  const bool queues = spec_.bank_queue > 0;
+  const auto ranks_let = [&](DramCommand c) {
+    Clock first = kNever;
+    for (const Rank& r : ranks_) first = std::min(first, r.earliest[number(c)]);
+    return std::max(first, from);
+  };
+  const Clock first_activate = ranks_let(DramCommand::kActivate);
+  const Clock first_column = std::min(ranks_let(DramCommand::kRead), ranks_let(DramCommand::kWrite));
+  Wish activate, precharge, column;
+  std::uint8_t open = kActivate | kPrecharge | kColumn;  // questions
+  std::size_t b = queues ? last_bank_ : banks_.size() - 1;
+  for (std::size_t turn = 0; turn < banks_.size() && open != 0; ++turn) {
+    b = b + 1 == banks_.size() ? 0 : b + 1;
+    std::uint8_t asks = asks_[b];
+    if ((asks & open) == 0) continue;
+    const Bank& bank = banks_[b];
+    if ((asks & kMayStarve) != 0 &&
+        now_ - taken_[bank.queue[0].taken].since > (queues ? kLongestWaitInQueue : kLongestWait))
+      asks = kPrecharge;
+    asks &= open;
+    const auto consider = [&](Wish& wish, std::size_t entry, DramCommand c) {
+      const Clock at = std::max(from, earliest(bank, c));
+      if (at > wish.at) return;
+      const std::uint64_t first = queues ? turn : bank.queue[entry].age;
+      if (at < wish.at || first < wish.turn || (first == wish.turn && entry < wish.entry))
+        wish = {at, first, b, entry, c};
+    };
+    if ((asks & kActivate) != 0) consider(activate, 0, DramCommand::kActivate);
+    if ((asks & kPrecharge) != 0) consider(precharge, 0, DramCommand::kPrecharge);
+    if ((asks & kColumn) != 0) {
+      if (bank.hit[false] != kNone) consider(column, bank.hit[false], DramCommand::kRead);
+      if (bank.hit[true] != kNone) consider(column, bank.hit[true], DramCommand::kWrite);
+    }
+    if (!queues) continue;
+    if (activate.at <= first_activate) open &= static_cast<std::uint8_t>(~kActivate);
+    if (precharge.at <= from) open &= static_cast<std::uint8_t>(~kPrecharge);
+    if (column.at <= first_column) open &= static_cast<std::uint8_t>(~kColumn);
+  }
+  column_ = column;
+  row_ = std::tie(activate.at, activate.turn) < std::tie(precharge.at, precharge.turn) ? activate : precharge;
 }
 
 // Whether the request has left its bank.
@@ -295,16 +331,21 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
     const bool opens = w.command == DramCommand::kActivate;
     t.opened = t.opened || opens;
-    set_row(bank, opens ? q.row : kNoRow);
+    set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }
   ++bank.columns;
   if (log_ != nullptr) log_column(t);
-  if (--t.left > 0) return false;
+  if (--t.left > 0) {
+    note_asked(w.bank);
+    return false;
+  }
   finish(q.taken, served);
   --queued_[w.command == DramCommand::kWrite];
   bank.queue.erase(bank.queue.begin() + static_cast<std::ptrdiff_t>(w.entry));
-  find_hits(bank);
+  ++room_[w.bank];
+  tried_ = 0;
+  find_hits(w.bank);
   return true;
 }
 
@@ -347,7 +388,7 @@ void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
     const Clock closed = std::max(free, ready);
     free = closed + 1;
     issue(b, DramCommand::kPrecharge, closed);
-    set_row(banks_[b], kNoRow);
+    set_row(b, kNoRow);
     begin = std::max(begin, banks_[b].closed);
   }
   Clock& activate = rank.earliest[number(DramCommand::kActivate)];

@@ -138,6 +138,8 @@ class DramChannel {
     std::size_t activated = 0;
     Clock refresh = 0;  // when it is next due
   };
+  // What a bank asks for, as a set.
+  enum Asks : std::uint8_t { kNothing = 0, kActivate = 1, kPrecharge = 2, kColumn = 4, kMayStarve = 8 };
   // What may be issued next: the earliest, and of those the first in turn.
   struct Wish {
     Clock at = kNever;
@@ -148,8 +150,9 @@ class DramChannel {
 
   Clock earliest(const Bank& bank, DramCommand c) const;
   void issue(std::size_t bank, DramCommand c, Clock at);
-  void set_row(Bank& bank, std::int64_t row);
-  void find_hits(Bank& bank) const;
+  void set_row(std::size_t number_of_bank, std::int64_t row);
+  void find_hits(std::size_t number_of_bank);
+  void note_asked(std::size_t number_of_bank);
 
   // Requests on their way to the banks.
   std::size_t held(bool write) const;
@@ -163,7 +166,6 @@ class DramChannel {
   Clock next_arrival() const;
 
   void plan(Clock from);
-  void consider(Wish& wish, std::size_t bank, std::size_t entry, DramCommand c) const;
   // Whether a command was issued; whether a request has left its bank by that.
   struct Issued {
     bool any = false, left = false;
@@ -190,10 +192,12 @@ class DramChannel {
   std::int64_t waiting_writes_ = 0;                           // of all that are not served
   std::array<std::size_t, 2> queued_{};                       // reads and writes at the banks
   std::size_t drain_ = 0;                                     // writes that go to the banks before the next read
-  std::size_t most_at_a_bank_;
+  std::vector<std::int64_t> room_;                            // by bank
+  std::vector<std::uint8_t> asks_;                            // by bank: sets of Asks
+  std::size_t tried_ = 0;  // of those that are handed over next, so many have no room
   std::uint64_t age_ = 0;
 
-  Clock now_ = 0, next_ = kNever, from_ = 0;
+  Clock now_ = 0, next_ = kNever;
   Clock last_command_ = 0;
   Wish column_, row_;
   std::size_t last_bank_ = 0;  // that a command went to
