@@ -8,83 +8,15 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "base/check.h"
 #include "base/integer.h"
-#include "lower/affine.h"
+#include "experiments/kernel_bench.h"
+#include "experiments/stencil_kernel.h"
 
 namespace tilescope::experiments {
 namespace {
 
-using lower::Access;
 using lower::Affine;
 using lower::Statement;
-
-// --- kernels, built by hand
-
-// One kernel and its arrays. Loops are made before what runs in them.
-class Bench {
- public:
-  Bench(std::int64_t blocks, std::int64_t threads) : indices_(prepared(blocks, threads)) {}
-
-  lower::IndexMaker& indices() { return indices_; }
-  Affine block() const { return indices_.block(); }
-  Affine thread() const { return indices_.thread(); }
-
-  int global(const std::string& name, std::int64_t elements, base::Dtype dtype, lower::Role role) {
-    module_.globals.push_back({name, dtype, elements, role});
-    return buffer({name, lower::Space::kGlobal, dtype, elements, static_cast<int>(module_.globals.size()) - 1, 0});
-  }
-  int registers(const std::string& name, std::int64_t elements, base::Dtype dtype) {
-    return buffer({name, lower::Space::kRegister, dtype, elements, -1, 0});
-  }
-  int shared(const std::string& name, std::int64_t elements, base::Dtype dtype) {
-    const std::int64_t at = kernel().shared_bytes;
-    kernel().shared_bytes += elements * base::size_of(dtype).n;
-    return buffer({name, lower::Space::kShared, dtype, elements, -1, at});
-  }
-  // So much scratchpad that no more than `blocks` are resident on a core.
-  void hold_residency(std::int64_t blocks, const arch::ArchSpec& chip) {
-    if (const arch::LevelSpec* pad = arch::scratchpad_of(chip))
-      kernel().shared_bytes = std::min(pad->capacity.n / blocks, arch::scratchpad_per_block(*pad).n);
-  }
-  void add(Statement s) { kernel().body.push_back(std::move(s)); }
-  lower::Module take() && { return std::move(module_); }
-
- private:
-  lower::Kernel& kernel() { return module_.kernels.front(); }
-  lower::Kernel& prepared(std::int64_t blocks, std::int64_t threads) {
-    lower::Kernel& k = module_.kernels.emplace_back();
-    k.name = "microbenchmark";
-    k.blocks = blocks;
-    k.threads = threads;
-    return k;
-  }
-  int buffer(lower::Buffer b) {
-    kernel().buffers.push_back(std::move(b));
-    return static_cast<int>(kernel().buffers.size()) - 1;
-  }
-
-  lower::Module module_;
-  lower::IndexMaker indices_;
-};
-
-Statement copy(Access to, Access from, std::int64_t elements) {
-  return {lower::Copy{std::move(to), std::move(from), elements, {}, {}}, {}};
-}
-Statement loop(int index, std::vector<Statement> body, std::int64_t unroll) {
-  return {lower::Loop{index, unroll, std::move(body)}, {}};
-}
-// target = value, which waits for it.
-Statement use(int target, int value) {
-  return {lower::Compute{{target, {}}, expr::Reducer::kNone, {{.kind = expr::NodeKind::kRead}}, {{value, {}}}}, {}};
-}
-// target += value[at].
-Statement add_to(int target, int value, const Affine& at) {
-  return {lower::Compute{{target, {}}, expr::Reducer::kSum, {{.kind = expr::NodeKind::kRead}}, {{value, at}}}, {}};
-}
-
-constexpr base::Dtype kWord = base::Dtype::kF32;
-constexpr std::int64_t kWordBytes = 4;
 
 // --- chips
 
@@ -342,65 +274,10 @@ std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpe
 
 // --- a stencil whose staged rows are padded, against one whose rows are not
 
-struct StencilTile {
-  std::int64_t block_x = 0, block_y = 0, tile_x = 0, tile_y = 0;  // threads of a block, outputs of a thread
-};
-
-constexpr std::int64_t kTaps = 15, kImage = 4096, kPitch = kImage + kTaps - 1;
-
-// The staged rows are so many elements longer that the rows of threads of a warp begin where those before them end.
-std::int64_t stencil_padding(const StencilTile& t) {
-  constexpr std::int64_t kBanks = 32;  // of the kernel, whatever the chip has
-  return (kBanks - (kTaps - 1 + t.block_x * (t.tile_x - 1)) % kBanks) % kBanks;
-}
-
-lower::Module stencil(const StencilTile& t, std::int64_t padding, const arch::ArchSpec& chip) {
-  constexpr std::int64_t kBlocksOfACore = 16;
-  Bench b(kBlocksOfACore * chip.core.count, t.block_x * t.block_y);
-  lower::IndexMaker& at = b.indices();
-  const std::int64_t across = t.block_x * t.tile_x, down = t.block_y * t.tile_y;
-  const std::int64_t width = across + kTaps - 1, height = down + kTaps - 1, row = width + padding;
-  const Affine x = at.quotient(b.thread(), 1, t.block_x, "x"), y = at.quotient(b.thread(), t.block_x, 0, "y");
-  const Affine block_x = at.quotient(b.block(), 1, kImage / across, "block_x");
-  const Affine block_y = at.quotient(b.block(), kImage / across, kImage / down, "block_y");
-  const int in = b.global("in", kPitch * kPitch, kWord, lower::Role::kInput);
-  const int out = b.global("out", kImage * kImage, kWord, lower::Role::kOutput);
-  const int staged = b.shared("staged", height * row, kWord), next = b.registers("next", 1, kWord);
-  const int values = b.registers("values", t.tile_x * t.tile_y, kWord);
-  const int sums = b.registers("sums", t.tile_x * t.tile_y, kWord);
-
-  const int r = at.loop("r", base::ceil_div(height, t.block_y)), c = at.loop("c", base::ceil_div(width, t.block_x));
-  const Affine staged_y = y + at.value(r) * t.block_y, staged_x = x + at.value(c) * t.block_x;
-  const std::vector<lower::Guard> inside = {{staged_y, height}, {staged_x, width}};
-  const Affine from = (block_y * down + staged_y) * kPitch + block_x * across + staged_x;
-  b.add(loop(r,
-             {loop(c,
-                   {{lower::Copy{{next, {}}, {in, from}, 1, inside, {}, false}, {}},
-                    {lower::Copy{{staged, staged_y * row + staged_x}, {next, {}}, 1, inside, {}, false}, {}}},
-                   1)},
-             1));
-  b.add({lower::Barrier{}, {}});
-
-  const int i = at.loop("i", kTaps), j = at.loop("j", kTaps), ty = at.loop("ty", t.tile_y),
-            tx = at.loop("tx", t.tile_x);
-  const Affine slot = at.value(ty) * t.tile_x + at.value(tx);
-  const Affine tap = (y + at.value(i) + at.value(ty) * t.block_y) * row + x + at.value(j) + at.value(tx) * t.block_x;
-  const std::vector<expr::Node> weighted = {{.kind = expr::NodeKind::kRead},
-                                            {.kind = expr::NodeKind::kNumber, .number = 0.5},
-                                            {.kind = expr::NodeKind::kMultiply, .left = 0, .right = 1}};
-  const Statement add = {lower::Compute{{sums, slot}, expr::Reducer::kSum, weighted, {{values, slot}}}, {}};
-  const auto over_tile = [&](Statement s) { return loop(ty, {loop(tx, {std::move(s)}, t.tile_x)}, t.tile_y); };
-  b.add(loop(i, {loop(j, {over_tile(copy({values, slot}, {staged, tap}, 1)), over_tile(add)}, 1)}, 1));
-  const Affine to =
-      (block_y * down + y + at.value(ty) * t.block_y) * kImage + block_x * across + x + at.value(tx) * t.block_x;
-  b.add(over_tile(copy({out, to}, {sums, slot}, 1)));
-  return std::move(b).take();
-}
-
 template <std::int64_t block_x, std::int64_t block_y, std::int64_t tile_y>
 std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, std::string& why) {
   const StencilTile tile{block_x, block_y, static_cast<std::int64_t>(tile_x), tile_y};
-  const std::int64_t bytes = (block_y * tile_y + kTaps - 1) * (block_x * tile.tile_x + 2 * kTaps + 31) * kWordBytes;
+  const std::int64_t bytes = tile.tile_x < 1 ? 0 : staged_bytes(tile, stencil_padding(tile));
   const arch::LevelSpec* pad = arch::scratchpad_of(chip);
   if (tile.tile_x < 1 || pad == nullptr || bytes > arch::scratchpad_per_block(*pad).n) {
     why = fmt::format("a tile of {} B does not fit the scratchpad", bytes);
@@ -491,14 +368,12 @@ const std::vector<CurveMaker>& makers() {
        strides,
        scratchpad_stride},
       {{"copy_width", "a copy, over the bytes of a thread", "B", "GB/s"}, widths, copy_width},
-      {{"padding_8x32",
-        "time without over with padded rows of a 15 x 15 stencil, blocks of 8 x 32, over a thread's columns", "columns",
+      {{"padding_8x32", "what padded rows gain a stencil with blocks of 8 x 32, over a thread's columns", "columns",
         "ratio"},
        [](Chip) { return powers(1, 4, 2); },
        padding_gain<8, 32, 1>},
-      {{"padding_16x16",
-        "time without over with padded rows of a 15 x 15 stencil, blocks of 16 x 16, over a thread's columns",
-        "columns", "ratio"},
+      {{"padding_16x16", "what padded rows gain a stencil with blocks of 16 x 16, over a thread's columns", "columns",
+        "ratio"},
        [](Chip) { return powers(1, 4, 2); },
        padding_gain<16, 16, 2>},
   };

@@ -140,7 +140,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     loop.run();
     base::check(gpu.done(), "a simulation ends when all blocks have run");
     if (options.timeline != nullptr) {
-      gpu.show(loop.now());
+      gpu.show(std::max(loop.now(), gpu.end() + gpu.turn()));
       options.timeline->end_kernel(gpu.end());
     }
     add_to(all, report_of(k, machine, occupancies[i], tally, gpu, gpu.end() - begin + gpu.sampler().skipped()));

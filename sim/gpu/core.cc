@@ -21,7 +21,7 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
   code_ = &code;
   tally_ = &tally;
   warps_per_block_ = occupancy.warps;
-  launched_ = stored_ = 0;
+  launched_ = stored_ = ran_until_ = 0;
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
   if (!machine_.cache) return;
@@ -90,6 +90,7 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
 }
 
 void Core::run(Cycle until) {
+  ran_until_ = until;
   while (!events_.empty() && events_.top().at < until) {
     const Event e = events_.top();
     events_.pop();

@@ -159,7 +159,7 @@ class Core {
   void complete(const Waiter& w, Cycle at, Stall from);
   // Whether as many lines are under way as can be: then the warp comes back to the same operation.
   bool waits_for_a_miss(Warp& w, Cycle t);
-  void wake_one_for_a_miss();
+  void wake_one_for_a_miss(Cycle from);
   Cycle& end_of_miss(std::int64_t number) {
     return ends_of_misses_[static_cast<std::size_t>(number) % ends_of_misses_.size()];
   }
@@ -174,6 +174,7 @@ class Core {
   std::int64_t warps_per_block_ = 1, resident_ = 0;
   Finished finished_;
   int next_partition_ = 0;
+  Cycle ran_until_ = 0;
   Cycle launched_ = 0;  // when the latest warp was
   Cycle stored_ = 0;    // when the latest store was accepted
 

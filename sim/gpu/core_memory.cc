@@ -141,7 +141,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
       load_line(waiter, line, touch.sectors, op.kind == Kind::kLoad, at);
     waiter.passes = 0;
   }
-  wake_one_for_a_miss();
+  wake_one_for_a_miss(issued);
   return issued;
 }
 
@@ -215,7 +215,7 @@ void Core::reply(const MemoryReply& r) {
   if (misses_begun_ - m.number <= static_cast<std::int64_t>(ends_of_misses_.size())) end_of_miss(m.number) = r.at;
   free_misses_.push_back(r.ticket);
   last_from_ = r.from;
-  wake_one_for_a_miss();
+  wake_one_for_a_miss(ran_until_);
 }
 
 // --- misses, of which so many are under way at a time; one begins when the one that many before it has ended
@@ -233,13 +233,13 @@ bool Core::waits_for_a_miss(Warp& w, Cycle t) {
 }
 
 // Called when a miss has ended, and when a warp that was woken has taken what it waited for.
-void Core::wake_one_for_a_miss() {
+void Core::wake_one_for_a_miss(Cycle from) {
   if (wait_for_misses_.empty()) return;
   const Cycle free = end_of_miss(misses_begun_);
   if (free == kNotKnown) return;
   Warp& w = warps_[static_cast<std::size_t>(wait_for_misses_.front())];
   wait_for_misses_.pop_front();
-  push(w, std::max(free, w.since));
+  push(w, std::max({free, w.since, from}));
 }
 
 void Core::complete(const Waiter& w, Cycle at, Stall from) {

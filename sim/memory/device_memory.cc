@@ -142,7 +142,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   } else {
     waits = write_back(number, {local, r.sectors, r.sectors}, served, &writer);
   }
-  if (!waits) replies.push_back({r.core, r.ticket, served, Stall::kL2});
+  if (!waits) replies.push_back({r.core, r.ticket, served + back_, Stall::kL2});
 }
 
 Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {
@@ -229,7 +229,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
       at += across_;
       if (w.copy->fill() == s.id) w.copy->arrive(at);
     }
-    replies.push_back({w.core, w.ticket, s.write ? at : respond(w.core, w.bytes, at), Stall::kDram});
+    replies.push_back({w.core, w.ticket, s.write ? at + back_ : respond(w.core, w.bytes, at), Stall::kDram});
   };
   reply(f.first);
   std::for_each(f.others.begin(), f.others.end(), reply);

@@ -59,7 +59,7 @@ struct MemoryRequest {
 struct MemoryReply {
   int core = 0;
   int ticket = 0;
-  Cycle at = 0;  // the data can be used; a write is accepted
+  Cycle at = 0;  // the data can be used; the core knows that a write is accepted
   Stall from = Stall::kL2;
 };
 

@@ -80,11 +80,11 @@ struct Kernel {
 
 // Products fill the cores with whole waves: else the core that a last block falls to is worth more than what changes.
 const std::vector<Kernel>& kernels() {
-  static const std::vector<Kernel> kKernels = {{"copy", stream(120, 256, 2, Stream::kCopy)},
-                                               {"read", stream(120, 128, 4, Stream::kRead)},
+  static const std::vector<Kernel> kKernels = {{"copy", stream(600, 256, 2, Stream::kCopy)},
+                                               {"read", stream(600, 128, 4, Stream::kRead)},
                                                {"product", tiled_product(128, 128, 6)},
                                                {"product of padded rows", tiled_product(252, 128, 4, 1)},
-                                               {"strided", strided(60, 128, 2, 24)},
+                                               {"strided", strided(400, 128, 2, 24)},
                                                {"reading again, from L1", rereading(8, 160 << 10, 2)},
                                                {"reading again, from L2", rereading(32, 40 << 10, 3, true)},
                                                {"reading again, from DRAM", rereading(4, 2 << 20, 2)},
