@@ -162,7 +162,7 @@ void Timeline::block_started(int core, int slot, std::int64_t block, Cycle now) 
   blocks_[{core, slot}] = {block, now, {}};
 }
 
-void Timeline::block_ended(int core, int slot, Cycle ran_until, Cycle end) {
+void Timeline::block_ended(int core, int slot, Cycle end) {
   const auto last = rows_.upper_bound(warps_of(core, slot, std::numeric_limits<int>::max()));
   for (auto row = rows_.lower_bound(warps_of(core, slot, 0)); row != last; ++row) close(row->first, row->second);
   const auto block = blocks_.extract({core, slot}).mapped();
@@ -170,7 +170,6 @@ void Timeline::block_ended(int core, int slot, Cycle ran_until, Cycle end) {
   hand_over({track, fmt::format("block {}", block.number), shown(static_cast<double>(block.from), Side::kBehind),
              shown(static_cast<double>(end), Side::kBefore), 0});
   for (const TimelineEvent& e : block.left_out) hand_over(e);
-  if (ran_until < end) show(track, {"stores", static_cast<double>(ran_until), static_cast<double>(end), 0});
 }
 
 void Timeline::warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until) {

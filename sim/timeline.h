@@ -97,8 +97,7 @@ class Timeline {
                       const std::vector<StepJump>& jumps);
 
   void block_started(int core, int slot, std::int64_t block, Cycle now);
-  // Its last warp ended at `ran_until`; then it waited for its stores.
-  void block_ended(int core, int slot, Cycle ran_until, Cycle end);
+  void block_ended(int core, int slot, Cycle end);
   void warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until);
   // A partition issues, or holds its arithmetic units.
   void unit(int core, int partition, bool computes, double from, double until);

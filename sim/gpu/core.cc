@@ -103,7 +103,7 @@ void Core::run(Cycle until) {
         if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1);
     } else {
       blocks_[who].resident = false;
-      if (timeline_ != nullptr) timeline_->block_ended(number_, e.who, blocks_[who].end, e.at);
+      if (timeline_ != nullptr) timeline_->block_ended(number_, e.who, e.at);
       --resident_;
       ++finished_.blocks;
       finished_.ends += e.at;

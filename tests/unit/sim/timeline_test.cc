@@ -170,7 +170,7 @@ TEST(Timeline, ChangesNothing) {
     }
 }
 
-// From the beginning of its block to its own end, without a gap; the block ends with its last warp, or with its stores.
+// From the beginning of its block to its own end, without a gap; the block ends with its last warp.
 TEST(Timeline, AWarpIsDoingSomethingAllItsLife) {
   for (const Small& k : small_kernels()) {
     SCOPED_TRACE(k.name);
@@ -191,12 +191,7 @@ TEST(Timeline, AWarpIsDoingSomethingAllItsLife) {
           }
           last = std::max(last, at);
         }
-        if (b + 1 < events.size() && events[b + 1].name == "stores") {
-          EXPECT_EQ(events[b + 1].from, last);
-          EXPECT_EQ(events[b + 1].until, events[b].until);
-        } else {
-          EXPECT_EQ(last, events[b].until);
-        }
+        EXPECT_EQ(last, events[b].until);
       }
     }
     EXPECT_EQ(blocks, kept.report.kernels[0].blocks);
