@@ -130,6 +130,10 @@ void describe_dram(V& v, LevelSpec& s) {
                    "Command buses of one channel: 2 where rows and columns have one each, as HBM's do; "
                    "1 where absent."),
           s.command_buses);
+  v.field(optional("row_order",
+                   "Rows that follow each other lie in neighbouring banks of a group, or in different groups; "
+                   "banks where absent."),
+          s.row_order);
   v.field(optional("bank_queue",
                    "Requests that the controller queues at each bank beyond those it takes; none where absent."),
           s.bank_queue);

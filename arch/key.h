@@ -45,6 +45,10 @@ inline std::vector<std::string_view> names_of<Kind>() {
   return {"dram", "cache", "scratchpad", "register"};
 }
 template <>
+inline std::vector<std::string_view> names_of<RowOrder>() {
+  return {"banks", "groups"};
+}
+template <>
 inline std::vector<std::string_view> names_of<LinkKind>() {
   return {"crossbar"};
 }

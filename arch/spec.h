@@ -32,6 +32,8 @@ enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
 // Which part of the chip owns one instance of a level.
 enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };
 enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
+// Where rows that follow each other lie in a DRAM channel.
+enum class RowOrder : std::uint8_t { kBanks, kGroups };
 
 // One core: a GPU's SM or CU, an IPU's tile.
 struct CoreSpec {
@@ -88,6 +90,7 @@ struct LevelSpec {
   std::int64_t channels = 0;
   std::int64_t ranks = 1;                   // of one channel
   std::int64_t command_buses = 1;           // of one channel: rows and columns have one each where there are two
+  RowOrder row_order{};                     // in kernels, which do not follow `mapping`
   std::int64_t bank_queue = 0;              // requests that a controller holds at each bank; 0: in no queues there
   Bytes width;                              // dram: of one channel; cache: of one slice (or core) a cycle
   std::int64_t burst = 0;                   // transfers a burst

@@ -66,6 +66,7 @@ MemorySpec memory_spec(const ArchSpec& chip) {
         fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
   m.map.channels = dram->channels;
   m.map.banks = m.dram.ranks * m.dram.banks;
+  if (dram->row_order == arch::RowOrder::kGroups) m.map.bank_groups = m.dram.ranks * m.dram.groups;
   m.map.lines_per_row = dram->row ? std::max<std::int64_t>(1, dram->row->n / m.shape.line) : 1;
   if (dram->tlb) m.tlb = TlbSpec{dram->tlb->page.n, dram->tlb->entries, dram->tlb->miss.n};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};

@@ -3,7 +3,12 @@
 namespace tilescope::sim {
 
 AddressMap::AddressMap(const AddressMapSpec& spec)
-    : slices_(spec.slices), channels_(spec.channels), banks_(spec.banks), lines_per_row_(spec.lines_per_row) {
+    : slices_(spec.slices),
+      channels_(spec.channels),
+      banks_(spec.banks),
+      lines_per_row_(spec.lines_per_row),
+      bank_groups_(spec.bank_groups),
+      banks_of_group_(spec.banks / spec.bank_groups) {
   if (spec.channels % spec.slices == 0) channels_per_slice_ = Divisor(spec.channels / spec.slices);
   if (spec.slices % spec.channels == 0) slices_per_channel_ = Divisor(spec.slices / spec.channels);
 }
@@ -29,7 +34,8 @@ DramPlace AddressMap::dram(std::int64_t line) const {
     local = channels_.quotient(line);
   }
   const std::int64_t rows = lines_per_row_.quotient(local);
-  return {channel, turned(rows, banks_), banks_.quotient(rows)};
+  const std::int64_t bank = turned(rows, banks_);
+  return {channel, bank % bank_groups_ * banks_of_group_ + bank / bank_groups_, banks_.quotient(rows)};
 }
 
 }  // namespace tilescope::sim

@@ -15,6 +15,7 @@ struct AddressMapSpec {
   std::int64_t slices = 1;
   std::int64_t channels = 1;
   std::int64_t banks = 1;
+  std::int64_t bank_groups = 1;    // that rows which follow each other lie in, turn by turn; 1: in neighbouring banks
   std::int64_t lines_per_row = 1;  // of one channel
 };
 
@@ -43,6 +44,7 @@ class AddressMap {
 
   Divisor slices_, channels_, banks_, lines_per_row_;
   Divisor channels_per_slice_{1}, slices_per_channel_{1};
+  std::int64_t bank_groups_ = 1, banks_of_group_ = 1;
 };
 
 }  // namespace tilescope::sim
