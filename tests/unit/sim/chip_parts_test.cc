@@ -1,0 +1,81 @@
+// Parts of a chip whose cost is one figure of its file: what a block, a page, a far partition, a tag memory or a bound
+// on misses takes is found again in the cycles of kernels.
+
+#include <gtest/gtest.h>
+
+#include "sim/memory/tlb.h"
+#include "sim/memory/warp_access.h"
+#include "tests/unit/sim/kernels.h"
+
+namespace tilescope::sim {
+namespace {
+
+using namespace tests;
+
+TEST(Tlb, KeepsThePagesUsedLast) {
+  Tlb tlb({.page = 4096, .entries = 2, .miss = 9});
+  EXPECT_EQ(tlb.translate(0), 9);
+  EXPECT_EQ(tlb.translate(4096), 9);
+  EXPECT_EQ(tlb.translate(4095), 0);  // page 0 is now the one used last
+  EXPECT_EQ(tlb.translate(8192), 9);  // in the place of page 1
+  EXPECT_EQ(tlb.translate(100), 0);
+  EXPECT_EQ(tlb.translate(4096), 9);
+}
+
+// Cycles of a warp's load of 4 B a lane, lanes `stride` words apart, from words 0, 4, ... 28 of two neighbouring
+// places, as gpu-benches measures it on an A100 (1038c5d, l1_stride_read_float); where tags bind.
+TEST(TagPasses, AreThoseMeasuredOnAnA100) {
+  constexpr std::pair<std::int64_t, double> kMeasured[] = {{9, 3.03}, {10, 3.31}, {13, 4.02}, {15, 4.45}, {17, 5.1},
+                                                           {31, 8.5}, {33, 8.8},  {40, 9.8},  {49, 10.3}, {63, 8.8}};
+  for (const auto& [stride, measured] : kMeasured) {
+    double sum = 0;
+    for (std::int64_t first = 0; first < 2; ++first)
+      for (std::int64_t word = 0; word < 32; word += 4) {
+        std::vector<std::int64_t> at;
+        for (std::int64_t lane = 0; lane < 32; ++lane) at.push_back(4 * ((32 * first + lane) * stride + word));
+        sum += static_cast<double>(tag_passes(0, touched_lines(at, 4, {128, 32}), 4));
+      }
+    EXPECT_NEAR(sum / 16 / measured, 1, 0.1) << stride;
+  }
+}
+
+// Every core runs ten blocks, one after the other.
+TEST(BlockLaunch, LiesBetweenABlockAndItsSuccessor) {
+  const auto cycles = [](const char* launch) {
+    HandKernel k(10 * 80, 32);
+    k.shared("all", 96 * 1024 / 4);
+    const int a = k.global("A", 10 * 80 * 32), r = k.registers("r", 1), s = k.registers("s", 1);
+    k.add(copy({r, {}}, {a, affine({{0, 32}, {1, 1}})}));
+    k.add(move({s, {}}, {r, {}}));
+    return running_cycles(simulated(k.module, chip("v100", {{"core.block_launch", launch}})));
+  };
+  EXPECT_NEAR(cycles("700 cycles") - cycles("300 cycles"), 9 * 400, 60);  // but for what the DRAM does then
+}
+
+// One warp follows a chain through half of a cache's own partition, through both, and beyond.
+TEST(Partitions, AreNearAndFar) {
+  const arch::ArchSpec c = chip("a100", {{"memory.l2.capacity", "2560 KiB"},
+                                         {"memory.l1.capacity", "32 KiB"},
+                                         {"memory.smem.capacity", "16 KiB"},
+                                         {"memory.smem.per_block", "16 KiB"}});
+  const auto link = [&](std::int64_t lines) {
+    const double longer = running_cycles(simulated(chase(lines, 32, 3), c));
+    return (longer - running_cycles(simulated(chase(lines, 32, 2), c))) / static_cast<double>(lines) - 1;
+  };
+  EXPECT_NEAR(link(6000), 213, 2);    // 750 KiB of 1280
+  EXPECT_NEAR(link(15000), 415, 20);  // 1875 KiB of 2560
+  EXPECT_GT(link(60000), 480);        // 7500 KiB; neighbours find rows open
+}
+
+// Little's law: with so many lines under way, a core's bandwidth is bound by them. Blocks follow each other at once.
+TEST(Misses, BoundABandwidth) {
+  const auto cycles = [](const char* misses) {
+    const arch::ArchSpec c =
+        chip("v100", {{"memory.l1.misses", misses}, {"core.block_launch", "1 cycle"}, {"core.warp_launch", "1 cycle"}});
+    return running_cycles(simulated(stream(1600, 256, 4, Stream::kRead), c));
+  };
+  EXPECT_GT(cycles("16"), 1.6 * cycles("32"));
+}
+
+}  // namespace
+}  // namespace tilescope::sim
