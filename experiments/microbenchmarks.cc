@@ -57,10 +57,7 @@ std::optional<Wanted> wanted_of(std::string_view text, const arch::ArchSpec& a, 
 }
 
 double running_cycles(const lower::Module& module, const arch::ArchSpec& a) {
-  const sim::SimReport r = sim::simulate(module, a, {.mode = sim::Mode::kFull});
-  const auto launch = std::find_if(r.stalls.begin(), r.stalls.end(),
-                                   [](const auto& stall) { return stall.first == sim::Stall::kLaunch; });
-  return static_cast<double>(r.cycles - (launch == r.stalls.end() ? 0 : launch->second));
+  return static_cast<double>(sim::simulate(module, a, {.mode = sim::Mode::kFull}).running());
 }
 
 // Both kernels pay for the first blocks and the last ones; their difference does not.

@@ -118,6 +118,13 @@ void add_to(SimReport& all, const KernelReport& k) {
 
 }  // namespace
 
+Cycle SimReport::running() const {
+  Cycle all = cycles;
+  for (const auto& [stall, n] : stalls)
+    if (stall == Stall::kLaunch) all -= n;
+  return all;
+}
+
 std::string_view name_of(Stall s) { return kStallNames[static_cast<std::size_t>(s)]; }
 
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {

@@ -55,6 +55,9 @@ struct SimReport {
   std::vector<std::pair<Stall, Cycle>> stalls;
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
+
+  // Cycles without launches.
+  Cycle running() const;
 };
 
 // Name of a cause as documents write it.

@@ -22,11 +22,11 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
   tally_ = &tally;
   warps_per_block_ = occupancy.warps;
   launched_ = stored_ = ran_until_ = 0;
+  ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0);
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
   if (!machine_.cache) return;
   const CoreCacheSpec& c = *machine_.cache;
-  ends_of_misses_.assign(static_cast<std::size_t>(c.misses), 0);
   std::int64_t bytes = c.bytes;
   if (c.shares_scratchpad) bytes -= occupancy.blocks_per_core * code.indices().kernel().shared_bytes;
   cache_ = SectorCache({std::max<std::int64_t>(0, bytes) / machine_.memory.shape.line, c.ways});

@@ -5,6 +5,8 @@
 // A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
 // and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
 //
+// An access waits where as many lines are under way as can be, one that would find its lines too.
+//
 // Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
 // replays, local memory of what does not fit the registers.
 
@@ -184,7 +186,7 @@ class Core {
   std::vector<Miss> misses_;
   std::vector<int> free_misses_;
   static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
-  std::vector<Cycle> ends_of_misses_;  // of the latest, by number; empty where the chip bounds none
+  std::vector<Cycle> ends_of_misses_;  // of the latest, by number
   std::int64_t misses_begun_ = 0;
   std::deque<int> wait_for_misses_;  // warps, in the order in which they came
   Stall last_from_ = Stall::kL2;     // of the reply that came last

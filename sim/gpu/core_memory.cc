@@ -221,7 +221,6 @@ void Core::reply(const MemoryReply& r) {
 // --- misses, of which so many are under way at a time; one begins when the one that many before it has ended
 
 bool Core::waits_for_a_miss(Warp& w, Cycle t) {
-  if (ends_of_misses_.empty()) return false;
   const Cycle free = end_of_miss(misses_begun_);
   if (free <= t) return false;
   w.state = State::kWaitsForMisses;

@@ -80,7 +80,6 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const Lin
   c.ways = level.ways.value_or(kWaysWhereUnknown);
   c.sectors = std::max<std::int64_t>(1, std::min(level.sector.n, shape.line) / shape.sector);
   c.tags = level.tags.value_or(arch::kMostLanes);
-  c.misses = level.misses.value_or(kMissesWhereUnknown);
   c.rate = rate_in_core_cycles(chip, level, level.width.n);
   c.latency = latency_of(chip, level);
   return c;
@@ -124,8 +123,10 @@ Machine machine_of(const ArchSpec& chip) {
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;
   }
+  m.misses = kMissesWhereUnknown;
   if (const LevelSpec* l = arch::core_cache_of(chip)) {
     m.core_cache_name = l->name;
+    m.misses = l->misses.value_or(m.misses);
     m.cache = core_cache(chip, *l, m.memory.shape);
   }
   return m;

@@ -25,7 +25,6 @@ struct CoreCacheSpec {
   std::int64_t ways = 1;
   std::int64_t sectors = 1;  // of the device's cache in one of its own
   std::int64_t tags = 1;     // lines looked up a cycle, one of each tag memory
-  std::int64_t misses = 1;   // lines under way at a time, written ones among them
   Rate rate;                 // bytes
   Cycle latency = 0;
 };
@@ -46,6 +45,7 @@ struct Machine {
   Rate scratchpad;  // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
+  std::int64_t misses = 1;  // lines that a core has under way at a time, written ones among them
   Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;

@@ -156,13 +156,7 @@ inline sim::SimReport simulated(const lower::Module& m, const arch::ArchSpec& ch
   return sim::simulate(m, chip, {.mode = mode});
 }
 
-// Cycles of the kernels without their launches.
-inline double running_cycles(const sim::SimReport& r) {
-  double cycles = static_cast<double>(r.cycles);
-  for (const auto& [stall, n] : r.stalls)
-    if (stall == sim::Stall::kLaunch) cycles -= static_cast<double>(n);
-  return cycles;
-}
+inline double running_cycles(const sim::SimReport& r) { return static_cast<double>(r.running()); }
 
 inline const sim::LevelTally& level(const sim::SimReport& r, const std::string& name) {
   for (const sim::LevelReport& l : r.levels)
