@@ -97,7 +97,9 @@ void check_dram(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
         {"memory", l.name, "burst"},
         fmt::format("a burst of {} B (width x burst) neither divides the sector of {}, {} B, nor is divided by it",
                     burst.n, cache->name, cache->sector.n));
-  if (std::string why; l.mapping && !mapping_of(l, why)) complaints.add({"memory", l.name, "mapping"}, why);
+  const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
+  if (std::string why; l.mapping && countable && !mapping_of(l, why))
+    complaints.add({"memory", l.name, "mapping"}, why);
   check_timing(l, complaints);
 }
 

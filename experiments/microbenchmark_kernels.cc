@@ -9,14 +9,20 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "experiments/kernel_bench.h"
 #include "experiments/stencil_kernel.h"
+#include "lower/kernel_builder.h"
 
 namespace tilescope::experiments {
 namespace {
 
+using lower::accumulate;
 using lower::Affine;
-using lower::Statement;
+using lower::assign;
+using lower::copy;
+using lower::KernelBuilder;
+using lower::loop_over;
+
+constexpr std::int64_t kWordBytes = 4;  // arrays are of f32 where nothing else is said
 
 // --- chips
 
@@ -40,12 +46,13 @@ std::int64_t far_step(std::int64_t n) {
 // One warp whose lanes read one address, and the next one when it is there. On a chip the value read is the next
 // address; here a move behind each load makes the chain, one cycle that is taken off.
 lower::Module chase(std::int64_t links, std::int64_t accesses) {
-  Bench b(1, 32);
-  const int a = b.global("A", links * kChaseBytes / kWordBytes, kWord, lower::Role::kInput);
-  const int value = b.registers("value", 1, kWord), last = b.registers("last", 1, kWord);
+  KernelBuilder b("microbenchmark", 1, 32);
+  const int a = b.global("A", links * kChaseBytes / kWordBytes);
+  const int value = b.registers("value", 1), last = b.registers("last", 1);
   const int i = b.indices().loop("i", accesses);
   const Affine place = b.indices().quotient(b.indices().value(i) * far_step(links), 1, links, "place");
-  b.add(loop(i, {copy({value, {}}, {a, place * (kChaseBytes / kWordBytes)}, 1), use(last, value)}, 1));
+  b.add(loop_over(i, {copy({value, {}}, {a, place * (kChaseBytes / kWordBytes)}, 1), assign({last, {}}, {value, {}})},
+                  1));
   return std::move(b).take();
 }
 
@@ -72,23 +79,29 @@ struct StreamKind {
 
 constexpr std::int64_t kStreamWords = 2;
 
+// So much scratchpad that no more than `blocks` are resident on a core.
+void hold_residency(lower::Kernel& k, std::int64_t blocks, const arch::ArchSpec& chip) {
+  if (const arch::LevelSpec* pad = arch::scratchpad_of(chip))
+    k.shared_bytes = std::min(pad->capacity.n / blocks, arch::scratchpad_per_block(*pad).n);
+}
+
 lower::Module stream(std::int64_t blocks, std::int64_t threads, std::int64_t resident, StreamKind kind,
                      const arch::ArchSpec& chip) {
-  Bench b(blocks, threads);
+  KernelBuilder b("microbenchmark", blocks, threads);
   const std::int64_t elements = blocks * threads * kStreamWords;
   const Affine at = b.block() * (threads * kStreamWords) + b.thread() * kStreamWords;
-  const int value = b.registers("value", kStreamWords * std::max(kind.reads, 1), kWord);
-  const int last = b.registers("last", 1, kWord);
+  const int value = b.registers("value", kStreamWords * std::max(kind.reads, 1));
+  const int last = b.registers("last", 1);
   for (int r = 0; r < kind.reads; ++r) {
-    const int from = b.global(fmt::format("in{}", r), elements, kWord, lower::Role::kInput);
+    const int from = b.global(fmt::format("in{}", r), elements);
     b.add(copy({value, lower::constant(r * kStreamWords)}, {from, at}, kStreamWords));
   }
-  if (kind.reads > 0) b.add(use(last, value));
+  if (kind.reads > 0) b.add(assign({last, {}}, {value, {}}));
   if (kind.writes) {
-    const int to = b.global("out", elements, kWord, lower::Role::kOutput);
+    const int to = b.global("out", elements, lower::Role::kOutput);
     b.add(copy({to, at}, {value, {}}, kStreamWords));
   }
-  b.hold_residency(resident, chip);
+  hold_residency(b.kernel(), resident, chip);
   return std::move(b).take();
 }
 
@@ -121,17 +134,19 @@ lower::Module one_buffer(std::int64_t words, std::int64_t laps, const arch::Arch
   const std::int64_t of_a_thread = words / kThreads;
   std::int64_t unroll = std::min(kMostUnroll, of_a_thread);
   while (of_a_thread % unroll != 0) --unroll;
-  Bench b(chip.core.count, kThreads);
-  const int a = b.global("A", words, kWord, lower::Role::kInput);
-  const int values = b.registers("values", unroll, kWord), sum = b.registers("sum", 1, kWord);
+  KernelBuilder b("microbenchmark", chip.core.count, kThreads);
+  const int a = b.global("A", words);
+  const int values = b.registers("values", unroll), sum = b.registers("sum", 1);
   const int lap = b.indices().loop("lap", laps), i = b.indices().loop("i", of_a_thread / unroll);
   const int j = b.indices().loop("j", unroll);
   const Affine at = b.thread() + b.indices().value(i) * (unroll * kThreads) + b.indices().value(j) * kThreads;
   const Affine slot = b.indices().value(j);
-  b.add(loop(
-      lap,
-      {loop(i, {loop(j, {copy({values, slot}, {a, at}, 1)}, unroll), loop(j, {add_to(sum, values, slot)}, unroll)}, 1)},
-      1));
+  b.add(loop_over(lap,
+                  {loop_over(i,
+                             {loop_over(j, {copy({values, slot}, {a, at}, 1)}, unroll),
+                              loop_over(j, {accumulate({sum, {}}, {values, slot})}, unroll)},
+                             1)},
+                  1));
   return std::move(b).take();
 }
 
@@ -150,19 +165,19 @@ std::optional<Microbenchmark> same_buffer(double footprint_kb, const arch::ArchS
 // Blocks of 1024 threads; block n reads part n modulo `parts` of the buffer, 32 times eight bytes a thread.
 lower::Module parts_of_buffer(std::int64_t blocks, std::int64_t parts, const arch::ArchSpec& chip) {
   constexpr std::int64_t kThreads = 1024, kLoads = 32, kUnroll = 8;
-  Bench b(blocks, std::min(kThreads, chip.core.max_block_threads));
+  KernelBuilder b("microbenchmark", blocks, std::min(kThreads, chip.core.max_block_threads));
   const std::int64_t threads = std::min(kThreads, chip.core.max_block_threads);
-  const int a = b.global("A", parts * threads * kLoads * kStreamWords, kWord, lower::Role::kInput);
-  const int values = b.registers("values", kUnroll * kStreamWords, kWord), sum = b.registers("sum", 1, kWord);
+  const int a = b.global("A", parts * threads * kLoads * kStreamWords);
+  const int values = b.registers("values", kUnroll * kStreamWords), sum = b.registers("sum", 1);
   const int i = b.indices().loop("i", kLoads / kUnroll), j = b.indices().loop("j", kUnroll);
   const Affine part = b.indices().quotient(b.block(), 1, parts, "part");
   const Affine load = b.indices().value(i) * kUnroll + b.indices().value(j);
   const Affine at = (load * (parts * threads) + part * threads + b.thread()) * kStreamWords;
   const Affine slot = b.indices().value(j) * kStreamWords;
-  b.add(loop(
-      i,
-      {loop(j, {copy({values, slot}, {a, at}, kStreamWords)}, kUnroll), loop(j, {add_to(sum, values, slot)}, kUnroll)},
-      1));
+  b.add(loop_over(i,
+                  {loop_over(j, {copy({values, slot}, {a, at}, kStreamWords)}, kUnroll),
+                   loop_over(j, {accumulate({sum, {}}, {values, slot})}, kUnroll)},
+                  1));
   return std::move(b).take();
 }
 
@@ -191,20 +206,19 @@ Microbenchmark accesses(const arch::ArchSpec& chip, std::int64_t words, bool scr
   constexpr std::int64_t kPlaces = 8, kApart = 4, kRounds = 64;
   const std::int64_t threads = std::min<std::int64_t>(1024, chip.core.max_block_threads);
   const auto bench = [&](std::int64_t rounds) {
-    Bench b(1, threads);
+    KernelBuilder b("microbenchmark", 1, threads);
     const Affine first = at(b);
     const std::int64_t most = (threads + 1) * 8192 * words;
-    const int a = scratchpad
-                      ? b.shared("A", arch::scratchpad_per_block(*arch::scratchpad_of(chip)).n / kWordBytes, kWord)
-                      : b.global("A", most, kWord, lower::Role::kInput);
-    const int values = b.registers("values", kPlaces * words, kWord), sum = b.registers("sum", 1, kWord);
+    const int a = scratchpad ? b.shared("A", arch::scratchpad_per_block(*arch::scratchpad_of(chip)).n / kWordBytes)
+                             : b.global("A", most);
+    const int values = b.registers("values", kPlaces * words), sum = b.registers("sum", 1);
     const int round = b.indices().loop("round", rounds), j = b.indices().loop("j", kPlaces);
     const Affine slot = b.indices().value(j) * words;
     const Affine from = (first + b.indices().value(j) * kApart) * words;
-    b.add(loop(
-        round,
-        {loop(j, {copy({values, slot}, {a, from}, words)}, kPlaces), loop(j, {add_to(sum, values, slot)}, kPlaces)},
-        1));
+    b.add(loop_over(round,
+                    {loop_over(j, {copy({values, slot}, {a, from}, words)}, kPlaces),
+                     loop_over(j, {accumulate({sum, {}}, {values, slot})}, kPlaces)},
+                    1));
     return std::move(b).take();
   };
   const auto warps = static_cast<double>(threads) / static_cast<double>(chip.core.warp);
@@ -213,14 +227,14 @@ Microbenchmark accesses(const arch::ArchSpec& chip, std::int64_t words, bool scr
 
 // Lanes `stride` elements apart, 64 of them, then again from the first one.
 Microbenchmark strided(double stride, std::int64_t words, const arch::ArchSpec& chip) {
-  return accesses(chip, words, false, [stride](Bench& b) {
+  return accesses(chip, words, false, [stride](KernelBuilder& b) {
     return b.indices().quotient(b.thread(), 1, 64, "lane") * static_cast<std::int64_t>(stride);
   });
 }
 
 // Rows of `width` elements, 4098 elements apart, of 32 rows.
 Microbenchmark blocked(double width, std::int64_t words, const arch::ArchSpec& chip) {
-  return accesses(chip, words, false, [width](Bench& b) {
+  return accesses(chip, words, false, [width](KernelBuilder& b) {
     constexpr std::int64_t kPitch = 4098;
     const auto across = static_cast<std::int64_t>(width);
     const Affine column = b.indices().quotient(b.thread(), 1, across, "column");
@@ -235,7 +249,7 @@ std::optional<Microbenchmark> scratchpad_stride(double stride, const arch::ArchS
     why = "the chip has no scratchpad";
     return std::nullopt;
   }
-  return accesses(chip, 1, true, [&](Bench& b) {
+  return accesses(chip, 1, true, [&](KernelBuilder& b) {
     const std::int64_t lanes = chip.core.warp;
     return b.indices().quotient(b.thread(), 1, lanes, "lane") * static_cast<std::int64_t>(stride);
   });
@@ -244,10 +258,10 @@ std::optional<Microbenchmark> scratchpad_stride(double stride, const arch::ArchS
 // --- copies of `width` bytes a thread
 
 lower::Module copied(std::int64_t blocks, std::int64_t threads, std::int64_t width) {
-  Bench b(blocks, threads);
+  KernelBuilder b("microbenchmark", blocks, threads);
   const std::int64_t bytes = blocks * threads * width;
-  const int from = b.global("in", bytes, base::Dtype::kI8, lower::Role::kInput);
-  const int to = b.global("out", bytes, base::Dtype::kI8, lower::Role::kOutput);
+  const int from = b.global("in", bytes, lower::Role::kInput, base::Dtype::kI8);
+  const int to = b.global("out", bytes, lower::Role::kOutput, base::Dtype::kI8);
   const int value = b.registers("value", width, base::Dtype::kI8);
   const Affine at = (b.block() * threads + b.thread()) * width;
   b.add(copy({value, {}}, {from, at}, width));

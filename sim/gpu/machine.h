@@ -45,7 +45,7 @@ struct Machine {
   Rate scratchpad;  // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
-  std::int64_t misses = 1;  // lines that a core has under way at a time, written ones among them
+  std::int64_t misses = 1;                  // lines that a core has under way at a time, written ones among them
   Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;

@@ -11,7 +11,7 @@
 namespace tilescope::sim {
 namespace {
 
-// The numbers here were chosen on 22 operators of the suite roller on v100; docs/simulator.md says how far off that is.
+// The numbers here were chosen on programs of the suite roller on v100; docs/simulator.md says how far off that is.
 
 // The least number of steps between two marks. A window is one or several marks wide.
 constexpr std::int64_t kLeastMark = 4;
@@ -224,8 +224,8 @@ void Sampler::count_alike(const Tally& before, const Turnover& t) {
 }
 
 // Between two steady windows without ends lies a span with ends: what it holds beside its steps, which are those of
-// both windows' mean, is its ends'. Where the two differ, a core's
-// blocks drift apart, and nobody knows who would stand where.
+// both windows' mean, is its ends'. Where the two differ, a core's blocks drift apart, and nobody knows who would stand
+// where.
 void Sampler::learn_ends(const Window& steady) {
   if (steps_alone_.empty()) return;
   const Window before{&steps_alone_[0], &steps_alone_[1]};

@@ -45,6 +45,20 @@ TEST_P(Bandwidth, OfTheDramIsNearlyReached) {
 
 INSTANTIATE_TEST_SUITE_P(Chips, Bandwidth, testing::Values("v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50"));
 
+// Four reads a thread keep rows of many blocks in use at once; more lines under way still help.
+TEST(Bandwidth, OfTheDramGrowsWithTheLinesUnderWay) {
+  constexpr std::int64_t kBlocks = 1600, kThreads = 256, kEach = 4;
+  const lower::Module m = stream(kBlocks, kThreads, kEach, Stream::kRead);
+  double before = 0;
+  for (const char* misses : {"32", "64", "128", "256", "512"}) {
+    const arch::ArchSpec c = chip("v100", {{"memory.l1.misses", misses}});
+    const double reached = share(m, c, arch::dram_of(c), kBlocks * kThreads * kEach * 16);
+    EXPECT_GT(reached, before) << misses;
+    before = reached;
+  }
+  EXPECT_GT(before, 0.95);
+}
+
 // Every block reads the same megabyte, so that all but the first reads hit.
 lower::Module all_read_one_buffer(std::int64_t blocks, std::int64_t passes) {
   constexpr std::int64_t kThreads = 1024, kEach = 64;  // 1 MiB in pieces of 16 B
@@ -57,8 +71,8 @@ lower::Module all_read_one_buffer(std::int64_t blocks, std::int64_t passes) {
           i,
           {loop_over(
                j, {copy({r, affine({{j, 4}})}, {a, affine({{1, 4}, {i, 4 * 4 * kThreads}, {j, 4 * kThreads}})}, 4)}, 4),
-           move({s, {}}, {r, {}})})}));
-  return k.module;
+           assign({s, {}}, {r, {}})})}));
+  return std::move(k).take();
 }
 
 TEST(Bandwidth, OfTheDeviceCacheIsNearlyReached) {
@@ -90,7 +104,7 @@ TEST(Bandwidth, OfTheScratchpadFallsByItsConflicts) {
     const int tile = k.shared("tile", 32 * pitch), r = k.registers("r", 8), i = k.loop("i", 512), j = k.loop("j", 8);
     const int lane = k.derived("lane", affine({{1, 1}}), 1, 32);
     k.add(loop_over(i, {loop_over(j, {copy({r, affine({{j, 1}})}, {tile, affine({{lane, pitch}})})}, 8)}, 0));
-    return running_cycles(simulated(k.module, v100()));
+    return running_cycles(simulated(k.module(), v100()));
   };
   constexpr double kAccesses = 8 * 512 * 8;  // a core
   EXPECT_NEAR(cycles(33) / kAccesses, 1, 0.02);

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "arch/derive.h"
 #include "sim/memory/tlb.h"
 #include "sim/memory/warp_access.h"
+#include "tests/support/paths.h"
 #include "tests/unit/sim/kernels.h"
 
 namespace tilescope::sim {
@@ -46,8 +48,8 @@ TEST(BlockLaunch, LiesBetweenABlockAndItsSuccessor) {
     k.shared("all", 96 * 1024 / 4);
     const int a = k.global("A", 10 * 80 * 32), r = k.registers("r", 1), s = k.registers("s", 1);
     k.add(copy({r, {}}, {a, affine({{0, 32}, {1, 1}})}));
-    k.add(move({s, {}}, {r, {}}));
-    return running_cycles(simulated(k.module, chip("v100", {{"core.block_launch", launch}})));
+    k.add(assign({s, {}}, {r, {}}));
+    return running_cycles(simulated(k.module(), chip("v100", {{"core.block_launch", launch}})));
   };
   EXPECT_NEAR(cycles("700 cycles") - cycles("300 cycles"), 9 * 400, 60);  // but for what the DRAM does then
 }
@@ -75,6 +77,16 @@ TEST(Misses, BoundABandwidth) {
     return running_cycles(simulated(stream(1600, 256, 4, Stream::kRead), c));
   };
   EXPECT_GT(cycles("16"), 1.6 * cycles("32"));
+}
+
+TEST(Misses, AreBoundWhereACoreHasNoCache) {
+  const arch::ArchSpec c =
+      chip(source_path("tests/error/arch/minimal.yaml").string(), {{"memory.dram.latency", "400 cycles"},
+                                                                   {"memory.l2.latency", "200 cycles"},
+                                                                   {"memory.smem.latency", "20 cycles"}});
+  ASSERT_EQ(arch::core_cache_of(c), nullptr);
+  const SimReport r = simulated(stream(64, 256, 4, Stream::kRead), c);
+  EXPECT_EQ(level(r, "dram").read_bytes, 64 * 256 * 4 * 16);
 }
 
 }  // namespace

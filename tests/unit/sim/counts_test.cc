@@ -8,9 +8,8 @@
 
 #include "arch/derive.h"
 #include "lower/lanes.h"
-#include "lower/lower.h"
-#include "tests/support/random_program.h"
 #include "tests/unit/sim/kernels.h"
+#include "tests/unit/sim/random_module.h"
 
 namespace tilescope::sim {
 namespace {
@@ -34,7 +33,7 @@ class Walk {
   // Statements are numbered where they stand; loops come back to the same numbers.
   void body(const std::vector<Statement>& statements, lower::Lanes& lanes) {
     for (const Statement& s : statements) {
-      if (const auto* l = std::get_if<Loop>(&s.what)) {
+      if (const auto* l = std::get_if<lower::Loop>(&s.what)) {
         const std::size_t begin = next_;
         const expr::Span r = kernel_.indices[static_cast<std::size_t>(l->index)].range;
         for (std::int64_t v = r.low; v <= r.high; ++v) {
@@ -162,28 +161,18 @@ TEST(Counts, OfAsynchronousCopiesCountBothSides) {
   k.add({lower::Wait{0}, {}});
   k.add(barrier());
   k.add(copy({r, {}}, {tile, affine({{1, 4}})}, 4));
-  expect_counts(k.module, v100());
-  const auto counted = count(k.module, v100());
+  expect_counts(k.module(), v100());
+  const auto counted = count(k.module(), v100());
   EXPECT_EQ(counted[0][0].global.lane_accesses, 150);
   EXPECT_EQ(counted[0][0].shared.lane_accesses, 192);  // zeros are written where nothing is read
 }
 
 // Random operators cut at random: every way in which indices mix, guards fall and copies conflict.
 RC_GTEST_PROP(Counts, OfRandomProgramsAreThoseOfTheirThreads, ()) {
-  const expr::Expression e = any_operator(12);
-  tile::RProgram p;
-  p.arch = "v100";
-  p.stages.push_back(any_program(e, 128));
-  std::vector<std::string> why;
-  const auto m = lower::lower(p, v100(), why);
-  RC_PRE(m.has_value());
-  std::int64_t threads = 0;
-  for (const lower::Kernel& k : m->kernels) threads += k.blocks * k.threads;
-  RC_PRE(threads <= 20000);
-  RC_LOG() << p.stages.front().space->stage().text << '\n';
-  const auto plain = counted_plainly(*m, v100());
-  RC_ASSERT(count(*m, v100()) == plain);
-  const SimReport full = simulated(*m, v100());
+  const lower::Module m = any_small_module(v100());
+  const auto plain = counted_plainly(m, v100());
+  RC_ASSERT(count(m, v100()) == plain);
+  const SimReport full = simulated(m, v100());
   for (std::size_t k = 0; k < plain.size(); ++k) RC_ASSERT(full.kernels[k].counters == plain[k]);
 }
 

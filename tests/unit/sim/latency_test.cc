@@ -53,7 +53,7 @@ TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
   HandKernel k(1, 1);
   const int sum = k.registers("sum", 1), x = k.registers("x", 1), i = k.loop("i", kCount);
   k.add(loop_over(i, {multiply_add({sum, {}}, {x, {}}, {x, {}})}, 0));
-  EXPECT_NEAR(running_cycles(simulated(k.module, v100())), 4 * kCount, 8);
+  EXPECT_NEAR(running_cycles(simulated(k.module(), v100())), 4 * kCount, 8);
 }
 
 }  // namespace

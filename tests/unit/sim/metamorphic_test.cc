@@ -79,7 +79,7 @@ TEST(Metamorphic, RowsShorterThanATransactionCostWhatTheyWaste) {
       const int a = k.global("A", kRows * kPitch), r = k.registers("r", 1), s = k.registers("s", 1);
       const int row = k.derived("row", affine({{1, 1}}), floats, 0), at = k.derived("at", affine({{1, 1}}), 1, floats);
       k.add(copy({r, {}}, {a, affine({{0, apart}, {row, kPitch}, {at, 1}})}));
-      k.add(move({s, {}}, {r, {}}));
+      k.add(assign({s, {}}, {r, {}}));
 
       std::set<std::int64_t> touched;
       for (std::int64_t block = 0; block < kBlocks; ++block)
@@ -91,7 +91,7 @@ TEST(Metamorphic, RowsShorterThanATransactionCostWhatTheyWaste) {
                                              {"memory.dram.rate", std::to_string(transaction / 16)},
                                              {"memory.l2.sector", std::to_string(transaction) + " B"},
                                              {"memory.l1.sector", std::to_string(transaction) + " B"}});
-      const LevelTally dram = level(simulated(k.module, c), "dram");
+      const LevelTally dram = level(simulated(k.module(), c), "dram");
       EXPECT_EQ(dram.read_bytes, moved) << floats << " floats in transactions of " << transaction << " B";
       EXPECT_EQ(dram.written_bytes, 0);
       EXPECT_GT(moved, kBlocks * kRows * floats * 4) << "something is wasted";

@@ -86,11 +86,11 @@ TEST(Report, SaysWhichLimitIsExceededAndByHowMuch) {
               HasSubstr("threads of a block: needs 2048, v100 has 1024"));
   HandKernel k(1, 32);
   k.shared("tile", 100 * 256);
-  EXPECT_THAT(error_of(k.module, v100()), HasSubstr("bytes of scratchpad of a block: needs 102400, v100 has 98304"));
+  EXPECT_THAT(error_of(k.module(), v100()), HasSubstr("bytes of scratchpad of a block: needs 102400, v100 has 98304"));
 }
 
 TEST(Report, OccupancyFollowsTheScarcestResource) {
-  const auto resident = [](HandKernel k) { return simulated(k.module, v100()).kernels[0].blocks_per_core; };
+  const auto resident = [](const HandKernel& k) { return simulated(k.module(), v100()).kernels[0].blocks_per_core; };
   EXPECT_EQ(resident(HandKernel(1, 32)), 32);  // blocks
   EXPECT_EQ(resident(HandKernel(1, 256)), 8);  // threads
   HandKernel wide(1, 256);

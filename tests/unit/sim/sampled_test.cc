@@ -37,24 +37,32 @@ void expect_close(const lower::Module& m, const arch::ArchSpec& chip, LeftOut wh
   }
 }
 
+// A quarter of a v100, on which as many waves are a quarter of the work.
+arch::ArchSpec quarter() {
+  return chip("v100", {{"core.count", "20"},
+                       {"memory.dram.channels", "16"},
+                       {"memory.l2.slices", "16"},
+                       {"memory.l2.capacity", "1536 KiB"}});
+}
+
 TEST(Sampled, LeavesOutStepsWithAnEdge) {
   expect_close(tiled_product(300, 410, 300, 1), v100(), LeftOut::kSteps, 0.5, 0.045);
 }
 TEST(Sampled, LeavesOutWavesOfAStream) {
-  expect_close(stream(30000, 256, 2, Stream::kCopy), v100(), LeftOut::kBlocks, 0.3);
+  expect_close(stream(7500, 256, 2, Stream::kCopy), quarter(), LeftOut::kBlocks, 0.3);
 }
 TEST(Sampled, LeavesOutWavesOfReads) {
-  expect_close(stream(40000, 128, 4, Stream::kRead), v100(), LeftOut::kBlocks, 0.3);
+  expect_close(stream(10000, 128, 4, Stream::kRead), quarter(), LeftOut::kBlocks, 0.3);
 }
 TEST(Sampled, LeavesOutWavesOfSteps) {
-  expect_close(tiled_product(1920, 1920, 8), v100(), LeftOut::kBlocks, 0.05, 0.05);
+  expect_close(tiled_product(960, 960, 8), quarter(), LeftOut::kBlocks, 0.05, 0.05);
 }
 
 // The second kernel finds the device's cache full of what the first one wrote.
 TEST(Sampled, LeavesOutWavesOfEveryKernel) {
-  lower::Module m = stream(20000, 256, 2, Stream::kCopy);
+  lower::Module m = stream(5000, 256, 2, Stream::kCopy);
   m.kernels.push_back(m.kernels.front());
-  expect_close(m, v100(), LeftOut::kBlocks, 0.3);
+  expect_close(m, quarter(), LeftOut::kBlocks, 0.3);
 }
 
 // Cores with three blocks and cores with two: each at its own rate.

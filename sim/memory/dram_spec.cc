@@ -1,0 +1,52 @@
+#include "sim/memory/dram_spec.h"
+
+#include <algorithm>
+
+#include "base/integer.h"
+
+namespace tilescope::sim {
+
+DramSpec dram_spec(const arch::LevelSpec& dram) {
+  const auto of = [&](const char* name) -> Clock {
+    const auto t = dram.timing.find(name);
+    return t == dram.timing.end() ? 0 : t->second.n;
+  };
+  DramSpec s;
+  s.ranks = dram.ranks;
+  s.banks = std::max<std::int64_t>(1, dram.banks);
+  if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
+  s.rows = dram.row.has_value() && dram.banks > 0;
+  s.row_bus = dram.command_buses > 1;
+  s.bank_queue = dram.bank_queue;
+  s.t = {.rcd = of("rcd"),
+         .rcd_wr = of("rcd_wr"),
+         .rp = of("rp"),
+         .ras = of("ras"),
+         .rc = of("rc"),
+         .rrd_s = of("rrd_s"),
+         .rrd_l = of("rrd_l"),
+         .faw = of("faw"),
+         .aw32 = of("aw32"),
+         .ccd_s = of("ccd_s"),
+         .ccd_l = of("ccd_l"),
+         .cl = of("cl"),
+         .cwl = of("cwl"),
+         .rtp = of("rtp"),
+         .wr = of("wr"),
+         .wtr_s = of("wtr_s"),
+         .wtr_l = of("wtr_l"),
+         .rtw = of("rtw"),
+         .rtrs = of("rtrs"),
+         .rfc = of("rfc"),
+         .refi = of("refi"),
+         .burst = base::ceil_div(dram.burst, dram.rate)};
+  return s;
+}
+
+Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts) {
+  const DramTimes& t = spec.t;
+  const Clock between = std::max(spec.clocks_per_burst(), t.ccd_l);
+  return kDramHandshake + (spec.rows ? t.rp + t.rcd : 0) + t.cl + (bursts - 1) * between + t.burst;
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,35 @@
+#pragma once
+// One channel of DRAM as its controller wants it, read from a chip's level.
+
+#include <cstdint>
+
+#include "arch/spec.h"
+#include "sim/memory/dram_timing.h"
+
+namespace tilescope::sim {
+
+// A request is looked at the clock after it arrives; the simulators of experiments/dram_agreement differ there by a
+// clock each way.
+inline constexpr Clock kDramHandshake = 1;
+
+struct DramSpec {
+  std::int64_t ranks = 1, groups = 1;  // groups of a rank
+  std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
+  bool rows = false;                   // whether rows are known; without, every access is a hit
+  bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
+  // Requests that each bank holds beyond those that the controller takes; without, it takes no more until some are
+  // done.
+  std::int64_t bank_queue = 0;
+  DramTimes t;
+
+  // Between two bursts that suit each other best.
+  Clock clocks_per_burst() const { return t.ccd_s > t.burst ? t.ccd_s : t.burst; }
+};
+
+// One channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
+DramSpec dram_spec(const arch::LevelSpec& dram);
+
+// What a lone read of so many bursts takes that finds another row open.
+Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts);
+
+}  // namespace tilescope::sim
