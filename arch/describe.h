@@ -176,6 +176,11 @@ void describe_scratchpad(V& v, LevelSpec& s) {
   v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
   v.field(required("banks", "Banks that each serve one word a cycle."), s.banks);
   v.field(required("bank_width", "Word of one bank."), s.bank_width);
+  v.field(
+      optional("uniform_groups",
+               "Groups of lanes, each of which fills the banks once, that one pass serves where neighbouring lanes, "
+               "or neighbours but one, ask for the same words throughout; 1 where absent."),
+      s.uniform_groups);
 }
 
 template <class V>

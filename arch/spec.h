@@ -118,7 +118,8 @@ struct LevelSpec {
   // scratchpad (dram: banks of one rank in all its groups; 0 where unknown)
   std::int64_t banks = 0;
   Bytes bank_width;
-  std::optional<Bytes> per_block;  // the most that one block may use; the capacity where absent
+  std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
+  std::optional<Bytes> per_block;   // the most that one block may use; the capacity where absent
 
   // register
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use

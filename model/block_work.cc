@@ -20,8 +20,8 @@ constexpr double kAddressInstructions = 2;
 // Counts the work of one block; everything is per core, in cycles, for all warps of the block.
 class BlockCounter {
  public:
-  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic)
-      : p_(p), m_(m), arithmetic_(arithmetic), space_(*p.space) {
+  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic)
+      : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     points_ = p.points_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread));
@@ -59,21 +59,23 @@ class BlockCounter {
     return std::max({lanes, data, tags});
   }
 
+  // Sectors that reach the core's cache for an operand in one step; each is written there by itself.
+  double fill_cycles(std::size_t i) const {
+    if (m_.core_cache_bytes_per_cycle <= 0) return 0;
+    return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps() * m_.sector_bytes);
+  }
+
   void count_staged(std::size_t i) {
     const Operand& o = space_.inputs[i];
     const tile::OperandPlan& plan = p_.operands[i];
     work_.staged = true;
     // Copy: a load from memory and a store to the scratchpad for each piece of each thread.
     const std::int64_t staged = tile::data_tile_elements(o, p_.block);
-    const auto elements = static_cast<double>(staged);
     const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
     work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
     const StagedUse use = staged_use(p_, i, m_.warp, arch::widest_access_of(*m_.arch));
     add_scratchpad(work_.load, use.write, use.writes);
-    // The copy's side in memory runs along rows: sectors of the whole tile over the core's width, a lane each at least.
-    const double bytes = elements * static_cast<double>(o.element.n);
-    const double data = m_.core_cache_bytes_per_cycle > 0 ? bytes / m_.core_cache_bytes_per_cycle : 0;
-    work_.load.core_cache_cycles += std::max(data, elements / static_cast<double>(plan.vector) / m_.access_lanes);
+    work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
 
     work_.compute.issue_cycles += issue_cycles(use.reads / warps_);
     add_scratchpad(work_.compute, use.read, use.reads);
@@ -83,20 +85,16 @@ class BlockCounter {
     const auto vector = static_cast<double>(p_.operands[i].vector);
     const double reads = tile::touched_elements(space_.inputs[i], p_.thread) / vector * points_;
     work_.load.issue_cycles += issue_cycles(reads * (1 + kAddressInstructions));
-    work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp));
+    work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
   void add_scratchpad(CoreBusy& phase, const WarpAccess& access, double instructions) {
-    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
+    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes, m_.uniform_groups);
     const auto passes = static_cast<double>(use.passes);
-    const double width = static_cast<double>(m_.banks * m_.bank_width_bytes);
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
-    // The least: what the bytes need at full width, a whole pass for each group of lanes that fills the banks.
-    const double groups =
-        std::max(1.0, static_cast<double>(access.offset.size()) * static_cast<double>(access.bytes) / width);
     phase.scratchpad_cycles += passes * instructions / m_.scratchpad_ratio;
     work_.scratchpad_passes += passes * instructions;
-    work_.scratchpad_least_passes += groups * instructions;
+    work_.scratchpad_least_passes += static_cast<double>(use.groups) * instructions;
     work_.scratchpad_bytes += bytes * instructions;
   }
 
@@ -137,6 +135,7 @@ class BlockCounter {
   const StageProgram& p_;
   const Machine& m_;
   const Arithmetic& arithmetic_;
+  const Traffic& traffic_;
   const tile::TileSpace& space_;
   double warps_ = 1, points_ = 1, results_ = 1;
   BlockWork work_;
@@ -144,8 +143,10 @@ class BlockCounter {
 
 }  // namespace
 
-double CoreBusy::longest() const {
-  return std::max({issue_cycles, arithmetic_cycles, scratchpad_cycles, core_cache_cycles});
+double CoreBusy::longest(const Machine& m, double uneven) const {
+  const double port =
+      m.core_cache_shared ? scratchpad_cycles + core_cache_cycles : std::max(scratchpad_cycles, core_cache_cycles);
+  return std::max({issue_cycles * uneven, arithmetic_cycles * uneven, port});
 }
 
 CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
@@ -154,8 +155,8 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
 }
 
 BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy) {
-  return BlockCounter(p, m, arithmetic).count(occupancy);
+                        const Occupancy& occupancy, const Traffic& traffic) {
+  return BlockCounter(p, m, arithmetic, traffic).count(occupancy);
 }
 
 }  // namespace tilescope::model

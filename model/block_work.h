@@ -6,6 +6,7 @@
 
 #include "model/machine.h"
 #include "model/occupancy.h"
+#include "model/traffic.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
@@ -17,7 +18,9 @@ struct CoreBusy {
   double scratchpad_cycles = 0;
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
 
-  double longest() const;
+  // Of the resource that is busy longest, where the busiest partition has `uneven` times its share of the warps. A
+  // cache that shares the scratchpad's memory shares its port.
+  double longest(const Machine& m, double uneven) const;
   friend CoreBusy operator+(const CoreBusy& a, const CoreBusy& b);
 };
 
@@ -32,6 +35,6 @@ struct BlockWork {
 };
 
 BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy);
+                        const Occupancy& occupancy, const Traffic& traffic);
 
 }  // namespace tilescope::model

@@ -36,31 +36,44 @@ double dram_time_us(const Traffic& t, const Machine& m) {
 class CoreTime {
  public:
   CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
-      : steps_(static_cast<double>(p.steps())), work_(work) {
-    const double latency = memory_latency_cycles(traffic, m) + (work.staged ? m.scratchpad_latency_cycles : 0);
+      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), pipelined_(p.pipeline > 1) {
+    warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+    latency_cycles_ = memory_latency_cycles(traffic, m) + (work.staged ? m.scratchpad_latency_cycles : 0);
     // A core's share of what all cores share, in its own cycles, for one step of one block.
     const double share_cycles =
         static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
     device_cache_cycles_ = device_cache_time_us(traffic, m) * share_cycles;
     dram_cycles_ = dram_time_us(traffic, m) * share_cycles;
-    // What a block's own chain of dependent results takes beyond the work that it gives the core.
-    const double chain = std::max(0.0, work.compute_latency_cycles - work.compute.longest());
-    // With more than one pipeline stage the next step's copy runs under this step's arithmetic.
-    waiting_cycles_ = p.pipeline > 1 ? std::max(chain, latency - work.compute.longest()) : latency + chain;
   }
 
   // Cycles until `blocks` blocks that start together are done, when a `share` of what all cores could run is running.
   double together(double blocks, double share) const {
-    const std::array<double, 5> demand = {work_.load.longest(), work_.compute.longest(), device_cache_cycles_ * share,
-                                          dram_cycles_ * share, work_.store.longest() / steps_};
-    return steps_ * cycles_per_round(demand, waiting_cycles_, static_cast<int>(blocks));
+    const double uneven = unevenness(blocks);
+    const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
+    // What a step takes when nobody else is there: the copy, then its use, which lasts as long as its own chain of
+    // dependent results. With more than one pipeline stage the next step's copy runs under this step's use.
+    const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
+    const double alone = pipelined_ ? std::max(copy, use) : copy + use;
+    // All blocks' phases share the core's resources: what a step needs of the busiest one is queued for, and the rest
+    // of its phases runs beside other blocks' work.
+    const double core = (work_.load + work_.compute).longest(machine_, uneven);
+    const std::array<double, 4> demand = {core, device_cache_cycles_ * share, dram_cycles_ * share,
+                                          work_.store.longest(machine_, uneven) / steps_};
+    return steps_ * cycles_per_round(demand, std::max(0.0, alone - core), static_cast<int>(blocks));
   }
 
  private:
-  double steps_;
+  // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
+  double unevenness(double blocks) const {
+    const double warps = warps_ * blocks, partitions = static_cast<double>(machine_.partitions);
+    return std::ceil(warps / partitions) * partitions / warps;
+  }
+
   const BlockWork& work_;
+  const Machine& machine_;
+  double steps_, warps_ = 1, latency_cycles_ = 0;
+  bool pipelined_;
   double device_cache_cycles_ = 0, dram_cycles_ = 0;
-  double waiting_cycles_ = 0;
 };
 
 LevelUse use_of(double bytes, double useful, double sector, double time_us) {
@@ -116,7 +129,7 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
 
   const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
-  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy);
+  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic);
   const CoreTime core(p, work, traffic, m);
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.

@@ -31,6 +31,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::LevelSpec* s = arch::scratchpad_of(a)) {
     m.banks = s->banks;
     m.bank_width_bytes = s->bank_width.n;
+    m.uniform_groups = s->uniform_groups;
     m.scratchpad_bytes = s->capacity.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");

@@ -21,12 +21,13 @@ struct Machine {
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
+  std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
   double scratchpad_ratio = 1;
   double scratchpad_latency_cycles = 0;
 
   double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
   double line_bytes = 0, core_cache_bytes = 0;
-  bool core_cache_shared = false;  // with the scratchpad: what blocks stage is taken from it
+  bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
   double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)
   std::int64_t sector_bytes = 0;

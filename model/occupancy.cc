@@ -11,6 +11,8 @@ namespace {
 
 using tile::StageProgram;
 
+constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
+
 // Registers that hold addresses, loop counters and predicates. An allowance, not a fit: two for each operand's pointer,
 // two for each loop, and as many again in flight.
 std::int64_t bookkeeping_registers(const StageProgram& p) {
@@ -21,12 +23,19 @@ std::int64_t registers_for(std::int64_t elements, std::int64_t element_bytes) {
   return base::ceil_div(elements * element_bytes, 4);
 }
 
+// Whether a thread's pieces of a cooperative copy lie a constant distance apart, in the same column of each row, so
+// that one address serves them all; else each has its own, kept through all steps.
+bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
+  const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
+  return shape.empty() || p.threads() * p.operands[operand].vector % shape.back() == 0;
+}
+
 std::int64_t registers_needed(const StageProgram& p) {
   const tile::TileSpace& space = *p.space;
   const std::int64_t accumulator_bytes = base::size_of(space.expression.accumulate).n;
   const std::int64_t threads = p.threads();
-  std::int64_t accumulators = registers_for(tile::data_tile_elements(space.output, p.thread), accumulator_bytes);
-  std::int64_t fragments = 0, copies = 0;
+  const std::int64_t accumulators = registers_for(tile::data_tile_elements(space.output, p.thread), accumulator_bytes);
+  std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < space.inputs.size(); ++i) {
     const tile::Operand& o = space.inputs[i];
     fragments += registers_for(static_cast<std::int64_t>(tile::touched_elements(o, p.thread)), o.element.n);
@@ -34,8 +43,9 @@ std::int64_t registers_needed(const StageProgram& p) {
     // The pieces of a copy stand in registers between their load and their store.
     const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(o, p.block), threads * p.operands[i].vector);
     copies += registers_for(pieces * p.operands[i].vector, o.element.n);
+    if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces;
   }
-  return accumulators + std::max(fragments, copies) + bookkeeping_registers(p);
+  return accumulators + std::max(fragments, copies) + addresses + bookkeeping_registers(p);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "base/integer.h"
 #include "model/warp_access.h"
@@ -92,15 +93,25 @@ Extents wave_tile(const StageProgram& p, std::int64_t resident) {
   return tile;
 }
 
+// Bytes of the lines of the core's cache under a tile of an operand.
+double line_bytes_of(const StageProgram& p, const Machine& m, const Operand& o, const Extents& tile) {
+  const tile::Runs runs = tile::runs_of(o, tile);
+  return static_cast<double>(runs.count) *
+         run_bytes_of(o, runs, start_multiple_of_runs(p, o), static_cast<std::int64_t>(m.line_bytes));
+}
+
+// Bytes of the core's cache that what blocks stage leaves over; may be negative.
+double room_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  const double staged = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
+  return m.core_cache_bytes - staged;
+}
+
 // Bytes that the lines of a block's direct reads of one step take up in its core's cache.
 double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
   double bytes = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (p.operands[i].staged) continue;
-    const Operand& o = p.space->inputs[i];
-    const tile::Runs runs = tile::runs_of(o, p.block);
-    bytes += static_cast<double>(runs.count) *
-             run_bytes_of(o, runs, start_multiple_of_runs(p, o), static_cast<std::int64_t>(m.line_bytes));
+    bytes += line_bytes_of(p, m, p.space->inputs[i], p.block);
   }
   return bytes;
 }
@@ -108,18 +119,63 @@ double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
 // Share of direct reads that no longer find their line in the core's cache.
 double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_core) {
   if (m.core_cache_bytes <= 0) return 1;
-  const double staged = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
   const double wanted = lines_of_direct_reads(p, m) * static_cast<double>(per_core);
-  return wanted <= 0 ? 0 : std::clamp(1 - (m.core_cache_bytes - staged) / wanted, 0.0, 1.0);
+  return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(p, m, per_core) / wanted, 0.0, 1.0);
 }
 
-// Bytes of all requests of one step of one block for an operand that is not staged, in whole sectors.
+// Bytes of all requests of one step of one block for an input that is not staged, or of all its stores, in whole
+// sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
-  const double reads = tile::touched_elements(p.space->inputs[i], p.thread) /
-                       static_cast<double>(p.operands[i].vector) * p.points_per_step();
+  const double points = i == p.space->inputs.size() ? 1 : p.points_per_step();
+  const double reads =
+      tile::touched_elements(p.space->operand(i), p.thread) / static_cast<double>(p.operands[i].vector) * points;
   const double warps = static_cast<double>(base::ceil_div(p.threads(), m.warp));
   const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);
+}
+
+// The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take.
+struct Stretch {
+  Extents tile;
+  double steps = 1;
+};
+Stretch stretch_of(const StageProgram& p, std::size_t loops) {
+  Stretch s{p.block, 1};
+  for (std::size_t k = 0; k < loops; ++k) {
+    const auto a = static_cast<std::size_t>(p.order[p.order.size() - 1 - k]);
+    const std::int64_t part = base::ceil_div(p.space->axes[a].extent, p.split[a]);
+    const std::int64_t steps = base::ceil_div(part, p.block[a]);
+    s.steps *= static_cast<double>(steps);
+    s.tile[a] *= steps;
+  }
+  return s;
+}
+
+// Innermost reduction loops whose lines all stay in the core's cache, so that their steps share sectors.
+std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  const double room = room_in_core_cache(p, m, per_core);
+  std::size_t loops = 0;
+  while (loops < p.order.size()) {
+    const Stretch s = stretch_of(p, loops + 1);
+    double lines = 0;
+    for (const Operand& o : p.space->inputs) lines += line_bytes_of(p, m, o, s.tile);
+    if (lines * static_cast<double>(per_core) > room) break;
+    ++loops;
+  }
+  return loops;
+}
+
+// Bytes of a staged operand's sectors in one step: those that the loops in the core's cache touch, over their steps.
+double staged_bytes(const StageProgram& p, const Machine& m, const Operand& o, std::size_t loops_in_cache) {
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  double least = std::numeric_limits<double>::max();
+  for (std::size_t loops = 0; loops <= loops_in_cache; ++loops) {
+    const Stretch s = stretch_of(p, loops);
+    const tile::Runs runs = tile::runs_of(o, s.tile);
+    least =
+        std::min(least, static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, m.sector_bytes) / s.steps);
+  }
+  return least;
 }
 
 // What a stage covers in one wave and in all, and how much of its blocks' tiles is inside.
@@ -129,7 +185,7 @@ struct Coverage {
 };
 
 OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Coverage& coverage,
-                                  double evicted) {
+                                  double evicted, std::size_t loops_in_cache) {
   const Operand& o = p.space->operand(i);
   const auto element = static_cast<double>(o.element.n);
   const bool output = i == p.space->inputs.size();
@@ -138,7 +194,11 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   const double inside = share_inside(coverage.inside, o);
   double sectors = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, m.sector_bytes);
   double useful = static_cast<double>(runs.count * runs.length) * element;
-  if (!output && !p.operands[i].staged) {
+  if (output) {
+    sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
+  } else if (p.operands[i].staged) {
+    sectors = staged_bytes(p, m, o, loops_in_cache);
+  } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;
     if (evicted > 0 || touched < useful) {
@@ -176,12 +236,13 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
   const std::size_t inputs = p.space->inputs.size();
   const std::int64_t blocks = p.blocks();
   const double evicted = evicted_share(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
+  const std::size_t loops_in_cache = loops_in_core_cache(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
   Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
   for (std::size_t i = 0; i <= inputs; ++i) {
-    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted);
+    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, loops_in_cache);
     touched += t.operand[i].wave_bytes;
   }
   const double kept = touched <= 0 ? 1 : std::min(1.0, m.cache_capacity_bytes / touched);

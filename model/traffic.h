@@ -32,10 +32,11 @@ double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64
                             std::int64_t alignment_bytes, std::int64_t sector_bytes);
 
 // Traffic when `per_core` blocks run on every core at a time.
-// Device cache: staged tiles are fetched once per step. What threads read directly is fetched once per step as far as
-// the tiles of all blocks of a core fit its cache, and again at every request as far as they do not. DRAM: operands are
-// fetched once per wave, and once in all where everything that a wave touches fits the device cache; in between, in
-// proportion to what fits.
+// Device cache: staged tiles are fetched once per step, but for sectors that neighbouring steps share while they stay
+// in the core's cache; every store is sent on in whole sectors. What threads read directly is fetched once per step as
+// far as the tiles of all blocks of a core fit its cache, and again at every request as far as they do not. DRAM:
+// operands are fetched once per wave, and once in all where everything that a wave touches fits the device cache; in
+// between, in proportion to what fits.
 Traffic traffic_of(const tile::StageProgram& p, const Machine& m, std::int64_t per_core);
 
 }  // namespace tilescope::model

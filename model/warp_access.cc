@@ -135,10 +135,27 @@ std::int64_t power_of_two_at_most(std::int64_t n) {
 
 }  // namespace
 
-BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
+namespace {
+
+// Whether every lane and its neighbour, or every lane and its neighbour but one, access the same bytes.
+bool neighbours_agree(const WarpAccess& access) {
+  const std::size_t lanes = access.offset.size();
+  const auto agree = [&](std::size_t apart) {
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      if ((lane ^ apart) < lanes && access.offset[lane] != access.offset[lane ^ apart]) return false;
+    return true;
+  };
+  return agree(1) || agree(2);
+}
+
+}  // namespace
+
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t uniform_groups) {
   base::check(banks <= static_cast<std::int64_t>(kMaxBanks), "the loader bounds the number of banks");
   const Divisor width(bank_width);
-  const std::size_t group = std::max<std::size_t>(1, static_cast<std::size_t>(banks * bank_width / access.bytes));
+  std::size_t group = std::max<std::size_t>(1, static_cast<std::size_t>(banks * bank_width / access.bytes));
+  if (uniform_groups > 1 && group < access.offset.size() && neighbours_agree(access))
+    group *= static_cast<std::size_t>(uniform_groups);
   BankWords words(banks);
   BankUse use;
   for (std::size_t first = 0; first < access.offset.size(); first += group) {
@@ -149,6 +166,7 @@ BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank
       for (std::int64_t word = width.quotient(access.offset[lane]); word <= last; ++word) words.add(word);
     }
     use.passes += words.worst();
+    ++use.groups;
     use.words += words.distinct();
   }
   return use;
@@ -222,6 +240,23 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   return access;
 }
 
+WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  const std::int64_t vector = p.operands[operand].vector;
+  WarpAccess access;
+  access.bytes = vector * o.element.n;
+  const std::int64_t elements = tile::data_tile_elements(o, p.block);
+  const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, vector)});
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    std::int64_t rest = lane * vector, offset = 0;
+    for (std::size_t d = shape.size(); d-- > 0 && rest > 0; rest /= shape[d])
+      offset += tile::memory_offset(o, d, rest % shape[d]);
+    access.offset.push_back(offset * o.element.n);
+  }
+  return access;
+}
+
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
@@ -239,17 +274,22 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
 
 std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
   const Operand& o = p.space->operand(operand);
-  if (o.dims.empty() || o.dims.back().whole || o.dims.back().terms.size() != 1) return 1;
-  const expr::Term& t = o.dims.back().terms[0];
-  const auto axis = static_cast<std::size_t>(t.axis);
-  if (axis >= p.space->spatial || t.coefficient != 1) return 1;
   const tile::OperandPlan& plan = p.operands[operand];
-  const std::int64_t length = tile::data_tile(o, p.block).back();
-  // Neighbours of a rotated row stay neighbours in pieces that rotations and the row are multiples of.
-  const std::int64_t row =
-      plan.swizzle == 0 ? length + plan.padding : std::gcd(std::gcd(length, plan.padding), plan.swizzle);
-  std::int64_t v = power_of_two_at_most(std::min(p.mapping[axis].serial, max_access.n / o.element.n));
-  while (v > 1 && (p.mapping[axis].serial % v != 0 || row % v != 0)) v /= 2;
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  if (shape.empty()) return 1;
+  std::int64_t run = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const tile::TileDim& dim = o.dims[d];
+    if (dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1) break;
+    const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
+    const bool shared = axis < p.space->spatial && p.mapping[axis].threads > 1;
+    run *= shared ? p.mapping[axis].serial : shape[d];
+    if (shared || plan.padding != 0) break;
+  }
+  // Rows begin where padding puts them; neighbours of a rotated row stay neighbours in pieces of the rotation.
+  run = std::gcd(std::gcd(run, plan.padding == 0 ? run : shape.back() + plan.padding), plan.swizzle);
+  std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);
+  while (v > 1 && run % v != 0) v /= 2;
   return v;
 }
 

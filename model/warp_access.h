@@ -20,12 +20,16 @@ struct WarpAccess {
 };
 
 // Passes through a scratchpad of `banks` banks of `bank_width` bytes: lanes in order, in groups that fill all banks
-// once; a group costs the most distinct words that any one bank must give; equal words are broadcast.
+// once; a group costs the most distinct words that any one bank must give; equal words are broadcast. Where
+// neighbouring lanes, or neighbours but one, ask for the same words throughout, `uniform_groups` groups are served as
+// one.
 struct BankUse {
   std::int64_t passes = 0;
-  std::int64_t words = 0;  // distinct within their group
+  std::int64_t groups = 0;  // what passes would be without conflicts
+  std::int64_t words = 0;   // distinct within their group
 };
-BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width);
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width,
+                 std::int64_t uniform_groups = 1);
 inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
   return bank_use(access, banks, bank_width).passes;
 }
@@ -40,12 +44,16 @@ WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std
 // The first warp's write of its first pieces of a cooperative copy.
 WarpAccess scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
+// The first warp's reads from memory of its first pieces of a cooperative copy, from where its first one lies.
+WarpAccess copied_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
 // The first warp's access to an operand's own memory (an input that is not staged, or the output): offsets from the
 // lowest corner of the block's tile, or where the operand is gathered from its first element.
 WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
-// The widest access, in elements, with which a thread can read its neighbours of a staged operand from the scratchpad:
-// limited by `serial` of the innermost axis, by the row's alignment and by the chip's widest access.
+// The widest access, in elements, with which a thread can read a staged operand from the scratchpad. What it needs of a
+// step lies in runs: whole rows of reduced axes and of axes that threads do not share, up to its `serial` neighbours of
+// one that they do; the access divides the run and the chip's widest one.
 std::int64_t scratchpad_vector(const tile::StageProgram& p, std::size_t operand, base::Bytes max_access);
 
 }  // namespace tilescope::model

@@ -17,7 +17,9 @@ double chain_of(std::int64_t warps) {
                                                         {{8, warps, 1}, {8, 32, 1}}, {1, 1, 8}, {16});
   const Machine& m = tests::machine("v100");
   const Arithmetic arithmetic = arithmetic_of(m, e.dtype, e.accumulate).value();
-  return work_of_block(p, m, arithmetic, occupancy_of(p, m)).compute_latency_cycles - m.scratchpad_latency_cycles;
+  const Occupancy occupancy = occupancy_of(p, m);
+  const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+  return work_of_block(p, m, arithmetic, occupancy, traffic).compute_latency_cycles - m.scratchpad_latency_cycles;
 }
 
 TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {

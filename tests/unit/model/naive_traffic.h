@@ -2,6 +2,7 @@
 // Traffic by enumeration: the sectors that every block touches, for comparison with the model's closed form.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -10,19 +11,23 @@
 
 namespace tilescope::tests {
 
-// Bytes of the sectors that every block touches in every step (the output: once), summed.
-inline double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand, std::int64_t sector) {
+// Bytes of the sectors that every block touches in every step, or in all its steps together (the output: once), summed.
+enum class Steps : std::uint8_t { kApart, kTogether };
+inline double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand, std::int64_t sector,
+                                Steps steps = Steps::kApart) {
   const tile::TileSpace& space = *p.space;
   const bool output = operand == space.inputs.size();
   const auto reads = reads_of(space, operand);
   Point tiles;
   for (std::size_t a = 0; a < space.axes.size(); ++a)
     tiles.push_back((space.axes[a].extent + p.block[a] - 1) / p.block[a]);
-  double bytes = 0;
+  std::map<Point, std::set<std::int64_t>> touched;  // by block, or by block and step
   each_index(tiles, [&](const Point& t) {
     for (std::size_t a = space.spatial; a < t.size() && output; ++a)
       if (t[a] != 0) return;
-    std::set<std::int64_t> sectors;
+    Point key = t;
+    if (steps == Steps::kTogether) key.resize(space.spatial);
+    std::set<std::int64_t>& sectors = touched[key];
     each_index(to_point(p.block), [&](Point index) {
       for (std::size_t a = 0; a < index.size(); ++a)
         if ((index[a] += t[a] * p.block[a]) >= space.axes[a].extent) return;
@@ -32,8 +37,10 @@ inline double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand
           sectors.insert(flat_element(space, read, at) * space.operand(operand).element.n / sector);
       }
     });
-    bytes += static_cast<double>(static_cast<std::int64_t>(sectors.size()) * sector);
   });
+  double bytes = 0;
+  for (const auto& [key, sectors] : touched)
+    bytes += static_cast<double>(static_cast<std::int64_t>(sectors.size()) * sector);
   return bytes;
 }
 

@@ -58,6 +58,8 @@ std::int64_t distinct_bytes(const tile::TileSpace& space, std::size_t operand) {
 
 // Every extent and tile a multiple of a sector's eight elements: nothing is estimated.
 RC_GTEST_PROP(Traffic, OfAlignedTilesIsExact, ()) {
+  Machine m = machine("v100");
+  m.core_cache_bytes = 0;
   const auto size = [] { return 8 * any_of_range(1, 5); };
   const expr::Expression e = tests::any_element<expr::Expression>(
       {tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", size(), size(), size())),
@@ -72,7 +74,7 @@ RC_GTEST_PROP(Traffic, OfAlignedTilesIsExact, ()) {
     block.push_back(n);
   }
   const tile::StageProgram p = with_blocks(space, block);
-  const Traffic t = traffic_of(p, machine("v100"), 1);
+  const Traffic t = traffic_of(p, m, 1);
   RC_LOG() << e.stages.front().text << '\n';
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     RC_ASSERT(std::abs(t.operand[i].cache_bytes - naive_cache_bytes(p, i, 32)) < 1e-6);
@@ -90,26 +92,39 @@ bool leaves_gaps(const expr::Expression& e) {
 // Any sizes: the average over starts stands for the starts that occur, and a tile that is cut off for its share. Known
 // gaps, counted too high: rows of a tensor that are shorter than a sector share sectors, and so do a filter's taps in a
 // gathered tile. Bytes are left out: a few of them straddle two sectors in every block or in none.
-RC_GTEST_PROP(Traffic, OfAnyTilesIsClose, ()) {
+void expect_any_tiles_close(const Machine& m, tests::Steps steps) {
   const expr::Expression e = tests::any_operator(14);
   const auto space = tile::make_space(e, tests::any_fusion(e));
   tile::Extents block;
   for (const tile::TileAxis& a : space->axes) block.push_back(any_of_range(1, std::min<std::int64_t>(a.extent, 8)));
   const tile::StageProgram p = with_blocks(space, block);
-  const Traffic t = traffic_of(p, machine("v100"), 1);
+  const Traffic t = traffic_of(p, m, 1);
   RC_LOG() << e.stages.front().text << '\n';
   constexpr double kTooLow = 3, kTooHigh = 2.5;
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const tile::Operand& o = space->operand(i);
     const auto& shape = e.tensors[static_cast<std::size_t>(o.tensor)].shape;
     if (shape.back() * o.element.n < 32 || o.element.n == 1) continue;
-    const double naive = naive_cache_bytes(p, i, 32);
+    const double naive = naive_cache_bytes(p, i, 32, steps);
     RC_LOG() << o.name << ' ' << t.operand[i].cache_bytes << " for " << naive << '\n';
     const bool whole = std::any_of(o.dims.begin(), o.dims.end(), [](const tile::TileDim& d) { return d.whole; });
     RC_ASSERT(t.operand[i].cache_bytes >= naive / kTooLow);
     const bool taps = o.gathered && e.stages.front().text.find("+r") != std::string::npos;
     RC_ASSERT(whole || taps || leaves_gaps(e) || t.operand[i].cache_bytes <= naive * kTooHigh);
   }
+}
+
+RC_GTEST_PROP(Traffic, OfAnyTilesIsClose, ()) {
+  Machine m = machine("v100");
+  m.core_cache_bytes = 0;
+  expect_any_tiles_close(m, tests::Steps::kApart);
+}
+
+// A core's cache that holds everything keeps the sectors that a block's steps share.
+RC_GTEST_PROP(Traffic, OfStepsThatShareSectorsIsClose, ()) {
+  Machine m = machine("v100");
+  m.core_cache_bytes = 1e18;
+  expect_any_tiles_close(m, tests::Steps::kTogether);
 }
 
 RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {

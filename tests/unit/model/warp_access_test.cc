@@ -243,7 +243,10 @@ TEST(ScratchpadVector, IsWhatAThreadOwnsSideBySide) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 8, 4}, {1, 8, 4}}, {1, 1, 8}, {16});
-  EXPECT_EQ(scratchpad_vector(p, 0, {16}), 1) << "A's rows run along k";
+  EXPECT_EQ(scratchpad_vector(p, 0, {16}), 4) << "A's rows run along k, of which every thread reads all";
+  p.operands[0].padding = 1;
+  EXPECT_EQ(scratchpad_vector(p, 0, {16}), 1) << "rows begin at odd words";
+  p.operands[0].padding = 0;
   EXPECT_EQ(scratchpad_vector(p, 1, {16}), 4);
   EXPECT_EQ(scratchpad_vector(p, 1, {8}), 2);
   p.operands[1].padding = 2;
