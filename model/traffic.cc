@@ -129,7 +129,7 @@ double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   const double points = i == p.space->inputs.size() ? 1 : p.points_per_step();
   const double reads =
       tile::touched_elements(p.space->operand(i), p.thread) / static_cast<double>(p.operands[i].vector) * points;
-  const double warps = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+  const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(m.warp));
   const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);
 }
