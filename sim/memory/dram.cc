@@ -59,10 +59,11 @@ void DramChannel::push(const DramRequest& r) {
   }
   const std::size_t place = free_.back();
   free_.pop_back();
-  pending_[place] = {.request = r, .left = r.bursts};
+  pending_[place] = {r, static_cast<std::int32_t>(r.bursts)};
   auto at = waiting_.end();
-  while (at != waiting_.begin() && std::prev(at)->arrival > r.arrival) --at;
-  waiting_.insert(at, {r.arrival, place});
+  const auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_);
+  while (at != first && std::prev(at)->arrival > r.arrival) --at;
+  waiting_.insert(at, {r.arrival, static_cast<std::uint32_t>(place), r.write});
   ++arriving_[r.write];
   waiting_writes_ += r.write ? 1 : 0;
   next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
@@ -93,7 +94,7 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
     return kNone;
   };
   if (find(true) != kNone) {
-    served.push_back({r.id, r.write, true, r.bursts, p.since, p.since + kDramHandshake});
+    served.push_back({r.id, r.write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
     waiting_writes_ -= r.write ? 1 : 0;
     free_.push_back(place);
     return true;
@@ -107,26 +108,28 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
 
 // In their order: who finds no room holds up those behind.
 bool DramChannel::admit(std::vector<DramServed>& served) {
-  bool any = false;
-  while (!waiting_.empty() && waiting_.front().arrival + kDramHandshake <= now_) {
-    const auto [arrival, place] = waiting_.front();
+  const std::size_t before = admitted_;
+  for (; admitted_ < waiting_.size(); ++admitted_) {
+    const auto [arrival, place, write] = waiting_[admitted_];
+    if (arrival + kDramHandshake > now_ || !has_room(write)) break;
     Pending& p = pending_[place];
-    const bool write = p.request.write;
-    if (!has_room(write)) break;
-    p.since = std::max(arrival, now_ - kDramHandshake);
+    p.request.arrival = std::max(arrival, now_ - kDramHandshake);
     if (!answered(place, served))
       (write ? writes_ : reads_).push_back({place, static_cast<std::size_t>(p.request.bank)});
     --arriving_[write];
-    waiting_.pop_front();
-    any = true;
+  }
+  const bool any = admitted_ > before;
+  if (2 * admitted_ >= waiting_.size()) {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_));
+    admitted_ = 0;
   }
   return any;
 }
 
 Clock DramChannel::next_arrival() const {
-  if (waiting_.empty()) return kNever;
-  const auto [arrival, place] = waiting_.front();
-  return has_room(pending_[place].request.write) ? arrival + kDramHandshake : kNever;
+  if (admitted_ == waiting_.size()) return kNever;
+  const Waiting& w = waiting_[admitted_];
+  return has_room(w.write) ? w.arrival + kDramHandshake : kNever;
 }
 
 void DramChannel::choose_direction() {
@@ -164,6 +167,10 @@ bool DramChannel::hand_over() {
 }
 
 // --- commands
+
+Clock DramChannel::first_of(const Group& g, std::size_t command) const {
+  return std::max({g.asked[command], g.earliest[command], ranks_[g.rank].earliest[command]});
+}
 
 Clock DramChannel::earliest(const Bank& bank, DramCommand c) const {
   const std::size_t n = number(c);
@@ -214,13 +221,15 @@ void DramChannel::set_row(std::size_t number_of_bank, std::int64_t row) {
 // To be called whenever a bank's queue, its row, its share or its own times have changed.
 void DramChannel::note_asked(std::size_t number_of_bank) {
   const ByCommand now = asked_of(banks_[number_of_bank]);
-  if (asked_[number_of_bank] == now) return;
-  asked_[number_of_bank] = now;
   const std::size_t number_of_group = banks_[number_of_bank].group, banks = banks_.size() / groups_.size();
-  ByCommand& least = groups_[number_of_group].asked;
-  least.fill(kNever);
-  for (std::size_t b = number_of_group * banks; b < (number_of_group + 1) * banks; ++b)
-    for (std::size_t n = 0; n < kDramCommands; ++n) least[n] = std::min(least[n], asked_[b][n]);
+  for (std::size_t n = 0; n < kDramCommands; ++n) {
+    if (asked_[number_of_bank][n] == now[n]) continue;
+    asked_[number_of_bank][n] = now[n];
+    Clock least = kNever;
+    for (std::size_t b = number_of_group * banks; b < (number_of_group + 1) * banks; ++b)
+      least = std::min(least, asked_[b][n]);
+    groups_[number_of_group].asked[n] = least;
+  }
 }
 
 DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
@@ -247,7 +256,7 @@ DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
 
 // Whether the oldest at a bank has waited too long for others that find their row open.
 bool DramChannel::starves(const Bank& bank) {
-  const Clock since = pending_[bank.queue[0].place].since;
+  const Clock since = pending_[bank.queue[0].place].request.arrival;
   const Clock last = since + (spec_.bank_queue > 0 ? kLongestWaitInQueue : kLongestWait);
   if (now_ > last) return true;
   starves_ = std::min(starves_, last);
@@ -263,11 +272,8 @@ void DramChannel::plan(Clock from) {
   }
   ByCommand first;
   first.fill(kNever);
-  for (const Group& g : groups_) {
-    const ByCommand& rank = ranks_[g.rank].earliest;
-    for (std::size_t n = 0; n < kDramCommands; ++n)
-      first[n] = std::min(first[n], std::max({g.asked[n], g.earliest[n], rank[n]}));
-  }
+  for (const Group& g : groups_)
+    for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = std::min(first[n], first_of(g, n));
   column_ = std::max(from, std::min(first[number(kRead)], first[number(kWrite)]));
   row_ = std::max(from, std::min(first[number(kActivate)], first[number(kPrecharge)]));
 }
@@ -281,8 +287,9 @@ DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramComm
   for (std::size_t turn = 0; turn < banks_.size(); ++turn) {
     b = b + 1 == banks_.size() ? 0 : b + 1;
     const ByCommand& asked = asked_[b];
+    if (std::min(asked[number(one)], asked[number(other)]) > at) continue;
+    const Bank& bank = banks_[b];
     for (const DramCommand c : {one, other}) {
-      const Bank& bank = banks_[b];
       if (asked[number(c)] > at || earliest(bank, c) > at) continue;
       const bool column = c == DramCommand::kRead || c == DramCommand::kWrite;
       const std::size_t entry = column ? bank.hit[c == DramCommand::kWrite] : 0;
@@ -333,13 +340,13 @@ void DramChannel::finish(std::size_t place, std::vector<DramServed>& served) {
   const Pending& p = pending_[place];
   const DramRequest& r = p.request;
   const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
-  served.push_back({r.id, r.write, !p.opened, r.bursts, p.since, done});
+  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done});
   waiting_writes_ -= r.write ? 1 : 0;
   if (p.shared)
     std::erase_if(sharers_, [&](const auto& sharer) {
       if (sharer.second != place) return false;
-      const Pending& s = pending_[sharer.first];
-      served.push_back({s.request.id, false, true, s.request.bursts, s.since, done});
+      const DramRequest& s = pending_[sharer.first].request;
+      served.push_back({s.id, false, true, s.bursts, s.arrival, done});
       free_.push_back(sharer.first);
       return true;
     });

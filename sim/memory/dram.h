@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -79,10 +78,10 @@ class DramChannel {
   using ByCommand = std::array<Clock, kDramCommands>;
 
   // Whom the channel was given; it stays in its place of `pending_` until it is served, and others tell of the place.
-  struct Pending {
-    DramRequest request;
-    Clock since = 0;           // the controller saw it
-    std::int64_t left = 0;     // bursts
+  // One line of the host's cache.
+  struct alignas(64) Pending {
+    DramRequest request;       // its arrival is when the controller saw it, as soon as it has
+    std::int32_t left = 0;     // bursts
     bool opened = false;       // its row, for itself
     bool shared = false;       // others read the same
     bool logged_miss = false;  // a column of it was logged as the one that was missed
@@ -90,7 +89,8 @@ class DramChannel {
   // One of them that has not reached the controller.
   struct Waiting {
     Clock arrival = 0;
-    std::size_t place = 0;
+    std::uint32_t place = 0;
+    bool write = false;
   };
   // One of them there.
   struct Before {
@@ -130,6 +130,8 @@ class DramChannel {
     DramCommand command{};
   };
 
+  // When what a group's banks ask for may come.
+  Clock first_of(const Group& g, std::size_t command) const;
   Clock earliest(const Bank& bank, DramCommand c) const;
   void issue(std::size_t bank, DramCommand c, Clock at);
   void set_row(std::size_t number_of_bank, std::int64_t row);
@@ -170,7 +172,8 @@ class DramChannel {
 
   std::vector<Pending> pending_;
   std::vector<std::size_t> free_;  // places of them
-  std::deque<Waiting> waiting_;
+  std::vector<Waiting> waiting_;
+  std::size_t admitted_ = 0;  // the first of those do not wait any more
   std::vector<Before> reads_, writes_;
   std::vector<std::pair<std::size_t, std::size_t>> sharers_;  // of a read, and that read
   std::array<std::size_t, 2> arriving_{};                     // reads and writes before the controller
