@@ -108,10 +108,12 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
 
 // In their order: who finds no room holds up those behind.
 bool DramChannel::admit(std::vector<DramServed>& served) {
+  constexpr std::size_t kAhead = 4;
   const std::size_t before = admitted_;
   for (; admitted_ < waiting_.size(); ++admitted_) {
     const auto [arrival, place, write] = waiting_[admitted_];
     if (arrival + kDramHandshake > now_ || !has_room(write)) break;
+    if (admitted_ + kAhead < waiting_.size()) expect(waiting_[admitted_ + kAhead].place);
     Pending& p = pending_[place];
     p.request.arrival = std::max(arrival, now_ - kDramHandshake);
     if (!answered(place, served))
@@ -208,7 +210,7 @@ void DramChannel::find_hits(std::size_t number_of_bank) {
   if (!spec_.rows || bank.row != kNoRow)
     for (std::size_t i = 0; i < bank.queue.size(); ++i)
       if (std::size_t& hit = bank.hit[bank.queue[i].write]; hit == kNone)
-        if (!spec_.rows || bank.queue[i].row == bank.row) hit = i;
+        if (!spec_.rows || bank.queue[i].row == bank.row) hit = i, expect(bank.queue[i].place);
   note_asked(number_of_bank);
 }
 
@@ -311,7 +313,7 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   Pending& p = pending_[q.place];
   if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
     const bool opens = w.command == DramCommand::kActivate;
-    p.opened = p.opened || opens;
+    if (opens) p.opened = true;
     set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }

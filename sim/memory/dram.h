@@ -141,6 +141,7 @@ class DramChannel {
   bool starves(const Bank& bank);
 
   // Requests on their way to the banks.
+  void expect(std::size_t place) const { __builtin_prefetch(&pending_[place], 1); }  // it is looked at soon
   std::size_t held(bool write) const;
   bool has_room(bool write) const;
   bool take_in(std::vector<DramServed>& served);
