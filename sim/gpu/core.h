@@ -24,6 +24,7 @@
 #include "sim/gpu/occupancy.h"
 #include "sim/gpu/warp_code.h"
 #include "sim/gpu/windows.h"
+#include "sim/memory/chains.h"
 #include "sim/memory/sector_cache.h"
 
 namespace tilescope::sim {
@@ -46,8 +47,9 @@ class Core {
   // When something is due next.
   std::optional<Cycle> next() const;
   void reply(const MemoryReply& r);
-  // Says that a reply will come soon.
-  void expect(int ticket) const { __builtin_prefetch(misses_[static_cast<std::size_t>(ticket)].fills); }
+  // Say that a reply will come soon, and very soon.
+  void expect(int ticket) const { __builtin_prefetch(&misses_[static_cast<std::size_t>(ticket)]); }
+  void expect_now(int ticket) const { __builtin_prefetch(misses_[static_cast<std::size_t>(ticket)].fills); }
 
   // Requests since the last call to clear it, in order.
   std::vector<MemoryRequest>& outbox() { return outbox_; }
@@ -122,7 +124,7 @@ class Core {
     SectorCache::Line* fills = nullptr;  // of the core's cache
     std::int64_t number = 0;             // of all that were begun
     Waiter first;
-    std::vector<Waiter> others;
+    Chain others;
   };
   struct Event {
     enum class Kind : std::uint8_t { kWarp, kBlock, kDone } kind{};
@@ -184,6 +186,7 @@ class Core {
   Calendar scratchpad_, cache_port_, address_;
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;
+  Chains<Waiter> others_;  // of misses
   std::vector<int> free_misses_;
   static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
   std::vector<Cycle> ends_of_misses_;  // of the latest, by number

@@ -169,7 +169,7 @@ void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sect
     request(waiter, line, missing, false, hit.line, at);
   } else if (hit.line->pending()) {
     ++in_flight(waiter).pending;
-    misses_[static_cast<std::size_t>(hit.line->fill())].others.push_back(waiter);
+    others_.append(misses_[static_cast<std::size_t>(hit.line->fill())].others, waiter);
   } else {
     InFlight& f = in_flight(waiter);
     const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready());
@@ -194,7 +194,6 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   m.fills = fills;
   if (fills != nullptr) fills->fetch(ticket);
   m.first = waiter;
-  m.others.clear();
   if (!write) ++in_flight(waiter).pending;
   outbox_.push_back({number_, ticket, write, line, sectors, at});
 }
@@ -211,7 +210,7 @@ void Core::reply(const MemoryReply& r) {
   Miss& m = misses_[static_cast<std::size_t>(r.ticket)];
   if (m.fills != nullptr && m.fills->fill() == r.ticket) m.fills->arrive(r.at);
   complete(m.first, r.at, r.from);
-  for (const Waiter& w : m.others) complete(w, r.at, r.from);
+  others_.take(m.others, [&](const Waiter& w) { complete(w, r.at, r.from); });
   if (misses_begun_ - m.number <= static_cast<std::int64_t>(ends_of_misses_.size())) end_of_miss(m.number) = r.at;
   free_misses_.push_back(r.ticket);
   last_from_ = r.from;

@@ -102,7 +102,10 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
     memory_.accept(requests_[i], replies_);
   }
   for (std::size_t i = 0; i < replies_.size(); ++i) {
-    if (i + kAhead < replies_.size()) core(replies_[i + kAhead].core).expect(replies_[i + kAhead].ticket);
+    if (const std::size_t soon = i + 2 * kAhead; soon < replies_.size())
+      core(replies_[soon].core).expect(replies_[soon].ticket);
+    if (const std::size_t next = i + kAhead; next < replies_.size())
+      core(replies_[next].core).expect_now(replies_[next].ticket);
     core(replies_[i].core).reply(replies_[i]);
     touched_[static_cast<std::size_t>(replies_[i].core)] = true;
   }

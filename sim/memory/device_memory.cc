@@ -11,6 +11,8 @@ namespace {
 
 // A slice hands no more to a channel in which so many writes wait: whoever drives a line out then waits with it.
 constexpr std::int64_t kMostWaitingWrites = 64;
+// Served requests ahead of the one in hand whose memory is asked for.
+constexpr std::size_t kAhead = 8;
 constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
 
 AddressMapSpec of_one_partition(const MemorySpec& spec) {
@@ -88,7 +90,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
     if (hit.line != nullptr) hit.line->fetch(fill);
     to_dram(r.line, hit.missing, false, fill, served);
   } else if (hit.line->pending()) {
-    fills_[static_cast<std::size_t>(hit.line->fill())].others.push_back({r.core, r.ticket, bytes});
+    others_.append(fills_[static_cast<std::size_t>(hit.line->fill())].others, {r.core, r.ticket, bytes});
   } else {
     // Data leave as they are read: the link takes the first sector while the slice reads the second.
     const Cycle first = served - cycles_of(spec_.slice_rate, bytes - spec_.shape.sector);
@@ -107,7 +109,7 @@ bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& n
     if (line == nullptr) continue;
     if (line->pending()) {
       near.line->fetch(line->fill());
-      fills_[static_cast<std::size_t>(line->fill())].others.push_back({r.core, r.ticket, bytes, near.line});
+      others_.append(fills_[static_cast<std::size_t>(line->fill())].others, {r.core, r.ticket, bytes, near.line});
       return true;
     }
     const Cycle there = far.port.book(served + across_ / 2, bytes_of(near.missing) + spec_.request_bytes);
@@ -160,7 +162,6 @@ int DeviceMemory::new_fill(SectorCache::Line* line, const Waiter& first) {
   Fill& f = fills_[static_cast<std::size_t>(fill)];
   f.line = line;
   f.first = first;
-  f.others.clear();
   return fill;
 }
 
@@ -181,8 +182,8 @@ bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v,
 void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at) {
   const DramPlace place = map_.dram(line);
   std::int64_t bursts = 0, last = -1;
-  for (int s = 0; s < 32; ++s) {
-    if ((sectors >> s & 1u) == 0) continue;
+  for (std::uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
+    const int s = std::countr_zero(rest);
     const std::int64_t begin = s * spec_.shape.sector / spec_.burst_bytes;
     const std::int64_t end = ((s + 1) * spec_.shape.sector - 1) / spec_.burst_bytes;
     bursts += end - std::max(begin, last + 1) + 1;
@@ -202,15 +203,27 @@ void DeviceMemory::note_next(std::size_t channel) {
 
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   if (next_ >= until) return;
+  served_.clear();
   for (std::size_t c = 0; c < channels_.size(); ++c) {
     if (next_of_[c] >= until) continue;
-    served_.clear();
     channels_[c].run(clock_at(until - 1) + 1, served_);
-    for (const DramServed& s : served_) finish(s, replies);
     if (timeline_ != nullptr) show_channel(c);
     note_next(c);
   }
   next_ = *std::min_element(next_of_.begin(), next_of_.end());
+  for (std::size_t i = 0; i < served_.size(); ++i) {
+    if (i + 2 * kAhead < served_.size()) expect(served_[i + 2 * kAhead]);
+    if (i + kAhead < served_.size()) expect_now(served_[i + kAhead]);
+    finish(served_[i], replies);
+  }
+}
+
+void DeviceMemory::expect(const DramServed& s) const {
+  if (s.id != kNobodyWaits) __builtin_prefetch(&fills_[static_cast<std::size_t>(s.id)]);
+}
+
+void DeviceMemory::expect_now(const DramServed& s) const {
+  if (s.id != kNobodyWaits) __builtin_prefetch(fills_[static_cast<std::size_t>(s.id)].line, 1);
 }
 
 void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies) {
@@ -220,7 +233,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNobodyWaits) return;
-  const Fill& f = fills_[static_cast<std::size_t>(s.id)];
+  Fill& f = fills_[static_cast<std::size_t>(s.id)];
   const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
   if (f.line != nullptr && f.line->fill() == s.id) f.line->arrive(done);
   const auto reply = [&](const Waiter& w) {
@@ -232,7 +245,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
     replies.push_back({w.core, w.ticket, s.write ? at + back_ : respond(w.core, w.bytes, at), Stall::kDram});
   };
   reply(f.first);
-  std::for_each(f.others.begin(), f.others.end(), reply);
+  others_.take(f.others, reply);
   free_fills_.push_back(s.id);
 }
 

@@ -20,6 +20,7 @@
 
 #include "sim/memory/address_map.h"
 #include "sim/memory/calendar.h"
+#include "sim/memory/chains.h"
 #include "sim/memory/dram.h"
 #include "sim/memory/sector_cache.h"
 #include "sim/memory/tlb.h"
@@ -101,14 +102,14 @@ class DeviceMemory {
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
   struct Waiter {
-    int core, ticket;
-    std::int64_t bytes;
+    int core = 0, ticket = 0;
+    std::int64_t bytes = 0;
     SectorCache::Line* copy = nullptr;  // of another partition, that the fill goes on to
   };
   struct Fill {
     SectorCache::Line* line = nullptr;  // that it fills; null of a write
     Waiter first;
-    std::vector<Waiter> others;
+    Chain others;
   };
   struct Slice {
     Calendar port;
@@ -139,6 +140,8 @@ class DeviceMemory {
   Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
   Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
   std::int64_t bytes_of(std::uint32_t sectors) const;
+  void expect(const DramServed& s) const;
+  void expect_now(const DramServed& s) const;
   void note_next(std::size_t channel);
   void show_channel(std::size_t channel);
 
@@ -155,6 +158,7 @@ class DeviceMemory {
   std::vector<Cycle> next_of_;  // by channel
   Cycle next_ = kNever;         // the least of them
   std::vector<Fill> fills_;
+  Chains<Waiter> others_;  // of fills
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;
   Cycle forward_ = 0, back_ = 0;  // between core and slice

@@ -18,26 +18,34 @@ constexpr Clock kRest = 50;
 constexpr Clock kLongestWait = 2000, kLongestWaitInQueue = 20000;
 constexpr std::size_t kActivates = 4, kManyActivates = 32;  // of the two windows
 
-std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
+constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
+
+constexpr std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
 
 }  // namespace
 
 DramChannel::DramChannel(const DramSpec& spec)
     : spec_(spec),
       banks_(static_cast<std::size_t>(spec.ranks * spec.banks)),
+      asked_(banks_.size()),
       groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.ranks)),
-      room_(banks_.size(), spec.bank_queue > 0 ? spec.bank_queue : std::numeric_limits<std::int64_t>::max()),
-      asks_(banks_.size(), kNothing) {
-  for (const DramConstraint& c : constraints_of(spec.t)) after_[number(c.before)].push_back(c);
-  const std::int64_t banks_of_group = spec.banks / spec.groups;
+      room_(banks_.size(), spec.bank_queue > 0 ? spec.bank_queue : std::numeric_limits<std::int64_t>::max()) {
+  for (auto& scopes : after_)
+    for (ByCommand& clocks : scopes) clocks.fill(kLongAgo);
+  for (const DramConstraint& c : constraints_of(spec.t))
+    after_[number(c.before)][static_cast<std::size_t>(c.scope)][number(c.after)] = c.clocks;  // each stands there once
+  const std::size_t banks_of_group = banks_.size() / groups_.size(), groups_of_rank = groups_.size() / ranks_.size();
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rank = g / groups_of_rank;
   for (std::size_t b = 0; b < banks_.size(); ++b) {
-    banks_[b].group = b / static_cast<std::size_t>(banks_of_group);
-    banks_[b].rank = b / static_cast<std::size_t>(spec.banks);
+    banks_[b].group = b / banks_of_group;
+    banks_[b].rank = groups_[banks_[b].group].rank;
+    asked_[b].fill(kNever);
   }
+  for (Group& g : groups_) g.asked.fill(kNever);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
     ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * static_cast<Clock>(r + 1) / spec.ranks : kNever;
-    ranks_[r].activates.assign(kManyActivates, std::numeric_limits<Clock>::min() / 2);
+    ranks_[r].activates.assign(kManyActivates, kLongAgo);
   }
 }
 
@@ -45,9 +53,17 @@ DramChannel::DramChannel(const DramSpec& spec)
 
 // Requests are announced ahead of their arrival, and not quite in its order.
 void DramChannel::push(const DramRequest& r) {
+  if (free_.empty()) {
+    free_.push_back(pending_.size());
+    pending_.emplace_back();
+  }
+  const std::size_t place = free_.back();
+  free_.pop_back();
+  pending_[place] = {r, static_cast<std::int32_t>(r.bursts)};
   auto at = waiting_.end();
-  while (at != waiting_.begin() && std::prev(at)->arrival > r.arrival) --at;
-  waiting_.insert(at, r);
+  const auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_);
+  while (at != first && std::prev(at)->arrival > r.arrival) --at;
+  waiting_.insert(at, {r.arrival, static_cast<std::uint32_t>(place), r.write});
   ++arriving_[r.write];
   waiting_writes_ += r.write ? 1 : 0;
   next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
@@ -64,60 +80,58 @@ bool DramChannel::accepts(bool write) const { return arriving_[write] + held(wri
 
 std::optional<Clock> DramChannel::next() const { return next_ == kNever ? std::nullopt : std::optional(next_); }
 
-std::size_t DramChannel::take(const DramRequest& r, Clock since) {
-  std::size_t at = taken_.size();
-  if (free_.empty()) {
-    taken_.emplace_back();
-  } else {
-    at = free_.back();
-    free_.pop_back();
-  }
-  taken_[at] = {r, since, r.bursts};
-  return at;
-}
-
 // Whether a request needs no bank: a read of what still waits to be written or is being read, a second write of it.
-bool DramChannel::answered(const DramRequest& r, Clock since, std::vector<DramServed>& served) {
+bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
+  const Pending& p = pending_[place];
+  const DramRequest& r = p.request;
   if (!r.place) return false;
-  const auto pending = [&](bool write) {
+  const auto find = [&](bool write) {
     const auto at_bank = static_cast<std::size_t>(r.bank);
     for (const Before& b : write ? writes_ : reads_)
-      if (b.bank == at_bank && taken_[b.taken].request.place == r.place) return b.taken;
+      if (b.bank == at_bank && pending_[b.place].request.place == r.place) return b.place;
     for (const Queued& q : banks_[at_bank].queue)
-      if (q.write == write && taken_[q.taken].request.place == r.place) return q.taken;
+      if (q.write == write && pending_[q.place].request.place == r.place) return q.place;
     return kNone;
   };
-  if (pending(true) != kNone) {
-    served.push_back({r.id, r.write, true, r.bursts, since, since + kDramHandshake});
+  if (find(true) != kNone) {
+    served.push_back({r.id, r.write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
     waiting_writes_ -= r.write ? 1 : 0;
+    free_.push_back(place);
     return true;
   }
-  const std::size_t reader = r.write ? kNone : pending(false);
+  const std::size_t reader = r.write ? kNone : find(false);
   if (reader == kNone) return false;
-  taken_[reader].shared = true;
-  sharers_.emplace_back(reader, r);
-  sharers_.back().second.arrival = since;
+  pending_[reader].shared = true;
+  sharers_.emplace_back(place, reader);
   return true;
 }
 
 // In their order: who finds no room holds up those behind.
 bool DramChannel::admit(std::vector<DramServed>& served) {
-  bool any = false;
-  while (!waiting_.empty() && waiting_.front().arrival + kDramHandshake <= now_) {
-    const DramRequest& r = waiting_.front();
-    if (!has_room(r.write)) break;
-    const Clock since = std::max(r.arrival, now_ - kDramHandshake);
-    if (!answered(r, since, served))
-      (r.write ? writes_ : reads_).push_back({take(r, since), static_cast<std::size_t>(r.bank)});
-    --arriving_[r.write];
-    waiting_.pop_front();
-    any = true;
+  constexpr std::size_t kAhead = 4;
+  const std::size_t before = admitted_;
+  for (; admitted_ < waiting_.size(); ++admitted_) {
+    const auto [arrival, place, write] = waiting_[admitted_];
+    if (arrival + kDramHandshake > now_ || !has_room(write)) break;
+    if (admitted_ + kAhead < waiting_.size()) expect(waiting_[admitted_ + kAhead].place);
+    Pending& p = pending_[place];
+    p.request.arrival = std::max(arrival, now_ - kDramHandshake);
+    if (!answered(place, served))
+      (write ? writes_ : reads_).push_back({place, static_cast<std::size_t>(p.request.bank)});
+    --arriving_[write];
+  }
+  const bool any = admitted_ > before;
+  if (2 * admitted_ >= waiting_.size()) {
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_));
+    admitted_ = 0;
   }
   return any;
 }
 
 Clock DramChannel::next_arrival() const {
-  return waiting_.empty() || !has_room(waiting_.front().write) ? kNever : waiting_.front().arrival + kDramHandshake;
+  if (admitted_ == waiting_.size()) return kNever;
+  const Waiting& w = waiting_[admitted_];
+  return has_room(w.write) ? w.arrival + kDramHandshake : kNever;
 }
 
 void DramChannel::choose_direction() {
@@ -140,11 +154,11 @@ bool DramChannel::hand_over() {
                                    queue.end(), [&](const Before& b) { return room_[b.bank] > 0; });
     tried_ = static_cast<std::size_t>(fits - queue.begin());
     if (fits == queue.end()) return any;
-    const DramRequest& r = taken_[fits->taken].request;
+    const DramRequest& r = pending_[fits->place].request;
     Bank& bank = banks_[fits->bank];
     if (bank.row == r.row || !spec_.rows)
       if (std::size_t& hit = bank.hit[r.write]; hit == kNone) hit = bank.queue.size();
-    bank.queue.push_back({fits->taken, age_++, r.row, r.write});
+    bank.queue.push_back({fits->place, age_++, r.row, r.write});
     note_asked(fits->bank);
     --room_[fits->bank];
     ++queued_[r.write];
@@ -156,32 +170,27 @@ bool DramChannel::hand_over() {
 
 // --- commands
 
+Clock DramChannel::first_of(const Group& g, std::size_t command) const {
+  return std::max({g.asked[command], g.earliest[command], ranks_[g.rank].earliest[command]});
+}
+
 Clock DramChannel::earliest(const Bank& bank, DramCommand c) const {
   const std::size_t n = number(c);
-  return std::max({bank.earliest[n], groups_[bank.group][n], ranks_[bank.rank].earliest[n]});
+  return std::max({bank.earliest[n], groups_[bank.group].earliest[n], ranks_[bank.rank].earliest[n]});
 }
 
 void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   Bank& b = banks_[bank];
   Rank& rank = ranks_[b.rank];
-  const auto wait = [at](Earliest& e, const DramConstraint& k) {
-    e[number(k.after)] = std::max(e[number(k.after)], at + k.clocks);
+  const auto wait = [&](ByCommand& earliest, DramScope scope) {
+    const ByCommand& clocks = after_[number(c)][static_cast<std::size_t>(scope)];
+    for (std::size_t n = 0; n < kDramCommands; ++n) earliest[n] = std::max(earliest[n], at + clocks[n]);
   };
-  for (const DramConstraint& k : after_[number(c)]) switch (k.scope) {
-      case DramScope::kBank:
-        wait(b.earliest, k);
-        break;
-      case DramScope::kGroup:
-        wait(groups_[b.group], k);
-        break;
-      case DramScope::kRank:
-        wait(rank.earliest, k);
-        break;
-      case DramScope::kOtherRanks:
-        for (std::size_t r = 0; r < ranks_.size(); ++r)
-          if (r != b.rank) wait(ranks_[r].earliest, k);
-        break;
-    }
+  wait(b.earliest, DramScope::kBank);
+  wait(groups_[b.group].earliest, DramScope::kGroup);
+  wait(rank.earliest, DramScope::kRank);
+  for (Rank& other : ranks_)
+    if (&other != &rank) wait(other.earliest, DramScope::kOtherRanks);
   if (c == DramCommand::kPrecharge) b.closed = at + spec_.t.rp;
   if (c != DramCommand::kActivate) return;
   ++activates_;
@@ -201,7 +210,7 @@ void DramChannel::find_hits(std::size_t number_of_bank) {
   if (!spec_.rows || bank.row != kNoRow)
     for (std::size_t i = 0; i < bank.queue.size(); ++i)
       if (std::size_t& hit = bank.hit[bank.queue[i].write]; hit == kNone)
-        if (!spec_.rows || bank.queue[i].row == bank.row) hit = i;
+        if (!spec_.rows || bank.queue[i].row == bank.row) hit = i, expect(bank.queue[i].place);
   note_asked(number_of_bank);
 }
 
@@ -211,68 +220,87 @@ void DramChannel::set_row(std::size_t number_of_bank, std::int64_t row) {
   find_hits(number_of_bank);
 }
 
-// What a bank asks for; to be called whenever its queue, its row or its share has changed.
+// To be called whenever a bank's queue, its row, its share or its own times have changed.
 void DramChannel::note_asked(std::size_t number_of_bank) {
-  const Bank& bank = banks_[number_of_bank];
-  std::uint8_t& asks = asks_[number_of_bank];
-  asks = kNothing;
-  if (bank.queue.empty()) return;
-  if (spec_.rows && bank.row == kNoRow) {
-    asks = kActivate;
-    return;
+  const ByCommand now = asked_of(banks_[number_of_bank]);
+  const std::size_t number_of_group = banks_[number_of_bank].group, banks = banks_.size() / groups_.size();
+  for (std::size_t n = 0; n < kDramCommands; ++n) {
+    if (asked_[number_of_bank][n] == now[n]) continue;
+    asked_[number_of_bank][n] = now[n];
+    Clock least = kNever;
+    for (std::size_t b = number_of_group * banks; b < (number_of_group + 1) * banks; ++b)
+      least = std::min(least, asked_[b][n]);
+    groups_[number_of_group].asked[n] = least;
   }
-  const auto [read, write] = bank.hit;
-  const bool hits = read != kNone || write != kNone;
-  if (hits) asks = kColumn;
-  if (read == 0 || write == 0) return;  // the oldest wants another row
-  if (!hits || (spec_.bank_queue > 0 && bank.columns >= kColumnsOfARow)) asks |= kPrecharge;
-  if (hits) asks |= kMayStarve;
 }
 
-// The next column command and the next row command from a clock on, as far as is known now. Of equally early ones the
-// first in turn: the oldest, or where banks have queues the one whose bank is next; nobody can be before the first of
-// those that waits for nothing but the ranks.
-void DramChannel::plan(Clock from) {
-  const bool queues = spec_.bank_queue > 0;
-  const auto ranks_let = [&](DramCommand c) {
-    Clock first = kNever;
-    for (const Rank& r : ranks_) first = std::min(first, r.earliest[number(c)]);
-    return std::max(first, from);
-  };
-  const Clock first_activate = ranks_let(DramCommand::kActivate);
-  const Clock first_column = std::min(ranks_let(DramCommand::kRead), ranks_let(DramCommand::kWrite));
-  Wish activate, precharge, column;
-  std::uint8_t open = kActivate | kPrecharge | kColumn;  // questions
-  std::size_t b = queues ? last_bank_ : banks_.size() - 1;
-  for (std::size_t turn = 0; turn < banks_.size() && open != 0; ++turn) {
-    b = b + 1 == banks_.size() ? 0 : b + 1;
-    std::uint8_t asks = asks_[b];
-    if ((asks & open) == 0) continue;
-    const Bank& bank = banks_[b];
-    if ((asks & kMayStarve) != 0 &&
-        now_ - taken_[bank.queue[0].taken].since > (queues ? kLongestWaitInQueue : kLongestWait))
-      asks = kPrecharge;
-    asks &= open;
-    const auto consider = [&](Wish& wish, std::size_t entry, DramCommand c) {
-      const Clock at = std::max(from, earliest(bank, c));
-      if (at > wish.at) return;
-      const std::uint64_t first = queues ? turn : bank.queue[entry].age;
-      if (at < wish.at || first < wish.turn || (first == wish.turn && entry < wish.entry))
-        wish = {at, first, b, entry, c};
-    };
-    if ((asks & kActivate) != 0) consider(activate, 0, DramCommand::kActivate);
-    if ((asks & kPrecharge) != 0) consider(precharge, 0, DramCommand::kPrecharge);
-    if ((asks & kColumn) != 0) {
-      if (bank.hit[false] != kNone) consider(column, bank.hit[false], DramCommand::kRead);
-      if (bank.hit[true] != kNone) consider(column, bank.hit[true], DramCommand::kWrite);
-    }
-    if (!queues) continue;
-    if (activate.at <= first_activate) open &= static_cast<std::uint8_t>(~kActivate);
-    if (precharge.at <= from) open &= static_cast<std::uint8_t>(~kPrecharge);
-    if (column.at <= first_column) open &= static_cast<std::uint8_t>(~kColumn);
+DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
+  using enum DramCommand;
+  ByCommand asked;
+  asked.fill(kNever);
+  const auto ask = [&](DramCommand c) { asked[number(c)] = bank.earliest[number(c)]; };
+  if (bank.queue.empty()) return asked;
+  if (spec_.rows && bank.row == kNoRow) {
+    ask(kActivate);
+    return asked;
   }
-  column_ = column;
-  row_ = std::tie(activate.at, activate.turn) < std::tie(precharge.at, precharge.turn) ? activate : precharge;
+  const auto [read, write] = bank.hit;
+  const bool hits = read != kNone || write != kNone, oldest_hits = read == 0 || write == 0;
+  if (hits && !oldest_hits && starves(bank)) {
+    ask(kPrecharge);
+    return asked;
+  }
+  if (read != kNone) ask(kRead);
+  if (write != kNone) ask(kWrite);
+  if (!hits || (!oldest_hits && spec_.bank_queue > 0 && bank.columns >= kColumnsOfARow)) ask(kPrecharge);
+  return asked;
+}
+
+// Whether the oldest at a bank has waited too long for others that find their row open.
+bool DramChannel::starves(const Bank& bank) {
+  const Clock since = pending_[bank.queue[0].place].request.arrival;
+  const Clock last = since + (spec_.bank_queue > 0 ? kLongestWaitInQueue : kLongestWait);
+  if (now_ > last) return true;
+  starves_ = std::min(starves_, last);
+  return false;
+}
+
+// When the next column command and the next row command may come from a clock on, as far as is known now.
+void DramChannel::plan(Clock from) {
+  using enum DramCommand;
+  if (now_ > starves_) {
+    starves_ = kNever;
+    for (std::size_t b = 0; b < banks_.size(); ++b) note_asked(b);
+  }
+  ByCommand first;
+  first.fill(kNever);
+  for (const Group& g : groups_)
+    for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = std::min(first[n], first_of(g, n));
+  column_ = std::max(from, std::min(first[number(kRead)], first[number(kWrite)]));
+  row_ = std::max(from, std::min(first[number(kActivate)], first[number(kPrecharge)]));
+}
+
+// Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
+// bank that is next.
+DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramCommand other) const {
+  const bool queues = spec_.bank_queue > 0;
+  Wish wish;
+  std::size_t b = queues ? last_bank_ : banks_.size() - 1;
+  for (std::size_t turn = 0; turn < banks_.size(); ++turn) {
+    b = b + 1 == banks_.size() ? 0 : b + 1;
+    const ByCommand& asked = asked_[b];
+    if (std::min(asked[number(one)], asked[number(other)]) > at) continue;
+    const Bank& bank = banks_[b];
+    for (const DramCommand c : {one, other}) {
+      if (asked[number(c)] > at || earliest(bank, c) > at) continue;
+      const bool column = c == DramCommand::kRead || c == DramCommand::kWrite;
+      const std::size_t entry = column ? bank.hit[c == DramCommand::kWrite] : 0;
+      const std::uint64_t first = queues ? turn : bank.queue[entry].age;
+      if (std::tie(first, entry) < std::tie(wish.turn, wish.entry)) wish = {first, entry, b, c};
+    }
+    if (queues && wish.turn == turn) break;
+  }
+  return wish;
 }
 
 // Whether the request has left its bank.
@@ -282,20 +310,20 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   last_command_ = now_;
   last_bank_ = w.bank;
   Queued& q = bank.queue[w.entry];
-  Taken& t = taken_[q.taken];
+  Pending& p = pending_[q.place];
   if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
     const bool opens = w.command == DramCommand::kActivate;
-    t.opened = t.opened || opens;
+    if (opens) p.opened = true;
     set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }
   ++bank.columns;
-  if (log_ != nullptr) log_column(t);
-  if (--t.left > 0) {
+  if (log_ != nullptr) log_column(p);
+  if (--p.left > 0) {
     note_asked(w.bank);
     return false;
   }
-  finish(q.taken, served);
+  finish(q.place, served);
   --queued_[w.command == DramCommand::kWrite];
   bank.queue.erase(bank.queue.begin() + static_cast<std::ptrdiff_t>(w.entry));
   ++room_[w.bank];
@@ -304,25 +332,27 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   return true;
 }
 
-void DramChannel::log_column(Taken& t) {
-  const bool hit = !t.opened || t.logged_miss;
-  t.logged_miss = !hit || t.logged_miss;
-  log_->columns.push_back({t.request.write, hit, now_ + (t.request.write ? spec_.t.cwl : spec_.t.cl)});
+void DramChannel::log_column(Pending& p) {
+  const bool hit = !p.opened || p.logged_miss;
+  p.logged_miss = !hit || p.logged_miss;
+  log_->columns.push_back({p.request.write, hit, now_ + (p.request.write ? spec_.t.cwl : spec_.t.cl)});
 }
 
-void DramChannel::finish(std::size_t at, std::vector<DramServed>& served) {
-  const Taken& t = taken_[at];
-  const DramRequest& r = t.request;
+void DramChannel::finish(std::size_t place, std::vector<DramServed>& served) {
+  const Pending& p = pending_[place];
+  const DramRequest& r = p.request;
   const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
-  served.push_back({r.id, r.write, !t.opened, r.bursts, t.since, done});
+  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done});
   waiting_writes_ -= r.write ? 1 : 0;
-  if (t.shared)
-    std::erase_if(sharers_, [&](const auto& s) {
-      if (s.first != at) return false;
-      served.push_back({s.second.id, false, true, s.second.bursts, s.second.arrival, done});
+  if (p.shared)
+    std::erase_if(sharers_, [&](const auto& sharer) {
+      if (sharer.second != place) return false;
+      const DramRequest& s = pending_[sharer.first].request;
+      served.push_back({s.id, false, true, s.bursts, s.arrival, done});
+      free_.push_back(sharer.first);
       return true;
     });
-  free_.push_back(at);
+  free_.push_back(place);
 }
 
 // --- refresh
@@ -369,12 +399,15 @@ bool DramChannel::take_in(std::vector<DramServed>& served) {
 
 // Two commands of a clock go to two banks; where one fits, a column command goes first, or whose turn it is.
 DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& served) {
-  Wish first = column_, second = row_;
-  const auto turn = [](const Wish& w) { return std::tie(w.at, w.turn, w.entry); };
-  if (first.at > now_ || (spec_.bank_queue > 0 && turn(second) < turn(first))) std::swap(first, second);
-  if (first.at > now_) return {};
+  using enum DramCommand;
+  if (std::min(column_, row_) > now_) return {};
+  if (row_ > now_) return {true, serve(first_in_turn(column_, kRead, kWrite), served)};
+  if (column_ > now_) return {true, serve(first_in_turn(row_, kActivate, kPrecharge), served)};
+  Wish first = first_in_turn(column_, kRead, kWrite), second = first_in_turn(row_, kActivate, kPrecharge);
+  if (spec_.bank_queue > 0 && std::tie(second.turn, second.entry) < std::tie(first.turn, first.entry))
+    std::swap(first, second);
   bool left = serve(first, served);
-  if (spec_.row_bus && second.at <= now_ && second.bank != first.bank) left = serve(second, served) || left;
+  if (spec_.row_bus && second.bank != first.bank) left = serve(second, served) || left;
   return {true, left};
 }
 
@@ -388,7 +421,7 @@ void DramChannel::run(Clock until, std::vector<DramServed>& served) {
       plan(now_ + 1);
     }
     const bool rests = queued_[false] + queued_[true] + reads_.size() == 0 && !writes_.empty();
-    next_ = std::min({column_.at, row_.at, next_arrival(), rests ? last_command_ + kRest : kNever});
+    next_ = std::min({column_, row_, next_arrival(), rests ? last_command_ + kRest : kNever});
   }
 }
 

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -75,25 +74,31 @@ class DramChannel {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   static constexpr Clock kNever = std::numeric_limits<Clock>::max();
 
-  // Of a bank, a group or a rank: when each command may come next.
-  using Earliest = std::array<Clock, kDramCommands>;
+  // A clock for each command: when it may come next, as a bank, a group or a rank has it, or how much later.
+  using ByCommand = std::array<Clock, kDramCommands>;
 
-  // Whom the controller has taken; its place in `taken_` is kept until it is served.
-  struct Taken {
-    DramRequest request;
-    Clock since = 0;
-    std::int64_t left = 0;     // bursts
+  // Whom the channel was given; it stays in its place of `pending_` until it is served, and others tell of the place.
+  // One line of the host's cache.
+  struct alignas(64) Pending {
+    DramRequest request;       // its arrival is when the controller saw it, as soon as it has
+    std::int32_t left = 0;     // bursts
     bool opened = false;       // its row, for itself
     bool shared = false;       // others read the same
     bool logged_miss = false;  // a column of it was logged as the one that was missed
   };
-  // One of them that has not reached its bank.
-  struct Before {
-    std::size_t taken = 0, bank = 0;
+  // One of them that has not reached the controller.
+  struct Waiting {
+    Clock arrival = 0;
+    std::uint32_t place = 0;
+    bool write = false;
   };
   // One of them there.
+  struct Before {
+    std::size_t place = 0, bank = 0;
+  };
+  // One of them at its bank.
   struct Queued {
-    std::size_t taken = 0;
+    std::size_t place = 0;
     std::uint64_t age = 0;  // grows in the order in which the banks' queues were entered
     std::int64_t row = 0;
     bool write = false;
@@ -101,81 +106,90 @@ class DramChannel {
   struct Bank {
     std::int64_t row = kNoRow;
     std::int64_t columns = 0;  // commands since its row was opened
-    Earliest earliest{};
+    ByCommand earliest{};
     Clock closed = 0;                                 // its last precharge is over
     std::vector<Queued> queue;                        // oldest first
     std::array<std::size_t, 2> hit = {kNone, kNone};  // the oldest read and the oldest write of the open row
     std::size_t group = 0, rank = 0;
   };
+  struct Group {
+    ByCommand earliest{};
+    ByCommand asked{};  // the least of its banks' in `asked_`
+    std::size_t rank = 0;
+  };
   struct Rank {
-    Earliest earliest{};
+    ByCommand earliest{};
     std::vector<Clock> activates;  // the last ones, in a circle
     std::size_t activated = 0;
     Clock refresh = 0;  // when it is next due
   };
-  // What a bank asks for, as a set.
-  enum Asks : std::uint8_t { kNothing = 0, kActivate = 1, kPrecharge = 2, kColumn = 4, kMayStarve = 8 };
-  // What may be issued next: the earliest, and of those the first in turn.
+  // A command that may be issued: for whom of which bank's queue, and whose turn it is.
   struct Wish {
-    Clock at = kNever;
-    std::uint64_t turn = 0;
-    std::size_t bank = 0, entry = 0;
+    std::uint64_t turn = std::numeric_limits<std::uint64_t>::max();
+    std::size_t entry = 0, bank = 0;
     DramCommand command{};
   };
 
+  // When what a group's banks ask for may come.
+  Clock first_of(const Group& g, std::size_t command) const;
   Clock earliest(const Bank& bank, DramCommand c) const;
   void issue(std::size_t bank, DramCommand c, Clock at);
   void set_row(std::size_t number_of_bank, std::int64_t row);
   void find_hits(std::size_t number_of_bank);
   void note_asked(std::size_t number_of_bank);
+  ByCommand asked_of(const Bank& bank);
+  bool starves(const Bank& bank);
 
   // Requests on their way to the banks.
+  void expect(std::size_t place) const { __builtin_prefetch(&pending_[place], 1); }  // it is looked at soon
   std::size_t held(bool write) const;
   bool has_room(bool write) const;
   bool take_in(std::vector<DramServed>& served);
   bool admit(std::vector<DramServed>& served);
-  bool answered(const DramRequest& r, Clock since, std::vector<DramServed>& served);
+  bool answered(std::size_t place, std::vector<DramServed>& served);
   bool hand_over();
   void choose_direction();
-  std::size_t take(const DramRequest& r, Clock since);
   Clock next_arrival() const;
 
   void plan(Clock from);
+  Wish first_in_turn(Clock at, DramCommand one, DramCommand other) const;
   // Whether a command was issued; whether a request has left its bank by that.
   struct Issued {
     bool any = false, left = false;
   };
   Issued issue_what_is_due(std::vector<DramServed>& served);
   bool serve(const Wish& w, std::vector<DramServed>& served);
-  void log_column(Taken& t);
-  void finish(std::size_t number, std::vector<DramServed>& served);
+  void log_column(Pending& p);
+  void finish(std::size_t place, std::vector<DramServed>& served);
   bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
 
   DramSpec spec_;
-  std::array<std::vector<DramConstraint>, kDramCommands> after_;  // by the command before
+  std::array<std::array<ByCommand, kDramScopes>, kDramCommands> after_;  // by the command before: the constraints
   std::vector<Bank> banks_;
-  std::vector<Earliest> groups_;
+  std::vector<ByCommand> asked_;  // by bank: when it lets what it asks for be issued, never where it does not ask
+  std::vector<Group> groups_;
   std::vector<Rank> ranks_;
 
-  std::deque<DramRequest> waiting_;  // before the controller
-  std::vector<Taken> taken_;
-  std::vector<std::size_t> free_;  // of them
+  std::vector<Pending> pending_;
+  std::vector<std::size_t> free_;  // places of them
+  std::vector<Waiting> waiting_;
+  std::size_t admitted_ = 0;  // the first of those do not wait any more
   std::vector<Before> reads_, writes_;
-  std::vector<std::pair<std::size_t, DramRequest>> sharers_;  // of a read that is taken
+  std::vector<std::pair<std::size_t, std::size_t>> sharers_;  // of a read, and that read
   std::array<std::size_t, 2> arriving_{};                     // reads and writes before the controller
   std::int64_t waiting_writes_ = 0;                           // of all that are not served
   std::array<std::size_t, 2> queued_{};                       // reads and writes at the banks
   std::size_t drain_ = 0;                                     // writes that go to the banks before the next read
   std::vector<std::int64_t> room_;                            // by bank
-  std::vector<std::uint8_t> asks_;                            // by bank: sets of Asks
   std::size_t tried_ = 0;  // of those that are handed over next, so many have no room
   std::uint64_t age_ = 0;
 
   Clock now_ = 0, next_ = kNever;
   Clock last_command_ = 0;
-  Wish column_, row_;
-  std::size_t last_bank_ = 0;  // that a command went to
+  Clock column_ = kNever, row_ = kNever;  // when the next command of the kind may come
+  Clock starves_ = kNever;                // nobody at a bank has waited too long before
+  std::size_t last_bank_ = 0;             // that a command went to
   std::int64_t activates_ = 0;
   DramLog* log_ = nullptr;  // where somebody watches
 };

@@ -24,6 +24,7 @@ struct DramTimes {
 
 // Whom a constraint concerns: the same bank, another bank of the same group, and so on; each holds the ones before it.
 enum class DramScope : std::uint8_t { kBank, kGroup, kRank, kOtherRanks };
+inline constexpr std::size_t kDramScopes = 4;
 
 // `after` may follow `before` within the scope once so many clocks have passed.
 struct DramConstraint {

@@ -4,6 +4,7 @@
 // Ignores: who asks and when; the caller keeps times.
 
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "arch/spec.h"
@@ -85,8 +86,8 @@ class SectorCache {
   // Where among the latest used of its set a line probably is (its tag's eight bits are), or the number of ways.
   std::size_t likely(const std::uint8_t* tags, std::uint8_t tag, std::size_t from) const {
     const auto ways = static_cast<std::size_t>(spec_.ways);
-    while (from < ways && tags[from] != tag) ++from;
-    return from;
+    const void* const found = std::memchr(tags + from, tag, ways - from);
+    return found == nullptr ? ways : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - tags);
   }
 
   // Ways of a set by when they were used, latest first: eight bits of every tag, then the ways themselves. A search

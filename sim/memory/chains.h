@@ -1,0 +1,50 @@
+#pragma once
+// Lists of who waits for what, all in one store. Most are begun and taken without anybody in them: such a list costs
+// nothing but its own eight bytes, wherever it lies.
+
+#include <vector>
+
+namespace tilescope::sim {
+
+struct Chain {
+  int first = -1, last = -1;
+};
+
+template <class T>
+class Chains {
+ public:
+  void append(Chain& c, const T& value) {
+    int at = free_;
+    if (at < 0) {
+      at = static_cast<int>(links_.size());
+      links_.emplace_back();
+    } else {
+      free_ = link(at).next;
+    }
+    link(at) = {value, -1};
+    (c.last < 0 ? c.first : link(c.last).next) = at;
+    c.last = at;
+  }
+
+  // Visits all in the order in which they came, and lets them go; nobody may come meanwhile.
+  template <class Visit>
+  void take(Chain& c, Visit visit) {
+    if (c.first < 0) return;
+    for (int at = c.first; at >= 0; at = link(at).next) visit(link(at).value);
+    link(c.last).next = free_;
+    free_ = c.first;
+    c = {};
+  }
+
+ private:
+  struct Link {
+    T value{};
+    int next = -1;
+  };
+  Link& link(int at) { return links_[static_cast<std::size_t>(at)]; }
+
+  std::vector<Link> links_;
+  int free_ = -1;  // a chain of them
+};
+
+}  // namespace tilescope::sim
