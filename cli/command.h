@@ -24,6 +24,7 @@ inline constexpr int kBadInput = 2;
 void add_arch(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_predict(CLI::App& app, int& status);
+void add_compare(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);

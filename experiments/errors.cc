@@ -28,6 +28,9 @@ ErrorStatistics statistics_of(const std::vector<double>& errors) {
     s.mape_ratio += std::abs(e) / n;
     s.bias_ratio += e / n;
   }
+  const std::size_t nine_of_ten = (magnitudes.size() * 9 + 9) / 10 - 1;
+  std::nth_element(magnitudes.begin(), magnitudes.begin() + static_cast<std::ptrdiff_t>(nine_of_ten), magnitudes.end());
+  s.p90_error_ratio = magnitudes[nine_of_ten];
   s.median_error_ratio = median(std::move(magnitudes));
   return s;
 }
@@ -50,6 +53,7 @@ base::Map to_entries(const ErrorStatistics& s) {
   if (s.compared == 0) return out;
   out.push_back({"mape_ratio", s.mape_ratio, {}});
   out.push_back({"median_error_ratio", s.median_error_ratio, {}});
+  out.push_back({"p90_error_ratio", s.p90_error_ratio, {}});
   out.push_back({"bias_ratio", s.bias_ratio, {}});
   return out;
 }

@@ -13,6 +13,7 @@ struct ErrorStatistics {
   std::size_t compared = 0;
   double mape_ratio = 0;          // mean of the magnitudes
   double median_error_ratio = 0;  // median of the magnitudes
+  double p90_error_ratio = 0;     // what nine of ten magnitudes do not exceed
   double bias_ratio = 0;          // mean
 };
 
@@ -29,7 +30,7 @@ struct ErrorsOfKind {
 };
 std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors);
 
-// `compared` and, where something was, `mape_ratio`, `median_error_ratio` and `bias_ratio`.
+// `compared` and, where something was, `mape_ratio`, `median_error_ratio`, `p90_error_ratio` and `bias_ratio`.
 base::Map to_entries(const ErrorStatistics& s);
 
 }  // namespace tilescope::experiments

@@ -3,57 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/from_sim.h"
 #include "experiments/given.h"
-#include "experiments/timeline_file.h"
-#include "experiments/workers.h"
-#include "lower/lower.h"
+#include "experiments/simulated_programs.h"
 #include "model/estimate.h"
-#include "sim/simulate.h"
 
 namespace tilescope::experiments {
-
-Simulation simulation_of(const sim::SimReport& r) {
-  Simulation s;
-  s.simulated_us = r.time.v;
-  s.cycles = r.cycles;
-  for (const auto& [stall, cycles] : r.stalls) s.stalls.push_back({std::string(sim::name_of(stall)), cycles});
-  for (const sim::LevelReport& l : r.levels)
-    s.levels.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests,
-                        l.amounts.transactions, l.amounts.hits});
-  double simulated = 0;
-  for (const sim::KernelReport& k : r.kernels) {
-    s.blocks += k.blocks;
-    simulated += k.simulated_steps_ratio * static_cast<double>(k.blocks);
-    s.exact = s.exact && k.exact;
-  }
-  s.simulated_ratio = simulated / static_cast<double>(s.blocks);
-  return s;
-}
-
-namespace {
-
-// Of a worker's answer, beside what a simulation has.
-constexpr const char* kTimelineUntil = "timeline_until_us";
-
-// What a worker does: lowers the program itself, and simulates it.
-std::string simulate_one(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
-                         const std::optional<TimelineRequest>& request) {
-  std::vector<std::string> why;
-  const auto module = lower::lower(program, a, why);
-  if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
-  sim::SimOptions options;
-  options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
-  if (!request) return base::to_json(to_entries(simulation_of(sim::simulate(*module, a, options))));
-  TimelineFile file(*request, a);
-  sim::Timeline timeline(file.options(), file);
-  options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(sim::simulate(*module, a, options)));
-  if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
-  return base::to_json(std::move(row));
-}
-
-}  // namespace
 
 std::optional<double> SimulatedRow::model_error_ratio() const {
   if (!predicted_us || !simulation) return std::nullopt;
@@ -69,35 +23,26 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
   const model::Machine machine = model::make_machine(a);
   std::vector<SimulatedRow> rows;
   std::vector<std::size_t> runnable;
+  std::vector<const tile::RProgram*> programs;
   for (GivenProgram& g : *given) {
-    if (g.program) runnable.push_back(rows.size());
+    if (g.program) {
+      runnable.push_back(rows.size());
+      programs.push_back(&*g.program);
+    }
     SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors),
                      {}};
     if (g.program)
       if (const auto estimate = model::estimate(*g.program, machine)) row.predicted_us = estimate->sum.total_us;
     rows.push_back(std::move(row));
   }
-  const auto results = run_in_workers(
-      runnable.size(), jobs,
-      [&](std::size_t i) {
-        return simulate_one(*(*given)[runnable[i]].program, a, mode, i == 0 ? timeline : std::nullopt);
-      },
-      progress);
+  std::vector<SimulatedProgram> results = simulate_programs(programs, a, mode, jobs, progress, timeline);
   for (std::size_t i = 0; i < runnable.size(); ++i) {
     SimulatedRow& row = rows[runnable[i]];
     row.cpu_seconds = results[i].cpu_seconds;
     row.peak_bytes = results[i].peak_bytes;
-    if (!results[i].error.empty()) {
-      row.errors.push_back((*given)[runnable[i]].place + ": " + results[i].error);
-      continue;
-    }
-    base::Diagnostics own;
-    const auto document = base::read_json(results[i].text, own.add_source("worker"), own);
-    if (!document) continue;
-    row.simulation = simulation_of(*document);
-    if (const base::Value* until = document->find(kTimelineUntil);
-        until != nullptr && until->get_if<double>() != nullptr)
-      row.timeline_until_us = *until->get_if<double>();
+    row.simulation = std::move(results[i].simulation);
+    row.timeline_until_us = results[i].timeline_until_us;
+    if (!results[i].error.empty()) row.errors.push_back((*given)[runnable[i]].place + ": " + results[i].error);
   }
   return rows;
 }

@@ -1,0 +1,169 @@
+// tilescope compare: predicted, simulated and measured times side by side.
+
+#include "experiments/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/program_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::ComparedRow;
+using experiments::Comparison;
+using experiments::Fidelity;
+using experiments::FidelityOfClass;
+
+struct Options {
+  ArchOptions arch;
+  std::string suite, batch, plot;
+  experiments::CompareOptions compare;
+  std::size_t worst = 10;
+  bool json = false;
+};
+
+void add_fidelity(Table& table, const std::string& kind, const std::string& what, const Fidelity& f) {
+  const auto percent = [](double ratio) { return fmt::format("{:.1f} %", 100 * ratio); };
+  const bool any = f.errors.compared > 0, ranked = f.by_row.groups > 0;
+  const auto rank = [&](double value) { return ranked ? fmt::format("{:.3f}", value) : std::string(); };
+  table.add({kind, what, fmt::format("{} of {}", f.errors.compared, f.rows), any ? percent(f.errors.mape_ratio) : "",
+             any ? percent(f.errors.median_error_ratio) : "", any ? percent(f.errors.p90_error_ratio) : "",
+             any ? percent_text(f.errors.bias_ratio) : "", ranked ? std::to_string(f.by_tile.groups) : "",
+             rank(f.by_tile.spearman), rank(f.by_tile.kendall), rank(f.by_tile.best_of_1), rank(f.by_tile.best_of_5),
+             rank(f.by_tile.best_of_10), rank(f.by_row.spearman), rank(f.by_row.best_of_1)});
+}
+
+void print_summary(const Comparison& c) {
+  Table table({{"kind"},
+               {"compared"},
+               {"rows", true},
+               {"mean |error|", true},
+               {"median", true},
+               {"9 of 10", true},
+               {"mean", true},
+               {"groups", true},
+               {"tiles: rank", true},
+               {"tau", true},
+               {"best@1", true},
+               {"@5", true},
+               {"@10", true},
+               {"rows: rank", true},
+               {"best@1", true}});
+  for (const FidelityOfClass& f : experiments::fidelity_by_kind(c)) {
+    if (f.predicted) add_fidelity(table, f.kind, "predicted, measured", *f.predicted);
+    if (f.simulated) add_fidelity(table, f.kind, "simulated, measured", *f.simulated);
+    if (f.model) add_fidelity(table, f.kind, "predicted, simulated", *f.model);
+  }
+  table.print();
+}
+
+// The rows that are farthest off.
+void print_worst(const Comparison& c, std::size_t n) {
+  std::vector<const ComparedRow*> rows;
+  for (const ComparedRow& r : c.rows)
+    if (r.prediction && r.measured_us) rows.push_back(&r);
+  const auto off = [](const ComparedRow* r) {
+    return std::abs(std::log(r->prediction->predicted_us / *r->measured_us));
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const auto* a, const auto* b) { return off(a) > off(b); });
+  rows.resize(std::min(n, rows.size()));
+  if (rows.empty()) return;
+  Table table({{"farthest off"},
+               {"tile"},
+               {"measured", true},
+               {"predicted", true},
+               {"error", true},
+               {"binds"},
+               {"simulated", true}});
+  for (const ComparedRow* r : rows)
+    table.add({r->id, r->tile, time_text(*r->measured_us), time_text(r->prediction->predicted_us),
+               percent_text(r->prediction->predicted_us / *r->measured_us - 1), r->prediction->bottleneck,
+               r->simulation ? time_text(r->simulation->simulated_us) : ""});
+  fmt::print("\n");
+  table.print();
+}
+
+void print_rows(const Comparison& c) {
+  fmt::print("{{\"rows\":[");
+  bool first = true;
+  for (const ComparedRow& r : c.rows) {
+    if (r.left_out && r.errors.empty()) continue;
+    fmt::print("{}\n{}", first ? "" : ",", base::to_json(experiments::to_document(r)));
+    first = false;
+  }
+  fmt::print("],\n\"summary\":{}}}\n", base::to_json(experiments::summary_of(c)));
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto a = o.arch.load_with_cores(diags);
+  if (!a) return report(diags);
+  experiments::ProgramSource source;
+  if (o.batch.empty()) {
+    source.workload.suite = o.suite;
+  } else {
+    auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
+    if (!text) return report(diags);
+    source.batch = {o.batch, std::move(*text)};
+  }
+  Progress progress(o.compare.simulate ? "programs" : "operators");
+  const auto c = experiments::compare(
+      source, *a, o.compare, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+  if (!c) return report(diags);
+  report_notes(diags);
+  bool every = true;
+  for (const ComparedRow& r : c->rows)
+    for (const std::string& e : r.errors) {
+      every = false;
+      fmt::print(stderr, "{}\n", e);
+    }
+  if (!o.plot.empty()) {
+    const std::string title = fmt::format("{} on {}", o.batch.empty() ? o.suite : o.batch, a->name);
+    experiments::write_scatter_plot(*c, title, o.plot);
+  }
+  if (o.json) {
+    print_rows(*c);
+  } else {
+    print_summary(*c);
+    print_worst(*c, o.worst);
+  }
+  return every ? kDone : kBadInput;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("compare", "Lay predicted, simulated and measured times side by side");
+  o->arch.add_to(*command);
+  CLI::Option* suite = command->add_option("--suite", o->suite, "A suite whose times on the chip are published");
+  CLI::Option* batch =
+      command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each");
+  suite->check(some_text())->excludes(batch->check(some_text()));
+  command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
+  command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->compare.seed, "Of the draw; 1 by default");
+  command->add_option("--least-threads", o->compare.least_threads, "Leave out programs of fewer threads a block");
+  command->add_option("--most-accumulators", o->compare.most_accumulators,
+                      "Leave out programs of more results a thread");
+  command->add_option("--least-tiles", o->compare.least_tiles, "Rank groups of so many block tiles; 2 by default");
+  command->add_option("--plot", o->plot, "Write a scatter plot (SVG)")->check(some_text());
+  command->add_option("--worst", o->worst, "Rows that are farthest off, in the table; 10 by default");
+  add_jobs(*command, o->compare.jobs);
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, suite, batch, &status] {
+    if (suite->empty() && batch->empty()) throw CLI::RequiredError("--suite or --batch");
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

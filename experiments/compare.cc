@@ -1,0 +1,273 @@
+#include "experiments/compare.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/compile.h"
+#include "experiments/from_model.h"
+#include "experiments/given.h"
+#include "experiments/operator_kind.h"
+#include "experiments/parallel.h"
+#include "experiments/published.h"
+#include "experiments/simulate.h"
+#include "experiments/simulated_programs.h"
+#include "model/estimate.h"
+
+namespace tilescope::experiments {
+namespace {
+
+std::string tile_of(const tile::StageProgram& p) {
+  std::vector<std::string> words;
+  for (std::size_t a = 0; a < p.space->spatial; ++a)
+    words.push_back(fmt::format("{}={}", p.space->axes[a].name, p.block[a]));
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+bool wanted(const tile::StageProgram& p, const CompareOptions& options) {
+  std::int64_t accumulators = 1;
+  for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
+  return p.threads() >= options.least_threads &&
+         (!options.most_accumulators || accumulators <= *options.most_accumulators);
+}
+
+// What a batch's line is known by before its program is predicted.
+struct Candidate {
+  ComparedRow row;
+  std::optional<tile::RProgram> program;
+  std::string place;
+};
+
+std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
+  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
+  std::vector<Candidate> out(lines.size());
+  parallel_for(lines.size(), options.jobs, [&] {
+    return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
+      GivenProgram given = reader.read(lines[i].second, lines[i].first);
+      Candidate& c = out[i];
+      c.place = given.place;
+      c.row.id = std::move(given.id);
+      c.row.group = std::move(given.group);
+      c.row.measured_us = given.measured_us;
+      c.row.errors = std::move(given.errors);
+      if (c.row.errors.empty() && !c.row.measured_us)
+        c.row.errors.push_back(c.place + ": measured_us is missing: nothing to compare with");
+      if (!c.row.errors.empty()) return;
+      const tile::StageProgram& p = given.program->stages.front();
+      c.row.kind = kind_of(p.space->expression);
+      c.row.tile = tile_of(p);
+      c.row.left_out = !wanted(p, options);
+      c.program = std::move(given.program);
+    };
+  });
+  return out;
+}
+
+// Rows of a group that are compared; in order, so that the draw is the same on every machine.
+std::map<std::string, std::vector<std::size_t>> groups_of(const std::vector<Candidate>& candidates) {
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].row.errors.empty() && !candidates[i].row.left_out) groups[candidates[i].row.group].push_back(i);
+  return groups;
+}
+
+void refuse_lone_rows(std::vector<Candidate>& candidates) {
+  std::map<std::string, std::size_t> sizes;
+  for (const Candidate& c : candidates) sizes[c.row.group] += c.row.errors.empty();
+  for (Candidate& c : candidates)
+    if (c.row.errors.empty() && sizes[c.row.group] < 2)
+      c.row.errors.push_back(
+          fmt::format("{}: group '{}' has one program: nothing to rank it with", c.place, c.row.group));
+}
+
+void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (auto& [name, members] : groups_of(candidates)) {
+    for (std::size_t n = members.size(); n > sample; --n) {
+      const std::size_t drawn = static_cast<std::size_t>(random() % n);
+      candidates[members[drawn]].row.left_out = true;
+      members.erase(members.begin() + static_cast<std::ptrdiff_t>(drawn));
+    }
+  }
+}
+
+void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {
+  const model::Machine machine = model::make_machine(a);
+  parallel_for(candidates.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      Candidate& c = candidates[i];
+      if (!c.program || c.row.left_out || !c.row.errors.empty()) return;
+      const tile::StageProgram& p = c.program->stages.front();
+      if (const auto estimate = model::estimate(*c.program, machine))
+        c.row.prediction = prediction_of(estimate->sum, a);
+      else
+        c.row.errors.push_back(fmt::format(
+            "{}: {}", c.place, no_instruction(a, p.space->expression.dtype, p.space->expression.accumulate)));
+    };
+  });
+}
+
+void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs, const Progress& progress) {
+  std::vector<const tile::RProgram*> programs;
+  std::vector<ComparedRow*> rows;
+  for (Candidate& c : candidates)
+    if (c.program && !c.row.left_out && c.row.errors.empty()) {
+      programs.push_back(&*c.program);
+      rows.push_back(&c.row);
+    }
+  std::vector<SimulatedProgram> results = simulate_programs(programs, a, SimulationMode::kSampled, jobs, progress);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    rows[i]->simulation = std::move(results[i].simulation);
+    if (!results[i].error.empty()) rows[i]->errors.push_back(rows[i]->id + ": " + results[i].error);
+  }
+}
+
+std::vector<Candidate> suite_rows(const Workload& workload, const arch::ArchSpec& a, const CompareOptions& options,
+                                  const Progress& progress, const PublishedTimes& published, base::Diagnostics& diags) {
+  constexpr std::size_t kBestOf = 10;
+  const auto operators = compile(workload, a, Search::kRoller, kBestOf, options.jobs, progress, diags);
+  std::vector<Candidate> out;
+  if (!operators) return out;
+  for (const CompiledOperator& op : *operators) {
+    Candidate c;
+    c.place = op.id;
+    c.row.id = op.id;
+    c.row.kind = c.row.group = op.kind;
+    c.row.tile = op.id;
+    if (!op.error.empty()) c.row.errors.push_back(op.id + ": " + op.error);
+    if (const auto found = compared(op, published))
+      c.row.measured_us = found->published_us;
+    else if (c.row.errors.empty())
+      c.row.errors.push_back(fmt::format("{}: no time of {} is published", op.id, kPublishedColumn));
+    if (c.row.errors.empty()) {
+      const CompiledProgram& best = best_of(op);
+      c.row.prediction = best.prediction;
+      base::Diagnostics own;
+      c.program = read_program_file({op.id, base::to_json(best.document)}, a, own);
+    }
+    out.push_back(std::move(c));
+  }
+  return out;
+}
+
+// Rows of one kind, or of all.
+template <class Ours, class Truth>
+std::optional<Fidelity> fidelity_where(const Comparison& c, const std::string* kind, Ours ours, Truth truth) {
+  std::vector<JudgedTime> times;
+  for (const ComparedRow& r : c.rows) {
+    if (r.left_out || (kind != nullptr && r.kind != *kind)) continue;
+    if (const auto t = truth(r)) times.push_back({r.group, r.tile, ours(r), *t});
+  }
+  if (times.empty()) return std::nullopt;
+  return fidelity_of(times, c.least_tiles);
+}
+
+FidelityOfClass fidelity_of_class(const Comparison& c, const std::string* kind) {
+  // What was refused for its times is no row to compare; what we cannot time ranks last.
+  const auto measured = [](const ComparedRow& r) {
+    return r.prediction || r.errors.empty() ? r.measured_us : std::nullopt;
+  };
+  const auto predicted = [](const ComparedRow& r) { return r.predicted_us(); };
+  const auto simulated = [](const ComparedRow& r) { return r.simulated_us(); };
+  FidelityOfClass out{kind != nullptr ? *kind : "all", fidelity_where(c, kind, predicted, measured), {}, {}};
+  const bool any = std::any_of(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return r.simulation; });
+  if (any) out.simulated = fidelity_where(c, kind, simulated, measured);
+  if (any) out.model = fidelity_where(c, kind, predicted, simulated);
+  return out;
+}
+
+base::Map to_entries(const FidelityOfClass& f) {
+  base::Map out = {{"kind", f.kind, {}}};
+  if (f.predicted) out.push_back({"predicted", to_entries(*f.predicted), {}});
+  if (f.simulated) out.push_back({"simulated", to_entries(*f.simulated), {}});
+  if (f.model) out.push_back({"model", to_entries(*f.model), {}});
+  return out;
+}
+
+}  // namespace
+
+std::optional<double> ComparedRow::predicted_us() const {
+  return prediction ? std::optional(prediction->predicted_us) : std::nullopt;
+}
+
+std::optional<double> ComparedRow::simulated_us() const {
+  return simulation ? std::optional(simulation->simulated_us) : std::nullopt;
+}
+
+std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
+                                  const Progress& progress, base::Diagnostics& diags) {
+  std::vector<Candidate> candidates;
+  Comparison out;
+  out.least_tiles = options.least_tiles;
+  if (source.batch) {
+    candidates = read_lines(*source.batch, a, options);
+    refuse_lone_rows(candidates);
+    if (options.sample) draw(candidates, *options.sample, options.seed);
+    predict(candidates, a, options.jobs);
+  } else {
+    const std::string suite = source.workload.suite.value_or("");
+    const auto published = load_published(a.name, suite, diags);
+    if (!published) {
+      if (diags.ok())
+        diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; compare a --batch "
+                                    "with measured_us instead",
+                                    suite, a.name));
+      return std::nullopt;
+    }
+    out.measured = kPublishedColumn;
+    candidates = suite_rows(source.workload, a, options, progress, *published, diags);
+    if (!diags.ok()) return std::nullopt;
+  }
+  if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
+  for (Candidate& c : candidates) out.rows.push_back(std::move(c.row));
+  return out;
+}
+
+std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c) {
+  std::vector<std::string> kinds;
+  for (const ComparedRow& r : c.rows)
+    if (!r.kind.empty() && !r.left_out) kinds.push_back(r.kind);
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  std::vector<FidelityOfClass> out;
+  for (const std::string& kind : kinds) out.push_back(fidelity_of_class(c, &kind));
+  out.push_back(fidelity_of_class(c, nullptr));
+  return out;
+}
+
+base::Value to_document(const ComparedRow& r) {
+  base::Map row = {{"id", r.id, {}}};
+  if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+  if (!r.group.empty()) row.push_back({"group", r.group, {}});
+  if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
+  if (r.prediction)
+    for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
+  if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (r.measured_us && r.prediction)
+    row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1, {}});
+  if (r.measured_us && r.simulation)
+    row.push_back({"simulated_error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  return row;
+}
+
+base::Value summary_of(const Comparison& c) {
+  std::int64_t failed = 0, left_out = 0;
+  for (const ComparedRow& r : c.rows) {
+    failed += !r.errors.empty();
+    left_out += r.left_out && r.errors.empty();
+  }
+  base::List kinds;
+  for (const FidelityOfClass& f : fidelity_by_kind(c)) kinds.emplace_back(to_entries(f));
+  base::Map out = {
+      {"rows", static_cast<std::int64_t>(c.rows.size()), {}}, {"failed", failed, {}}, {"left_out", left_out, {}}};
+  if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
+  out.push_back({"kinds", std::move(kinds), {}});
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,75 @@
+#pragma once
+// `tilescope compare`: predicted, simulated and measured times side by side, with errors and rank correlation.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/fidelity.h"
+#include "experiments/prediction.h"
+#include "experiments/programs.h"
+#include "experiments/progress.h"
+#include "experiments/simulation.h"
+
+namespace tilescope::experiments {
+
+struct CompareOptions {
+  bool simulate = false;                          // every compared row, sampled; takes seconds a row
+  std::optional<std::size_t> sample;              // so many rows of each group, drawn at random
+  std::uint64_t seed = 1;                         // of the draw
+  std::int64_t least_threads = 1;                 // of a block; programs of fewer are left out
+  std::optional<std::int64_t> most_accumulators;  // of a thread, likewise
+  std::size_t least_tiles = 2;                    // block tiles of a group that is ranked
+  int jobs = 1;
+};
+
+// One program, or why it cannot be compared.
+struct ComparedRow {
+  std::string id, kind, group;
+  std::string tile;  // block tile over the spatial axes: "m=128 n=64"
+  std::optional<double> measured_us;
+  std::optional<Prediction> prediction;
+  std::optional<Simulation> simulation;
+  bool left_out = false;            // by the options; neither compared nor wrong
+  std::vector<std::string> errors;  // each with its place
+
+  std::optional<double> predicted_us() const;
+  std::optional<double> simulated_us() const;
+};
+
+struct Comparison {
+  std::vector<ComparedRow> rows;
+  std::size_t least_tiles = 2;
+  std::string measured;  // where the measured times are from, of a suite
+};
+
+// How well one kind of time stands to another over some rows.
+struct FidelityOfClass {
+  std::string kind;                              // "all" of all
+  std::optional<Fidelity> predicted, simulated;  // against measured
+  std::optional<Fidelity> model;                 // predicted against simulated
+};
+
+// Compares every line of a batch with its measured_us, or the best program of ten of each operator of a suite with the
+// times published for it on this chip. Lines without a time above 0, and groups of a single program, are rows with
+// errors. Nothing where the source has mistakes as a whole.
+std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
+                                  const Progress& progress, base::Diagnostics& diags);
+
+// By kind of operator in alphabetical order, and all at the end.
+std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c);
+
+// The parts of {"rows":[...],"summary":{...}}, apart because rows are many.
+base::Value to_document(const ComparedRow& row);
+base::Value summary_of(const Comparison& c);
+
+// Writes predicted over measured times of all rows, simulated ones beside them where there are some, as an SVG with
+// both axes logarithmic. Throws std::runtime_error where the file cannot be written.
+void write_scatter_plot(const Comparison& c, const std::string& title, const std::string& path);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,32 @@
+#pragma once
+// Programs run through the simulator, each in a process of its own; for the .cc files of experiments/ alone.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "experiments/progress.h"
+#include "experiments/simulate.h"
+#include "experiments/simulation.h"
+#include "experiments/timeline.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+// A simulation, or why there is none.
+struct SimulatedProgram {
+  std::optional<Simulation> simulation;
+  std::string error;
+  double cpu_seconds = 0;                   // of the worker process
+  std::size_t peak_bytes = 0;               // of its resident memory
+  std::optional<double> timeline_until_us;  // where the timeline is full
+};
+
+// In order, `jobs` at a time; a timeline is of the first program.
+std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
+                                                const arch::ArchSpec& a, SimulationMode mode, int jobs,
+                                                const Progress& progress,
+                                                const std::optional<TimelineRequest>& timeline = std::nullopt);
+
+}  // namespace tilescope::experiments
