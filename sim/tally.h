@@ -33,9 +33,10 @@ struct Tally {
   std::array<LevelTally, kLevelRoles> levels{};
   std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
   lower::KernelCounters copies;
-  std::int64_t blocks = 0;        // finished
-  std::int64_t block_cycles = 0;  // from their starts to their ends
-  std::int64_t warp_steps = 0;    // iterations of the step loop that warps began
+  std::int64_t dirtied_bytes = 0;  // of the device's cache, that have to be written to the DRAM some day
+  std::int64_t blocks = 0;         // finished
+  std::int64_t block_cycles = 0;   // from their starts to their ends
+  std::int64_t warp_steps = 0;     // iterations of the step loop that warps began
 
   LevelTally& level(LevelRole r) { return levels[static_cast<std::size_t>(r)]; }
   const LevelTally& level(LevelRole r) const { return levels[static_cast<std::size_t>(r)]; }
@@ -63,6 +64,7 @@ void visit_amounts(AnyTally& t, Visit visit) {
       visit(a->sectors);
       visit(a->passes);
     }
+  visit(t.dirtied_bytes);
   visit(t.blocks);
   visit(t.block_cycles);
   visit(t.warp_steps);

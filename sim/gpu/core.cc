@@ -70,14 +70,13 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
     w = {};
     w.block = slot;
     w.number = n;
-    w.partition = next_partition_;
     w.state = State::kIsLaunched;
     w.uniforms = uniforms;
     w.since = since;
     w.loads.resize(static_cast<std::size_t>(code_->load_groups()));
     w.copies.resize(1);
-    next_partition_ = (next_partition_ + 1) % static_cast<int>(machine_.limits.partitions);
   }
+  deal_partitions(static_cast<std::size_t>(slot));
   if (timeline_ != nullptr) timeline_->block_started(number_, slot, block, since);
   if (machine_.warp_launch == 0) {
     push(Event::Kind::kBlock, first, slot);
@@ -86,6 +85,14 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
   for (std::int64_t n = 0; n < warps_per_block_; ++n) {
     launched_ = std::max(launched_ + machine_.warp_launch, first);
     push(warps_[static_cast<std::size_t>(slot * warps_per_block_ + n)], launched_);
+  }
+}
+
+void Core::deal_partitions(std::size_t place) {
+  const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(place) * warps_per_block_;
+  for (Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
+    w.partition = next_partition_;
+    next_partition_ = (next_partition_ + 1) % static_cast<int>(machine_.limits.partitions);
   }
 }
 
@@ -279,6 +286,9 @@ void Core::show(Cycle until) const {
 // --- steps
 
 void Core::progress(std::vector<StepProgress>& out) const {
+  std::vector<std::int64_t> in_partition(unit_free_.size(), 0);
+  for (const Warp& w : warps_)
+    if (w.state != State::kEnded) ++in_partition[static_cast<std::size_t>(w.partition)];
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     StepProgress p{.resident = blocks_[b].resident,
                    .core = number_,
@@ -289,6 +299,7 @@ void Core::progress(std::vector<StepProgress>& out) const {
     const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
     for (const Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
       p.inside = p.inside && w.in_steps;
+      p.crowd = std::max(p.crowd, in_partition[static_cast<std::size_t>(w.partition)]);
       if (!w.in_steps) continue;
       const std::int64_t left = code_->remaining(code_->loop(code_->step_loop()), w.uniforms);
       p.least_remaining = &w == &*first ? left : std::min(p.least_remaining, left);
@@ -297,7 +308,8 @@ void Core::progress(std::vector<StepProgress>& out) const {
   }
 }
 
-std::span<const StepJump> Core::jump(std::span<const StepJump> jumps) {
+std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<const std::size_t> started) {
+  for (const std::size_t place : started) deal_partitions(place);
   const CodeLoop& steps = code_->loop(code_->step_loop());
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const StepJump& j = jumps.front();

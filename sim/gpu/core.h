@@ -22,6 +22,7 @@
 
 #include "sim/gpu/machine.h"
 #include "sim/gpu/occupancy.h"
+#include "sim/gpu/turnover.h"
 #include "sim/gpu/warp_code.h"
 #include "sim/gpu/windows.h"
 #include "sim/memory/chains.h"
@@ -72,8 +73,12 @@ class Core {
 
   // How far the warps of every place for a block are in the loop over steps; added to `out`.
   void progress(std::vector<StepProgress>& out) const;
-  // The warps of every place, in that order, jump; returns what is left of the list.
-  std::span<const StepJump> jump(std::span<const StepJump> jumps);
+  // The warps of every place, in that order, jump; returns what is left of the list. `started`: places of the blocks
+  // that started here meanwhile, in that order.
+  std::span<const StepJump> jump(std::span<const StepJump> jumps, std::span<const std::size_t> started);
+  // Brings into the caches what the warps of one place would touch in one of the steps of a leg. Called before they
+  // jump.
+  void walk(std::size_t place, const Leg& leg, std::int64_t step, DeviceMemory& memory);
 
  private:
   struct InFlight {
@@ -134,6 +139,8 @@ class Core {
     bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
   };
 
+  // The warps of a place to the partitions in turn.
+  void deal_partitions(std::size_t place);
   void push(Event::Kind kind, Cycle at, int who);
   void push(Warp& w, Cycle at);
   void resume(Warp& w, Cycle now, Cycle until);
@@ -154,6 +161,8 @@ class Core {
                Cycle at);
   InFlight& in_flight(const Waiter& w);
   std::uint32_t own_sectors(std::uint32_t sectors) const;
+  void walk(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memory);
+  void touch(const Warp& w, const WarpOp& op, DeviceMemory& memory);
 
   std::optional<Cycle> wait_for_loads(Warp& w, LoadGroups groups, Cycle t);
   std::optional<Cycle> wait_for_copies(Warp& w, std::int64_t until, Cycle t);
@@ -197,6 +206,7 @@ class Core {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;
   Timeline* timeline_ = nullptr;  // where somebody watches
+  Uniforms walked_;               // of the warp whose steps are being walked
 };
 
 }  // namespace tilescope::sim

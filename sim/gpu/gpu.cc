@@ -1,6 +1,7 @@
 #include "sim/gpu/gpu.h"
 
 #include <algorithm>
+#include <map>
 
 #include "sim/timeline.h"
 
@@ -50,6 +51,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
                                .resident = occupancy.blocks_per_core * machine_.cores,
                                .steps = code.steps(),
                                .step_period = code.step_period(),
+                               .cache_bytes = memory_.cache_bytes(),
                                .tolerance = tolerance_},
                    tally);
 }
@@ -144,9 +146,47 @@ void Gpu::sample(Cycle now) {
   const Turnover t = sampler_->jump_steps(now, progress, next_block_, blocks_ - next_block_);
   if (t.jumps.empty()) return;
   next_block_ += t.blocks;
-  std::span<const StepJump> left = t.jumps;
-  for (Core& c : cores_) left = c.jump(left);
+  warm(t);
+  jump(t);
   if (timeline_ != nullptr) timeline_->left_out_steps(now, sampler_->skipped() - skipped, progress, t.jumps);
+}
+
+// The caches see what the last of a jump's steps would have touched, in the order in which they would have run
+// (Wunderlich et al., SMARTS, ISCA 2003, call it functional warming). Else a block that lags behind would read again
+// what those ahead of it have read in steps that nobody ran.
+void Gpu::warm(const Turnover& t) {
+  struct Step {
+    double at;
+    const Leg* leg;
+    std::int64_t number;
+  };
+  std::vector<Step> steps;
+  for (const Leg& leg : t.legs) {
+    if (leg.steps == 0) continue;
+    const double each = (leg.to - leg.from) / static_cast<double>(leg.steps);
+    const auto before = static_cast<std::int64_t>(std::max(0.0, (t.cycles - t.walked - leg.from) / each));
+    for (std::int64_t n = leg.steps - 1; n >= before; --n)
+      steps.push_back({leg.from + (static_cast<double>(n) + 1) * each, &leg, n});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+    return a.at != b.at ? a.at < b.at : a.leg->place < b.leg->place;
+  });
+  const auto places = static_cast<std::size_t>(core(0).capacity());
+  for (const Step& s : steps)
+    core(static_cast<int>(s.leg->place / places)).walk(s.leg->place % places, *s.leg, s.number, memory_);
+  sampler_->cleaned(memory_.take_cleaned());
+}
+
+// Blocks jump, and those that started meanwhile were dealt to their cores' partitions as any.
+void Gpu::jump(const Turnover& t) {
+  const auto places = static_cast<std::size_t>(core(0).capacity());
+  std::map<std::int64_t, std::size_t> started;  // by block, which is their order; where
+  for (const Leg& leg : t.legs)
+    if (leg.block >= 0) started[leg.block] = leg.place;
+  std::vector<std::vector<std::size_t>> on_core(cores_.size());
+  for (const auto& [block, place] : started) on_core[place / places].push_back(place % places);
+  std::span<const StepJump> left = t.jumps;
+  for (std::size_t c = 0; c < cores_.size(); ++c) left = cores_[c].jump(left, on_core[c]);
 }
 
 void Gpu::show(Cycle until) {

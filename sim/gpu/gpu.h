@@ -43,6 +43,8 @@ class Gpu {
   void take_finished(Cycle end, const std::vector<int>& ran);
   void dispatch(Cycle now);
   void sample(Cycle now);
+  void warm(const Turnover& t);
+  void jump(const Turnover& t);
 
   const Machine& machine_;
   double tolerance_;

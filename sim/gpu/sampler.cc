@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <map>
 
 #include "base/integer.h"
+#include "sim/gpu/place_rates.h"
 
 namespace tilescope::sim {
 namespace {
@@ -34,76 +33,6 @@ constexpr double kLeastJump = 2;
 // Marks of a wave; windows are parts of one where blocks end evenly, whole ones where they end together.
 constexpr std::size_t kMarksOfWave = 4;
 constexpr std::array<std::size_t, 5> kWaveWidths = {1, 2, 4, 8, 16};
-
-// Steps of one warp per cycle, by block.
-std::vector<double> own_rates(const Window& w) {
-  std::vector<double> rates;
-  for (std::size_t b = 0; b < w.to->blocks.size(); ++b) {
-    const auto steps = static_cast<double>(w.to->blocks[b].begun - w.from->blocks[b].begun);
-    rates.push_back(steps / static_cast<double>(w.to->blocks[b].warps) / static_cast<double>(w.cycles()));
-  }
-  return rates;
-}
-
-// The mean rate of blocks on cores that have as many, by block.
-std::vector<double> mean_rates(const std::vector<StepProgress>& blocks, const std::vector<double>& rates) {
-  std::map<int, int> on_core;
-  for (const StepProgress& b : blocks) on_core[b.core] += b.resident ? 1 : 0;
-  std::map<int, std::pair<double, double>> alike;  // sum, number, by blocks on the core
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    if (!blocks[b].resident) continue;
-    auto& [sum, number] = alike[on_core[blocks[b].core]];
-    sum += rates[b];
-    number += 1;
-  }
-  std::vector<double> means;
-  for (const StepProgress& b : blocks) {
-    const auto& [sum, number] = alike[on_core[b.core]];
-    means.push_back(b.resident ? sum / number : 0);
-  }
-  return means;
-}
-
-// The part of the differences between blocks that lasts, of those which both windows together show; the rest is where
-// steps happened to begin. What one window says of the other is stepped up to two (Spearman and Brown 1910).
-double lasting_part(const Window& first, const Window& second) {
-  const std::vector<StepProgress>& blocks = second.to->blocks;
-  const std::vector<double> a = own_rates(first), b = own_rates(second);
-  const std::vector<double> mean_a = mean_rates(blocks, a), mean_b = mean_rates(blocks, b);
-  double common = 0, all = 0;
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (!blocks[i].resident) continue;
-    const double x = a[i] - mean_a[i], y = b[i] - mean_b[i];
-    common += x * y;
-    all += (x * x + y * y) / 2;
-  }
-  if (all == 0) return 0;
-  const double of_one = std::clamp(common / all, 0.0, 1.0);
-  return 2 * of_one / (1 + of_one);
-}
-
-// Blocks advance alike, but for `part` of their differences, which are theirs and not their successors'.
-std::vector<PlaceRate> step_rates(const Window& all, double part) {
-  const std::vector<double> own = own_rates(all), mean = mean_rates(all.to->blocks, own);
-  std::vector<PlaceRate> rates;
-  for (std::size_t b = 0; b < own.size(); ++b)
-    rates.push_back(all.to->blocks[b].resident ? PlaceRate{mean[b] + part * (own[b] - mean[b]), mean[b]} : PlaceRate{});
-  return rates;
-}
-
-// The part of the DRAM's traffic that a jump leaves out. What slower blocks read after it, faster ones had brought into
-// the device's cache before them, had they not jumped over it. They bring it in themselves then, so it is not to be
-// counted as left out; of traffic that blocks share.
-double left_out_of_dram(const Window& w, const std::vector<PlaceRate>& rates) {
-  double fastest = 0, slowest = std::numeric_limits<double>::infinity();
-  for (const PlaceRate& r : rates) {
-    fastest = std::max(fastest, r.now);
-    if (r.now > 0) slowest = std::min(slowest, r.now);
-  }
-  const double cache = w.bytes(LevelRole::kDeviceCache);
-  const double own = cache == 0 ? 1 : std::min(1.0, w.bytes(LevelRole::kDram) / cache);
-  return own + (1 - own) * slowest / fastest;
-}
 
 }  // namespace
 
@@ -150,17 +79,28 @@ std::optional<Window> Sampler::steady_steps() {
     return pace && within(error_of(*pace, other), spec_.tolerance);
   };
   if (proven_ && proven_->first == warps_)
-    if (const auto w = steps_.window(1); w && agree(*w, proven_->second)) return w;
+    if (const auto w = steps_.window(1); w && agree(*w, proven_->second)) {
+      add_proof(*w);
+      return w;
+    }
   for (const std::size_t width : kStepWidths) {
     const auto before = steps_.window(width, width), last = steps_.window(width);
     if (!before) break;
     const std::optional<Pace> pace = step_pace(*last);
     if (!pace || !agree(*before, *pace)) continue;
     const Window both{before->from, last->to};
-    proven_ = {warps_, *step_pace(both)};
+    const Pace paced = *step_pace(both);
+    if (!proven_ || proven_->first != warps_ || !within(error_of(paced, proven_->second), spec_.tolerance))
+      proofs_.clear();
+    proven_ = {warps_, paced};
+    add_proof(both);
     return both;
   }
   return std::nullopt;
+}
+
+void Sampler::add_proof(const Window& w) {
+  proofs_.push_back({{w.from->at, w.from->tally, {}}, {w.to->at, w.to->tally, {}}});
 }
 
 Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks, std::int64_t next_block,
@@ -178,28 +118,19 @@ Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks,
   if (alone && not_started > 0) learn_ends(*steady);
   const bool turns_over = not_started > 0 && spec_.steps > 0 && !end_parts_.empty() && waves_alike_;
   const auto halves = steps_.halves();
-  const std::vector<PlaceRate> rates =
-      halves ? step_rates({halves->first.from, halves->second.to}, lasting_part(halves->first, halves->second))
-             : step_rates(*last, 0);
-  const Turnover t = turn_over(blocks, rates, kLongestJump * static_cast<double>(now + skipped_ - steps_begin_),
-                               {.steps = spec_.steps,
-                                .last_steps = kLastSteps,
-                                .between = std::max(0.0, of_an_end().cycles) * static_cast<double>(blocks.size()),
-                                .next_block = next_block,
-                                .not_started = turns_over ? not_started : 0,
-                                .most_ends = spec_.steps > 0 && not_started == 0 ? kMostEndsOfTail : 0,
-                                .now = now + skipped_});
+  const std::vector<PlaceRate> rates = halves ? place_rates(halves->first, halves->second) : place_rates(*last);
+  Turnover t = turn_over(blocks, rates, kLongestJump * static_cast<double>(now + skipped_ - steps_begin_),
+                         {.steps = spec_.steps,
+                          .last_steps = kLastSteps,
+                          .between = std::max(0.0, of_an_end().cycles) * static_cast<double>(blocks.size()),
+                          .next_block = next_block,
+                          .not_started = turns_over ? not_started : 0,
+                          .most_ends = spec_.steps > 0 && not_started == 0 ? kMostEndsOfTail : 0,
+                          .now = now + skipped_});
   const double times = static_cast<double>(t.warp_steps) / static_cast<double>(steady->progress(&Tally::warp_steps));
   if (times * kLeastJump < 1) return {};
-  const Tally before = tally_;
-  const double ends = static_cast<double>(t.blocks) - times * static_cast<double>(steady->progress(&Tally::blocks));
-  jump(*steady, times, times * left_out_of_dram(*steady, rates));
-  skipped_ += std::llround(of_an_end().cycles * ends);
-  for (const EndPart& p : end_parts_) extrapolate(tally_, p.from.tally, p.to.tally, p.times * ends);
-  if (!alone && !steps_alone_.empty()) count_alike(before, t);
-  tally_.warp_steps = before.warp_steps + t.warp_steps;
-  tally_.blocks = before.blocks + t.blocks;
-  tally_.block_cycles = before.block_cycles + t.lasted;
+  t.walked = t.cycles * walked_part(*steady, times);
+  add_steps(t);
   skipped_warp_steps_ += t.warp_steps;
   skipped_blocks_ += t.blocks;
   if (alone)
@@ -208,6 +139,27 @@ Turnover Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& blocks,
                     {now + skipped_, tally_, {}}};
   forget_steps();
   return t;
+}
+
+// All windows that agreed on the pace stand for the steps, for one of them alone is off by what it happened to see.
+// What blocks that end bring beside is known from elsewhere, but for those that ended in the windows.
+void Sampler::add_steps(const Turnover& t) {
+  const Tally before = tally_;
+  std::int64_t proven_steps = 0, proven_ends = 0;
+  for (const auto& [from, to] : proofs_) {
+    proven_steps += to.tally.warp_steps - from.tally.warp_steps;
+    proven_ends += to.tally.blocks - from.tally.blocks;
+  }
+  const double share = static_cast<double>(t.warp_steps) / static_cast<double>(proven_steps);
+  const double ends = static_cast<double>(t.blocks) - share * static_cast<double>(proven_ends);
+  for (const auto& [from, to] : proofs_) jump({&from, &to}, share);
+  skipped_ += std::llround(of_an_end().cycles * ends);
+  for (const EndPart& p : end_parts_) extrapolate(tally_, p.from.tally, p.to.tally, p.times * ends);
+  if (proven_ends > 0 && !steps_alone_.empty()) count_alike(before, t);
+  settle_writes(before);
+  tally_.warp_steps = before.warp_steps + t.warp_steps;
+  tally_.blocks = before.blocks + t.blocks;
+  tally_.block_cycles = before.block_cycles + t.lasted;
 }
 
 // What steps and ends count whatever the state of the caches: in a window with ends, some of them began or were over
@@ -221,6 +173,7 @@ void Sampler::count_alike(const Tally& before, const Turnover& t) {
   tally_.copies = sum.copies;
   tally_.level(LevelRole::kScratchpad) = sum.level(LevelRole::kScratchpad);
   tally_.level(LevelRole::kDeviceCache).written_bytes = sum.level(LevelRole::kDeviceCache).written_bytes;
+  tally_.dirtied_bytes = sum.dirtied_bytes;
 }
 
 // Between two steady windows without ends lies a span with ends: what it holds beside its steps, which are those of
@@ -228,12 +181,12 @@ void Sampler::count_alike(const Tally& before, const Turnover& t) {
 // where.
 void Sampler::learn_ends(const Window& steady) {
   if (steps_alone_.empty()) return;
-  const Window before{&steps_alone_[0], &steps_alone_[1]};
-  waves_alike_ =
-      within(error_of(pace_of(before, &Tally::warp_steps), pace_of(steady, &Tally::warp_steps)), spec_.tolerance);
   const Mark& from = steps_alone_.back();
   const auto blocks = static_cast<double>(steady.from->tally.blocks - from.tally.blocks);
   if (blocks < kLeastEnds * static_cast<double>(spec_.resident)) return;
+  const Window before{&steps_alone_[0], &steps_alone_[1]};
+  waves_alike_ =
+      within(error_of(pace_of(before, &Tally::warp_steps), pace_of(steady, &Tally::warp_steps)), spec_.tolerance);
   const auto steps = static_cast<double>(steady.from->tally.warp_steps - from.tally.warp_steps);
   const auto part = [&](const Mark& a, const Mark& b, double times) {
     return EndPart{{a.at, a.tally, {}}, {b.at, b.tally, {}}, times};
@@ -271,23 +224,37 @@ std::optional<Pace> Sampler::step_pace(const Window& w) const {
   return pace;
 }
 
-// Adds what the window brought, so many times. What leaves the device's cache for the DRAM may have been written long
-// before; what is left out is what was written within the window.
-void Sampler::jump(const Window& w, double times, double dram_times) {
+// Adds what the window brought, so many times.
+void Sampler::jump(const Window& w, double times) {
   skipped_ += std::llround(static_cast<double>(w.cycles()) * times);
-  const LevelTally before = tally_.level(LevelRole::kDram);
   extrapolate(tally_, w.from->tally, w.to->tally, times);
-  tally_.level(LevelRole::kDram) = before;
-  const auto written = [&](LevelRole r) {
-    return static_cast<double>(w.to->tally.level(r).written_bytes - w.from->tally.level(r).written_bytes);
-  };
-  const double late = std::max(0.0, written(LevelRole::kDram) - written(LevelRole::kDeviceCache));
-  const double all = w.bytes(LevelRole::kDram);
-  LevelTally end = w.to->tally.level(LevelRole::kDram);
-  end.written_bytes -= std::llround(late);
-  extrapolate(tally_.level(LevelRole::kDram), w.from->tally.level(LevelRole::kDram), end, dram_times,
-              all == 0 ? 1 : 1 - late / all);
 }
+
+// What leaves the device's cache for the DRAM may have been written long before. As much is written there as a jump
+// made dirty, but for what the cache has more of in the end, which `cleaned` is told.
+void Sampler::settle_writes(const Tally& before) {
+  const LevelTally& was = before.level(LevelRole::kDram);
+  LevelTally& dram = tally_.level(LevelRole::kDram);
+  const std::int64_t read = dram.read_bytes - was.read_bytes, written = dram.written_bytes - was.written_bytes;
+  const std::int64_t dirtied = tally_.dirtied_bytes - before.dirtied_bytes;
+  const double part =
+      read + written == 0 ? 1 : static_cast<double>(read + dirtied) / static_cast<double>(read + written);
+  for (const auto amount : {&LevelTally::requests, &LevelTally::transactions, &LevelTally::hits})
+    dram.*amount = was.*amount + std::llround(part * static_cast<double>(dram.*amount - was.*amount));
+  dram.written_bytes = was.written_bytes + dirtied;
+}
+
+// What has not been touched since as much came into the device's cache as it holds is no longer there. So much of a
+// jump, from its end, is what the caches depend on; where nothing comes in, they stay as they are.
+double Sampler::walked_part(const Window& w, double times) const {
+  const auto came = [&](const Tally& t) {
+    return t.level(LevelRole::kDram).read_bytes + t.level(LevelRole::kDeviceCache).written_bytes;
+  };
+  const double all = times * static_cast<double>(came(w.to->tally) - came(w.from->tally));
+  return all == 0 ? 0 : std::min(1.0, static_cast<double>(spec_.cache_bytes) / all);
+}
+
+void Sampler::cleaned(std::int64_t bytes) { tally_.level(LevelRole::kDram).written_bytes += bytes; }
 
 // --- waves
 
@@ -326,9 +293,10 @@ std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
   const std::optional<Window> steady = steady_waves();
   if (!steady) return 0;
   const double times = static_cast<double>(blocks) / static_cast<double>(steady->progress(&Tally::blocks));
-  const std::int64_t before = tally_.warp_steps;
-  jump(*steady, times, times);
-  skipped_warp_steps_ += tally_.warp_steps - before;
+  const Tally before = tally_;
+  jump(*steady, times);
+  settle_writes(before);
+  skipped_warp_steps_ += tally_.warp_steps - before.warp_steps;
   skipped_blocks_ += blocks;
   waves_.clear();
   steps_begin_ = now + skipped_;

@@ -20,6 +20,7 @@ struct SamplerSpec {
   std::int64_t resident = 1;     // blocks at most, on all cores
   std::int64_t steps = 0;        // of a block, where it begins the loop over them once
   std::int64_t step_period = 1;  // steps after which a block's accesses begin anew
+  std::int64_t cache_bytes = 0;  // of the device's cache
   double tolerance = 0;          // by which the mean of two windows that agree may be off in time
 };
 
@@ -41,6 +42,10 @@ class Sampler {
   Turnover jump_steps(Cycle now, const std::vector<StepProgress>& blocks, std::int64_t next_block,
                       std::int64_t not_started);
 
+  // While the caches were made to see what a jump left out, so many bytes more left the device's cache to be written
+  // than came to wait there.
+  void cleaned(std::int64_t bytes);
+
   // The same for waves: blocks that are left out of those not yet started; 0 where there is no steady state yet.
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
 
@@ -50,6 +55,7 @@ class Sampler {
     Mark from, to;
     double times = 0;
   };
+  void add_steps(const Turnover& t);
   void learn_ends(const Window& steady);
   void count_alike(const Tally& before, const Turnover& t);
   Pace of_an_end() const;
@@ -57,10 +63,13 @@ class Sampler {
   std::optional<Pace> step_pace(const Window& w) const;
   std::optional<Window> steady_steps();
   std::optional<Window> steady_waves() const;
+  double walked_part(const Window& w, double times) const;
+  void add_proof(const Window& w);
   void forget_steps();
   std::int64_t wave_part() const;
   double bias_of(const Window& w) const;
-  void jump(const Window& w, double times, double dram_times);
+  void jump(const Window& w, double times);
+  void settle_writes(const Tally& before);
 
   SamplerSpec spec_;
   Tally& tally_;
@@ -75,6 +84,7 @@ class Sampler {
   std::int64_t next_blocks_;
   std::int64_t warps_ = 0, marked_warps_ = 0;            // resident, now and when steps began to be looked at
   std::optional<std::pair<std::int64_t, Pace>> proven_;  // of steps, for so many resident warps
+  std::vector<std::pair<Mark, Mark>> proofs_;            // the windows that showed it: a jump goes on as all of them do
   Cycle skipped_ = 0;
   std::int64_t skipped_blocks_ = 0, skipped_warp_steps_ = 0;
 };

@@ -53,6 +53,12 @@ Turnover turn_over(std::span<const StepProgress> blocks, std::span<const PlaceRa
     const Cycle begun = p.successor < 0 ? blocks[b].stamp : spec.now + static_cast<Cycle>(p.begun);
     t.lasted += spec.now + static_cast<Cycle>(at) - begun;
     t.warp_steps += blocks[b].warps * (p.successor < 0 ? blocks[b].least_remaining : spec.steps);
+    t.legs.push_back({.place = b,
+                      .block = p.successor,
+                      .steps = p.successor < 0 ? blocks[b].least_remaining : spec.steps,
+                      .from = p.begun,
+                      .to = at - spec.between,
+                      .ends = true});
     p = {spec.next_block + t.blocks++, at};
     ends.emplace(at + static_cast<double>(spec.steps) / rates[b].later + spec.between, nth, b);
   }
@@ -64,7 +70,9 @@ Turnover turn_over(std::span<const StepProgress> blocks, std::span<const PlaceRa
     const std::int64_t most = (stays ? remaining : spec.steps - 1) - spec.last_steps;
     StepJump j{.successor = p.successor, .stamp = spec.now + static_cast<Cycle>(p.begun)};
     if (blocks[b].inside && most > 0) j.steps = std::clamp<std::int64_t>(steps, 0, most);
-    t.warp_steps += blocks[b].warps * (j.steps + (stays ? 0 : 1));
+    const std::int64_t left_out = j.steps + (stays ? 0 : 1);
+    t.warp_steps += blocks[b].warps * left_out;
+    t.legs.push_back({.place = b, .block = p.successor, .steps = left_out, .from = p.begun, .to = t.cycles});
     if (!stays) j.steps -= spec.steps - 1 - remaining;
     t.jumps.push_back(j);
   }

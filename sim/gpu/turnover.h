@@ -19,12 +19,23 @@ struct TurnoverSpec {
   Cycle now = 0;                                 // with what was skipped
 };
 
+// Steps that one block leaves out.
+struct Leg {
+  std::size_t place = 0;
+  std::int64_t block = -1;  // -1: the one that is there when the jump begins, from where it stands
+  std::int64_t steps = 0;   // its next ones; of another block its first ones, what comes before them included
+  double from = 0, to = 0;  // cycles from the beginning of the jump
+  bool ends = false;        // the block ends after them
+};
+
 struct Turnover {
   std::vector<StepJump> jumps;  // by block
   double cycles = 0;            // no more than were asked for: until there is nobody to start
   std::int64_t warp_steps = 0;
   std::int64_t blocks = 0;  // that ended
   Cycle lasted = 0;         // from their starts to their ends, all of them
+  std::vector<Leg> legs;    // all that is left out
+  double walked = 0;        // cycles before the end of the jump whose accesses the caches have to see
 };
 
 // Steps of one warp per cycle, of the block that is there and of those that come after it.

@@ -12,12 +12,14 @@
 
 namespace tilescope::sim {
 
-// Of one place for a block, and the block there: its core, its warps, steps that they and those before them in the same
+// Of one place for a block, and the block there: its core, its warps, how many of the core's are at most in a partition
+// with one of its own, steps that they and those before them in the same
 // place have begun, the least number of steps that any of them has before it, and the stamp that it began with.
 struct StepProgress {
   bool resident = false;
   int core = 0;
   std::int64_t warps = 0;
+  std::int64_t crowd = 0;
   std::int64_t begun = 0;
   std::int64_t least_remaining = 0;
   bool inside = false;  // every warp is in the loop over steps

@@ -131,13 +131,13 @@ void DeviceMemory::keep(std::int64_t number, const SectorCache::Victim& v, Cycle
 void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
                          std::vector<MemoryReply>& replies) {
   const std::int64_t local = near_.in_slice(r.line);
-  for (std::int64_t further = 1; further < spec_.partitions; ++further)
-    slices_[static_cast<std::size_t>(slice_of(r.core, r.line, further))].cache.drop(local, r.sectors);
+  tally_->dirtied_bytes -= drop_others(r.core, r.line, r.sectors);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
   const Waiter writer{r.core, r.ticket, 0};
   bool waits = false;
+  tally_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty()));
   if (hit.line != nullptr) {
     hit.line->write(r.sectors);
     if (hit.victim) waits = evict(number, hit.victim, served, &writer);
@@ -145,6 +145,32 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
     waits = write_back(number, {local, r.sectors, r.sectors}, served, &writer);
   }
   if (!waits) replies.push_back({r.core, r.ticket, served + back_, Stall::kL2});
+}
+
+std::int64_t DeviceMemory::drop_others(int core, std::int64_t line, std::uint32_t sectors) {
+  std::int64_t dirty = 0;
+  for (std::int64_t further = 1; further < spec_.partitions; ++further) {
+    Slice& other = slices_[static_cast<std::size_t>(slice_of(core, line, further))];
+    dirty += bytes_of(other.cache.drop(near_.in_slice(line), sectors));
+  }
+  return dirty;
+}
+
+void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, bool write) {
+  const std::int64_t number = slice_of(core, line), local = near_.in_slice(line);
+  if (write) cleaned_ += drop_others(core, line, sectors);
+  const SectorCache::Result hit = slices_[static_cast<std::size_t>(number)].cache.touch(local, sectors);
+  if (hit.line == nullptr) return;
+  allocated_ += hit.allocated ? 1 : 0;
+  cleaned_ += bytes_of(hit.victim.dirty);
+  if (hit.victim && hit.victim.dirty == 0) {
+    const std::int64_t next = (number + slices_of_partition_) % (slices_of_partition_ * spec_.partitions);
+    Slice& kept = slices_[static_cast<std::size_t>(next)];
+    cleaned_ += bytes_of(kept.cache.touch(hit.victim.line, hit.victim.valid).victim.dirty);
+  }
+  if (!write) return;
+  cleaned_ -= bytes_of(sectors & ~hit.line->dirty());
+  hit.line->write(sectors);
 }
 
 Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {

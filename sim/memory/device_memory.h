@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/memory/address_map.h"
@@ -77,6 +78,11 @@ class DeviceMemory {
   void expect_now(std::int64_t line) const {
     slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect_now(near_.in_slice(line));
   }
+  // Brings a line as if it had been asked for before: no time, nothing counted.
+  void touch(int core, std::int64_t line, std::uint32_t sectors, bool write);
+  // Bytes by which what waits in the device's cache to be written has become less through such touches, since the last
+  // call.
+  std::int64_t take_cleaned() { return std::exchange(cleaned_, 0); }
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
   // When a channel next has something to decide.
@@ -92,6 +98,7 @@ class DeviceMemory {
   // before `until`.
   void watch(Timeline& timeline);
   void show(Timeline& timeline, Cycle until) const;
+  std::int64_t cache_bytes() const { return slice_lines_ * spec_.shape.line; }
   // How often the device's cache has been filled since; nothing where there is no cache to fill.
   std::optional<double> times_filled() const {
     if (slice_lines_ == 0) return std::nullopt;
@@ -126,6 +133,8 @@ class DeviceMemory {
   // Takes what the near slice lacks from another partition; false where none has all of it.
   bool read_far(const MemoryRequest& r, const SectorCache::Result& near, Cycle served,
                 std::vector<MemoryReply>& replies);
+  // What other partitions than the core's hold of a line is no longer true; returns bytes that waited to be written.
+  std::int64_t drop_others(int core, std::int64_t line, std::uint32_t sectors);
   // A clean line that left a slice stays in the next partition's.
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
@@ -161,6 +170,7 @@ class DeviceMemory {
   Chains<Waiter> others_;  // of fills
   std::vector<int> free_fills_;
   std::int64_t allocated_ = 0, slice_lines_ = 0;
+  std::int64_t cleaned_ = 0;
   Cycle forward_ = 0, back_ = 0;  // between core and slice
   Cycle across_ = 0;              // between slices of two partitions, there and back
   Cycle to_channel_ = 0, from_channel_ = 0;

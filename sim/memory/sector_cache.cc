@@ -53,11 +53,13 @@ SectorCache::Line* SectorCache::peek(std::int64_t line, std::uint32_t sectors) {
   return found != nullptr && (sectors & ~std::uint32_t{found->valid_}) == 0 ? found : nullptr;
 }
 
-void SectorCache::drop(std::int64_t line, std::uint32_t sectors) {
+std::uint32_t SectorCache::drop(std::int64_t line, std::uint32_t sectors) {
   Line* const found = find(line);
-  if (found == nullptr) return;
+  if (found == nullptr) return 0;
+  const std::uint32_t dirty = found->dirty_ & sectors;
   found->valid_ = static_cast<std::uint16_t>(found->valid_ & ~sectors);
   found->dirty_ = static_cast<std::uint16_t>(found->dirty_ & ~sectors);
+  return dirty;
 }
 
 SectorCache::Result SectorCache::touch(std::int64_t line, std::uint32_t sectors) {

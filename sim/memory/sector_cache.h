@@ -64,8 +64,8 @@ class SectorCache {
   Result touch(std::int64_t line, std::uint32_t sectors);
   // The line where it is present with all of the sectors; it does not count as used.
   Line* peek(std::int64_t line, std::uint32_t sectors);
-  // Forgets the sectors of the line where it is present.
-  void drop(std::int64_t line, std::uint32_t sectors);
+  // Forgets the sectors of the line where it is present; returns those that were dirty.
+  std::uint32_t drop(std::int64_t line, std::uint32_t sectors);
   std::int64_t lines() const { return static_cast<std::int64_t>(lines_.size()); }
   // Say that the line will be touched soon, and very soon: a simulation of many caches waits for memory most of the
   // time.

@@ -73,6 +73,14 @@ TEST(Sampled, KeepsUnevenCoresApart) {
 // Cores with as many blocks whose rates differ, here by which of them fetch first from the DRAM.
 TEST(Sampled, FollowsCoresThatDriftApart) { expect_close(tiled_product(320, 320, 300), v100(), LeftOut::kSteps, 0.5); }
 
+// Blocks that lag behind find in the device's cache what those ahead of them brought in steps that a jump left out.
+TEST(Sampled, BringsWhatSkippedStepsBring) {
+  expect_close(tiled_product(150, 205, 300, 1), quarter(), LeftOut::kSteps, 0.4, 0.045);
+}
+TEST(Sampled, BringsWhatSkippedStepsBringOnUnevenCores) {
+  expect_close(tiled_product(80, 160, 400), quarter(), LeftOut::kSteps, 0.4, 0.045);
+}
+
 TEST(Sampled, OfAShortKernelIsFull) {
   const lower::Module m = tiled_product(96, 96, 4);
   const SimReport sampled = simulated(m, v100(), Mode::kSampled);

@@ -1,8 +1,8 @@
 // Who stands where after a jump over the ends of blocks.
 
-#include "sim/gpu/turnover.h"
-
 #include <gtest/gtest.h>
+
+#include "sim/gpu/place_rates.h"
 
 namespace tilescope::sim {
 namespace {
@@ -65,6 +65,30 @@ TEST(Turnover, ReplacesABlockMoreThanOnce) {
   EXPECT_EQ(least_remaining(blocks[0], t.jumps[0]), kSteps - 1 - 30);
 }
 
+// Every step that is left out is one of a leg, in the place and at the time of its block.
+TEST(Turnover, SaysWhichStepsOfWhichBlocks) {
+  const std::vector<StepProgress> blocks = {place(0, 10), place(1, 80)};
+  const std::vector<PlaceRate> rates = {{2, 1}, {0.5, 0.5}};
+  TurnoverSpec s = spec(10);
+  s.between = 3;
+  const Turnover t = turn_over(blocks, rates, 5 + 3 + 100 + 3 + 30, s);
+  ASSERT_EQ(t.legs.size(), 4u);
+  const auto expect = [&](const Leg& l, std::size_t where, std::int64_t block, std::int64_t steps, bool ends) {
+    EXPECT_EQ(l.place, where);
+    EXPECT_EQ(l.block, block);
+    EXPECT_EQ(l.steps, steps);
+    EXPECT_EQ(l.ends, ends);
+  };
+  expect(t.legs[0], 0, -1, 10, true);
+  expect(t.legs[1], 0, 50, kSteps, true);
+  expect(t.legs[2], 0, 51, 31, false);
+  expect(t.legs[3], 1, -1, 71, false);
+  EXPECT_EQ(t.legs[1].from, 8);
+  EXPECT_EQ(t.legs[1].to, 108);
+  EXPECT_EQ(t.legs[2].to, t.cycles);
+  EXPECT_EQ(t.warp_steps, 2 * (10 + kSteps + 31 + 71));
+}
+
 TEST(Turnover, EndsWithTheFirstOfATail) {
   const std::vector<StepProgress> blocks = {place(0, 14), place(0, 24), place(1, 34), place(1, 44)};
   const std::vector<PlaceRate> rates(4, PlaceRate{1, 1});
@@ -75,6 +99,36 @@ TEST(Turnover, EndsWithTheFirstOfATail) {
   EXPECT_EQ(t.cycles, 20);
   EXPECT_EQ(least_remaining(blocks[0], t.jumps[0]), kLast) << "its last steps are run";
   EXPECT_EQ(least_remaining(blocks[3], t.jumps[3]), 24);
+}
+
+// One core, one partition of which holds two warps, blocks of a warp each. Whose step begins just within a window is
+// chance.
+TEST(PlaceRates, AreThoseOfPartitionsAsFull) {
+  const auto mark = [](Cycle at, std::vector<std::int64_t> begun) {
+    Mark m{at, {}, {}};
+    for (std::size_t b = 0; b < begun.size(); ++b)
+      m.blocks.push_back({.resident = true, .warps = 1, .crowd = b < 2 ? 2 : 1, .begun = begun[b]});
+    return m;
+  };
+  const Mark a = mark(0, {0, 0, 0, 0}), b = mark(100, {5, 4, 9, 8}), c = mark(200, {9, 9, 17, 17});
+  const std::vector<PlaceRate> rates = place_rates({&a, &b}, {&b, &c});
+  EXPECT_DOUBLE_EQ(rates[0].now, 0.045);
+  EXPECT_DOUBLE_EQ(rates[3].now, 0.085);
+  for (const PlaceRate& r : rates) EXPECT_DOUBLE_EQ(r.later, 0.065) << "a successor's partition is another";
+}
+
+// Blocks alike of which one is faster in both windows.
+TEST(PlaceRates, KeepWhatLasts) {
+  const auto mark = [](Cycle at, std::int64_t first, std::int64_t second) {
+    return Mark{
+        at, {}, {{.resident = true, .warps = 1, .begun = first}, {.resident = true, .warps = 1, .begun = second}}};
+  };
+  const Mark a = mark(0, 0, 0), b = mark(100, 10, 8), c = mark(200, 20, 16);
+  const std::vector<PlaceRate> both = place_rates({&a, &b}, {&b, &c}), one = place_rates({&b, &c});
+  EXPECT_DOUBLE_EQ(both[0].now, 0.10);
+  EXPECT_DOUBLE_EQ(both[1].now, 0.08);
+  EXPECT_DOUBLE_EQ(both[1].later, 0.09);
+  EXPECT_DOUBLE_EQ(one[1].now, 0.09);
 }
 
 TEST(Turnover, LeavesBlocksOutsideTheirSteps) {
