@@ -89,11 +89,13 @@ class BlockCounter {
   }
 
   void add_scratchpad(CoreBusy& phase, const WarpAccess& access, double instructions) {
-    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes, m_.uniform_groups);
-    const auto passes = static_cast<double>(use.passes);
+    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
+    const bool together = m_.uniform_groups > 1 && use.groups > 1 && neighbours_agree(access);
+    const std::int64_t served =
+        together ? bank_use(access, m_.banks, m_.bank_width_bytes, m_.uniform_groups).passes : use.passes;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
-    phase.scratchpad_cycles += passes * instructions / m_.scratchpad_ratio;
-    work_.scratchpad_passes += passes * instructions;
+    phase.scratchpad_cycles += static_cast<double>(served) * instructions / m_.scratchpad_ratio;
+    work_.scratchpad_passes += static_cast<double>(use.passes) * instructions;
     work_.scratchpad_least_passes += static_cast<double>(use.groups) * instructions;
     work_.scratchpad_bytes += bytes * instructions;
   }

@@ -135,9 +135,6 @@ std::int64_t power_of_two_at_most(std::int64_t n) {
 
 }  // namespace
 
-namespace {
-
-// Whether every lane and its neighbour, or every lane and its neighbour but one, access the same bytes.
 bool neighbours_agree(const WarpAccess& access) {
   const std::size_t lanes = access.offset.size();
   const auto agree = [&](std::size_t apart) {
@@ -148,14 +145,11 @@ bool neighbours_agree(const WarpAccess& access) {
   return agree(1) || agree(2);
 }
 
-}  // namespace
-
-BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t uniform_groups) {
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t together) {
   base::check(banks <= static_cast<std::int64_t>(kMaxBanks), "the loader bounds the number of banks");
   const Divisor width(bank_width);
-  std::size_t group = std::max<std::size_t>(1, static_cast<std::size_t>(banks * bank_width / access.bytes));
-  if (uniform_groups > 1 && group < access.offset.size() && neighbours_agree(access))
-    group *= static_cast<std::size_t>(uniform_groups);
+  const std::size_t group =
+      std::max<std::size_t>(1, static_cast<std::size_t>(together * (banks * bank_width / access.bytes)));
   BankWords words(banks);
   BankUse use;
   for (std::size_t first = 0; first < access.offset.size(); first += group) {

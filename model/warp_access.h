@@ -20,16 +20,17 @@ struct WarpAccess {
 };
 
 // Passes through a scratchpad of `banks` banks of `bank_width` bytes: lanes in order, in groups that fill all banks
-// once; a group costs the most distinct words that any one bank must give; equal words are broadcast. Where
-// neighbouring lanes, or neighbours but one, ask for the same words throughout, `uniform_groups` groups are served as
-// one.
+// once, or `together` times; a group costs the most distinct words that any one bank must give; equal words are
+// broadcast.
 struct BankUse {
   std::int64_t passes = 0;
   std::int64_t groups = 0;  // what passes would be without conflicts
   std::int64_t words = 0;   // distinct within their group
 };
-BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width,
-                 std::int64_t uniform_groups = 1);
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t together = 1);
+// Whether every lane and its neighbour, or every lane and its neighbour but one, access the same bytes: then some chips
+// serve groups together.
+bool neighbours_agree(const WarpAccess& access);
 inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
   return bank_use(access, banks, bank_width).passes;
 }

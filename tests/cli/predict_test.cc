@@ -42,8 +42,8 @@ TEST_F(Predict, BatchBearsTheContractsNames) {
   EXPECT_EQ(b.at("predicted_us"), a.at("predicted_us"));
   EXPECT_FALSE(b.contains("measured_us"));
   EXPECT_NEAR(a.at("error_ratio").get<double>(), a.at("predicted_us").get<double>() / 10 - 1, 1e-12);
-  EXPECT_THAT(keys_of(document.at("summary")),
-              ElementsAre("rows", "predicted", "failed", "compared", "mape_ratio", "median_error_ratio", "bias_ratio"));
+  EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("rows", "predicted", "failed", "compared", "mape_ratio",
+                                                           "median_error_ratio", "p90_error_ratio", "bias_ratio"));
 }
 
 TEST_F(Predict, BatchGoesOnAfterBadLines) {

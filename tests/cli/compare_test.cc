@@ -1,0 +1,106 @@
+// tilescope compare: the contract of its documents, what is refused and what is drawn.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Compare = Cli;
+
+// One line of a batch: a matrix product in square tiles, with `more` keys in front.
+std::string line(const std::string& id, const std::string& group, const std::string& more, int threads = 16) {
+  const std::string t = std::to_string(threads);
+  return R"({"id": ")" + id + R"(", "group": ")" + group + R"(", )" + more +
+         R"("expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 256, "n": 256, "k": 256}, "tiles": {"smem": {"m": )" +
+         t + R"(, "n": )" + t + R"(, "k": 8}}, "mapping": {"m": {"threads": )" + t + R"(}, "n": {"threads": )" + t +
+         "}}}\n";
+}
+
+std::string measured(double us) { return R"("measured_us": )" + std::to_string(us) + ", "; }
+
+Args batch(const std::string& file, const Args& more = {}) {
+  return with({"compare", "--arch", "v100", "--batch", file}, more);
+}
+
+TEST_F(Compare, BearsTheContractsNames) {
+  const std::string file = write(
+      "b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8) + line("c", "g", measured(20), 32));
+  const Json document = json(batch(file, {"--simulate"}));
+  EXPECT_THAT(keys_of(document), ElementsAre("rows", "summary"));
+  const Json& row = document.at("rows").at(0);
+  EXPECT_EQ(row.at("kind"), "matmul");
+  EXPECT_EQ(row.at("tile"), "m=16 n=16");
+  EXPECT_NEAR(row.at("error_ratio").get<double>(), row.at("predicted_us").get<double>() / 30 - 1, 1e-12);
+  EXPECT_NEAR(row.at("simulated_error_ratio").get<double>(), row.at("simulated_us").get<double>() / 30 - 1, 1e-12);
+  const Json& summary = document.at("summary");
+  EXPECT_THAT(keys_of(summary), ElementsAre("rows", "failed", "left_out", "kinds"));
+  ASSERT_EQ(summary.at("kinds").size(), 2U);
+  const Json& all = summary.at("kinds").at(1);
+  EXPECT_THAT(keys_of(all), ElementsAre("kind", "predicted", "simulated", "model"));
+  EXPECT_THAT(keys_of(all.at("predicted")), ElementsAre("rows", "compared", "mape_ratio", "median_error_ratio",
+                                                        "p90_error_ratio", "bias_ratio", "by_row", "by_tile"));
+  EXPECT_THAT(keys_of(all.at("predicted").at("by_tile")),
+              ElementsAre("groups", "spearman", "kendall", "best_of_1_ratio", "best_of_5_ratio", "best_of_10_ratio"));
+}
+
+TEST_F(Compare, RefusesRowByRowAndCounts) {
+  const std::string file = write(
+      "b.jsonl", line("a", "g", measured(30)) + line("none", "g", "") + line("zero", "g", R"("measured_us": 0, )") +
+                     line("less", "g", R"("measured_us": -3, )") + line("alone", "h", measured(9)) +
+                     line("b", "g", measured(40), 8) + line("level", "g", measured(5) + R"("staged": {"A": "l7"}, )"));
+  const CliResult r = run(batch(file, {"--json"}));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:2: measured_us is missing: nothing to compare with\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:3:45: measured_us: expected a time above 0, got 0\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:4:45: measured_us: expected a time above 0, got -3\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:5: group 'h' has one program: nothing to rank it with\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:7:"));
+  const Json summary = Json::parse(r.out).at("summary");
+  EXPECT_EQ(summary.at("failed"), 5);
+  EXPECT_EQ(summary.at("kinds").back().at("predicted").at("rows"), 2);
+}
+
+TEST_F(Compare, DrawsTheSameRowsForTheSameSeed) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += line(std::to_string(i), i % 2 == 0 ? "g" : "h", measured(10 + i), 8 + i % 3 * 8);
+  const std::string file = write("b.jsonl", text);
+  const Json one = json(batch(file, {"--sample", "3", "--seed", "5"}));
+  EXPECT_EQ(one.at("rows").size(), 6U);
+  EXPECT_EQ(one.at("summary").at("left_out"), 14);
+  EXPECT_EQ(json(batch(file, {"--sample", "3", "--seed", "5", "--jobs", "2"})), one);
+  EXPECT_NE(json(batch(file, {"--sample", "3", "--seed", "6"})), one);
+}
+
+TEST_F(Compare, LeavesOutWhatTheOptionsSay) {
+  const std::string file = write(
+      "b.jsonl", line("a", "g", measured(30)) + line("small", "g", measured(90), 4) + line("b", "g", measured(60), 8));
+  const Json document = json(batch(file, {"--least-threads", "32"}));
+  EXPECT_EQ(document.at("rows").size(), 2U);
+  EXPECT_EQ(document.at("summary").at("left_out"), 1);
+}
+
+TEST_F(Compare, PlotsEveryRow) {
+  const std::string file = write("b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8));
+  EXPECT_EQ(run(batch(file, {"--plot", "p.svg"})).status, 0);
+  const std::string plot = text_of_file(path("p.svg"));
+  EXPECT_THAT(plot, HasSubstr("b.jsonl on v100"));
+  std::size_t dots = 0;
+  for (std::size_t at = plot.find("<circle"); at != std::string::npos; at = plot.find("<circle", at + 1)) ++dots;
+  EXPECT_EQ(dots, 2U);
+}
+
+TEST_F(Compare, OfASuiteIsWithItsPublishedTimes) {
+  const Json summary = json_of_long_work({"compare", "--arch", "v100", "--suite", "roller"}).at("summary");
+  EXPECT_EQ(summary.at("measured"), "roller_top10");
+  EXPECT_EQ(summary.at("rows"), 119);
+  const CliResult none = run({"compare", "--arch", "a100", "--suite", "roller"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("no times of suite 'roller' on a100 are published"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests
