@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 #include "base/integer.h"
 #include "model/warp_access.h"
@@ -165,11 +164,13 @@ std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::in
   return loops;
 }
 
-// Bytes of a staged operand's sectors in one step: those that the loops in the core's cache touch, over their steps.
-double staged_bytes(const StageProgram& p, const Machine& m, const Operand& o, std::size_t loops_in_cache) {
+// Bytes of a staged operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
+// in the core's cache touch, over their steps.
+double staged_bytes(const StageProgram& p, const Machine& m, const Operand& o, double alone, std::int64_t per_core) {
   const std::int64_t multiple = start_multiple_of_runs(p, o);
-  double least = std::numeric_limits<double>::max();
-  for (std::size_t loops = 0; loops <= loops_in_cache; ++loops) {
+  const std::size_t loops_in_cache = loops_in_core_cache(p, m, per_core);
+  double least = alone;
+  for (std::size_t loops = 1; loops <= loops_in_cache; ++loops) {
     const Stretch s = stretch_of(p, loops);
     const tile::Runs runs = tile::runs_of(o, s.tile);
     least =
@@ -185,7 +186,7 @@ struct Coverage {
 };
 
 OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Coverage& coverage,
-                                  double evicted, std::size_t loops_in_cache) {
+                                  double evicted, std::int64_t per_core) {
   const Operand& o = p.space->operand(i);
   const auto element = static_cast<double>(o.element.n);
   const bool output = i == p.space->inputs.size();
@@ -197,7 +198,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   if (output) {
     sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
   } else if (p.operands[i].staged) {
-    sectors = staged_bytes(p, m, o, loops_in_cache);
+    if (sectors > useful) sectors = staged_bytes(p, m, o, sectors, per_core);
   } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;
@@ -235,14 +236,14 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
   const std::int64_t resident = per_core * m.cores;
   const std::size_t inputs = p.space->inputs.size();
   const std::int64_t blocks = p.blocks();
-  const double evicted = evicted_share(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
-  const std::size_t loops_in_cache = loops_in_core_cache(p, m, std::min(per_core, base::ceil_div(blocks, m.cores)));
+  const std::int64_t on_a_core = std::min(per_core, base::ceil_div(blocks, m.cores));
+  const double evicted = evicted_share(p, m, on_a_core);
   Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
   for (std::size_t i = 0; i <= inputs; ++i) {
-    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, loops_in_cache);
+    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, on_a_core);
     touched += t.operand[i].wave_bytes;
   }
   const double kept = touched <= 0 ? 1 : std::min(1.0, m.cache_capacity_bytes / touched);

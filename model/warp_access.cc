@@ -237,16 +237,30 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
 WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
-  const std::int64_t vector = p.operands[operand].vector;
+  const std::int64_t length = shape.empty() ? 1 : shape.back(), vector = p.operands[operand].vector;
+  const std::int64_t elements = tile::data_tile_elements(o, p.block);
+  // Where a row of the tile begins in memory, and a column of a row.
+  const auto begin_of_row = [&](std::int64_t row) {
+    std::int64_t offset = 0;
+    for (std::size_t d = shape.size() - 1; d-- > 0 && row > 0; row /= shape[d])
+      offset += tile::memory_offset(o, d, row % shape[d]);
+    return offset;
+  };
+  const bool straight = !shape.empty() && o.steps.back().size() == 1;
+  const auto of_column = [&](std::int64_t column) {
+    if (straight) return column * o.steps.back().front().stride;
+    return shape.empty() ? 0 : tile::memory_offset(o, shape.size() - 1, column);
+  };
   WarpAccess access;
   access.bytes = vector * o.element.n;
-  const std::int64_t elements = tile::data_tile_elements(o, p.block);
   const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, vector)});
+  std::int64_t row = 0, column = 0, begin = 0;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    std::int64_t rest = lane * vector, offset = 0;
-    for (std::size_t d = shape.size(); d-- > 0 && rest > 0; rest /= shape[d])
-      offset += tile::memory_offset(o, d, rest % shape[d]);
-    access.offset.push_back(offset * o.element.n);
+    access.offset.push_back((begin + of_column(column)) * o.element.n);
+    column += vector;
+    if (column < length) continue;
+    for (; column >= length; column -= length) ++row;
+    begin = begin_of_row(row);
   }
   return access;
 }

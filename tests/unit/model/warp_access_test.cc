@@ -239,6 +239,37 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
   }
 }
 
+// The pieces of a copy lie where their elements' coordinates say, one by one.
+RC_GTEST_PROP(CopiedAccess, FollowsTheTileRowByRow, ()) {
+  const tile::StageProgram p = tests::any_program(tests::any_operator(24), 256);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!p.operands[i].staged) continue;
+    const tile::Operand& o = p.space->inputs[i];
+    const tile::TileShape shape = tile::data_tile(o, p.block);
+    const WarpAccess access = copied_access(p, i, 32);
+    for (std::size_t lane = 0; lane < access.offset.size(); ++lane) {
+      std::int64_t rest = static_cast<std::int64_t>(lane) * p.operands[i].vector, offset = 0;
+      for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d])
+        offset += tile::memory_offset(o, d, rest % shape[d]);
+      RC_ASSERT(access.offset[lane] == offset * o.element.n);
+    }
+  }
+}
+
+// Groups of lanes that ask in pairs for the same words are served together where the chip says so.
+TEST(BankUse, ServesGroupsTogether) {
+  WarpAccess pairs, other;
+  pairs.bytes = other.bytes = 16;
+  for (std::int64_t lane = 0; lane < 32; ++lane) {
+    pairs.offset.push_back(lane / 2 * 16);
+    other.offset.push_back(lane % 4 * 16);  // as many distinct words, but neighbours differ (NVIDIA forum 77228)
+  }
+  EXPECT_TRUE(neighbours_agree(pairs));
+  EXPECT_FALSE(neighbours_agree(other));
+  EXPECT_EQ(bank_use(pairs, 32, 4).passes, 4);
+  EXPECT_EQ(bank_use(pairs, 32, 4, 2).passes, 2);
+}
+
 TEST(ScratchpadVector, IsWhatAThreadOwnsSideBySide) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
