@@ -246,7 +246,7 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
       offset += tile::memory_offset(o, d, row % shape[d]);
     return offset;
   };
-  const bool straight = !shape.empty() && o.steps.back().size() == 1;
+  const bool straight = !shape.empty() && o.steps.back().size() == 1 && length <= o.steps.back().front().size;
   const auto of_column = [&](std::int64_t column) {
     if (straight) return column * o.steps.back().front().stride;
     return shape.empty() ? 0 : tile::memory_offset(o, shape.size() - 1, column);
