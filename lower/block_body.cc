@@ -1,11 +1,10 @@
-// The statements of one block: steps, fragments, arithmetic and results.
+// The statements of one block: steps, arithmetic and results.
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 #include <numeric>
 
-#include "arch/derive.h"
 #include "lower/stage_lowering.h"
 
 namespace tilescope::lower {
@@ -129,95 +128,44 @@ Body StageLowering::initial() {
 Body StageLowering::compute(const Affine& step, const Affine& slot) {
   const StepPosition at = indices_.at_step(step);
   std::vector<Guard> inside = inside_reduction(at);
-  Body body = fragments(at, slot, inside);
-  body.push_back(arithmetic());
-  if (inside.empty()) return in_point_loops(std::move(body));
-  Body guarded;
-  guarded.push_back({If{std::move(inside), std::move(body)}, {}});
-  return in_point_loops(std::move(guarded));
+  Body of_point = fragments(false, at, slot, inside);
+  of_point.push_back(arithmetic());
+  if (!inside.empty()) {
+    Body guarded;
+    guarded.push_back({If{std::move(inside), std::move(of_point)}, {}});
+    of_point = std::move(guarded);
+  }
+  // What a chunk reads beyond an edge is in the tile all the same, and no point uses it. Registers have no addresses:
+  // the loop that tells a chunk's points apart is unrolled wholly.
+  Body of_chunk = fragments(true, at, slot, {});
+  return in_chunk_loops(with(std::move(of_chunk), nest(indices_.point_loops(), std::move(of_point), true)));
 }
 
 // What keeps the last step of an axis, or of a part of it, from going beyond its end.
-std::vector<Guard> StageLowering::inside_reduction(const StepPosition& at) const {
+std::vector<Guard> StageLowering::inside_reduction(const StepPosition& at) {
   std::vector<Guard> inside;
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a) {
     const auto guard = [&](const Affine& value, std::int64_t bound) {
       if (maker_.range(value).high >= bound) inside.push_back({value, bound});
     };
-    const Affine value = at.begin[a] + indices_.point(a);
+    const Affine value = at.begin[a] + indices_.along(a, indices_.thread_loops(a, 1));
     if (p_.split[a] > 1) guard(value - indices_.block_begin(a), indices_.part_extent(a));
     guard(value, space().axes[a].extent);
   }
   return inside;
 }
 
-Body StageLowering::in_point_loops(Body body) {
-  std::vector<AxisLoop> loops = indices_.point_loops();
+Body StageLowering::in_chunk_loops(Body body) {
+  std::vector<AxisLoop> loops = indices_.chunk_loops();
   if (loops.empty()) return body;
   std::int64_t statements = 1;
-  for (std::size_t a = 0; a < space().spatial; ++a) statements *= p_.mapping[a].thread_extent();
+  for (std::size_t a = 0; a < space().axes.size(); ++a) statements *= indices_.mapping(a).thread_extent();
   const AxisLoop inner = loops.back();
   loops.pop_back();
   const std::int64_t unroll = p_.unroll == 0 ? 0 : std::clamp<std::int64_t>(p_.unroll / statements, 1, inner.extent);
   Body innermost;
   innermost.push_back(looped(inner, std::move(body), unroll));
   return nest(loops, std::move(innermost), false);
-}
-
-Body StageLowering::fragments(const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside) {
-  Body body;
-  for (std::size_t r = 0; r < fragments_.size(); ++r) {
-    const bool known = std::any_of(fragments_.begin(), fragments_.begin() + static_cast<std::ptrdiff_t>(r),
-                                   [&](const Fragment& f) { return f.buffer == fragments_[r].buffer; });
-    if (!known) body.push_back(fragment(r, at, slot, known_inside));
-  }
-  return body;
-}
-
-Statement StageLowering::fragment(std::size_t r, const StepPosition& at, const Affine& slot,
-                                  const std::vector<Guard>& known_inside) {
-  const std::size_t i = operand_of_[r];
-  const Operand& o = space().inputs[i];
-  const Fragment& f = fragments_[r];
-  const int neighbours = neighbour_axis(o);
-  const auto located = [&](std::int64_t vector, std::vector<AxisLoop>& loops, Affine& position) {
-    std::vector<std::vector<AxisLoop>> by_axis(space().axes.size());
-    position = {};
-    for (const std::size_t a : f.axes) {
-      by_axis[a] = indices_.thread_loops(a, static_cast<int>(a) == neighbours ? vector : 1);
-      position = position * p_.mapping[a].thread_extent() + indices_.position(by_axis[a]);
-      loops.insert(loops.end(), by_axis[a].begin(), by_axis[a].end());
-    }
-    const std::vector<Affine> local = local_values(by_axis);
-    const std::vector<Affine> axes = absolute_values(local, at);
-    if (!staged(r)) return addresses_.in_memory(o, read(r), axes);
-    TilePlace place = addresses_.in_tile(o, read(r), local, axes);
-    return Located{in_slot(i, place.at, slot), std::move(place.inside)};
-  };
-  std::int64_t vector = staged(r) ? 1 : p_.operands[i].vector;
-  std::vector<AxisLoop> loops;
-  Affine position;
-  if (staged(r) && neighbours >= 0) {  // the widest that is aligned wherever the thread stands
-    const std::int64_t serial = p_.mapping[static_cast<std::size_t>(neighbours)].serial;
-    const std::int64_t widest = arch::widest_access_of(chip_).n / o.element.n;
-    // A rotated row ends where it began: neighbours stay neighbours in pieces that rotations and the row are multiples
-    // of.
-    const std::int64_t swizzle = p_.operands[i].swizzle;
-    const std::int64_t whole = swizzle == 0 ? serial : std::gcd(std::gcd(swizzle, tiles_[i].shape.back()), serial);
-    for (std::int64_t v = 2; v <= widest && whole % v == 0; v *= 2) {
-      loops.clear();
-      if (alignment_of(located(v, loops, position).offset, v) != v) break;
-      vector = v;
-    }
-  }
-  loops.clear();
-  Located from = located(vector, loops, position);
-  std::erase_if(from.inside, [&](const Guard& g) {
-    return std::find(known_inside.begin(), known_inside.end(), g) != known_inside.end();
-  });
-  if (!staged(r)) check_aligned(o.name, from, vector);
-  Copy copy{{f.buffer, position}, {staged(r) ? tiles_[i].shared : memory_[i], from.offset}, vector, {}, from.inside};
-  return nest(loops, {{copy, {}}}, true).front();
 }
 
 Statement StageLowering::arithmetic() {
@@ -227,7 +175,7 @@ Statement StageLowering::arithmetic() {
   for (const Fragment& f : fragments_) {
     Affine position;
     for (const std::size_t a : f.axes)
-      position = position * p_.mapping[a].thread_extent() + indices_.position(indices_.thread_loops(a, 1));
+      position = position * indices_.mapping(a).thread_extent() + indices_.position(indices_.thread_loops(a, 1));
     c.operands.push_back({f.buffer, position});
   }
   return nest(joined(result_loops(1)), {{c, {}}}, true).front();

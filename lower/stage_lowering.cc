@@ -94,31 +94,6 @@ void StageLowering::add_inputs() {
   }
 }
 
-void StageLowering::add_fragments() {
-  for (std::size_t r = 0; r < stage().reads.size(); ++r) {
-    const auto earlier =
-        std::find(stage().reads.begin(), stage().reads.begin() + static_cast<std::ptrdiff_t>(r), read(r));
-    if (const auto e = static_cast<std::size_t>(earlier - stage().reads.begin()); e < r) {
-      fragments_.push_back(fragments_[e]);
-      continue;
-    }
-    const Operand& o = space().inputs[operand_of_[r]];
-    const int neighbours = neighbour_axis(o);
-    Fragment f;
-    std::int64_t elements = 1;
-    for (std::size_t a = 0; a < space().spatial; ++a) {
-      if (!o.uses(static_cast<int>(a))) continue;
-      if (static_cast<int>(a) != neighbours) f.axes.push_back(a);
-      elements *= p_.mapping[a].thread_extent();
-    }
-    if (neighbours >= 0) f.axes.push_back(static_cast<std::size_t>(neighbours));
-    const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
-    const std::string tap = r == static_cast<std::size_t>(o.reads.front()) ? "" : std::to_string(r);
-    f.buffer = add_buffer({o.name + tap + "_part", Space::kRegister, dtype, elements, -1, 0});
-    fragments_.push_back(std::move(f));
-  }
-}
-
 void StageLowering::add_results() {
   const expr::Tensor& t = expression().tensors[static_cast<std::size_t>(space().output.tensor)];
   const int neighbours = neighbour_axis(space().output);
@@ -153,6 +128,7 @@ void StageLowering::run() {
     if (p_.operands[i].staged) add_staged_tile(i);
   kernel_.shared_bytes = staging_.bytes.n;
   add_results();
+  cut_points();
   add_fragments();
   kernel_.body = block_body();
   drop_unused_indices(kernel_);
@@ -183,8 +159,7 @@ Affine StageLowering::result_position(std::int64_t vector) {
 
 std::vector<Affine> StageLowering::local_values(const std::vector<std::vector<AxisLoop>>& loops) const {
   std::vector<Affine> local(space().axes.size());
-  for (std::size_t a = 0; a < local.size(); ++a)
-    local[a] = a < space().spatial ? indices_.along(a, loops[a]) : indices_.point(a);
+  for (std::size_t a = 0; a < local.size(); ++a) local[a] = indices_.along(a, loops[a]);
   return local;
 }
 

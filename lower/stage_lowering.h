@@ -1,6 +1,7 @@
 #pragma once
 // One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
-// (lower/block_body.cc) and the copies that bring operands into the scratchpad (lower/staging.cc).
+// (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc) and what a thread reads
+// of them (lower/fragments.cc).
 
 #include <set>
 #include <string>
@@ -27,10 +28,12 @@ struct StagedTile {
   int piece_loop = -1;  // index of the loop over a batch
 };
 
-// A read's elements of one point of the reduction, in registers.
+// A read's elements of one point of the reduction, or of a chunk of points, in registers.
 struct Fragment {
   int buffer = -1;
   std::vector<std::size_t> axes;  // tile axes that it varies with, the last one fastest
+  int neighbours = -1;            // the tile axis along which its elements lie side by side, also where they are read
+  bool of_chunk = false;          // read before the loop over a chunk's points
 };
 
 class StageLowering {
@@ -58,7 +61,6 @@ class StageLowering {
   void add_scalars();
   void add_inputs();
   void add_staged_tile(std::size_t operand);
-  void add_fragments();
   void add_results();
 
   // lower/block_body.cc.
@@ -66,15 +68,25 @@ class StageLowering {
   Body pipelined(const Affine& step);
   Body initial();
   Body compute(const Affine& step, const Affine& slot);
-  std::vector<Guard> inside_reduction(const StepPosition& at) const;
-  // Guards that hold already where the fragments are read are left out.
-  Body fragments(const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside);
-  Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot,
-                     const std::vector<Guard>& known_inside);
+  std::vector<Guard> inside_reduction(const StepPosition& at);
   Statement arithmetic();
   Body results();
   Statement store(int registers);
-  Body in_point_loops(Body body);
+  Body in_chunk_loops(Body body);
+
+  // lower/fragments.cc.
+  // Rows of a staged tile that run along the innermost reduced axis are read several points at once: cuts the loop over
+  // it into as many as the widest read of any operand takes and registers hold.
+  void cut_points();
+  std::int64_t points_at_once(std::size_t read, std::size_t axis) const;
+  // The read that an equal one shares its fragment with: the first of them.
+  std::size_t first_equal(std::size_t read) const;
+  std::int64_t fragment_elements(std::size_t read) const;  // of one point
+  void add_fragments();
+  // Those of a chunk or of a point. Guards that hold already where the fragments are read are left out.
+  Body fragments(bool of_chunk, const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside);
+  Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot,
+                     const std::vector<Guard>& known_inside);
 
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
   Body load_tiles(const StepPosition& at);
@@ -121,6 +133,7 @@ class StageLowering {
   std::vector<int> memory_;              // by operand, the output last: buffer
   std::vector<StagedTile> tiles_;        // by input
   std::vector<std::size_t> operand_of_;  // by read
+  std::vector<std::int64_t> at_once_;    // by read: points of the innermost reduced axis in one access
   std::vector<Fragment> fragments_;      // by read; equal reads share one
   std::vector<std::size_t> result_axes_;
   int accumulators_ = -1, results_ = -1;

@@ -18,9 +18,10 @@ std::string spelled(const std::string& axis) {
 TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
     : p_(p),
       maker_(maker),
+      mapping_(p.mapping.begin(), p.mapping.end()),
       block_begin_(p.space->axes.size()),
-      thread_begin_(p.space->axes.size()),
-      point_(p.space->axes.size()) {
+      thread_begin_(p.space->axes.size()) {
+  mapping_.resize(p.space->axes.size());
   // Blocks: in the program's raster, parts of a split reduction slowest of all.
   std::int64_t faster = 1;
   const auto blocks = p.block_order();
@@ -48,8 +49,7 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
     faster_threads *= m.threads;
   }
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
-    if (const std::int64_t n = std::min(p.block[a], part_extent(a)); n > 1)
-      point_[a] = maker.value(maker.loop(spelled(space().axes[a].name), n));
+    if (points(a) > 1) thread_begin_[a] = maker.value(maker.loop(spelled(space().axes[a].name), points(a)));
 }
 
 std::int64_t TileIndices::part_extent(std::size_t axis) const {
@@ -70,7 +70,7 @@ StepPosition TileIndices::at_step(const Affine& step) {
 }
 
 std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t vector) {
-  const tile::AxisMapping& m = p_.mapping[axis];
+  const tile::AxisMapping& m = mapping_[axis];
   const std::string name = spelled(space().axes[axis].name);
   const auto loop = [&](std::int64_t kind, const std::string& suffix, std::int64_t extent) {
     const auto [known, fresh] = thread_loops_.try_emplace({axis, kind}, 0);
@@ -86,16 +86,35 @@ std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t v
   return out;
 }
 
-std::vector<AxisLoop> TileIndices::point_loops() {
+std::int64_t TileIndices::points(std::size_t axis) const { return std::min(p_.block[axis], part_extent(axis)); }
+
+std::optional<std::size_t> TileIndices::innermost() const {
+  for (std::size_t i = p_.order.size(); i-- > 0;)
+    if (const auto a = static_cast<std::size_t>(p_.order[i]); points(a) > 1) return a;
+  return std::nullopt;
+}
+
+void TileIndices::cut_innermost(std::int64_t length) {
+  const std::size_t axis = innermost().value();
+  const std::string name = spelled(space().axes[axis].name) + "_by" + std::to_string(length);
+  thread_begin_[axis] = maker_.value(maker_.loop(name, points(axis) / length)) * length;
+  mapping_[axis].serial = length;
+}
+
+std::vector<AxisLoop> TileIndices::chunk_loops() const {
   std::vector<AxisLoop> out;
   for (const int axis : p_.order) {
-    const Affine& point = point_[static_cast<std::size_t>(axis)];
-    if (point.terms.empty()) continue;
-    const int index = point.terms.front().index;
-    out.push_back(
-        {index, std::min(p_.block[static_cast<std::size_t>(axis)], part_extent(static_cast<std::size_t>(axis))), 1, 1});
+    const auto a = static_cast<std::size_t>(axis);
+    if (thread_begin_[a].terms.empty()) continue;
+    const std::int64_t length = mapping_[a].serial;
+    out.push_back({thread_begin_[a].terms.front().index, points(a) / length, length, length});
   }
   return out;
+}
+
+std::vector<AxisLoop> TileIndices::point_loops() {
+  const std::optional<std::size_t> axis = innermost();
+  return axis ? thread_loops(*axis, 1) : std::vector<AxisLoop>{};
 }
 
 Affine TileIndices::along(std::size_t axis, const std::vector<AxisLoop>& loops) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,17 +39,25 @@ class TileIndices {
   const Affine& block_begin(std::size_t axis) const { return block_begin_[axis]; }
   // The block's position at a step, which may be an affine of loop indices or a constant.
   StepPosition at_step(const Affine& step);
-  // Loops over one thread's elements along a spatial axis, `vector` neighbours an iteration; outermost first. Empty
-  // where the thread has one such piece.
+  // How a thread's elements lie along an axis. Of a reduced one they are the points of a chunk, in `serial`.
+  const tile::AxisMapping& mapping(std::size_t axis) const { return mapping_[axis]; }
+  // Loops over one thread's elements along an axis, `vector` neighbours an iteration; outermost first. Empty where the
+  // thread has one such piece.
   std::vector<AxisLoop> thread_loops(std::size_t axis, std::int64_t vector);
-  // Loops over one step's points of the reduced axes, in the program's order, outermost first.
+  // Points of a reduced axis in one step.
+  std::int64_t points(std::size_t axis) const;
+  // The axis of the innermost loop over points, or nothing where a step is one point.
+  std::optional<std::size_t> innermost() const;
+  // From here on that loop goes by chunks of `length` points, of which it has a multiple, and a thread loops over a
+  // chunk as it does over its neighbours along a spatial axis.
+  void cut_innermost(std::int64_t length);
+  // Loops over one step's chunks of points, in the program's order, outermost first, and over the points of a chunk.
+  std::vector<AxisLoop> chunk_loops() const;
   std::vector<AxisLoop> point_loops();
   // Where the loops stand along the axis, in the block's tile: the sum of their parts.
   Affine along(std::size_t axis, const std::vector<AxisLoop>& loops) const;
   // The same in a thread's own count of elements along the axis.
   Affine position(const std::vector<AxisLoop>& loops) const;
-  // The index of a reduced axis within its step.
-  const Affine& point(std::size_t axis) const { return point_[axis]; }
 
  private:
   const tile::TileSpace& space() const { return *p_.space; }
@@ -56,7 +65,9 @@ class TileIndices {
   const tile::StageProgram& p_;
   IndexMaker& maker_;
   Affine part_;
-  std::vector<Affine> block_begin_, thread_begin_, point_;
+  std::vector<tile::AxisMapping> mapping_;
+  // Where a thread's elements begin in the block's tile; along a reduced axis, where a chunk does in its step.
+  std::vector<Affine> block_begin_, thread_begin_;
   // Loop indices by axis and the number of neighbours that one iteration takes; 0 for the loop over virtual threads.
   std::map<std::pair<std::size_t, std::int64_t>, int> thread_loops_;
 };

@@ -10,9 +10,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "lower/counters.h"
-#include "lower/expected_values.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/random_program.h"
 
@@ -24,19 +24,6 @@ const arch::ArchSpec& v100() {
   return chip;
 }
 
-// What of the interpreted outputs is not what plain loops give; empty where all is.
-std::string differences(const tile::RProgram& p, const Module& m) {
-  std::mt19937 random(1);
-  NamedValues values;
-  add_expected_values(p, random, values);
-  std::vector<expr::Values> globals = globals_of(m, values);
-  interpret(m, std::vector<double>(m.scalars.size(), kScalar), globals);
-  std::string out;
-  for (std::size_t g = 0; g < globals.size(); ++g)
-    if (m.globals[g].role == Role::kOutput && globals[g] != values.at(m.globals[g].name)) out += m.globals[g].name;
-  return out;
-}
-
 RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   const tile::RProgram p = tests::any_rprogram("v100", 7, 64);
   std::vector<std::string> why;
@@ -46,7 +33,7 @@ RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);
-  RC_ASSERT(differences(p, *m) == "");
+  RC_ASSERT(tests::wrong_outputs(p, *m) == "");
 }
 
 // A chip whose threads copy past their registers.
@@ -60,7 +47,7 @@ TEST(Interpret, PipelinesOfEveryDepthComputeTheReference) {
   for (const arch::ArchSpec& chip : {v100(), with_asynchronous_copies()})
     for (int depth = 1; depth <= 6; ++depth) {
       const tile::RProgram p = tests::program(tests::small_matmul(fmt::format(R"(,"pipeline":{})", depth)), chip);
-      EXPECT_EQ(differences(p, tests::lowered(p, chip)), "") << depth;
+      EXPECT_EQ(tests::wrong_outputs(p, tests::lowered(p, chip)), "") << depth;
     }
 }
 
@@ -72,13 +59,13 @@ TEST(Interpret, NamesDoNotMeet) {
       for (std::size_t at = text.find('k'); at != std::string::npos; at = text.find('k', at + 1))
         if (!std::isalpha(text[at - 1]) && !std::isalpha(text[at + 1])) text.replace(at, 1, axis);
       const tile::RProgram p = tests::program(text, v100());
-      EXPECT_EQ(differences(p, tests::lowered(p, v100())), "") << axis << text;
+      EXPECT_EQ(tests::wrong_outputs(p, tests::lowered(p, v100())), "") << axis << text;
     }
   std::string text = tests::small_matmul(R"(,"split":{"k":2})");
   for (std::size_t at = text.find("A"); at != std::string::npos; at = text.find("A", at + 2))
     text.replace(at, 1, "C_parts");
   const tile::RProgram p = tests::program(text, v100());
-  EXPECT_EQ(differences(p, tests::lowered(p, v100())), "");
+  EXPECT_EQ(tests::wrong_outputs(p, tests::lowered(p, v100())), "");
 }
 
 TEST(Interpret, ACopyOfManyPiecesComesInBatches) {
@@ -93,7 +80,7 @@ TEST(Interpret, ACopyOfManyPiecesComesInBatches) {
     return m.kernels[0].buffers[static_cast<std::size_t>(c->from.buffer)].space == Space::kGlobal;
   });
   EXPECT_EQ(loads, 2 * 128 / 32);  // 128 pieces of 4 B a thread and operand, 32 of them at a time
-  EXPECT_EQ(differences(p, m), "");
+  EXPECT_EQ(tests::wrong_outputs(p, m), "");
 }
 
 }  // namespace
