@@ -54,7 +54,11 @@ std::string number_of(std::size_t n, const char* one, const char* many) {
 void print_refused(const std::vector<Refusal>& refused) {
   if (refused.empty()) return;
   Table table({{"refused"}, {"changed to", true}, {"why"}});
-  for (const Refusal& r : refused) table.add({r.change.path, text_of(r.change.changed), r.why});
+  for (const Refusal& r : refused) {
+    const std::string named = r.change.path + ": ";
+    table.add(
+        {r.change.path, text_of(r.change.changed), r.why.starts_with(named) ? r.why.substr(named.size()) : r.why});
+  }
   fmt::print("\n");
   table.print();
 }
@@ -88,10 +92,15 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
   fmt::print("alone, of that time: {}\n", terms_text(p));
   Table table(
       {{"path"}, {"value", true}, {"changed to", true}, {"elasticity", true}, {"program fixed", true}, {"binds then"}});
-  for (const Elasticity& e : rows)
-    table.add({e.change.path, text_of(e.change.value), text_of(e.change.changed), elasticity_text(e.elasticity),
-               elasticity_text(e.elasticity_fixed), e.bottleneck});
+  bool luck = false;
+  for (const Elasticity& e : rows) {
+    const bool lucky = is_luck(e, op);
+    luck = luck || lucky;
+    table.add({e.change.path, text_of(e.change.value), text_of(e.change.changed),
+               elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed), e.bottleneck});
+  }
   table.print();
+  if (luck) fmt::print("* what is constructed there is faster on {} too: in part the search's luck\n", chip);
   fmt::print("\n{} without effect, {} refused\n", number_of(op.elasticities.size() - rows.size(), "change", "changes"),
              op.refused.size());
   print_refused(op.refused);

@@ -130,7 +130,7 @@ struct Work {
   std::vector<Answer> answers;  // one a changed chip
 };
 
-Work::Answer answer(const Work& w, const ChangedChip& c) {
+Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   std::string why;
   const Timed there = best_on(*c.chip, w.op->expression, why);
@@ -142,7 +142,13 @@ Work::Answer answer(const Work& w, const ChangedChip& c) {
     return std::log(e.sum.total_us / w.best.us()) / c.log_ratio;
   };
   const model::Estimate& best = keeps ? *fixed : *there.estimate;
-  Elasticity out{c.change, elasticity(best), {}, best.sum.total_us, {}, std::string(name_of(best.sum.bottleneck))};
+  const auto back = keeps ? w.best.estimate : estimate_fixed(there.program, here);
+  Elasticity out;
+  out.change = c.change;
+  out.elasticity = elasticity(best);
+  out.predicted_us = best.sum.total_us;
+  out.bottleneck = name_of(best.sum.bottleneck);
+  if (back) out.here_us = back->sum.total_us;
   if (fixed) {
     out.elasticity_fixed = elasticity(*fixed);
     out.fixed_us = fixed->sum.total_us;
@@ -194,7 +200,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
   const auto one = [&](std::size_t i) {
     Work& w = work[i / chips.size()];
     const std::size_t c = i % chips.size();
-    if (w.best.estimate) w.answers[c] = answer(w, chips[c]);
+    if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c]);
     const std::lock_guard lock(one_at_a_time);
     progress(++done, all);
   };

@@ -32,6 +32,7 @@ struct Elasticity {
   std::optional<double> elasticity_fixed;  // of the same program; nothing where it does not fit the changed chip
   double predicted_us = 0;                 // of the best one there
   std::optional<double> fixed_us;          // of the same one
+  std::optional<double> here_us;           // of the best one there on the chip as it is, where it fits
   std::string bottleneck;                  // of the best one there
 };
 
@@ -48,6 +49,10 @@ struct ExplainedOperator {
   std::vector<Refusal> refused;          // by the loader, or because nothing fits the changed chip
   std::string error;                     // why there is no program
 };
+
+// The best program on the changed chip is faster on the chip as it is than the best that the search found for that: a
+// part of the elasticity is the search's luck.
+bool is_luck(const Elasticity& e, const ExplainedOperator& op);
 
 // The elasticities of one change over operators, weighted with their times.
 struct MeanElasticity {

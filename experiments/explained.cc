@@ -61,6 +61,7 @@ Value row_of(const Elasticity& e) {
   row.push_back({"elasticity_fixed", number_or_null(e.elasticity_fixed), {}});
   row.push_back({"predicted_us", e.predicted_us, {}});
   row.push_back({"fixed_us", number_or_null(e.fixed_us), {}});
+  row.push_back({"here_us", number_or_null(e.here_us), {}});
   row.push_back({"bottleneck", e.bottleneck, {}});
   return row;
 }
@@ -95,6 +96,10 @@ Value row_of(const ExplainedOperator& op) {
 }
 
 }  // namespace
+
+bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
+  return e.here_us && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
+}
 
 std::vector<Elasticity> strongest(const ExplainedOperator& op) {
   std::vector<Elasticity> out = op.elasticities;

@@ -79,7 +79,7 @@ TEST(Explain, LargeMatmulAnswersToTheCoresClock) {
 }
 
 TEST(Explain, PowersOfTwoAreDoubledAndHalvedAndTheRestRaisedByATenth) {
-  const ExplainedOperator op = explained(workload(kMatmul, "m=512,n=512,k=512")).at(0);
+  const ExplainedOperator op = explained(workload(kMatmul, "m=256,n=256,k=256")).at(0);
   const auto changed = [&](const std::string& path) {
     std::vector<std::string> out;
     for (const Elasticity& e : at(op, path)) out.push_back(base::to_json(e.change.changed));
@@ -117,9 +117,8 @@ TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
 }
 
 TEST(Explain, AFixedProgramIsNeverBetterThanTheBest) {
-  Workload w;
-  w.suite = "examples";
-  for (const ExplainedOperator& op : explained(w)) {
+  for (const ExplainedOperator& op : {explained(workload(kMatmul, "m=256,n=192,k=300")).at(0),
+                                      explained(workload("O[i] max=! I[i,j]", "i=4096,j=1024")).at(0)}) {
     EXPECT_THAT(op.elasticities, Not(IsEmpty())) << op.id;
     for (const Elasticity& e : op.elasticities) {
       EXPECT_EQ(e.fixed_us.has_value(), e.elasticity_fixed.has_value()) << op.id << " " << e.change.path;
@@ -151,7 +150,7 @@ TEST(Explain, AProgramThatDoesNotFitTheChangedChipHasNoFixedElasticity) {
 }
 
 TEST(Explain, IsTheSameForAnyNumberOfJobs) {
-  const Workload w = workload(kMatmul, "m=384,n=640,k=256");
+  const Workload w = workload("O[i] +=! I[i,j]", "i=4096,j=1024");
   const std::string one = base::to_json(to_document(explained(w, "v100", 1)));
   EXPECT_EQ(base::to_json(to_document(explained(w, "v100", 2))), one);
   EXPECT_EQ(base::to_json(to_document(explained(w, "v100", 5))), one);
@@ -168,9 +167,18 @@ TEST(Explain, AnOperatorWithoutAProgramSaysWhy) {
 ExplainedOperator lasting(double us, std::optional<double> elasticity, std::optional<double> fixed) {
   ExplainedOperator op;
   op.prediction.emplace().predicted_us = us;
-  if (elasticity) op.elasticities.push_back({{"clock", 1, 2}, *elasticity, fixed, us, fixed, "dram"});
-  op.elasticities.push_back({{"launch", 1, 2}, 0.001, 0.001, us, us, "dram"});
+  if (elasticity) op.elasticities.push_back({{"clock", 1, 2}, *elasticity, fixed, us, fixed, us, "dram"});
+  op.elasticities.push_back({{"launch", 1, 2}, 0.001, 0.001, us, us, us, "dram"});
   return op;
+}
+
+TEST(Explain, AProgramThatIsFasterHereTooIsTheSearchsLuck) {
+  ExplainedOperator op = lasting(10, -1, -0.5);
+  EXPECT_FALSE(is_luck(op.elasticities.at(0), op));
+  op.elasticities.at(0).here_us = 9;
+  EXPECT_TRUE(is_luck(op.elasticities.at(0), op));
+  op.elasticities.at(0).here_us.reset();
+  EXPECT_FALSE(is_luck(op.elasticities.at(0), op));
 }
 
 TEST(Explain, MeansAreWeightedWithTimes) {
