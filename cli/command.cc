@@ -18,17 +18,21 @@ void ArchOptions::add_to(CLI::App& command, Form form) {
       ->allow_extra_args(false);
 }
 
-std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags) const {
-  std::vector<arch::Override> overrides;
+std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) const {
+  std::vector<arch::Override> out;
   for (const std::string& set : sets_) {
     const std::size_t equals = set.find('=');
     if (equals == std::string::npos || equals == 0) {
       diags.error({diags.add_source("--set " + set)}, "expected path=value, such as memory.smem.banks=16");
       continue;
     }
-    overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
+    out.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
-  auto a = arch::load_arch(arch_, overrides, diags);
+  return out;
+}
+
+std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags) const {
+  auto a = arch::load_arch(arch_, overrides(diags), diags);
   if (!diags.ok()) return std::nullopt;
   return a;
 }
@@ -40,6 +44,12 @@ std::optional<arch::ArchSpec> ArchOptions::load_with_cores(base::Diagnostics& di
       {diags.add_source("--arch " + arch_)},
       fmt::format("{} is a chip of class {}; programs need one of class gpu", a->name, class_name(a->chip_class)));
   return std::nullopt;
+}
+
+std::optional<arch::ArchSpec> ArchOptions::load_with(const arch::Override& one_more, base::Diagnostics& diags) const {
+  std::vector<arch::Override> all = overrides(diags);
+  all.push_back(one_more);
+  return arch::load_arch(arch_, all, diags);
 }
 
 std::string_view class_name(arch::ChipClass c) {

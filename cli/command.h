@@ -25,6 +25,7 @@ void add_arch(CLI::App& app, int& status);
 void add_compile(CLI::App& app, int& status);
 void add_predict(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
+void add_explain(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
@@ -41,10 +42,14 @@ class ArchOptions {
   std::optional<arch::ArchSpec> load(base::Diagnostics& diags) const;
   // The same, and an error where the chip has no cores that programs run on.
   std::optional<arch::ArchSpec> load_with_cores(base::Diagnostics& diags) const;
+  // The chip with one more override on top of --set.
+  std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;
   // --arch is that device of `arch list`, and nothing is changed.
   bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
 
  private:
+  std::vector<arch::Override> overrides(base::Diagnostics& diags) const;
+
   std::string arch_;
   std::vector<std::string> sets_;
 };

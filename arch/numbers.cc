@@ -1,0 +1,156 @@
+#include "arch/numbers.h"
+
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "arch/describe.h"
+
+namespace tilescope::arch {
+namespace {
+
+using base::Dimension;
+
+struct Unit {
+  double size;
+  std::string_view name;
+};
+
+// The largest unit that writes a value in few digits comes first; the last one writes every value.
+constexpr std::array kBytes = {Unit{0x1p30, "GiB"}, Unit{0x1p20, "MiB"}, Unit{0x1p10, "KiB"}, Unit{1, "B"}};
+constexpr std::array kHertz = {Unit{1e9, "GHz"}, Unit{1e6, "MHz"}, Unit{1e3, "kHz"}, Unit{1, "Hz"}};
+constexpr std::array kByteRates = {Unit{1e9, "GB/s"}};
+constexpr std::array kFlopRates = {Unit{1e12, "TFLOP/s"}};
+
+std::string text_of(double value, const Unit& unit) { return fmt::format("{:.12g} {}", value / unit.size, unit.name); }
+
+std::string bytes_text(double value) {
+  for (const Unit& u : kBytes)
+    if (std::fmod(value, u.size) == 0) return text_of(value, u);
+  return text_of(value, kBytes.back());
+}
+
+std::string hertz_text(double value) {
+  for (const Unit& u : kHertz)
+    if (value >= u.size) return text_of(value, u);
+  return text_of(value, kHertz.back());
+}
+
+std::string quantity_text(double value, Dimension dimension) {
+  switch (dimension) {
+    case Dimension::kBytes:
+      return bytes_text(value);
+    case Dimension::kHertz:
+      return hertz_text(value);
+    case Dimension::kCycles:
+      return text_of(value, {1, "cycles"});
+    case Dimension::kMicroseconds:
+      return text_of(value, {1, "us"});
+    case Dimension::kBytesPerSecond:
+      return text_of(value, kByteRates.front());
+    case Dimension::kFlopsPerSecond:
+      return text_of(value, kFlopRates.front());
+  }
+  return {};
+}
+
+// The visitor that collects the numbers of one map.
+class NumberCollector {
+ public:
+  NumberCollector(std::string prefix, bool computes, std::vector<Number>& to)
+      : prefix_(std::move(prefix)), computes_(computes), to_(to) {}
+
+  template <class T>
+  void field(const Key& key, T&& member) {
+    if (is_there(key)) take(path_of(key.name), member);
+  }
+  template <class T>
+  void part(const Key& key, T&& member) {
+    if (is_there(key)) collect(path_of(key.name), member);
+  }
+  template <class T>
+  void part(const Key& key, std::optional<T>& member) {
+    if (member) part(key, *member);
+  }
+  void part(const Key&, Baselines&) {}
+  void part(const Key&, ShapeFields) {}
+  void list(const Key& key, std::vector<ComputeSpec>& units) {
+    for (ComputeSpec& unit : units) collect(fmt::format("{}.{}", path_of(key.name), unit.name), unit);
+  }
+  void levels(const Key& key, std::vector<LevelSpec>& levels) {
+    for (LevelSpec& level : levels) {
+      NumberCollector inner(fmt::format("{}.{}", path_of(key.name), level.name), computes_, to_);
+      describe_level(inner, level, level.kind);
+    }
+  }
+  void ratios(const Key&, std::map<std::string, Calibration>&) {}
+  template <class T>
+  void fallback(T&, T) {}
+
+ private:
+  bool is_there(const Key& key) const { return key.need != Need::kComputing || computes_; }
+
+  std::string path_of(std::string_view key) const {
+    return prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);
+  }
+
+  template <class T>
+  void collect(std::string path, T& member) {
+    NumberCollector inner(std::move(path), computes_, to_);
+    describe(inner, member);
+  }
+
+  void add(std::string path, double value, std::optional<Dimension> dimension, bool whole) {
+    if (value > 0) to_.push_back({std::move(path), value, dimension, whole});
+  }
+
+  // clang-format off
+  void take(std::string, const std::string&) {}
+  template <class E> requires std::is_enum_v<E> void take(std::string, E) {}
+  void take(std::string p, std::int64_t v) { add(std::move(p), static_cast<double>(v), {}, true); }
+  void take(std::string p, Bytes v) { add(std::move(p), static_cast<double>(v.n), Dimension::kBytes, true); }
+  void take(std::string p, Hertz v) { add(std::move(p), static_cast<double>(v.n), Dimension::kHertz, true); }
+  void take(std::string p, Cycles v) { add(std::move(p), static_cast<double>(v.n), Dimension::kCycles, true); }
+  void take(std::string p, Microseconds v) { add(std::move(p), v.v, Dimension::kMicroseconds, false); }
+  void take(std::string p, BytesPerSecond v) { add(std::move(p), v.v, Dimension::kBytesPerSecond, false); }
+  void take(std::string p, FlopsPerSecond v) { add(std::move(p), v.v, Dimension::kFlopsPerSecond, false); }
+  // clang-format on
+  template <class T>
+  void take(std::string p, const std::optional<T>& v) {
+    if (v) take(std::move(p), *v);
+  }
+  void take(std::string p, const TimingSlot& v) {
+    const auto found = v.timing.find(std::string(v.name));
+    if (found != v.timing.end()) take(std::move(p), found->second);
+  }
+
+  std::string prefix_;
+  bool computes_;
+  std::vector<Number>& to_;
+};
+
+}  // namespace
+
+std::vector<Number> numbers_of(const ArchSpec& a) {
+  ArchSpec members = a;  // visitors take members they could fill
+  std::vector<Number> out;
+  NumberCollector collector({}, a.chip_class != ChipClass::kMemory, out);
+  describe(collector, members);
+  return out;
+}
+
+base::Value written(const Number& number, double value) {
+  if (number.dimension) return quantity_text(value, *number.dimension);
+  return number.whole ? base::Value(static_cast<std::int64_t>(value)) : base::Value(value);
+}
+
+Override set_to(const Number& number, double value) {
+  const base::Value text = written(number, value);
+  const auto* quantity = text.get_if<std::string>();
+  return {number.path, quantity != nullptr ? *quantity : base::to_json(text)};
+}
+
+}  // namespace tilescope::arch

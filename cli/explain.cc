@@ -1,0 +1,74 @@
+// tilescope explain: what binds an operator's best program, and how its time answers to every number of the chip.
+
+#include "experiments/explain.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/explain_tables.h"
+#include "cli/program_options.h"
+#include "cli/progress.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::ExplainedOperator;
+
+struct Options {
+  ArchOptions arch;
+  WorkloadOptions workload;
+  int jobs = 0;
+  bool json = false;
+};
+
+std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const experiments::Workload& w,
+                                                      const arch::ArchSpec& a, base::Diagnostics& diags) {
+  Progress progress("changes");
+  return experiments::explain(
+      w, a, [&](const arch::Override& one_more, base::Diagnostics& own) { return o.arch.load_with(one_more, own); },
+      o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const experiments::Workload workload = o.workload.read(diags);
+  const auto a = o.arch.load_with_cores(diags);
+  if (!diags.ok()) {
+    experiments::check(workload, diags);
+    return report(diags);
+  }
+  const auto operators = explain(o, workload, *a, diags);
+  if (!operators) return report(diags);
+  report_notes(diags);
+  bool every = true;
+  for (const ExplainedOperator& op : *operators) {
+    every = every && op.prediction;
+    if (!op.error.empty()) fmt::print(stderr, "{}: {}\n", op.id, op.error);
+  }
+  if (o.json)
+    print_json(experiments::to_document(*operators));
+  else if (o.workload.is_suite())
+    print_explained_suite(*operators);
+  else if (every)
+    print_explained(operators->front(), a->name);
+  return every ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("explain", "Say what binds operators and which numbers of the chip they feel");
+  o->arch.add_to(*command);
+  o->workload.add_to(*command);
+  add_jobs(*command, o->jobs);
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, &status] {
+    if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,131 @@
+#include "cli/explain_tables.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/table.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::Change;
+using experiments::Elasticity;
+using experiments::ExplainedOperator;
+using experiments::MeanElasticity;
+using experiments::Prediction;
+using experiments::Refusal;
+using experiments::TermRow;
+
+// A count or an amount, without the quotes of a document.
+std::string text_of(const base::Value& v) {
+  const auto* text = v.get_if<std::string>();
+  return text != nullptr ? *text : base::to_json(v);
+}
+
+std::string elasticity_text(double e) { return fmt::format("{:+.2f}", e); }
+
+std::string elasticity_text(const std::optional<double>& e) { return e ? elasticity_text(*e) : "does not fit"; }
+
+// "89 %", "3.4 %", or nothing of what is none.
+std::string share_text(double ratio) {
+  const double percent = 100 * ratio;
+  if (percent < 0.05) return {};
+  return fmt::format("{:.{}f} %", percent, percent < 9.95 ? 1 : 0);
+}
+
+// "arithmetic 89 %, issue 71 %": terms overlap, so their shares add up to more than the whole.
+std::string terms_text(const Prediction& p) {
+  std::vector<TermRow> terms = p.terms;
+  std::stable_sort(terms.begin(), terms.end(), [](const TermRow& a, const TermRow& b) { return a.us > b.us; });
+  std::vector<std::string> parts;
+  for (const TermRow& t : terms)
+    if (const std::string share = share_text(t.us / p.predicted_us); !share.empty())
+      parts.push_back(fmt::format("{} {}", t.name, share));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string number_of(std::size_t n, const char* one, const char* many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+void print_refused(const std::vector<Refusal>& refused) {
+  if (refused.empty()) return;
+  Table table({{"refused"}, {"changed to", true}, {"why"}});
+  for (const Refusal& r : refused) {
+    const std::string named = r.change.path + ": ";
+    table.add(
+        {r.change.path, text_of(r.change.changed), r.why.starts_with(named) ? r.why.substr(named.size()) : r.why});
+  }
+  fmt::print("\n");
+  table.print();
+}
+
+// "core.count -0.97": of each number the strongest change alone.
+std::vector<std::string> three_strongest(const ExplainedOperator& op) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  for (const Elasticity& e : strongest(op))
+    if (out.size() < 3 && seen.insert(e.change.path).second)
+      out.push_back(fmt::format("{} {}", e.change.path, elasticity_text(e.elasticity)));
+  out.resize(3);
+  return out;
+}
+
+void print_means(const std::vector<ExplainedOperator>& operators) {
+  Table table({{"path"}, {"value", true}, {"changed to", true}, {"mean elasticity", true}, {"program fixed", true}});
+  for (const MeanElasticity& m : strongest_means(operators))
+    table.add({m.change.path, text_of(m.change.value), text_of(m.change.changed), elasticity_text(m.elasticity),
+               elasticity_text(m.elasticity_fixed)});
+  table.print();
+}
+
+}  // namespace
+
+void print_explained(const ExplainedOperator& op, const std::string& chip) {
+  const Prediction& p = *op.prediction;
+  const std::vector<Elasticity> rows = strongest(op);
+  fmt::print("{} on {}: {}, bound by {}, next {}\n", op.id, chip, time_text(p.predicted_us), p.bottleneck,
+             op.next.empty() ? "nothing" : op.next);
+  fmt::print("alone, of that time: {}\n", terms_text(p));
+  Table table(
+      {{"path"}, {"value", true}, {"changed to", true}, {"elasticity", true}, {"program fixed", true}, {"binds then"}});
+  bool luck = false;
+  for (const Elasticity& e : rows) {
+    const bool lucky = is_luck(e, op);
+    luck = luck || lucky;
+    table.add({e.change.path, text_of(e.change.value), text_of(e.change.changed),
+               elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed), e.bottleneck});
+  }
+  table.print();
+  if (luck) fmt::print("* what is constructed there is faster on {} too: in part the search's luck\n", chip);
+  fmt::print("\n{} without effect, {} refused\n", number_of(op.elasticities.size() - rows.size(), "change", "changes"),
+             op.refused.size());
+  print_refused(op.refused);
+}
+
+void print_explained_suite(const std::vector<ExplainedOperator>& operators) {
+  Table table({{"operator"}, {"kind"}, {"predicted", true}, {"binds"}, {"next"}, {"strongest"}, {"second"}, {"third"}});
+  double sum_us = 0;
+  std::size_t explained = 0;
+  for (const ExplainedOperator& op : operators) {
+    if (!op.prediction) {
+      table.add({op.id, op.kind, "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    ++explained;
+    sum_us += op.prediction->predicted_us;
+    std::vector<std::string> row = {op.id, op.kind, time_text(op.prediction->predicted_us), op.prediction->bottleneck,
+                                    op.next};
+    for (std::string& cell : three_strongest(op)) row.push_back(std::move(cell));
+    table.add(row);
+  }
+  table.print();
+  fmt::print("\n{} of {} operators, {} in all; the mean over them, weighted with their times\n", explained,
+             operators.size(), time_text(sum_us));
+  print_means(operators);
+}
+
+}  // namespace tilescope::cli
