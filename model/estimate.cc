@@ -20,6 +20,21 @@ double memory_latency_cycles(const Traffic& t, const Machine& m) {
   return m.cache_latency_cycles + from_dram * (m.dram_latency_cycles - m.cache_latency_cycles);
 }
 
+// Cycles that a block waits for memory in one step: once for what it stages, and at every point for what its threads
+// read directly, for their registers hold one point's values.
+double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m) {
+  const double memory = memory_latency_cycles(t, m);
+  const double hit = std::min(memory, m.core_cache_latency_cycles);
+  double once = 0, at_a_point = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (p.operands[i].staged)
+      once = memory + m.scratchpad_latency_cycles;
+    else
+      at_a_point = std::max(at_a_point, hit + t.operand[i].missed_ratio * (memory - hit));
+  }
+  return once + at_a_point * p.points_per_step();
+}
+
 double device_cache_time_us(const Traffic& t, const Machine& m) {
   return (t.cache_read_bytes + t.cache_write_bytes) / m.cache_bytes_per_us;
 }
@@ -38,7 +53,7 @@ class CoreTime {
   CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
       : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), pipelined_(p.pipeline > 1) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-    latency_cycles_ = memory_latency_cycles(traffic, m) + (work.staged ? m.scratchpad_latency_cycles : 0);
+    latency_cycles_ = waits_of_a_step(p, traffic, m);
     // A core's share of what all cores share, in its own cycles, for one step of one block.
     const double share_cycles =
         static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));

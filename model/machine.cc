@@ -41,6 +41,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
+    m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
     const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
     m.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
   }

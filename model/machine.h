@@ -26,7 +26,7 @@ struct Machine {
   double scratchpad_latency_cycles = 0;
 
   double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
-  double line_bytes = 0, core_cache_bytes = 0;
+  double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
   double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)

@@ -209,6 +209,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
     useful = std::min(useful, touched);
   }
   OperandTraffic t;
+  if (!output && !p.operands[i].staged) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
   // Inputs move once per reduction step; the output once.
   const auto blocks = static_cast<double>(p.blocks());
   t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;

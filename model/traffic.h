@@ -14,6 +14,7 @@ namespace tilescope::model {
 struct OperandTraffic {
   double block_bytes = 0;   // one block, all its steps, in whole sectors: between core and device cache
   double useful_ratio = 1;  // of those bytes, what the block asked for
+  double missed_ratio = 1;  // of the sectors that direct reads ask for, those that the core's cache lacks
   double cache_bytes = 0;   // all blocks
   double wave_bytes = 0;    // distinct, in whole granules of DRAM: what the blocks resident at one time touch
   double total_bytes = 0;   // the same of the whole stage
