@@ -33,7 +33,8 @@ TEST_F(Explain, TakesWhatItChangedBackAsSet) {
   const Json op = json_of_long_work(explain_matmul()).at("operators").at(0);
   for (const Json& e : op.at("elasticities")) {
     if (e.at("path") != "clock") continue;
-    const Json changed = json(matmul(512, {"--set", "clock=" + e.at("changed").get<std::string>(), "--top", "10"}));
+    const Json changed =
+        json_of_long_work(matmul(512, {"--set", "clock=" + e.at("changed").get<std::string>(), "--top", "10"}));
     EXPECT_NEAR(changed.at("operators").at(0).at("programs").at(0).at("predicted_us"), e.at("predicted_us"), 1e-9);
   }
 }
