@@ -108,8 +108,8 @@ class NumberCollector {
   }
 
   // clang-format off
-  void take(std::string, const std::string&) {}
-  template <class E> requires std::is_enum_v<E> void take(std::string, E) {}
+  void take(const std::string&, const std::string&) {}
+  template <class E> requires std::is_enum_v<E> void take(const std::string&, E) {}
   void take(std::string p, std::int64_t v) { add(std::move(p), static_cast<double>(v), {}, true); }
   void take(std::string p, Bytes v) { add(std::move(p), static_cast<double>(v.n), Dimension::kBytes, true); }
   void take(std::string p, Hertz v) { add(std::move(p), static_cast<double>(v.n), Dimension::kHertz, true); }

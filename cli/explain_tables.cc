@@ -85,6 +85,7 @@ void print_means(const std::vector<ExplainedOperator>& operators) {
 }  // namespace
 
 void print_explained(const ExplainedOperator& op, const std::string& chip) {
+  if (!op.prediction) return;
   const Prediction& p = *op.prediction;
   const std::vector<Elasticity> rows = strongest(op);
   fmt::print("{} on {}: {}, bound by {}, next {}\n", op.id, chip, time_text(p.predicted_us), p.bottleneck,

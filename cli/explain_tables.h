@@ -8,7 +8,8 @@
 
 namespace tilescope::cli {
 
-// One operator: what binds, the terms of its time, and the numbers that it answers to.
+// One operator: what binds, the terms of its time, and the numbers that it answers to. Nothing of one without a
+// program.
 void print_explained(const experiments::ExplainedOperator& op, const std::string& chip);
 
 // A suite: what binds each operator and the three numbers that it answers to most, then the mean over all.

@@ -98,7 +98,7 @@ Value row_of(const ExplainedOperator& op) {
 }  // namespace
 
 bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
-  return e.here_us && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
+  return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
 }
 
 std::vector<Elasticity> strongest(const ExplainedOperator& op) {
@@ -110,7 +110,8 @@ std::vector<Elasticity> strongest(const ExplainedOperator& op) {
 std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>& operators) {
   std::vector<Sums> sums;
   for (const ExplainedOperator& op : operators)
-    for (const Elasticity& e : op.elasticities) add(sums, e, op.prediction->predicted_us);
+    if (op.prediction)
+      for (const Elasticity& e : op.elasticities) add(sums, e, op.prediction->predicted_us);
   std::vector<MeanElasticity> out;
   for (const Sums& s : sums)
     out.push_back(
