@@ -11,9 +11,11 @@
 namespace tilescope::cli {
 
 void ArchOptions::add_to(CLI::App& command, Form form) {
-  command.add_option(form == kOption ? "--arch" : "arch", arch_, "The chip: a device name (arch list) or a YAML file")
+  command
+      .add_option(form == kPositional ? "arch" : "--arch", arch_, "The chip: a device name (arch list) or a YAML file")
       ->required()
       ->check(some_text());
+  if (form == kAsItIs) return;
   command.add_option("--set", sets_, "path=value: override the chip by its YAML's own paths; repeatable")
       ->allow_extra_args(false);
 }

@@ -26,6 +26,7 @@ void add_compile(CLI::App& app, int& status);
 void add_predict(CLI::App& app, int& status);
 void add_compare(CLI::App& app, int& status);
 void add_explain(CLI::App& app, int& status);
+void add_calibrate(CLI::App& app, int& status);
 void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
@@ -35,8 +36,8 @@ void add_doctor(CLI::App& app, int& status);
 // The chip of --arch with its --set overrides: options that most commands have.
 class ArchOptions {
  public:
-  enum Form { kOption, kPositional };
-  // Adds --arch (or the chip as the command's one argument) and --set.
+  enum Form { kOption, kPositional, kAsItIs };
+  // Adds --arch (or the chip as the command's one argument) and --set, but for a chip that is taken as it is.
   void add_to(CLI::App& command, Form form = kOption);
   // Nothing after errors in `diags`.
   std::optional<arch::ArchSpec> load(base::Diagnostics& diags) const;
@@ -44,6 +45,8 @@ class ArchOptions {
   std::optional<arch::ArchSpec> load_with_cores(base::Diagnostics& diags) const;
   // The chip with one more override on top of --set.
   std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;
+  // A device name or a file, as it was given.
+  const std::string& name() const { return arch_; }
   // --arch is that device of `arch list`, and nothing is changed.
   bool is_device(std::string_view name) const { return arch_ == name && sets_.empty(); }
 

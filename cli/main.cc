@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
   cli::add_predict(app, status);
   cli::add_compare(app, status);
   cli::add_explain(app, status);
+  cli::add_calibrate(app, status);
   cli::add_simulate(app, status);
   cli::add_trace(app, status);
   cli::add_emit(app, status);

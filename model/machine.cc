@@ -78,6 +78,18 @@ Machine make_machine(const arch::ArchSpec& a) {
   return m;
 }
 
+std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
+  std::vector<std::string> names;
+  if (const arch::LevelSpec* dram = arch::dram_of(a))
+    for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(dram->name + transfer);
+  for (const arch::LevelSpec* level : {arch::device_cache_of(a), arch::core_cache_of(a), arch::scratchpad_of(a)})
+    if (level != nullptr) names.push_back(level->name + ".read");
+  // One element at a time: matrix instructions are not predicted.
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.m == 1 && c.n == 1 && c.k == 1) names.push_back(c.name);
+  return names;
+}
+
 std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate) {
   const arch::ComputeSpec* unit = arch::scalar_unit_of(*m.arch, dtype, accumulate);
   // Values are widened to the accumulator on the way into registers.

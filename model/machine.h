@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "arch/spec.h"
 #include "base/dtype.h"
@@ -49,6 +50,9 @@ struct Arithmetic {
 };
 
 Machine make_machine(const arch::ArchSpec& a);
+
+// The calibration ratios that a machine of this chip works with: of levels, outermost first, then of instructions.
+std::vector<std::string> ratios_read(const arch::ArchSpec& a);
 
 // The unit for the dtypes, else the one that the accumulator's dtype has; nothing where the chip has neither.
 std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);

@@ -1,0 +1,116 @@
+// tilescope calibrate: a chip's calibration fitted to measured programs.
+
+#include "experiments/calibrate.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/program_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::CalibratedRatio;
+using experiments::CalibrationRun;
+using experiments::ErrorStatistics;
+
+struct Options {
+  ArchOptions arch;
+  std::string batch, out;
+  experiments::CalibrateOptions calibrate;
+  bool json = false;
+};
+
+std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+
+void print_ratios(const CalibrationRun& run) {
+  Table table(
+      {{"ratio"}, {"before", true}, {"after", true}, {"std error", true}, {"response", true}, {"left as it was"}});
+  for (const CalibratedRatio& r : run.ratios)
+    table.add({r.name, fmt::format("{:.3f}", r.before), r.identified ? fmt::format("{:.3f}", r.after) : "",
+               r.error_ratio ? percent(*r.error_ratio) : "", fmt::format("{:.3f}", r.response_ratio), r.why});
+  table.print();
+}
+
+void print_held_out(const CalibrationRun& run) {
+  if (run.folds == 0) {
+    fmt::print("\none shape: none to hold out\n");
+    return;
+  }
+  fmt::print("\nheld out: {} shapes in {} folds, seed {}\n", run.shapes, run.folds, run.seed);
+  Table table({{"kind"},
+               {"rows", true},
+               {"mean |error| before", true},
+               {"after", true},
+               {"median before", true},
+               {"after", true},
+               {"mean before", true},
+               {"after", true}});
+  for (const experiments::HeldOut& h : run.held_out) {
+    const ErrorStatistics &b = h.before, &a = h.after;
+    table.add({h.kind, std::to_string(b.compared), percent(b.mape_ratio), percent(a.mape_ratio),
+               percent(b.median_error_ratio), percent(a.median_error_ratio), percent_text(b.bias_ratio),
+               percent_text(a.bias_ratio)});
+  }
+  table.print();
+}
+
+int run(const Options& o) {
+  base::Diagnostics diags;
+  const auto a = o.arch.load_with_cores(diags);
+  auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
+  std::error_code failed;
+  if (std::filesystem::equivalent(o.arch.name(), o.out, failed))
+    diags.error({diags.add_source("-o " + o.out)}, "is the chip that is calibrated; write another file");
+  if (!a || !text || !diags.ok()) return report(diags);
+  report_notes(diags);
+  Progress progress("fits");
+  const CalibrationRun c =
+      experiments::calibrate({o.batch, std::move(*text)}, *a, o.calibrate,
+                             [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  for (const std::string& e : c.refused) fmt::print(stderr, "{}\n", e);
+  if (c.rows == 0) {
+    fmt::print(stderr, "{}: no row to fit to; {} is not written\n", o.batch, o.out);
+    return kBadInput;
+  }
+  if (c.any())
+    experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, TILESCOPE_VERSION), o.out);
+  if (o.json) {
+    print_json(experiments::to_document(c));
+  } else {
+    fmt::print("{} on {}: {} rows of {} groups fitted, {} refused\n", o.batch, a->name, c.rows, c.groups,
+               c.refused.size());
+    print_ratios(c);
+    print_held_out(c);
+  }
+  if (!c.any()) {
+    fmt::print(stderr, "{}: identifies no ratio; {} is not written\n", o.batch, o.out);
+    return kFailed;
+  }
+  return c.refused.empty() ? kDone : kBadInput;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("calibrate", "Fit a chip's calibration to measured programs");
+  o->arch.add_to(*command, ArchOptions::kAsItIs);
+  command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each")
+      ->required()
+      ->check(some_text());
+  command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
+  command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  add_jobs(*command, o->calibrate.jobs);
+  command->add_flag("--json", o->json, "One JSON document on stdout");
+  command->callback([o, &status] { status = run(*o); });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,79 @@
+// tilescope calibrate: the contract of its document, and what is wrong with its input.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Calibrate = Cli;
+
+// A matrix product of n^3 that took twice its arithmetic.
+std::string line(const std::string& group, int n, const std::string& time) {
+  const std::string s = std::to_string(n);
+  return R"({"id": "a", "group": ")" + group + R"(", "expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": )" + s +
+         R"(, "n": )" + s + R"(, "k": )" + s + R"(}, "tiles": {"smem": {"m": 64, "n": 64, "k": 8}}, )" +
+         R"("mapping": {"m": {"threads": 16, "virtual": 4}, "n": {"threads": 16, "virtual": 4}})" + time + "}\n";
+}
+
+std::string lines() {
+  std::string out;
+  for (int i = 1; i <= 12; ++i) {
+    const double n = 512 * i, us = 2 * 2 * n * n * n / 14.1e6 + 5;
+    out += line("g" + std::to_string(i), 512 * i, R"(, "measured_us": )" + std::to_string(us));
+  }
+  return out;
+}
+
+Args calibrate(const std::string& batch, const Args& more = {}) {
+  return with({"calibrate", "--arch", "v100", "--batch", batch, "-o", "out.yaml"}, more);
+}
+
+TEST_F(Calibrate, BearsTheContractsNames) {
+  const Json document = json_of_long_work(calibrate(write("b.jsonl", lines())));
+  EXPECT_THAT(keys_of(document), ElementsAre("ratios", "held_out", "summary"));
+  const auto is_fma = [](const Json& r) { return r.at("name") == "fma.f32"; };
+  const Json& ratios = document.at("ratios");
+  const auto fma = std::find_if(ratios.begin(), ratios.end(), is_fma);
+  ASSERT_NE(fma, ratios.end());
+  EXPECT_THAT(keys_of(*fma), ElementsAre("name", "before", "after", "error_ratio", "response_ratio", "identified"));
+  EXPECT_LT(fma->at("after"), 0.6);
+  EXPECT_THAT(keys_of(document.at("held_out").at(0)), ElementsAre("kind", "before", "after"));
+  EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("rows", "refused", "groups", "shapes", "folds", "seed"));
+  EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
+}
+
+TEST_F(Calibrate, BadLinesAreToldAndTheOthersFitted) {
+  const CliResult r = run(calibrate(write("b.jsonl", "{bad\n" + lines() + line("x", 64, ""))));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_THAT(r.err, StartsWith("b.jsonl:1:2: not valid JSON: "));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:14: measured_us is missing: nothing to fit to\n"));
+  EXPECT_THAT(r.out, HasSubstr("b.jsonl on v100: 12 rows of 12 groups fitted, 2 refused\n"));
+  EXPECT_TRUE(std::filesystem::exists(path("out.yaml")));
+}
+
+TEST_F(Calibrate, WritesNothingWhereNothingIsKnown) {
+  EXPECT_THAT(bad_input(calibrate(write("empty.jsonl", ""))),
+              "empty.jsonl: no row to fit to; out.yaml is not written\n");
+  EXPECT_THAT(bad_input(calibrate("none")), "none: cannot be read: No such file or directory\n");
+  const CliResult one = run(calibrate(write("one.jsonl", line("g", 512, R"(, "measured_us": 90)"))));
+  EXPECT_EQ(one.status, 1);
+  EXPECT_THAT(one.err, HasSubstr("one.jsonl: identifies no ratio; out.yaml is not written\n"));
+  EXPECT_FALSE(std::filesystem::exists(path("out.yaml")));
+}
+
+TEST_F(Calibrate, RefusesToReplaceItsChipAndOverrides) {
+  write("b.jsonl", lines());
+  write("own.yaml", "extends: v100\nname: own\n");
+  EXPECT_THAT(bad_input({"calibrate", "--arch", "own.yaml", "--batch", "b.jsonl", "-o", "own.yaml"}),
+              "-o own.yaml: is the chip that is calibrated; write another file\n");
+  EXPECT_THAT(bad_input(calibrate("b.jsonl", {"--set", "clock=1 GHz"})), HasSubstr("unknown option '--set'"));
+  EXPECT_THAT(bad_input({"calibrate", "--arch", "v100", "--batch", "b.jsonl"}), HasSubstr("-o"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests
