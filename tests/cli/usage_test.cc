@@ -12,14 +12,13 @@ using testing::StartsWith;
 using Usage = Cli;
 
 TEST_F(Usage, OfCommands) {
-  EXPECT_EQ(bad_input({}),
-            "tilescope: expected a command: arch, compile, predict, compare, explain, simulate, trace, emit, verify, "
-            "doctor; see tilescope --help\n");
   EXPECT_EQ(
-      bad_input({"compil"}),
-      "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, simulate, trace, "
-      "emit, verify, doctor; did you mean "
-      "'compile'?\n");
+      bad_input({}),
+      "tilescope: expected a command: arch, compile, predict, compare, explain, calibrate, simulate, trace, emit, "
+      "verify, doctor; see tilescope --help\n");
+  EXPECT_EQ(bad_input({"compil"}),
+            "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, calibrate, "
+            "simulate, trace, emit, verify, doctor; did you mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
   EXPECT_EQ(
