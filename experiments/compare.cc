@@ -55,7 +55,8 @@ std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& 
       c.row.errors = std::move(given.errors);
       if (c.row.errors.empty() && !c.row.measured_us)
         c.row.errors.push_back(c.place + ": measured_us is missing: nothing to compare with");
-      if (!c.row.errors.empty()) return;
+      c.row.comparable = c.row.errors.empty();
+      if (!c.row.comparable) return;
       const tile::StageProgram& p = given.program->stages.front();
       c.row.kind = kind_of(p.space->expression);
       c.row.tile = tile_of(p);
@@ -78,9 +79,11 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
   std::map<std::string, std::size_t> sizes;
   for (const Candidate& c : candidates) sizes[c.row.group] += c.row.errors.empty();
   for (Candidate& c : candidates)
-    if (c.row.errors.empty() && sizes[c.row.group] < 2)
+    if (c.row.errors.empty() && sizes[c.row.group] < 2) {
+      c.row.comparable = false;
       c.row.errors.push_back(
           fmt::format("{}: group '{}' has one program: nothing to rank it with", c.place, c.row.group));
+    }
 }
 
 void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t seed) {
@@ -166,10 +169,7 @@ std::optional<Fidelity> fidelity_where(const Comparison& c, const std::string* k
 }
 
 FidelityOfClass fidelity_of_class(const Comparison& c, const std::string* kind) {
-  // What was refused for its times is no row to compare; what we cannot time ranks last.
-  const auto measured = [](const ComparedRow& r) {
-    return r.prediction || r.errors.empty() ? r.measured_us : std::nullopt;
-  };
+  const auto measured = [](const ComparedRow& r) { return r.comparable ? r.measured_us : std::nullopt; };
   const auto predicted = [](const ComparedRow& r) { return r.predicted_us(); };
   const auto simulated = [](const ComparedRow& r) { return r.simulated_us(); };
   FidelityOfClass out{kind != nullptr ? *kind : "all", fidelity_where(c, kind, predicted, measured), {}, {}};

@@ -35,7 +35,8 @@ struct ComparedRow {
   std::optional<double> measured_us;
   std::optional<Prediction> prediction;
   std::optional<Simulation> simulation;
-  bool left_out = false;            // by the options; neither compared nor wrong
+  bool left_out = false;   // by the options; neither compared nor wrong
+  bool comparable = true;  // false where the line or its time is wrong; else it ranks, at the end without a time
   std::vector<std::string> errors;  // each with its place
 
   std::optional<double> predicted_us() const;

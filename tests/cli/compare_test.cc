@@ -64,6 +64,19 @@ TEST_F(Compare, RefusesRowByRowAndCounts) {
   EXPECT_EQ(summary.at("kinds").back().at("predicted").at("rows"), 2);
 }
 
+TEST_F(Compare, WhatWeCannotTimeRanksLast) {
+  const std::string file = write("b.jsonl", line("a", "g", measured(30)) + line("b", "g", measured(60), 8) +
+                                                line("no", "g", measured(5) + R"("dtype": "i32", )", 32));
+  const std::string chip = source_path("tests/error/arch/minimal.yaml").string();
+  const CliResult r = run({"compare", "--arch", chip, "--batch", file, "--json"});
+  EXPECT_EQ(r.status, 2);
+  const Json f = Json::parse(r.out).at("summary").at("kinds").back().at("predicted");
+  EXPECT_EQ(f.at("rows"), 3);
+  EXPECT_EQ(f.at("compared"), 2);
+  EXPECT_LE(f.at("by_tile").at("best_of_1_ratio").get<double>(),
+            5.0 / 30);  // the best one was not among those we timed
+}
+
 TEST_F(Compare, DrawsTheSameRowsForTheSameSeed) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += line(std::to_string(i), i % 2 == 0 ? "g" : "h", measured(10 + i), 8 + i % 3 * 8);
