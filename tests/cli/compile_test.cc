@@ -47,14 +47,15 @@ TEST_F(Compile, KeepsTenProgramsUnlessAskedOtherwise) {
 }
 
 TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
-  const Json document = json({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});
+  const Json document =
+      json_of_long_work({"compile", "--arch", "v100", "--suite", "roller", "--top", "1", "--jobs", "2"});
   ASSERT_EQ(document.at("operators").size(), 119U);
   EXPECT_EQ(document.at("operators").at(0).at("id"), "C0");
   for (const Json& op : document.at("operators")) EXPECT_EQ(op.at("programs").size(), 1U) << op.at("id");
 }
 
 TEST_F(Compile, PublishedSearchAddsItsRounds) {
-  const Json document = json(matmul(4096, {"--search", "roller-osdi22"}));
+  const Json document = json_of_long_work(matmul(4096, {"--search", "roller-osdi22"}));
   const Json& op = document.at("operators").at(0);
   EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "construct_ms", "rounds", "programs"));
   for (const Json& round : op.at("rounds")) {
