@@ -101,17 +101,17 @@ void add_arch(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
 
   CLI::App* lists = command->add_subcommand("list", "The devices that come with Tilescope");
-  lists->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*lists, o->json);
   lists->callback([o, &status] { status = list(o->json); });
 
   CLI::App* shows = command->add_subcommand("show", "A chip with its causes and derived effects");
   o->arch.add_to(*shows, ArchOptions::kPositional);
-  shows->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*shows, o->json);
   shows->callback([o, &status] { status = show(o->arch, o->json); });
 
   CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files");
   checks->add_option("FILE", o->files, "YAML files or device names")->required();
-  checks->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*checks, o->json);
   checks->callback([o, &status] { status = check(o->files, o->json); });
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");

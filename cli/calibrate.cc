@@ -109,7 +109,7 @@ void add_calibrate(CLI::App& app, int& status) {
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
   command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
   add_jobs(*command, o->calibrate.jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }
 

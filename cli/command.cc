@@ -82,6 +82,10 @@ void add_jobs(CLI::App& command, int& jobs) {
       ->capture_default_str();
 }
 
+CLI::Option* add_json(CLI::App& command, bool& json) {
+  return command.add_flag("--json", json, "One JSON document on stdout");
+}
+
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }
 
 }  // namespace tilescope::cli

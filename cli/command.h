@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "arch/load.h"
 #include "base/diagnostics.h"
@@ -68,7 +69,19 @@ void report_notes(const base::Diagnostics& diags);
 // Adds --jobs: threads or worker processes, as many as the machine has where it is not given.
 void add_jobs(CLI::App& command, int& jobs);
 
+// Adds --json: a document for programs in place of tables.
+CLI::Option* add_json(CLI::App& command, bool& json);
+
 // One JSON document on stdout.
 void print_json(const base::Value& document);
+
+// {"rows":[...],"summary":{...}} on stdout, a row at a time: the rows of a long batch are more than is worth keeping as
+// a tree.
+template <class Row>
+void print_rows(const std::vector<Row>& rows, const base::Value& summary) {
+  fmt::print("{{\"rows\":[");
+  for (const Row& r : rows) fmt::print("{}\n{}", &r == &rows.front() ? "" : ",", base::to_json(to_document(r)));
+  fmt::print("],\n\"summary\":{}}}\n", base::to_json(summary));
+}
 
 }  // namespace tilescope::cli

@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/usage.h"
+#include "experiments/scatter_plot.h"
 
 namespace tilescope::cli {
 namespace {
@@ -24,7 +25,7 @@ using experiments::FidelityOfClass;
 
 struct Options {
   ArchOptions arch;
-  std::string suite, batch, plot;
+  std::string suite, batch, search = "roller", plot;
   experiments::CompareOptions compare;
   std::size_t worst = 10;
   bool json = false;
@@ -91,21 +92,12 @@ void print_worst(const Comparison& c, std::size_t n) {
   table.print();
 }
 
-void print_rows(const Comparison& c) {
-  fmt::print("{{\"rows\":[");
-  bool first = true;
-  for (const ComparedRow& r : c.rows) {
-    if (r.left_out && r.errors.empty()) continue;
-    fmt::print("{}\n{}", first ? "" : ",", base::to_json(experiments::to_document(r)));
-    first = false;
-  }
-  fmt::print("],\n\"summary\":{}}}\n", base::to_json(experiments::summary_of(c)));
-}
-
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_with_cores(diags);
-  if (!a) return report(diags);
+  experiments::CompareOptions options = o.compare;
+  if (const auto search = experiments::search_of(o.search, diags)) options.search = *search;
+  if (!diags.ok()) return report(diags);
   experiments::ProgramSource source;
   if (o.batch.empty()) {
     source.workload.suite = o.suite;
@@ -116,7 +108,7 @@ int run(const Options& o) {
   }
   Progress progress(o.compare.simulate ? "programs" : "operators");
   const auto c = experiments::compare(
-      source, *a, o.compare, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+      source, *a, options, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
   if (!c) return report(diags);
   report_notes(diags);
   bool every = true;
@@ -130,7 +122,7 @@ int run(const Options& o) {
     experiments::write_scatter_plot(*c, title, o.plot);
   }
   if (o.json) {
-    print_rows(*c);
+    print_rows(c->rows, experiments::summary_of(*c));
   } else {
     print_summary(*c);
     print_worst(*c, o.worst);
@@ -148,6 +140,7 @@ void add_compare(CLI::App& app, int& status) {
   CLI::Option* batch =
       command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each");
   suite->check(some_text())->excludes(batch->check(some_text()));
+  add_search(*command, o->search)->excludes(batch);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber);
@@ -159,7 +152,7 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--plot", o->plot, "Write a scatter plot (SVG)")->check(some_text());
   command->add_option("--worst", o->worst, "Rows that are farthest off, in the table; 10 by default");
   add_jobs(*command, o->compare.jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, suite, batch, &status] {
     if (suite->empty() && batch->empty()) throw CLI::RequiredError("--suite or --batch");
     status = run(*o);

@@ -120,14 +120,14 @@ void add_compile(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("compile", "Construct the best tile programs of an operator or a suite");
   o->arch.add_to(*command);
   o->workload.add_to(*command);
-  command->add_option("--search", o->search, "roller or roller-osdi22")->capture_default_str();
+  add_search(*command, o->search);
   command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
   add_jobs(*command, o->jobs);
   command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")
       ->check(some_text());
   CLI::Option* print = command->add_option("--print", o->print, "kernel: the kernels of every first program")
                            ->check(CLI::IsMember({"kernel"}));
-  command->add_flag("--json", o->json, "One JSON document on stdout")->excludes(print);
+  add_json(*command, o->json)->excludes(print);
   command->callback([o, &status] {
     if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
     status = run(*o);

@@ -10,7 +10,7 @@ namespace tilescope::cli {
 void add_doctor(CLI::App& app, int& status) {
   auto json = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("doctor", "What of Tilescope works on this machine");
-  command->add_flag("--json", *json, "One JSON document on stdout");
+  add_json(*command, *json);
   command->callback([json, &status] {
     Table table({{"part"}, {"state"}, {"what"}});
     base::List rows;

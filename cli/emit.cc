@@ -58,7 +58,7 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--program", o->program, "A program file (compile -o)")->required()->check(some_text());
   command->add_option("--dialect", o->dialect, "cuda")->capture_default_str();
   command->add_option("-o,--output", o->file, "File to write to; stdout otherwise")->check(some_text());
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }
 

@@ -64,7 +64,7 @@ void add_explain(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_jobs(*command, o->jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] {
     if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
     status = run(*o);

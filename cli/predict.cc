@@ -63,14 +63,6 @@ void print_batch(const std::vector<PredictedRow>& rows) {
                100 * e.mape_ratio, 100 * e.median_error_ratio, percent_text(e.bias_ratio));
 }
 
-// One document, written row by row: a batch's rows are more than is worth keeping as a tree.
-void print_rows(const std::vector<PredictedRow>& rows) {
-  fmt::print("{{\"rows\":[");
-  for (const PredictedRow& r : rows)
-    fmt::print("{}\n{}", &r == &rows.front() ? "" : ",", base::to_json(experiments::to_document(r)));
-  fmt::print("],\n\"summary\":{}}}\n", base::to_json(experiments::to_document(experiments::summarize(rows))));
-}
-
 std::vector<PredictedRow> predict_rows(const std::string& text, const Options& o, const arch::ArchSpec& a) {
   Progress progress("lines");
   return experiments::predict_batch(text, o.batch, a, o.jobs,
@@ -88,7 +80,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
-    print_rows(rows);
+    print_rows(rows, experiments::to_document(experiments::summarize(rows)));
   else
     print_batch(rows);
   return every ? kDone : kBadInput;
@@ -113,7 +105,7 @@ void add_predict(CLI::App& app, int& status) {
       command->add_option("--batch", o->batch, "JSON lines, one stage's program each")->check(some_text());
   program->excludes(batch);
   add_jobs(*command, o->jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, program, batch, &status] {
     if (program->empty() && batch->empty()) throw CLI::RequiredError("--program or --batch");
     status = run(*o);

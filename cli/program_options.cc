@@ -79,4 +79,9 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   return out;
 }
 
+CLI::Option* add_search(CLI::App& command, std::string& search) {
+  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), " or ")))
+      ->capture_default_str();
+}
+
 }  // namespace tilescope::cli

@@ -48,6 +48,9 @@ class ProgramOptions {
   std::string program_file_, batch_file_;
 };
 
+// Adds --search: how programs are constructed.
+CLI::Option* add_search(CLI::App& command, std::string& search);
+
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 

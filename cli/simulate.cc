@@ -215,7 +215,7 @@ void add_simulate(CLI::App& app, int& status) {
   o->programs.exclude(*command, *o->microbench);
   add_timeline(*command, o->timeline);
   add_jobs(*command, o->jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] {
     if (o->microbench->count() > 0) {
       status = run_microbenchmarks(*o);

@@ -47,7 +47,7 @@ void add_trace(CLI::App& app, int& status) {
   command->add_option("--level", o->level, "The level of kind dram")->capture_default_str()->check(some_text());
   command->add_option("--inject", o->inject, "sat, win:N bursts under way, rate:F of the peak")->capture_default_str();
   command->add_option("file", o->file, "Lines of '<hex address> <R|W> <bytes>'")->required()->check(some_text());
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }
 

@@ -106,7 +106,7 @@ void add_verify(CLI::App& app, int& status) {
   command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment")
       ->excludes(command->get_option("--program"));
   add_jobs(*command, o->jobs);
-  command->add_flag("--json", o->json, "One JSON document on stdout");
+  add_json(*command, o->json);
   command->callback([o, &status] {
     o->programs.require_one();
     status = run(*o);

@@ -1,13 +1,13 @@
 #include "experiments/compare.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/compile.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
 #include "experiments/operator_kind.h"
@@ -42,37 +42,22 @@ struct Candidate {
 };
 
 std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
-  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
-  std::vector<Candidate> out(lines.size());
-  parallel_for(lines.size(), options.jobs, [&] {
-    return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
-      GivenProgram given = reader.read(lines[i].second, lines[i].first);
-      Candidate& c = out[i];
-      c.place = given.place;
-      c.row.id = std::move(given.id);
-      c.row.group = std::move(given.group);
-      c.row.measured_us = given.measured_us;
-      c.row.errors = std::move(given.errors);
-      if (c.row.errors.empty() && !c.row.measured_us)
-        c.row.errors.push_back(c.place + ": measured_us is missing: nothing to compare with");
-      c.row.comparable = c.row.errors.empty();
-      if (!c.row.comparable) return;
-      const tile::StageProgram& p = given.program->stages.front();
-      c.row.kind = kind_of(p.space->expression);
-      c.row.tile = tile_of(p);
-      c.row.left_out = !wanted(p, options);
-      c.program = std::move(given.program);
-    };
-  });
+  std::vector<Candidate> out;
+  for (GivenProgram& given : read_measured(batch, a, options.jobs)) {
+    Candidate& c = out.emplace_back();
+    c.place = std::move(given.place);
+    c.row.id = std::move(given.id);
+    c.row.group = std::move(given.group);
+    c.row.measured_us = given.measured_us;
+    c.row.errors = std::move(given.errors);
+    c.row.comparable = c.row.errors.empty();
+    if (!c.row.comparable) continue;
+    const tile::StageProgram& p = given.program->stages.front();
+    c.row.kind = kind_of(p.space->expression);
+    c.row.tile = tile_of(p);
+    c.program = std::move(given.program);
+  }
   return out;
-}
-
-// Rows of a group that are compared; in order, so that the draw is the same on every machine.
-std::map<std::string, std::vector<std::size_t>> groups_of(const std::vector<Candidate>& candidates) {
-  std::map<std::string, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (candidates[i].row.errors.empty() && !candidates[i].row.left_out) groups[candidates[i].row.group].push_back(i);
-  return groups;
 }
 
 void refuse_lone_rows(std::vector<Candidate>& candidates) {
@@ -86,15 +71,30 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
     }
 }
 
+// Keeps what is wanted, and what is wrong: that is told.
+void leave_out(std::vector<Candidate>& candidates, const CompareOptions& options) {
+  std::erase_if(candidates, [&](const Candidate& c) {
+    return c.row.errors.empty() && !wanted(c.program->stages.front(), options);
+  });
+}
+
+// Keeps `sample` rows of each group. Groups come in order, so that the draw is the same on every machine.
 void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t seed) {
+  std::map<std::string, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (candidates[i].row.errors.empty()) groups[candidates[i].row.group].push_back(i);
   std::mt19937_64 random(seed);
-  for (auto& [name, members] : groups_of(candidates)) {
+  std::vector<bool> drawn(candidates.size(), true);
+  for (auto& [name, members] : groups)
     for (std::size_t n = members.size(); n > sample; --n) {
-      const std::size_t drawn = static_cast<std::size_t>(random() % n);
-      candidates[members[drawn]].row.left_out = true;
-      members.erase(members.begin() + static_cast<std::ptrdiff_t>(drawn));
+      const auto out = members.begin() + static_cast<std::ptrdiff_t>(random() % n);
+      drawn[*out] = false;
+      members.erase(out);
     }
-  }
+  std::vector<Candidate> kept;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (drawn[i]) kept.push_back(std::move(candidates[i]));
+  candidates = std::move(kept);
 }
 
 void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {
@@ -102,7 +102,7 @@ void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jo
   parallel_for(candidates.size(), jobs, [&] {
     return [&](std::size_t i) {
       Candidate& c = candidates[i];
-      if (!c.program || c.row.left_out || !c.row.errors.empty()) return;
+      if (!c.row.errors.empty()) return;
       const tile::StageProgram& p = c.program->stages.front();
       if (const auto estimate = model::estimate(*c.program, machine))
         c.row.prediction = prediction_of(estimate->sum, a);
@@ -117,7 +117,7 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
   std::vector<const tile::RProgram*> programs;
   std::vector<ComparedRow*> rows;
   for (Candidate& c : candidates)
-    if (c.program && !c.row.left_out && c.row.errors.empty()) {
+    if (c.program && c.row.errors.empty()) {
       programs.push_back(&*c.program);
       rows.push_back(&c.row);
     }
@@ -129,21 +129,23 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
 }
 
 std::vector<Candidate> suite_rows(const Workload& workload, const arch::ArchSpec& a, const CompareOptions& options,
-                                  const Progress& progress, const PublishedTimes& published, base::Diagnostics& diags) {
+                                  const Progress& progress, const std::optional<PublishedTimes>& published,
+                                  base::Diagnostics& diags) {
   constexpr std::size_t kBestOf = 10;
-  const auto operators = compile(workload, a, Search::kRoller, kBestOf, options.jobs, progress, diags);
+  const auto operators = compile(workload, a, options.search, kBestOf, options.jobs, progress, diags);
   std::vector<Candidate> out;
   if (!operators) return out;
   for (const CompiledOperator& op : *operators) {
     Candidate c;
     c.place = op.id;
     c.row.id = op.id;
-    c.row.kind = c.row.group = op.kind;
+    c.row.kind = op.kind;
+    c.row.group = *workload.suite;
     c.row.tile = op.id;
     if (!op.error.empty()) c.row.errors.push_back(op.id + ": " + op.error);
-    if (const auto found = compared(op, published))
+    if (const auto found = published ? compared(op, *published) : std::nullopt)
       c.row.measured_us = found->published_us;
-    else if (c.row.errors.empty())
+    else if (published && c.row.errors.empty())
       c.row.errors.push_back(fmt::format("{}: no time of {} is published", op.id, kPublishedColumn));
     if (c.row.errors.empty()) {
       const CompiledProgram& best = best_of(op);
@@ -161,7 +163,7 @@ template <class Ours, class Truth>
 std::optional<Fidelity> fidelity_where(const Comparison& c, const std::string* kind, Ours ours, Truth truth) {
   std::vector<JudgedTime> times;
   for (const ComparedRow& r : c.rows) {
-    if (r.left_out || (kind != nullptr && r.kind != *kind)) continue;
+    if (kind != nullptr && r.kind != *kind) continue;
     if (const auto t = truth(r)) times.push_back({r.group, r.tile, ours(r), *t});
   }
   if (times.empty()) return std::nullopt;
@@ -205,20 +207,21 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
   if (source.batch) {
     candidates = read_lines(*source.batch, a, options);
     refuse_lone_rows(candidates);
+    const std::size_t all = candidates.size();
+    leave_out(candidates, options);
     if (options.sample) draw(candidates, *options.sample, options.seed);
+    out.left_out = all - candidates.size();
     predict(candidates, a, options.jobs);
   } else {
     const std::string suite = source.workload.suite.value_or("");
     const auto published = load_published(a.name, suite, diags);
-    if (!published) {
-      if (diags.ok())
-        diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; compare a --batch "
-                                    "with measured_us instead",
-                                    suite, a.name));
-      return std::nullopt;
-    }
-    out.measured = kPublishedColumn;
-    candidates = suite_rows(source.workload, a, options, progress, *published, diags);
+    if (!published && !options.simulate && diags.ok())
+      diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, or "
+                                  "compare a --batch with measured_us",
+                                  suite, a.name));
+    if (!diags.ok()) return std::nullopt;
+    if (published) out.measured = kPublishedColumn;
+    candidates = suite_rows(source.workload, a, options, progress, published, diags);
     if (!diags.ok()) return std::nullopt;
   }
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
@@ -229,7 +232,7 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
 std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c) {
   std::vector<std::string> kinds;
   for (const ComparedRow& r : c.rows)
-    if (!r.kind.empty() && !r.left_out) kinds.push_back(r.kind);
+    if (!r.kind.empty()) kinds.push_back(r.kind);
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   std::vector<FidelityOfClass> out;
@@ -256,15 +259,13 @@ base::Value to_document(const ComparedRow& r) {
 }
 
 base::Value summary_of(const Comparison& c) {
-  std::int64_t failed = 0, left_out = 0;
-  for (const ComparedRow& r : c.rows) {
-    failed += !r.errors.empty();
-    left_out += r.left_out && r.errors.empty();
-  }
+  const auto failed =
+      std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) { return !r.errors.empty(); });
   base::List kinds;
   for (const FidelityOfClass& f : fidelity_by_kind(c)) kinds.emplace_back(to_entries(f));
-  base::Map out = {
-      {"rows", static_cast<std::int64_t>(c.rows.size()), {}}, {"failed", failed, {}}, {"left_out", left_out, {}}};
+  base::Map out = {{"rows", static_cast<std::int64_t>(c.rows.size()), {}},
+                   {"failed", static_cast<std::int64_t>(failed), {}},
+                   {"left_out", static_cast<std::int64_t>(c.left_out), {}}};
   if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
   out.push_back({"kinds", std::move(kinds), {}});
   return out;

@@ -1,8 +1,8 @@
 #pragma once
 // `tilescope compare`: predicted, simulated and measured times side by side, with errors and rank correlation.
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +10,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
+#include "experiments/compile.h"
 #include "experiments/fidelity.h"
 #include "experiments/prediction.h"
 #include "experiments/programs.h"
@@ -19,6 +20,7 @@
 namespace tilescope::experiments {
 
 struct CompareOptions {
+  Search search = Search::kRoller;                // of a suite's programs
   bool simulate = false;                          // every compared row, sampled; takes seconds a row
   std::optional<std::size_t> sample;              // so many rows of each group, drawn at random
   std::uint64_t seed = 1;                         // of the draw
@@ -35,8 +37,7 @@ struct ComparedRow {
   std::optional<double> measured_us;
   std::optional<Prediction> prediction;
   std::optional<Simulation> simulation;
-  bool left_out = false;   // by the options; neither compared nor wrong
-  bool comparable = true;  // false where the line or its time is wrong; else it ranks, at the end without a time
+  bool comparable = true;           // false where the line or its time is wrong; else it ranks, last without a time
   std::vector<std::string> errors;  // each with its place
 
   std::optional<double> predicted_us() const;
@@ -45,6 +46,7 @@ struct ComparedRow {
 
 struct Comparison {
   std::vector<ComparedRow> rows;
+  std::size_t left_out = 0;  // rows that the options left out
   std::size_t least_tiles = 2;
   std::string measured;  // where the measured times are from, of a suite
 };
@@ -56,9 +58,9 @@ struct FidelityOfClass {
   std::optional<Fidelity> model;                 // predicted against simulated
 };
 
-// Compares every line of a batch with its measured_us, or the best program of ten of each operator of a suite with the
-// times published for it on this chip. Lines without a time above 0, and groups of a single program, are rows with
-// errors. Nothing where the source has mistakes as a whole.
+// Compares every line of a batch with its measured_us, or the best program of ten of each operator of a suite, which is
+// one group, with the times published for it on this chip. Lines without a time above 0, and groups of a single
+// program, are rows with errors. Nothing where the source has mistakes as a whole.
 std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
                                   const Progress& progress, base::Diagnostics& diags);
 
@@ -68,9 +70,5 @@ std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c);
 // The parts of {"rows":[...],"summary":{...}}, apart because rows are many.
 base::Value to_document(const ComparedRow& row);
 base::Value summary_of(const Comparison& c);
-
-// Writes predicted over measured times of all rows, simulated ones beside them where there are some, as an SVG with
-// both axes logarithmic. Throws std::runtime_error where the file cannot be written.
-void write_scatter_plot(const Comparison& c, const std::string& title, const std::string& path);
 
 }  // namespace tilescope::experiments

@@ -54,13 +54,13 @@ ChangedChip changed_chip(const arch::Number& n, double to, const LoadChanged& lo
 }
 
 // A number that hardware has in powers of two alone as often as not: a tenth more of it is no chip.
-bool is_power_of_two(const arch::Number& n) {
-  const bool amount = !n.dimension || *n.dimension == base::Dimension::kBytes;
-  return n.whole && amount && std::has_single_bit(static_cast<std::uint64_t>(n.value));
-}
-
+// A count or an amount of bytes, which hardware has in powers of two.
 bool can_be_doubled(const arch::Number& n) {
   return n.whole && (!n.dimension || *n.dimension == base::Dimension::kBytes);
+}
+
+bool is_power_of_two(const arch::Number& n) {
+  return can_be_doubled(n) && std::has_single_bit(static_cast<std::uint64_t>(n.value));
 }
 
 double a_tenth_more(const arch::Number& n) {

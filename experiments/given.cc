@@ -72,6 +72,19 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   return out;
 }
 
+std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs) {
+  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
+  std::vector<GivenProgram> out(lines.size());
+  parallel_for(lines.size(), jobs, [&] {
+    return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
+      out[i] = reader.read(lines[i].second, lines[i].first);
+      if (out[i].errors.empty() && !out[i].measured_us)
+        out[i].errors.push_back(out[i].place + ": measured_us is missing");
+    };
+  });
+  return out;
+}
+
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
   return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
 }

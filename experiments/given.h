@@ -44,6 +44,9 @@ class LineReader {
   tile::SpaceCache spaces_;
 };
 
+// Every line of a batch of measured programs, read on `jobs` threads; one without a time has an error.
+std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs);
+
 // "stage 2: " of a program of several stages, for messages.
 std::string stage_name(const tile::RProgram& p, std::size_t stage);
 

@@ -1,3 +1,5 @@
+#include "experiments/scatter_plot.h"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -5,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "experiments/compare.h"
 #include "experiments/new_file.h"
 
 namespace tilescope::experiments {
@@ -60,9 +61,8 @@ void write_scatter_plot(const Comparison& c, const std::string& title, const std
     least = std::min(least, *us);
     most = std::max(most, *us);
   };
-  const auto shown = [](const ComparedRow& r) { return r.measured_us && !r.left_out; };
   for (const ComparedRow& r : c.rows)
-    if (shown(r)) {
+    if (r.measured_us) {
       see(r.measured_us);
       see(r.predicted_us());
       see(r.simulated_us());
@@ -97,7 +97,7 @@ void write_scatter_plot(const Comparison& c, const std::string& title, const std
   const auto dots = [&](auto ours, const char* colour) {
     fmt::format_to(to, "<g fill=\"{}\" fill-opacity=\"0.35\" clip-path=\"url(#in)\">\n", colour);
     for (const ComparedRow& r : c.rows)
-      if (const auto us = ours(r); us && shown(r))
+      if (const auto us = ours(r); us && r.measured_us)
         fmt::format_to(to, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"/>\n", plane.x(*r.measured_us), plane.y(*us));
     fmt::format_to(to, "</g>\n");
   };

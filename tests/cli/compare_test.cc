@@ -54,7 +54,7 @@ TEST_F(Compare, RefusesRowByRowAndCounts) {
                      line("b", "g", measured(40), 8) + line("level", "g", measured(5) + R"("staged": {"A": "l7"}, )"));
   const CliResult r = run(batch(file, {"--json"}));
   EXPECT_EQ(r.status, 2);
-  EXPECT_THAT(r.err, HasSubstr("b.jsonl:2: measured_us is missing: nothing to compare with\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:2: measured_us is missing\n"));
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:3:45: measured_us: expected a time above 0, got 0\n"));
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:4:45: measured_us: expected a time above 0, got -3\n"));
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:5: group 'h' has one program: nothing to rank it with\n"));
@@ -110,6 +110,10 @@ TEST_F(Compare, OfASuiteIsWithItsPublishedTimes) {
   const Json summary = json_of_long_work({"compare", "--arch", "v100", "--suite", "roller"}).at("summary");
   EXPECT_EQ(summary.at("measured"), "roller_top10");
   EXPECT_EQ(summary.at("rows"), 119);
+  EXPECT_GT(summary.at("kinds").back().at("predicted").at("by_row").at("spearman"), 0.9);  // over all operators
+  const Json osdi22 =
+      json_of_long_work({"compare", "--arch", "v100", "--suite", "roller", "--search", "roller-osdi22"}).at("summary");
+  EXPECT_NE(osdi22, summary);
   const CliResult none = run({"compare", "--arch", "a100", "--suite", "roller"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("no times of suite 'roller' on a100 are published"));

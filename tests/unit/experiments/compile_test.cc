@@ -8,6 +8,7 @@
 #include "experiments/predict.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
+#include "tests/support/workloads.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -17,18 +18,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using tests::v100;
+using tests::workload;
 
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 constexpr const char* kSoftmax =
     "M[i] max=! I[i,j]; E[i,j] = exp(I[i,j] - M[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]";
-
-Workload workload(const std::string& op, const std::string& sizes, base::Dtype dtype = base::Dtype::kF32) {
-  Workload w;
-  w.op = op;
-  w.sizes = sizes;
-  w.dtype = dtype;
-  return w;
-}
 
 Workload suite(const std::string& name) {
   Workload w;

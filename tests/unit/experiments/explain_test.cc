@@ -11,6 +11,7 @@
 
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
+#include "tests/support/workloads.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -19,17 +20,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using tests::chip;
+using tests::workload;
 
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 constexpr double kAbout = 0.05;
-
-Workload workload(const std::string& op, const std::string& sizes, base::Dtype dtype = base::Dtype::kF32) {
-  Workload w;
-  w.op = op;
-  w.sizes = sizes;
-  w.dtype = dtype;
-  return w;
-}
 
 std::vector<ExplainedOperator> explained(const Workload& w, const std::string& name = "v100", int jobs = 2,
                                          const std::vector<arch::Override>& sets = {}) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "experiments/compare.h"
 #include "tests/support/random_program.h"
 
 namespace tilescope::experiments {
@@ -112,6 +113,23 @@ TEST(Fidelity, NineOfTenErrorsAreNoGreaterThanTheirBound) {
   std::vector<JudgedTime> times;
   for (int i = 1; i <= 20; ++i) times.push_back(timed("g", "a", 100 + i, 100));
   EXPECT_NEAR(fidelity_of(times, 2).errors.p90_error_ratio, 0.18, 1e-12);
+}
+
+TEST(Fidelity, OfRowsThatNobodyMeasuredIsThatOfTheModelAgainstTheSimulator) {
+  Comparison c;
+  for (const double us : {10.0, 20.0}) {
+    ComparedRow row;
+    row.kind = row.group = "g";
+    row.tile = std::to_string(us);
+    row.prediction.emplace().predicted_us = us;
+    row.simulation.emplace().simulated_us = 1.25 * us;
+    c.rows.push_back(row);
+  }
+  const std::vector<FidelityOfClass> all = fidelity_by_kind(c);
+  ASSERT_EQ(all.size(), 2U);  // g, and all
+  EXPECT_FALSE(all.back().predicted || all.back().simulated);
+  EXPECT_DOUBLE_EQ(all.back().model->errors.mape_ratio, 0.2);
+  EXPECT_DOUBLE_EQ(all.back().model->by_tile.spearman, 1);
 }
 
 }  // namespace
