@@ -23,7 +23,8 @@ struct StagedTile {
   tile::TileShape pitch;           // elements between neighbours of a dimension, rows padded
   std::int64_t slot_elements = 0;  // of one pipeline stage
   std::int64_t pieces = 0;         // accesses of the whole tile, `vector` elements each
-  std::int64_t batch = 0;          // of them that a thread has in registers at a time
+  std::int64_t each = 0;           // of them that a thread copies
+  std::int64_t batch = 0;          // of those that it has in registers at a time
   std::int64_t batches = 1;
   int piece_loop = -1;  // index of the loop over a batch
 };

@@ -1,4 +1,5 @@
-// Bringing a step's data tiles into the scratchpad: thread t copies pieces t, t + T, ... of a tile in its own order.
+// Bringing a step's data tiles into the scratchpad: thread t copies pieces t, t + T, ... of a tile in its own order, or
+// a chunk of neighbours.
 
 #include <algorithm>
 
@@ -29,10 +30,10 @@ void StageLowering::add_staged_tile(std::size_t i) {
   if (row % plan.vector != 0)
     why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
   t.pieces = tile::data_tile_elements(o, p_.block) / plan.vector;
-  const std::int64_t each = base::ceil_div(t.pieces, p_.threads());
+  t.each = base::ceil_div(t.pieces, p_.threads());
   const std::int64_t most = std::max<std::int64_t>(1, kInFlightBytes / (plan.vector * o.element.n));
-  t.batches = asynchronous(i) ? 1 : base::ceil_div(each, most);
-  t.batch = base::ceil_div(each, t.batches);
+  t.batches = asynchronous(i) ? 1 : base::ceil_div(t.each, most);
+  t.batch = base::ceil_div(t.each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);
   const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
   const std::int64_t begin = staging_.begins[i].n;
@@ -68,7 +69,9 @@ StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, boo
     turn = turn + maker_.value(t.piece_loop);
     if (in_flight) out.in_flight = maker_.value(t.piece_loop) * vector;
   }
-  const Affine number = turn * p_.threads() + maker_.thread();
+  const bool chunked = p_.operands[i].chunked;
+  const Affine number = chunked ? maker_.thread() * t.each + turn : turn * p_.threads() + maker_.thread();
+  if (chunked && maker_.range(turn).high >= t.each) out.when.push_back({turn, t.each});
   if (maker_.range(number).high >= t.pieces) out.when.push_back({number, t.pieces});
   std::int64_t faster = 1;
   out.at.resize(t.shape.size());

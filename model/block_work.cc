@@ -50,8 +50,7 @@ class BlockCounter {
   double memory_cycles(const WarpAccess& access) const {
     const double lanes = static_cast<double>(access.offset.size()) / m_.access_lanes;
     if (m_.core_cache_bytes_per_cycle <= 0) return lanes;
-    const double sectors = static_cast<double>(granules_touched(access, m_.sector_bytes));
-    const double data = sectors * static_cast<double>(m_.sector_bytes) / m_.core_cache_bytes_per_cycle;
+    const double data = core_cache_data_cycles(access);
     const double tags = m_.core_cache_tags > 0
                             ? static_cast<double>(granules_touched(access, static_cast<std::int64_t>(m_.line_bytes))) /
                                   m_.core_cache_tags
@@ -59,10 +58,22 @@ class BlockCounter {
     return std::max({lanes, data, tags});
   }
 
-  // Sectors that reach the core's cache for an operand in one step; each is written there by itself.
+  // Cycles in which the core's cache gives one access its data: passes through its banks where they are the
+  // scratchpad's (measured on an A100, gpu-benches: the greater of these and of lines over `tags`), whole sectors where
+  // nothing is known of them.
+  double core_cache_data_cycles(const WarpAccess& access) const {
+    if (!m_.core_cache_shared)
+      return static_cast<double>(granules_touched(access, m_.sector_bytes) * m_.sector_bytes) /
+             m_.core_cache_bytes_per_cycle;
+    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
+    return std::max(static_cast<double>(use.passes) / m_.core_cache_ratio,
+                    static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
+  }
+
+  // What reaches the core's cache for an operand in one step is written there through the same port.
   double fill_cycles(std::size_t i) const {
-    if (m_.core_cache_bytes_per_cycle <= 0) return 0;
-    return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps() * m_.sector_bytes);
+    if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
+    return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
   }
 
   void count_staged(std::size_t i) {

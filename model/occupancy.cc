@@ -23,11 +23,15 @@ std::int64_t registers_for(std::int64_t elements, std::int64_t element_bytes) {
   return base::ceil_div(elements * element_bytes, 4);
 }
 
-// Whether a thread's pieces of a cooperative copy lie a constant distance apart, in the same column of each row, so
-// that one address serves them all; else each has its own, kept through all steps.
-bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
+// Whether a thread's pieces of a cooperative copy lie a constant distance apart, in the same column of each row or all
+// in one row, so that one address serves them all; else each has its own, kept through all steps.
+bool pieces_lie_evenly(const StageProgram& p, std::size_t operand, std::int64_t pieces) {
   const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
-  return shape.empty() || p.threads() * p.operands[operand].vector % shape.back() == 0;
+  const tile::OperandPlan& plan = p.operands[operand];
+  if (shape.empty()) return true;
+  if (plan.chunked && shape.back() % (pieces * plan.vector) == 0) return true;
+  const std::int64_t apart = plan.chunked ? pieces * plan.vector : p.threads() * plan.vector;
+  return apart % shape.back() == 0;
 }
 
 std::int64_t registers_needed(const StageProgram& p) {
@@ -43,7 +47,7 @@ std::int64_t registers_needed(const StageProgram& p) {
     // The pieces of a copy stand in registers between their load and their store.
     const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(o, p.block), threads * p.operands[i].vector);
     copies += registers_for(pieces * p.operands[i].vector, o.element.n);
-    if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces;
+    if (!pieces_lie_evenly(p, i, pieces)) addresses += kRegistersOfAddress * pieces;
   }
   return accumulators + std::max(fragments, copies) + addresses + bookkeeping_registers(p);
 }

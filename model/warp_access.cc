@@ -217,19 +217,34 @@ WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int6
   return affine_lanes(p, warp, o, pitch, vector);
 }
 
+namespace {
+
+// The pieces of a cooperative copy that a warp's lanes take first: how many lanes there are, and how many elements from
+// one to the next.
+struct FirstPieces {
+  std::int64_t lanes = 0, apart = 0;
+};
+FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const tile::OperandPlan& plan = p.operands[operand];
+  const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(p.space->operand(operand), p.block), plan.vector);
+  const std::int64_t chunk = plan.chunked ? base::ceil_div(pieces, p.threads()) : 1;
+  return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
+}
+
+}  // namespace
+
 WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
-  const std::int64_t elements = tile::data_tile_elements(o, p.block);
   const tile::OperandPlan& plan = p.operands[operand];
+  const FirstPieces pieces = first_pieces(p, operand, warp);
   WarpAccess access;
   access.bytes = plan.vector * o.element.n;
   std::int64_t row = 0, column = 0;
-  const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, plan.vector)});
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+  for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
     access.offset.push_back(o.element.n * swizzled(row, column, length, plan));
-    for (column += plan.vector; column >= length; column -= length) ++row;
+    for (column += pieces.apart; column >= length; column -= length) ++row;
   }
   return access;
 }
@@ -238,7 +253,6 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back(), vector = p.operands[operand].vector;
-  const std::int64_t elements = tile::data_tile_elements(o, p.block);
   // Where a row of the tile begins in memory, and a column of a row.
   const auto begin_of_row = [&](std::int64_t row) {
     std::int64_t offset = 0;
@@ -253,11 +267,11 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
   };
   WarpAccess access;
   access.bytes = vector * o.element.n;
-  const std::int64_t lanes = std::min({warp, p.threads(), base::ceil_div(elements, vector)});
+  const FirstPieces pieces = first_pieces(p, operand, warp);
   std::int64_t row = 0, column = 0, begin = 0;
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+  for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
     access.offset.push_back((begin + of_column(column)) * o.element.n);
-    column += vector;
+    column += pieces.apart;
     if (column < length) continue;
     for (; column >= length; column -= length) ++row;
     begin = begin_of_row(row);

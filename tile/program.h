@@ -10,8 +10,9 @@
 //   adds up in the order of the parts. Reduced axes are stepped through in `order`, the block tile's extent at a time.
 //   In a step every staged operand is copied once, between two barriers where `pipeline` is 1; with more pipeline
 //   stages that many steps' tiles are held, and a step waits for its own copy alone. A cooperative copy gives thread t
-//   the pieces t, t + T, ... of the staged tile in the data tile's row-major order, `vector` elements each. An operand
-//   that is not staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
+//   the pieces t, t + T, ... of the staged tile in the data tile's row-major order, `vector` elements each; a `chunked`
+//   one gives it n neighbouring pieces, from t*n on, n being what each of T threads has to take. An operand that is not
+//   staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
 //   time; results are stored likewise. `unroll` is a hint to whoever emits code: the most statements an inner loop is
 //   unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
 
@@ -40,6 +41,7 @@ struct OperandPlan {
   std::int64_t padding = 0;  // elements that its staged rows are longer
   std::int64_t vector = 1;   // elements of one access of one thread to memory
   std::int64_t swizzle = 0;  // elements by which each staged row is rotated further than the one before
+  bool chunked = false;      // every thread copies pieces that lie side by side, as TVM's templates do
 
   bool operator==(const OperandPlan&) const = default;
 };

@@ -42,8 +42,8 @@ class StageReader {
 
   // Instead of read, where there is no space: still names the keys that no stage has.
   void take_all() {
-    for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "vector", "order", "unroll",
-                                       "pipeline", "split", "raster"})
+    for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "copy", "vector", "order",
+                                       "unroll", "pipeline", "split", "raster"})
       fields_.take(key);
   }
 
@@ -198,6 +198,11 @@ class StageReader {
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
     per_operand("swizzle", {0, 1 << 20}, &OperandPlan::swizzle);
+    if (const Map* copies = base::as_map(fields_.take("copy"), "copy", diags_))
+      for (const Entry& e : *copies)
+        if (const auto i = input_of(e, "copy", false))
+          p.operands[*i].chunked =
+              base::as_choice(&e.value, "copy." + e.key, {"interleaved", "chunked"}, diags_).value_or(0) == 1;
     for (std::size_t i = 0; i < p.operands.size(); ++i)
       p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;

@@ -22,7 +22,7 @@ std::string line(const std::string& group, int n, const std::string& time) {
 
 std::string lines() {
   std::string out;
-  for (int i = 1; i <= 12; ++i) {
+  for (int i = 1; i <= 16; ++i) {
     const double n = 512 * i, us = 2 * 2 * n * n * n / 14.1e6 + 5;
     out += line("g" + std::to_string(i), 512 * i, R"(, "measured_us": )" + std::to_string(us));
   }
@@ -51,8 +51,8 @@ TEST_F(Calibrate, BadLinesAreToldAndTheOthersFitted) {
   const CliResult r = run(calibrate(write("b.jsonl", "{bad\n" + lines() + line("x", 64, ""))));
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, StartsWith("b.jsonl:1:2: not valid JSON: "));
-  EXPECT_THAT(r.err, HasSubstr("b.jsonl:14: measured_us is missing: nothing to fit to\n"));
-  EXPECT_THAT(r.out, HasSubstr("b.jsonl on v100: 12 rows of 12 groups fitted, 2 refused\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:18: measured_us is missing: nothing to fit to\n"));
+  EXPECT_THAT(r.out, HasSubstr("b.jsonl on v100: 16 rows of 16 groups fitted, 2 refused\n"));
   EXPECT_TRUE(std::filesystem::exists(path("out.yaml")));
 }
 

@@ -33,23 +33,23 @@ Fidelity of_kind(const std::string& kind) {
 TEST(FidelityOnMeasuredKernels, OfConvolutionsWithoutAWindow) {
   const Fidelity f = of_kind("conv 1x1");
   EXPECT_EQ(f.errors.compared, 160U);
-  EXPECT_LT(f.errors.mape_ratio, 0.17);
-  EXPECT_GT(f.by_tile.spearman, 0.82);
+  EXPECT_LT(f.errors.mape_ratio, 0.14);
+  EXPECT_GT(f.by_tile.spearman, 0.94);
   EXPECT_GT(f.by_tile.best_of_1, 0.95);
 }
 
 TEST(FidelityOnMeasuredKernels, OfConvolutionsWithAWindow) {
   const Fidelity f = of_kind("conv KxK");
   EXPECT_EQ(f.errors.compared, 96U);
-  EXPECT_LT(f.errors.mape_ratio, 0.20);
-  EXPECT_GT(f.by_tile.spearman, 0.87);
+  EXPECT_LT(f.errors.mape_ratio, 0.17);
+  EXPECT_GT(f.by_tile.spearman, 0.83);
 }
 
 TEST(FidelityOnMeasuredKernels, OfMatrixProducts) {
   const Fidelity f = of_kind("matmul");
   EXPECT_EQ(f.errors.compared, 96U);
-  EXPECT_LT(f.errors.mape_ratio, 0.12);
-  EXPECT_LT(f.errors.median_error_ratio, 0.09);
+  EXPECT_LT(f.errors.mape_ratio, 0.10);
+  EXPECT_LT(f.errors.median_error_ratio, 0.08);
 }
 
 TEST(FidelityOnMeasuredKernels, TheBestIsAmongOurFirstTen) { EXPECT_GT(of_kind("all").by_tile.best_of_10, 0.995); }

@@ -123,7 +123,8 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
     if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
-    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0};
+    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,
+                     staged && any_of_range(0, 3) == 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   p.unroll = any_of_range(0, 512);

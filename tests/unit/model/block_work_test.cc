@@ -2,8 +2,12 @@
 
 #include "model/block_work.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
+#include "tests/support/csv.h"
+#include "tests/support/paths.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -28,6 +32,30 @@ TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {
       << "a warp of 32 on 16 lanes, but for the calibration";
   EXPECT_DOUBLE_EQ(chain_of(4), chain_of(1)) << "a warp for each of four partitions";
   EXPECT_DOUBLE_EQ(chain_of(5), 2 * chain_of(1));
+}
+
+// Measured on an A100 (gpu-benches): cycles of a warp's load of words that lie a stride apart.
+TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
+  const Machine& m = tests::machine("a100");
+  std::size_t strides = 0;
+  for (const tests::CsvRow& row : tests::read_csv(tests::source_path("experiments/references/microbenchmarks.csv"))) {
+    if (row.at("chip") != "a100" || row.at("curve") != "l1_stride_f32") continue;
+    const std::string& stride = row.at("x");
+    const expr::Expression e = tests::expression("O[i] = I[i*" + stride + "]", "i=1024", "I=70000");
+    const tile::StageProgram p =
+        tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 32, 1}}, {1}, {16});
+    const Occupancy occupancy = occupancy_of(p, m);
+    const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+    const BlockWork work = work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic);
+    const double arriving = traffic.operand[0].block_bytes / m.core_cache_fill_bytes_per_cycle;
+    const double cycles = work.load.core_cache_cycles - arriving, measured = std::stod(row.at("measured"));
+    // Lines that are looked up cost more than a quarter of a cycle each at odd strides (docs/model.md).
+    const bool in_banks = std::stoi(stride) % 16 == 0;
+    EXPECT_GT(cycles, (in_banks ? 0.95 : 0.55) * measured) << "stride " << stride;
+    EXPECT_LT(cycles, 1.05 * measured) << "stride " << stride;
+    ++strides;
+  }
+  EXPECT_EQ(strides, 65U);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ tile::StageProgram any_small_program() {
   std::reverse(p.thread_order.begin(), p.thread_order.end());
   for (std::size_t i = 0; i < space->operand_count(); ++i)
     p.operands[i] = {i < space->inputs.size(), any_of_range(0, 3), tests::any_element<std::int64_t>({1, 2}),
-                     any_of_range(0, 3)};
+                     any_of_range(0, 3), any_of_range(0, 1) == 1};
   return p;
 }
 
@@ -220,6 +220,15 @@ RC_GTEST_PROP(MemoryAccess, EveryLaneAddressesItsFirstElement, ()) {
   }
 }
 
+// The piece of a staged tile that a thread copies first.
+std::int64_t first_piece(const tile::StageProgram& p, std::size_t i, std::int64_t thread) {
+  if (!p.operands[i].chunked) return thread;
+  const std::int64_t elements = tile::data_tile_elements(p.space->inputs[i], p.block);
+  std::int64_t each = 1;
+  while (each * p.threads() * p.operands[i].vector < elements) ++each;
+  return thread * each;
+}
+
 RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
   const tile::StageProgram p = any_small_program();
   const std::int64_t warp = tests::any_element<std::int64_t>({4, 32});
@@ -232,8 +241,8 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
       place.push_back(place_of(e, shape.back(), p.operands[i]) * o.element.n);
     std::vector<std::int64_t> expected;
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane)
-      if (lane * p.operands[i].vector < static_cast<std::int64_t>(place.size()))
-        expected.push_back(place[static_cast<std::size_t>(lane * p.operands[i].vector)]);
+      if (const auto e = static_cast<std::size_t>(first_piece(p, i, lane) * p.operands[i].vector); e < place.size())
+        expected.push_back(place[e]);
     const WarpAccess access = scratchpad_write(p, i, warp);
     RC_ASSERT(std::vector<std::int64_t>(access.offset.begin(), access.offset.end()) == expected);
   }
@@ -248,7 +257,7 @@ RC_GTEST_PROP(CopiedAccess, FollowsTheTileRowByRow, ()) {
     const tile::TileShape shape = tile::data_tile(o, p.block);
     const WarpAccess access = copied_access(p, i, 32);
     for (std::size_t lane = 0; lane < access.offset.size(); ++lane) {
-      std::int64_t rest = static_cast<std::int64_t>(lane) * p.operands[i].vector, offset = 0;
+      std::int64_t rest = first_piece(p, i, static_cast<std::int64_t>(lane)) * p.operands[i].vector, offset = 0;
       for (std::size_t d = shape.size(); d-- > 0; rest /= shape[d])
         offset += tile::memory_offset(o, d, rest % shape[d]);
       RC_ASSERT(access.offset[lane] == offset * o.element.n);

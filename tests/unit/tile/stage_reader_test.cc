@@ -44,6 +44,17 @@ TEST(StageReader, ChoosesVectorsByWhatIsStagedAndPadded) {
   EXPECT_EQ(vector_of_a("{\"A\": \"smem\"}", "{}"), 1) << "a thread owns no neighbours along k";
 }
 
+TEST(StageReader, TakesHowOperandsAreCopied) {
+  const auto read =
+      tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"chunked\"}, \"padding\""),
+                        tests::chip("v100"));
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_TRUE(read.program->stages[0].operands[0].chunked);
+  EXPECT_FALSE(read.program->stages[0].operands[1].chunked);
+  EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
+              ElementsAre(testing::HasSubstr("copy.A: expected one of interleaved, chunked, got 'heaps'")));
+}
+
 TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
   const auto read = tests::read_stage(
       tests::replaced(tests::kStage, R"("m": {"virtual": 2, "threads": 8}, "n": {"threads": 8, "serial": 4})",
