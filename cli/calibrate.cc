@@ -1,4 +1,4 @@
-// tilescope calibrate: a chip's calibration fitted to measured programs.
+// tilescope calibrate: a chip's calibration and error bands from measured programs.
 
 #include "experiments/calibrate.h"
 
@@ -36,6 +36,17 @@ void print_ratios(const CalibrationRun& run) {
   for (const CalibratedRatio& r : run.ratios)
     table.add({r.name, fmt::format("{:.3f}", r.before), r.identified ? fmt::format("{:.3f}", r.after) : "",
                r.error_ratio ? percent(*r.error_ratio) : "", fmt::format("{:.3f}", r.response_ratio), r.why});
+  table.print();
+}
+
+void print_bands(const CalibrationRun& run) {
+  if (run.bands.empty()) return;
+  fmt::print("\nmeasured over predicted time of 8 of 10 rows, {}\n",
+             run.any() ? "held out" : "with the ratios as they are");
+  Table table({{"kind"}, {"rows", true}, {"shapes", true}, {"low", true}, {"high", true}});
+  for (const experiments::BandOfKind& b : run.bands)
+    table.add({b.kind, std::to_string(b.rows), std::to_string(b.shapes), fmt::format("{:.3f}", b.low),
+               fmt::format("{:.3f}", b.high)});
   table.print();
 }
 
@@ -77,23 +88,30 @@ int run(const Options& o) {
                              [&](std::size_t done, std::size_t all) { progress.update(done, all); });
   for (const std::string& e : c.refused) fmt::print(stderr, "{}\n", e);
   if (c.rows == 0) {
-    fmt::print(stderr, "{}: no row to fit to; {} is not written\n", o.batch, o.out);
+    fmt::print(stderr, "{}: no row to learn from; {} is not written\n", o.batch, o.out);
     return kBadInput;
   }
-  if (c.any())
+  if (c.says_something())
     experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, TILESCOPE_VERSION), o.out);
   if (o.json) {
     print_json(experiments::to_document(c));
   } else {
-    fmt::print("{} on {}: {} rows of {} groups fitted, {} refused\n", o.batch, a->name, c.rows, c.groups,
-               c.refused.size());
-    print_ratios(c);
-    print_held_out(c);
+    fmt::print("{} on {}: {} rows of {} groups {}, {} refused{}\n", o.batch, a->name, c.rows, c.groups,
+               c.bands_only ? "compared" : "fitted", c.refused.size(),
+               c.left_out > 0 ? fmt::format(", {} left out", c.left_out) : "");
+    if (!c.bands_only) {
+      print_ratios(c);
+      print_held_out(c);
+    }
+    print_bands(c);
   }
-  if (!c.any()) {
-    fmt::print(stderr, "{}: identifies no ratio; {} is not written\n", o.batch, o.out);
+  if (!c.says_something()) {
+    fmt::print(stderr, "{}: {}; {} is not written\n", o.batch,
+               c.bands_only ? "too few shapes for an error band" : "identifies no ratio", o.out);
     return kFailed;
   }
+  if (!c.any() && !c.bands_only)
+    fmt::print(stderr, "{}: identifies no ratio; {} has error bands alone\n", o.batch, o.out);
   return c.refused.empty() ? kDone : kBadInput;
 }
 
@@ -101,13 +119,20 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("calibrate", "Fit a chip's calibration to measured programs");
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Fit a chip's calibration to measured programs, with error bands");
   o->arch.add_to(*command, ArchOptions::kAsItIs);
   command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each")
       ->required()
       ->check(some_text());
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
-  command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  CLI::Option* seed = command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  command->add_flag("--bands-only", o->calibrate.bands_only, "Error bands of the ratios as they are; nothing is fitted")
+      ->excludes(seed);
+  command->add_option("--least-threads", o->calibrate.programs.least_threads,
+                      "Leave out programs of fewer threads a block");
+  command->add_option("--most-accumulators", o->calibrate.programs.most_accumulators,
+                      "Leave out programs of more results a thread");
   add_jobs(*command, o->calibrate.jobs);
   command->add_flag("--json", o->json, "One JSON document on stdout");
   command->callback([o, &status] { status = run(*o); });

@@ -1,6 +1,6 @@
 #pragma once
-// `tilescope calibrate`: the ratios of a chip's `calibration`, fitted to measured programs, and what they are worth on
-// shapes that they were not fitted to.
+// `tilescope calibrate`: the ratios of a chip's `calibration`, fitted to measured programs, what they are worth on
+// shapes that they were not fitted to, and the chip's `error_bands`.
 
 #include <cstdint>
 #include <optional>
@@ -18,6 +18,8 @@ namespace tilescope::experiments {
 struct CalibrateOptions {
   std::uint64_t seed = 1;  // of the draw of folds
   int jobs = 1;
+  bool bands_only = false;  // ratios stay as they are
+  ProgramFilter programs = {};
 };
 
 // One ratio that the model reads.
@@ -37,27 +39,41 @@ struct HeldOut {
   ErrorStatistics before, after;
 };
 
+// Quantiles 0.1 and 0.9 of measured over predicted time of the rows of one kind, all rows of a group together weighing
+// as much as any other group. Predicted with ratios that were fitted without the row's shape, or, where no ratio
+// changes, with the chip's.
+struct BandOfKind {
+  std::string kind;  // "all" of all
+  double low = 0, high = 0;
+  std::size_t rows = 0, shapes = 0;
+};
+
 struct CalibrationRun {
   std::string batch;  // its name
   std::uint64_t seed = 1;
-  std::size_t rows = 0, groups = 0, shapes = 0;  // that were fitted to
+  bool bands_only = false;
+  ProgramFilter programs;
+  std::size_t left_out = 0;                      // by `programs`
+  std::size_t rows = 0, groups = 0, shapes = 0;  // that were read
   std::size_t folds = 0;                         // 0: too few shapes to hold some out
   std::vector<std::string> refused;              // rows without a time or a prediction, each with its place
   std::vector<CalibratedRatio> ratios;
   std::vector<HeldOut> held_out;
+  std::vector<BandOfKind> bands;  // of kinds with enough shapes
 
   bool any() const;  // ratio is identified
+  bool says_something() const { return any() || !bands.empty(); }
 };
 
 // Fits to the lines of a batch that have a measured time. The result does not depend on the number of jobs.
 CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
                          const Progress& progress);
 
-// {"ratios":[...],"held_out":[...],"summary":{...}}.
+// {"ratios":[...],"held_out":[...],"bands":[...],"summary":{...}}.
 base::Value to_document(const CalibrationRun& run);
 
-// A chip's file, at `path`, that extends `chip`, a device name or a file, and says what was identified. `version` is
-// this program's.
+// A chip's file, at `path`, that extends `chip`, a device name or a file, and says what was found. `version` is this
+// program's.
 std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, const std::string& chip,
                             const std::string& path, const std::string& version);
 

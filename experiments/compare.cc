@@ -105,7 +105,7 @@ void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jo
       if (!c.program || c.row.left_out || !c.row.errors.empty()) return;
       const tile::StageProgram& p = c.program->stages.front();
       if (const auto estimate = model::estimate(*c.program, machine))
-        c.row.prediction = prediction_of(estimate->sum, a);
+        c.row.prediction = prediction_of(estimate->sum, a, *c.program);
       else
         c.row.errors.push_back(fmt::format(
             "{}: {}", c.place, no_instruction(a, p.space->expression.dtype, p.space->expression.accumulate)));

@@ -72,6 +72,13 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   return out;
 }
 
+bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
+  std::int64_t accumulators = 1;
+  for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
+  return p.threads() >= filter.least_threads &&
+         (!filter.most_accumulators || accumulators <= *filter.most_accumulators);
+}
+
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
   return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
 }

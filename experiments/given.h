@@ -44,6 +44,8 @@ class LineReader {
   tile::SpaceCache spaces_;
 };
 
+bool takes(const ProgramFilter& filter, const tile::StageProgram& p);
+
 // "stage 2: " of a program of several stages, for messages.
 std::string stage_name(const tile::RProgram& p, std::size_t stage);
 
