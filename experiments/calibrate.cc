@@ -23,7 +23,6 @@
 namespace tilescope::experiments {
 namespace {
 
-constexpr double kLeastRatio = 0.05, kMostRatio = 1.5;
 constexpr std::size_t kFolds = 5;
 constexpr std::size_t kLeastShapes = 5;  // of a band
 constexpr std::size_t kChunk = 256;
@@ -264,9 +263,9 @@ bool CalibrationRun::any() const {
 CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
                          const Progress& progress) {
   CalibrationRun run;
-  run.batch = batch.name;
+  run.method = options.bands_only ? CalibrationMethod::kBandsOnly : CalibrationMethod::kFit;
+  run.file = batch.name;
   run.seed = options.seed;
-  run.bands_only = options.bands_only;
   run.programs = options.programs;
   const std::vector<Sample> samples = read_samples(batch, a, options.jobs, run);
   run.rows = samples.size();
@@ -298,7 +297,7 @@ CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const 
   const std::vector<double> was = predictor.ratios(), is = predictor.ratios_of(fit);
   for (std::size_t i = 0; i < is.size(); ++i) {
     const model::FittedParameter& p = fit.parameters[i];
-    CalibratedRatio r{predictor.names()[i], was[i], is[i], {}, p.response, false, why_not(p), {}};
+    CalibratedRatio r{predictor.names()[i], was[i], is[i], {}, p.response, false, why_not(p), {}, {}};
     r.identified = p.verdict == model::Verdict::kIdentified;
     if (std::isfinite(p.standard_error)) r.error_ratio = p.standard_error;
     if (r.identified) r.residual = residual_of(fit.slopes[i], after);

@@ -1,6 +1,6 @@
 #pragma once
 // `tilescope calibrate`: the ratios of a chip's `calibration`, fitted to measured programs, what they are worth on
-// shapes that they were not fitted to, and the chip's `error_bands`.
+// shapes that they were not fitted to, and the chip's `error_bands`; or the ratios from microbenchmarks of the chip.
 
 #include <cstdint>
 #include <optional>
@@ -22,14 +22,19 @@ struct CalibrateOptions {
   ProgramFilter programs = {};
 };
 
+// What a ratio may be.
+inline constexpr double kLeastRatio = 0.05, kMostRatio = 1.5;
+
 // One ratio that the model reads.
 struct CalibratedRatio {
-  std::string name;                   // dram.read, fma.f32
-  double before = 1, after = 1;       // the same where it is not identified
-  std::optional<double> error_ratio;  // standard error of its logarithm; nothing where the rows allow none
-  double response_ratio = 0;          // mean |d ln time / d ln ratio|
+  std::string name;              // dram.read, fma.f32
+  double before = 1, after = 1;  // the same where it is not identified
+  // Standard error of its logarithm, or how far the points stand apart that it is taken from; nothing without any.
+  std::optional<double> error_ratio;
+  std::optional<double> response_ratio;  // mean |d ln time / d ln ratio| of a fit
   bool identified = false;
   std::string why;                 // it is not
+  std::string source;              // the curve that it is taken from, with figures; a fit's are the rows of the run
   std::optional<double> residual;  // median held-out |error| of the rows that it binds, or of all
 };
 
@@ -48,10 +53,16 @@ struct BandOfKind {
   std::size_t rows = 0, shapes = 0;
 };
 
+enum class CalibrationMethod : std::uint8_t {
+  kFit,
+  kBandsOnly,        // of the ratios as they are
+  kMicrobenchmarks,  // no programs: rows are points of curves, and there are no groups, no shapes and no bands
+};
+
 struct CalibrationRun {
-  std::string batch;  // its name
+  CalibrationMethod method{};
+  std::string file;  // the batch's name, or that of the microbenchmarks
   std::uint64_t seed = 1;
-  bool bands_only = false;
   ProgramFilter programs;
   std::size_t left_out = 0;                      // by `programs`
   std::size_t rows = 0, groups = 0, shapes = 0;  // that were read
@@ -69,7 +80,11 @@ struct CalibrationRun {
 CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
                          const Progress& progress);
 
-// {"ratios":[...],"held_out":[...],"bands":[...],"summary":{...}}.
+// From curves as experiments/references/microbenchmarks.csv has them: those of other chips are passed over, lines that
+// are none refused.
+CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::ArchSpec& a);
+
+// {"ratios":[...],"held_out":[...],"bands":[...],"summary":{...}}; of microbenchmarks the first and the last alone.
 base::Value to_document(const CalibrationRun& run);
 
 // A chip's file, at `path`, that extends `chip`, a device name or a file, and says what was found. `version` is this

@@ -39,9 +39,10 @@ std::string rows_of(const CalibrationRun& run) {
 base::Map to_entries(const CalibratedRatio& r) {
   base::Map out = {{"name", r.name, {}}, {"before", r.before, {}}, {"after", r.after, {}}};
   if (r.error_ratio) out.push_back({"error_ratio", *r.error_ratio, {}});
-  out.push_back({"response_ratio", r.response_ratio, {}});
+  if (r.response_ratio) out.push_back({"response_ratio", *r.response_ratio, {}});
   out.push_back({"identified", r.identified, {}});
   if (!r.why.empty()) out.push_back({"why", r.why, {}});
+  if (!r.source.empty()) out.push_back({"source", r.source, {}});
   return out;
 }
 
@@ -63,6 +64,10 @@ base::Value to_document(const CalibrationRun& run) {
         base::Map{{"kind", h.kind, {}}, {"before", to_entries(h.before), {}}, {"after", to_entries(h.after), {}}});
   for (const BandOfKind& b : run.bands) bands.emplace_back(to_entries(b));
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  if (run.method == CalibrationMethod::kMicrobenchmarks)
+    return base::Map{
+        {"ratios", std::move(ratios), {}},
+        {"summary", base::Map{{"points", count(run.rows), {}}, {"refused", count(run.refused.size()), {}}}, {}}};
   return base::Map{{"ratios", std::move(ratios), {}},
                    {"held_out", std::move(held_out), {}},
                    {"bands", std::move(bands), {}},
@@ -81,20 +86,23 @@ std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, 
                             const std::string& path, const std::string& version) {
   const std::string suffix = "_calibrated";
   const std::string name = a.name.ends_with(suffix) ? a.name : a.name + suffix;
-  const std::string source =
-      fmt::format("tilescope {} calibrate, {}: {}", version, fs::path(run.batch).filename().string(), rows_of(run));
+  const auto from = [&](const std::string& what) {
+    return fmt::format("tilescope {} calibrate, {}: {}", version, fs::path(run.file).filename().string(), what);
+  };
   std::string text = fmt::format("extends: {}\nname: {}\n", quoted(extended(chip, path)), quoted(name));
   if (run.any()) text += "calibration:\n";
   for (const CalibratedRatio& r : run.ratios) {
     if (!r.identified) continue;
-    text += fmt::format("  {}:\n    ratio: {:.4f}\n    source: {}\n", quoted(r.name), r.after, quoted(source));
+    text += fmt::format("  {}:\n    ratio: {:.4f}\n    source: {}\n", quoted(r.name), r.after,
+                        quoted(from(r.source.empty() ? rows_of(run) : r.source)));
     // The key takes what is above 0 and at most 2.
     if (r.residual && *r.residual >= 1e-4 && *r.residual <= 2)
       text += fmt::format("    residual: {:.4f}\n", *r.residual);
   }
   if (!run.bands.empty()) text += "error_bands:\n";
-  const std::string band_source = source + (run.any() ? ", each predicted with ratios fitted to other shapes"
-                                                      : ", predicted with ratios as they were");
+  const std::string band_source =
+      from(rows_of(run)) +
+      (run.any() ? ", each predicted with ratios fitted to other shapes" : ", predicted with ratios as they were");
   // Rounded outwards: the rows at the quantiles lie within.
   for (const BandOfKind& b : run.bands)
     text += fmt::format("  {}: {{low: {:.4f}, high: {:.4f}, rows: {}, source: {}}}\n", quoted(b.kind),

@@ -99,6 +99,28 @@ TEST_F(Calibrate, WritesBandsWhereNoRatioIsKnown) {
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
 }
 
+TEST_F(Calibrate, FromMicrobenchmarks) {
+  const std::string curves =
+      "chip,curve,x,unit,measured,source\nv100,write,1,GB/s,850,here\nv100,write,2,GB/s,880,here\nv100,write\n";
+  const Args args = {"calibrate", "--arch", "v100", "-o", "out.yaml", "--microbench", write("m.csv", curves)};
+  const CliResult r = run(with(args, {"--json"}));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.err, "m.csv:4: expected chip,curve,x,unit,measured,source\n");
+  const Json document = Json::parse(r.out);
+  EXPECT_THAT(keys_of(document), ElementsAre("ratios", "summary"));
+  EXPECT_THAT(keys_of(document.at("ratios").at(1)),
+              ElementsAre("name", "before", "after", "error_ratio", "identified", "source"));
+  EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("points", "refused"));
+  EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
+  EXPECT_THAT(run(args).out, HasSubstr("m.csv on v100: 2 points, 1 refused\n"));
+
+  write("m.csv", "k80,write,1,GB/s,850,here\n");
+  EXPECT_EQ(bad_input(args), "m.csv: no point of the chip; out.yaml is not written\n");
+  EXPECT_THAT(bad_input(with(args, {"--bands-only"})), HasSubstr("excludes"));
+  EXPECT_THAT(bad_input(with(args, {"--batch", "m.csv"})), HasSubstr("excludes"));
+  EXPECT_THAT(bad_input({"calibrate", "--arch", "v100", "-o", "out.yaml"}), HasSubstr("--batch or --microbench"));
+}
+
 TEST_F(Calibrate, RefusesToReplaceItsChipAndOverrides) {
   write("b.jsonl", lines());
   write("own.yaml", "extends: v100\nname: own\n");
