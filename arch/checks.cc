@@ -48,17 +48,32 @@ std::vector<std::string> calibratable(const base::Map& levels, const ArchSpec& a
   return names;
 }
 
+// Errors at the keys of the map `of` that are not known.
+void check_names(std::string_view of, const std::vector<std::string_view>& known, std::string_view what,
+                 Complaints& complaints) {
+  const base::Map* entries = complaints.map_at({of});
+  if (entries == nullptr) return;
+  for (const base::Entry& e : *entries)
+    if (std::find(known.begin(), known.end(), e.key) == known.end())
+      complaints.diagnostics().error(e.at,
+                                     fmt::format("{}.{}: {}{}", of, e.key, what, base::did_you_mean(e.key, known)));
+}
+
 void check_calibration(const ArchSpec& a, Complaints& complaints) {
   const base::Map* levels = complaints.map_at({"memory"});
-  const base::Map* calibrations = complaints.map_at({"calibration"});
-  if (levels == nullptr || calibrations == nullptr) return;
+  if (levels == nullptr) return;
   const std::vector<std::string> known = calibratable(*levels, a);
-  const std::vector<std::string_view> views(known.begin(), known.end());
-  for (const base::Entry& e : *calibrations)
-    if (std::find(known.begin(), known.end(), e.key) == known.end())
-      complaints.diagnostics().error(
-          e.at, fmt::format("calibration.{}: neither an instruction nor the read, write or copy of a level{}", e.key,
-                            base::did_you_mean(e.key, views)));
+  check_names("calibration", {known.begin(), known.end()},
+              "neither an instruction nor the read, write or copy of a level", complaints);
+}
+
+void check_error_bands(const ArchSpec& a, Complaints& complaints) {
+  std::vector<std::string_view> known = names_of<OperatorKind>();
+  known.push_back(kAllOperators);
+  check_names("error_bands", known, "no kind of operator", complaints);
+  for (const auto& [kind, band] : a.error_bands)
+    if (band.high > 0 && band.low > band.high)
+      complaints.add({"error_bands", kind, "low"}, fmt::format("{} is above `high`, {}", band.low, band.high));
 }
 
 void check_order(const ArchSpec& a, Complaints& complaints) {
@@ -95,6 +110,7 @@ void check_chip(const base::Value& document, const ArchSpec& a, bool complete, b
   check_core(a, complaints);
   check_compute(a, complaints);
   check_calibration(a, complaints);
+  check_error_bands(a, complaints);
   if (!complete) return;
   check_order(a, complaints);
   require_kinds(a, complaints);

@@ -5,7 +5,7 @@
 //   part(key, member)       a map with a description of its own
 //   list(key, members)      a list of maps that bear names
 //   levels(key, levels)     a map of levels by name; what a level may hold depends on its kind
-//   ratios(key, ratios)     a map of calibrations by what they calibrate
+//   entries(key, entries)   a map of maps by names that the chip chooses: calibrations, error bands
 //   fallback(member, value) what a member is where its optional key, which follows, is absent
 //
 // Visitors: ChipReader (arch/reader.cc), ShapeBuilder (arch/shape.cc), DocumentWriter (arch/document.cc).
@@ -25,6 +25,11 @@ template <class Amount>
 struct Scaled {
   double& value;
   double unit;
+};
+
+// A member that takes any number above 0.
+struct Positive {
+  double& value;
 };
 
 // One key of a DRAM's timing.
@@ -216,6 +221,14 @@ void describe(V& v, Calibration& s) {
 }
 
 template <class V>
+void describe(V& v, ErrorBand& s) {
+  v.field(required("low", "0.1 quantile of measured over predicted time; above 0."), Positive{s.low});
+  v.field(required("high", "0.9 quantile of measured over predicted time; not below `low`."), Positive{s.high});
+  v.field(required("rows", "Measured programs that the quantiles are of."), s.rows);
+  v.field(required("source", "Which programs these are."), s.source);
+}
+
+template <class V>
 void describe(V& v, RollerBaseline& s) {
   v.field(required("dram_bandwidth", "Bandwidth of the outer level."), Scaled<BytesPerSecond>{s.dram_gbps, 1e9});
   v.field(required("smem_bandwidth", "Bandwidth of all scratchpads."), Scaled<BytesPerSecond>{s.smem_gbps, 1e9});
@@ -251,8 +264,12 @@ void describe(V& v, ArchSpec& s) {
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional("link", "What connects the cores with the levels of device scope."), s.link);
   v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
-  v.ratios(optional("calibration", "Measured efficiencies: by level (dram.read, smem.copy) or instruction (fma.f32)."),
-           s.calibration);
+  v.entries(optional("calibration", "Measured efficiencies: by level (dram.read, smem.copy) or instruction (fma.f32)."),
+            s.calibration);
+  v.entries(optional("error_bands",
+                     "What 8 of 10 measured times are of predicted ones: by kind of operator (matmul, conv 1x1), and "
+                     "`all` for kinds without a band of their own."),
+            s.error_bands);
   v.part(optional("baselines", "Other people's constants about this chip, for the searches that reproduce them."),
          s.baselines);
 }

@@ -26,6 +26,7 @@ void add(Map& map, std::string_view key, std::string_view unit, Value value) {
 void write(Map& to, std::string_view key, const std::string& v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, std::int64_t v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, double v) { add(to, key, "", v); }
+void write(Map& to, std::string_view key, const Positive& v) { add(to, key, "", v.value); }
 void write(Map& to, std::string_view key, Bytes v) { add(to, key, "_bytes", v.n); }
 void write(Map& to, std::string_view key, Hertz v) { add(to, key, "_hz", v.n); }
 void write(Map& to, std::string_view key, Cycles v) { add(to, key, "_cycles", v.n); }
@@ -82,9 +83,10 @@ class DocumentWriter {
     if (is_there(key)) add(map_, key.name, "", std::move(items));
   }
   void levels(const Key& key, std::vector<LevelSpec>& levels);
-  void ratios(const Key& key, std::map<std::string, Calibration>& ratios) {
+  template <class T>
+  void entries(const Key& key, std::map<std::string, T>& members) {
     Map entries;
-    for (auto& [name, calibration] : ratios) add(entries, name, "", map_of(calibration));
+    for (auto& [name, member] : members) add(entries, name, "", map_of(member));
     if (!entries.empty()) add(map_, key.name, "", std::move(entries));
   }
   template <class T>

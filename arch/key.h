@@ -53,6 +53,10 @@ inline std::vector<std::string_view> names_of<LinkKind>() {
   return {"crossbar"};
 }
 template <>
+inline std::vector<std::string_view> names_of<OperatorKind>() {
+  return {"matmul", "conv 1x1", "conv KxK", "depthwise", "pool", "reduction", "elementwise", "other"};
+}
+template <>
 inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
@@ -66,5 +70,8 @@ std::string_view name_of_choice(E value) {
 
 // What a calibration of a level measures: `dram.read`.
 inline constexpr std::string_view kTransfers[] = {"read", "write", "copy"};
+
+// The error band of operators whose kind has none of its own.
+inline constexpr std::string_view kAllOperators = "all";
 
 }  // namespace tilescope::arch

@@ -50,7 +50,7 @@ std::optional<Value> take_extends(Value& document, Diagnostics& diags) {
     if (taken) diags.error(e.at, "duplicate key 'extends' in the chip");
     taken = e.value;
   }
-  std::erase_if(*map, [](const base::Entry& e) { return e.key == "extends"; });
+  drop(document, "extends");
   return taken;
 }
 
@@ -115,10 +115,12 @@ void require_own_name(const Value& document, Diagnostics& diags) {
     diags.error(document.at, "the chip lacks the key 'name'; one that extends another needs its own");
 }
 
-// Other people's constants are about the very chip they name, not about one made from it.
-void drop_baselines(Value& chip) {
-  if (auto* entries = chip.get_if<base::Map>())
-    std::erase_if(*entries, [](const base::Entry& e) { return e.key == "baselines"; });
+// What a chip does not inherit from the one it extends.
+void drop_what_is_its_own(Value& chip, const Value& over) {
+  // Other people's constants are about the very chip they name, not about one made from it.
+  drop(chip, "baselines");
+  // Error bands are of one calibration, and of one set of programs.
+  if (over.find("calibration") != nullptr || over.find("error_bands") != nullptr) drop(chip, "error_bands");
 }
 
 // The chain from its outermost document on.
@@ -134,7 +136,7 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
   }
   Layers layers{std::move(chain.back().document), {chain.back().source}};
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
-    drop_baselines(layers.chip);
+    drop_what_is_its_own(layers.chip, link->document);
     merge(layers.chip, link->document);
     layers.sources.push_back(link->source);
   }
@@ -146,6 +148,11 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
 int Layers::height_of(const Value& value) const {
   const auto found = std::find(sources.begin(), sources.end(), value.at.source);
   return static_cast<int>(found - sources.begin());  // past the files: an override
+}
+
+bool drop(Value& chip, std::string_view key) {
+  base::Map* entries = chip.get_if<base::Map>();
+  return entries != nullptr && std::erase_if(*entries, [key](const base::Entry& e) { return e.key == key; }) > 0;
 }
 
 std::optional<Layers> read_layers(const std::string& path, Diagnostics& diags) {

@@ -26,6 +26,9 @@ std::optional<Layers> read_layers(const std::string& path, base::Diagnostics& di
 // The same from a text that is not in a file; its `extends` looks in the folder of devices.
 std::optional<Layers> read_layers_of_text(std::string_view text, const std::string& name, base::Diagnostics& diags);
 
+// Takes a key out of a chip; false where it has none.
+bool drop(base::Value& chip, std::string_view key);
+
 // The file of that device name where it exists.
 std::optional<std::string> device_file(std::string_view name);
 

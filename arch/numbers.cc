@@ -86,7 +86,8 @@ class NumberCollector {
       describe_level(inner, level, level.kind);
     }
   }
-  void ratios(const Key&, std::map<std::string, Calibration>&) {}
+  template <class T>
+  void entries(const Key&, std::map<std::string, T>&) {}
   template <class T>
   void fallback(T&, T) {}
 

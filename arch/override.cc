@@ -76,8 +76,8 @@ class PathResolver {
         return in_list(rest, shape, here);
       case Type::kLevels:
         return in_names(rest, shape, here);
-      case Type::kRatios:
-        return in_ratios(rest, shape, here);
+      case Type::kEntries:
+        return in_entries(rest, shape, here);
       default:
         return refuse(rest, rest, "key", {});
     }
@@ -107,8 +107,8 @@ class PathResolver {
     return map_of(name, inside.empty() ? leaf_ : in_map(inside, shape.fields, here->find(name)));
   }
 
-  // A calibration may be new: its name is all but the last part of the path.
-  std::optional<Value> in_ratios(std::string_view rest, const Shape& shape, const Value* here) {
+  // An entry may be new: its name is all but the last part of the path.
+  std::optional<Value> in_entries(std::string_view rest, const Shape& shape, const Value* here) {
     std::string_view name = longest_key(rest, keys_of(here));
     if (name.empty()) name = rest.substr(0, rest.rfind('.'));
     const std::string_view inside = after(rest, name);

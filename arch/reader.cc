@@ -1,5 +1,6 @@
 #include "arch/reader.h"
 
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,6 +51,15 @@ void read(const Value& v, const Context& c, double& to) {
     to = *ratio;
   else
     c.diags.error(v.at, fmt::format("{}: expected a ratio above 0 and at most 2, got {}", c.path, v.describe()));
+}
+
+void read(const Value& v, const Context& c, const Positive& to) {
+  const std::optional<double> number = as_number(&v, c.path, c.diags);
+  if (!number) return;
+  if (*number > 0 && std::isfinite(*number))
+    to.value = *number;
+  else
+    c.diags.error(v.at, fmt::format("{}: expected a number above 0, got {}", c.path, v.describe()));
 }
 
 template <class E>
@@ -105,7 +115,8 @@ class ChipReader {
   template <class T>
   void list(const Key& key, std::vector<T>& members);
   void levels(const Key& key, std::vector<LevelSpec>& levels);
-  void ratios(const Key& key, std::map<std::string, Calibration>& ratios);
+  template <class T>
+  void entries(const Key& key, std::map<std::string, T>& members);
   template <class T>
   void fallback(T& member, T value) {
     member = value;
@@ -178,10 +189,11 @@ void ChipReader::levels(const Key& key, std::vector<LevelSpec>& levels) {
   }
 }
 
-void ChipReader::ratios(const Key& key, std::map<std::string, Calibration>& ratios) {
+template <class T>
+void ChipReader::entries(const Key& key, std::map<std::string, T>& members) {
   const base::Map* entries = names(key);
   if (entries == nullptr) return;
-  for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), ratios[e.key]);
+  for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), members[e.key]);
 }
 
 void ChipReader::read_level(LevelSpec& level) {

@@ -105,6 +105,8 @@ class SchemaWriter {
         return object({{"type", "integer"}, {"minimum", kCounts.least}, {"maximum", kCounts.most}});
       case Type::kRatio:
         return object({{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", 2}});
+      case Type::kPositive:
+        return object({{"type", "number"}, {"exclusiveMinimum", 0}});
       case Type::kQuantity:
         return object({{"type", "string"}, {"pattern", base::pattern_of(shape.dimension)}});
       case Type::kChoice:
@@ -115,7 +117,7 @@ class SchemaWriter {
         return list(shape.fields);
       case Type::kLevels:
         return names(level());
-      case Type::kRatios:
+      case Type::kEntries:
         return names(map_of(shape.fields));
     }
     return {};

@@ -31,6 +31,7 @@ struct ShapeOf<Scaled<T>> : ShapeOf<T> {};
 template <> struct ShapeOf<std::string> { static Shape make() { return plain(Type::kText); } };
 template <> struct ShapeOf<std::int64_t> { static Shape make() { return plain(Type::kCount); } };
 template <> struct ShapeOf<double> { static Shape make() { return plain(Type::kRatio); } };
+template <> struct ShapeOf<Positive> { static Shape make() { return plain(Type::kPositive); } };
 template <> struct ShapeOf<Bytes> { static Shape make() { return quantity(Dimension::kBytes); } };
 template <> struct ShapeOf<Hertz> { static Shape make() { return quantity(Dimension::kHertz); } };
 template <> struct ShapeOf<Cycles> { static Shape make() { return quantity(Dimension::kCycles); } };
@@ -61,9 +62,10 @@ class ShapeBuilder {
     T element;
     add(key, Type::kList, element);
   }
-  void ratios(const Key& key, std::map<std::string, Calibration>&) {
-    Calibration element;
-    add(key, Type::kRatios, element);
+  template <class T>
+  void entries(const Key& key, std::map<std::string, T>&) {
+    T element;
+    add(key, Type::kEntries, element);
   }
   void levels(const Key& key, std::vector<LevelSpec>&) {
     Field field{key, plain(Type::kLevels)};

@@ -13,11 +13,22 @@ namespace tilescope::arch {
 struct Field;
 
 struct Shape {
-  enum class Type : std::uint8_t { kText, kCount, kRatio, kQuantity, kChoice, kMap, kList, kLevels, kRatios };
+  enum class Type : std::uint8_t {
+    kText,
+    kCount,
+    kRatio,
+    kPositive,
+    kQuantity,
+    kChoice,
+    kMap,
+    kList,
+    kLevels,
+    kEntries
+  };
   Type type{};
   base::Dimension dimension{};            // kQuantity
   std::vector<std::string_view> choices;  // kChoice
-  // kMap: its keys; kList, kRatios: those of an element; kLevels: those of a level of any kind, each once.
+  // kMap: its keys; kList, kEntries: those of an element; kLevels: those of a level of any kind, each once.
   std::vector<Field> fields;
 };
 

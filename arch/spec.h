@@ -140,6 +140,25 @@ struct Calibration {
   std::optional<double> residual;  // relative, of the data it was fitted to
 };
 
+// What an operator is, in the words of the suites, convolutions with and without a window apart.
+enum class OperatorKind : std::uint8_t {
+  kMatmul,
+  kPointwiseConv,
+  kConv,
+  kDepthwise,
+  kPool,
+  kReduction,
+  kElementwise,
+  kOther
+};
+
+// Measured over predicted time of programs that the calibration was not fitted to: 8 of 10 lie within.
+struct ErrorBand {
+  double low = 0, high = 0;  // the 0.1 and 0.9 quantiles
+  std::int64_t rows = 0;     // that they are of
+  std::string source;
+};
+
 // Other people's constants about this chip, read only by the searches that reproduce them (construct/).
 struct RollerBaseline {
   double dram_gbps = 0, smem_gbps = 0, peak_gflops = 0;
@@ -165,6 +184,7 @@ struct ArchSpec {
   std::optional<LinkSpec> link;
   Microseconds launch;  // from one kernel's end to the next one's first instruction
   std::map<std::string, Calibration> calibration;
+  std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators; read by experiments/ alone
   Baselines baselines;
 };
 

@@ -1,4 +1,4 @@
-// tilescope calibrate: a chip's calibration fitted to measured programs.
+// tilescope calibrate: a chip's calibration from measured programs, with error bands, or from microbenchmarks.
 
 #include "experiments/calibrate.h"
 
@@ -18,12 +18,13 @@ namespace tilescope::cli {
 namespace {
 
 using experiments::CalibratedRatio;
+using experiments::CalibrationMethod;
 using experiments::CalibrationRun;
 using experiments::ErrorStatistics;
 
 struct Options {
   ArchOptions arch;
-  std::string batch, out;
+  std::string batch, microbench, out;
   experiments::CalibrateOptions calibrate;
   bool json = false;
 };
@@ -31,11 +32,28 @@ struct Options {
 std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
 
 void print_ratios(const CalibrationRun& run) {
-  Table table(
-      {{"ratio"}, {"before", true}, {"after", true}, {"std error", true}, {"response", true}, {"left as it was"}});
+  const bool fitted = run.method == CalibrationMethod::kFit;
+  Table table({{"ratio"},
+               {"before", true},
+               {"after", true},
+               {fitted ? "std error" : "spread", true},
+               {fitted ? "response" : "from", fitted},
+               {"left as it was"}});
   for (const CalibratedRatio& r : run.ratios)
     table.add({r.name, fmt::format("{:.3f}", r.before), r.identified ? fmt::format("{:.3f}", r.after) : "",
-               r.error_ratio ? percent(*r.error_ratio) : "", fmt::format("{:.3f}", r.response_ratio), r.why});
+               r.error_ratio ? percent(*r.error_ratio) : "",
+               r.response_ratio ? fmt::format("{:.3f}", *r.response_ratio) : r.source, r.why});
+  table.print();
+}
+
+void print_bands(const CalibrationRun& run) {
+  if (run.bands.empty()) return;
+  fmt::print("\nmeasured over predicted time of 8 of 10 rows, {}\n",
+             run.any() ? "held out" : "with the ratios as they are");
+  Table table({{"kind"}, {"rows", true}, {"shapes", true}, {"low", true}, {"high", true}});
+  for (const experiments::BandOfKind& b : run.bands)
+    table.add({b.kind, std::to_string(b.rows), std::to_string(b.shapes), fmt::format("{:.3f}", b.low),
+               fmt::format("{:.3f}", b.high)});
   table.print();
 }
 
@@ -62,38 +80,58 @@ void print_held_out(const CalibrationRun& run) {
   table.print();
 }
 
+// What the run is about, in one line.
+std::string heading(const CalibrationRun& c, const std::string& chip) {
+  if (c.method == CalibrationMethod::kMicrobenchmarks)
+    return fmt::format("{} on {}: {} points, {} refused", c.file, chip, c.rows, c.refused.size());
+  return fmt::format("{} on {}: {} rows of {} groups {}, {} refused{}", c.file, chip, c.rows, c.groups,
+                     c.method == CalibrationMethod::kFit ? "fitted" : "compared", c.refused.size(),
+                     c.left_out > 0 ? fmt::format(", {} left out", c.left_out) : "");
+}
+
+void print(const CalibrationRun& c, const std::string& chip) {
+  fmt::print("{}\n", heading(c, chip));
+  if (c.method != CalibrationMethod::kBandsOnly) print_ratios(c);
+  if (c.method == CalibrationMethod::kFit) print_held_out(c);
+  print_bands(c);
+}
+
+// Why there is no file.
+std::string_view nothing_found(const CalibrationRun& c) {
+  if (c.rows == 0)
+    return c.method == CalibrationMethod::kMicrobenchmarks ? "no point of the chip" : "no row to learn from";
+  return c.method == CalibrationMethod::kBandsOnly ? "too few shapes for an error band" : "identifies no ratio";
+}
+
+CalibrationRun calibrate(const Options& o, std::string text, const arch::ArchSpec& a) {
+  if (!o.microbench.empty()) return experiments::calibrate_by_microbenchmarks({o.microbench, std::move(text)}, a);
+  Progress progress("fits");
+  return experiments::calibrate({o.batch, std::move(text)}, a, o.calibrate,
+                                [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+}
+
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_with_cores(diags);
-  auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
+  const std::string& file = o.microbench.empty() ? o.batch : o.microbench;
+  auto text = base::read_file(file, diags.add_source(file), diags, kBatchLimits);
   std::error_code failed;
   if (std::filesystem::equivalent(o.arch.name(), o.out, failed))
     diags.error({diags.add_source("-o " + o.out)}, "is the chip that is calibrated; write another file");
   if (!a || !text || !diags.ok()) return report(diags);
   report_notes(diags);
-  Progress progress("fits");
-  const CalibrationRun c =
-      experiments::calibrate({o.batch, std::move(*text)}, *a, o.calibrate,
-                             [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  const CalibrationRun c = calibrate(o, std::move(*text), *a);
   for (const std::string& e : c.refused) fmt::print(stderr, "{}\n", e);
-  if (c.rows == 0) {
-    fmt::print(stderr, "{}: no row to fit to; {} is not written\n", o.batch, o.out);
-    return kBadInput;
-  }
-  if (c.any())
+  if (c.says_something())
     experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, TILESCOPE_VERSION), o.out);
-  if (o.json) {
-    print_json(experiments::to_document(c));
-  } else {
-    fmt::print("{} on {}: {} rows of {} groups fitted, {} refused\n", o.batch, a->name, c.rows, c.groups,
-               c.refused.size());
-    print_ratios(c);
-    print_held_out(c);
+  if (c.rows > 0 && o.json) print_json(experiments::to_document(c));
+  if (c.rows > 0 && !o.json) print(c, a->name);
+  if (!c.says_something()) {
+    fmt::print(stderr, "{}: {}; {} is not written\n", c.file, nothing_found(c), o.out);
+    return c.rows == 0 ? kBadInput : kFailed;
   }
-  if (!c.any()) {
-    fmt::print(stderr, "{}: identifies no ratio; {} is not written\n", o.batch, o.out);
-    return kFailed;
-  }
+  if (!c.any() && c.method == CalibrationMethod::kFit)
+    fmt::print(stderr, "{}: identifies no ratio; {} has error bands alone\n", c.file, o.out);
   return c.refused.empty() ? kDone : kBadInput;
 }
 
@@ -101,16 +139,29 @@ int run(const Options& o) {
 
 void add_calibrate(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("calibrate", "Fit a chip's calibration to measured programs");
+  CLI::App* command = app.add_subcommand(
+      "calibrate", "A chip's calibration from measured programs, with error bands, or from microbenchmarks");
   o->arch.add_to(*command, ArchOptions::kAsItIs);
-  command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each")
-      ->required()
-      ->check(some_text());
+  CLI::Option* batch =
+      command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each")
+          ->check(some_text());
+  CLI::Option* microbench =
+      command->add_option("--microbench", o->microbench, "Curves of microbenchmarks: chip,curve,x,unit,measured,source")
+          ->check(some_text())
+          ->excludes(batch);
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
-  command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  // What is about programs.
+  CLI::Option* seed = command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  CLI::Option* bands_only = command->add_flag("--bands-only", o->calibrate.bands_only,
+                                              "Error bands of the ratios as they are; nothing is fitted");
+  microbench->excludes(seed)->excludes(bands_only->excludes(seed));
+  for (CLI::Option* option : add_program_filter(*command, o->calibrate.programs)) microbench->excludes(option);
   add_jobs(*command, o->calibrate.jobs);
   add_json(*command, o->json);
-  command->callback([o, &status] { status = run(*o); });
+  command->callback([o, batch, microbench, &status] {
+    if (batch->empty() && microbench->empty()) throw CLI::RequiredError("--batch or --microbench");
+    status = run(*o);
+  });
 }
 
 }  // namespace tilescope::cli

@@ -145,9 +145,7 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", o->compare.seed, "Of the draw; 1 by default");
-  command->add_option("--least-threads", o->compare.least_threads, "Leave out programs of fewer threads a block");
-  command->add_option("--most-accumulators", o->compare.most_accumulators,
-                      "Leave out programs of more results a thread");
+  add_program_filter(*command, o->compare.programs);
   command->add_option("--least-tiles", o->compare.least_tiles, "Rank groups of so many block tiles; 2 by default");
   command->add_option("--plot", o->plot, "Write a scatter plot (SVG)")->check(some_text());
   command->add_option("--worst", o->worst, "Rows that are farthest off, in the table; 10 by default");

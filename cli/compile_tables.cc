@@ -13,24 +13,29 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  Table table({{"#", true},
-               {"axes"},
-               {"block tile"},
-               {"thread tile"},
-               {"layout"},
-               {"threads", true},
-               {"blocks", true},
-               {"waves", true},
-               {"occupancy", true},
-               {"predicted", true},
-               {"binds"}});
+  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block tile"},   {"thread tile"},
+                                 {"layout"},          {"threads", true},  {"blocks", true}, {"waves", true},
+                                 {"occupancy", true}, {"predicted", true}};
+  const bool banded = op.programs.front().prediction.band.has_value();
+  if (banded) columns.push_back({"8 of 10 within", true});
+  columns.push_back({"binds"});
+  Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const CompiledProgram& c = op.programs[r];
     const experiments::Prediction& p = c.prediction;
-    table.add({fmt::format("{}", r), c.axes, c.block_tile, c.thread_tile, c.layout, fmt::format("{}", c.threads),
-               fmt::format("{}", p.blocks), fmt::format("{:.2f}", p.waves),
-               fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit), time_text(p.predicted_us),
-               p.bottleneck});
+    std::vector<std::string> row = {fmt::format("{}", r),
+                                    c.axes,
+                                    c.block_tile,
+                                    c.thread_tile,
+                                    c.layout,
+                                    fmt::format("{}", c.threads),
+                                    fmt::format("{}", p.blocks),
+                                    fmt::format("{:.2f}", p.waves),
+                                    fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
+                                    time_text(p.predicted_us)};
+    if (banded) row.push_back(times_text(p.band->low_us, p.band->high_us));
+    row.push_back(p.bottleneck);
+    table.add(row);
   }
   table.print();
 }

@@ -34,8 +34,10 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
     print_json(experiments::to_entries(*p));
     return kDone;
   }
-  fmt::print("{} on {}: {}, bound by {}; {} blocks in {:.2f} waves, occupancy {:.0f} % ({})\n", o.program, a.name,
-             time_text(p->predicted_us), p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
+  const std::string band =
+      p->band ? fmt::format(" (8 of 10 within {})", times_text(p->band->low_us, p->band->high_us)) : "";
+  fmt::print("{} on {}: {}{}, bound by {}; {} blocks in {:.2f} waves, occupancy {:.0f} % ({})\n", o.program, a.name,
+             time_text(p->predicted_us), band, p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
              p->occupancy_limit);
   Table terms({{"term"}, {"alone", true}});
   for (const experiments::TermRow& t : p->terms) terms.add({t.name, time_text(t.us)});

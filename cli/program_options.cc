@@ -79,6 +79,12 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   return out;
 }
 
+std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {
+  return {command.add_option("--least-threads", filter.least_threads, "Leave out programs of fewer threads a block"),
+          command.add_option("--most-accumulators", filter.most_accumulators,
+                             "Leave out programs of more results a thread")};
+}
+
 CLI::Option* add_search(CLI::App& command, std::string& search) {
   return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), " or ")))
       ->capture_default_str();

@@ -1,6 +1,7 @@
 #pragma once
 // The options that say which operators or programs a command works on.
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -47,6 +48,9 @@ class ProgramOptions {
   WorkloadOptions workload_;
   std::string program_file_, batch_file_;
 };
+
+// Adds --least-threads and --most-accumulators.
+std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter);
 
 // Adds --search: how programs are constructed.
 CLI::Option* add_search(CLI::App& command, std::string& search);

@@ -35,6 +35,14 @@ std::string time_text(double us) {
   return fmt::format("{:.{}f} s", us / 1e6, digits(us / 1e6));
 }
 
+std::string times_text(double low_us, double high_us) {
+  std::string low = time_text(low_us);
+  const std::string high = time_text(high_us);
+  const std::size_t unit = low.rfind(' ');
+  if (unit != std::string::npos && high.ends_with(low.substr(unit))) low.resize(unit);
+  return low + " to " + high;
+}
+
 std::string percent_text(double ratio) {
   const double percent = 100 * ratio;
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 10 ? 1 : 0);

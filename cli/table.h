@@ -32,6 +32,8 @@ class Table {
 
 // Times and ratios in three digits, with the unit that keeps them readable: "12.3 us", "4.56 ms".
 std::string time_text(double us);
+// "1.1 to 1.4 ms", "980 us to 1.02 ms".
+std::string times_text(double low_us, double high_us);
 // "+12 %", "-3.4 %".
 std::string percent_text(double ratio);
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/key.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
 #include "experiments/operator_kind.h"
@@ -22,8 +23,8 @@
 namespace tilescope::experiments {
 namespace {
 
-constexpr double kLeastRatio = 0.05, kMostRatio = 1.5;
 constexpr std::size_t kFolds = 5;
+constexpr std::size_t kLeastShapes = 5;  // of a band
 constexpr std::size_t kChunk = 256;
 
 // A program that ran, and for how long.
@@ -40,26 +41,20 @@ std::string shape_of(const expr::Expression& e) {
   return out;
 }
 
-std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a, int jobs,
-                                 std::vector<std::string>& refused) {
-  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
-  std::vector<GivenProgram> given(lines.size());
+std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a, int jobs, CalibrationRun& run) {
   const model::Machine machine = model::make_machine(a);
-  parallel_for(lines.size(), jobs, [&] {
-    return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
-      GivenProgram& g = given[i] = reader.read(lines[i].second, lines[i].first);
-      if (!g.errors.empty()) return;
-      const expr::Expression& e = g.program->stages.front().space->expression;
-      if (!g.measured_us)
-        g.errors.push_back(g.place + ": measured_us is missing: nothing to fit to");
-      else if (!model::estimate_stage(g.program->stages.front(), machine))
-        g.errors.push_back(fmt::format("{}: {}", g.place, no_instruction(a, e.dtype, e.accumulate)));
-    };
-  });
   std::vector<Sample> out;
-  for (GivenProgram& g : given) {
-    refused.insert(refused.end(), g.errors.begin(), g.errors.end());
+  for (GivenProgram& g : read_measured(batch, a, jobs)) {
+    if (g.errors.empty())
+      if (const expr::Expression& e = g.program->stages.front().space->expression;
+          !model::arithmetic_of(machine, e.dtype, e.accumulate))
+        g.errors.push_back(fmt::format("{}: {}", g.place, no_instruction(a, e.dtype, e.accumulate)));
+    run.refused.insert(run.refused.end(), g.errors.begin(), g.errors.end());
     if (!g.errors.empty()) continue;
+    if (!takes(run.programs, g.program->stages.front())) {
+      ++run.left_out;
+      continue;
+    }
     const expr::Expression& e = g.program->stages.front().space->expression;
     Sample s{{}, kind_of(e), std::move(g.group), shape_of(e), *g.measured_us};
     // A row of no group stands for itself.
@@ -67,6 +62,25 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
     s.program = std::move(*g.program);
     out.push_back(std::move(s));
   }
+  return out;
+}
+
+// What rows weigh: all of a group together as much as any other group.
+struct Grouping {
+  std::vector<std::size_t> group;  // of each row, a number
+  std::vector<double> weights;
+};
+
+Grouping group_rows(const std::vector<Sample>& samples, std::span<const std::size_t> rows) {
+  Grouping out;
+  std::map<std::string, std::size_t> numbers;
+  std::vector<double> sizes;
+  for (const std::size_t row : rows) {
+    out.group.push_back(numbers.try_emplace(samples[row].group, numbers.size()).first->second);
+    sizes.resize(numbers.size());
+    sizes[out.group.back()] += 1;
+  }
+  for (const std::size_t group : out.group) out.weights.push_back(1 / sizes[group]);
   return out;
 }
 
@@ -106,13 +120,9 @@ class Predictor {
     for (const double ratio : ratios()) p.start.push_back(std::log(ratio));
     p.least = std::log(kLeastRatio);
     p.most = std::log(kMostRatio);
-    std::map<std::string, std::pair<std::size_t, double>> groups;  // number and rows
-    for (const std::size_t row : rows) {
-      auto& [number, size] = groups.try_emplace(samples_[row].group, groups.size(), 0.0).first->second;
-      size += 1;
-      p.cluster.push_back(number);
-    }
-    for (const std::size_t row : rows) p.weights.push_back(1 / groups.at(samples_[row].group).second);
+    Grouping grouping = group_rows(samples_, rows);
+    p.weights = std::move(grouping.weights);
+    p.cluster = std::move(grouping.group);
     p.residuals = [&](const std::vector<double>& logs) { return residuals(rows, exp_of(logs)); };
     return model::fit(p);
   }
@@ -185,6 +195,31 @@ std::vector<HeldOut> by_kind(const std::vector<Sample>& samples, const std::vect
   return out;
 }
 
+// Of every kind that has enough shapes, alphabetically, and of all; from predicted over measured time, minus one.
+std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::vector<double>& errors) {
+  struct Rows {
+    std::vector<Weighted> ratios;
+    std::set<std::string> shapes;
+  };
+  std::map<std::string, Rows> kinds;
+  Rows all;
+  const std::vector<double> weights = group_rows(samples, all_of(samples.size())).weights;
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    for (Rows* rows : {&kinds[samples[i].kind], &all}) {
+      rows->ratios.push_back({1 / (1 + errors[i]), weights[i]});
+      rows->shapes.insert(samples[i].shape);
+    }
+  std::vector<BandOfKind> out;
+  const auto add = [&](std::string kind, const Rows& rows) {
+    if (rows.shapes.size() < kLeastShapes) return;
+    out.push_back({std::move(kind), quantile_of(rows.ratios, 0.1), quantile_of(rows.ratios, 0.9), rows.ratios.size(),
+                   rows.shapes.size()});
+  };
+  for (const auto& [kind, rows] : kinds) add(kind, rows);
+  add(std::string(arch::kAllOperators), all);
+  return out;
+}
+
 std::string why_not(const model::FittedParameter& p) {
   switch (p.verdict) {
     case model::Verdict::kIdentified:
@@ -219,9 +254,11 @@ bool CalibrationRun::any() const {
 CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
                          const Progress& progress) {
   CalibrationRun run;
-  run.batch = batch.name;
+  run.method = options.bands_only ? CalibrationMethod::kBandsOnly : CalibrationMethod::kFit;
+  run.file = batch.name;
   run.seed = options.seed;
-  const std::vector<Sample> samples = read_samples(batch, a, options.jobs, run.refused);
+  run.programs = options.programs;
+  const std::vector<Sample> samples = read_samples(batch, a, options.jobs, run);
   run.rows = samples.size();
   if (samples.empty()) return run;
   std::set<std::string> groups, shapes;
@@ -231,28 +268,33 @@ CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const 
   }
   run.groups = groups.size();
   run.shapes = shapes.size();
-  run.folds = shapes.size() < 2 ? 0 : std::min(kFolds, shapes.size());
-
   const Predictor predictor(samples, a, model::ratios_read(a), options.jobs);
   const std::vector<std::size_t> all = all_of(samples.size());
+  std::vector<double> before = predictor.residuals(all, predictor.ratios());
+  for (double& e : before) e = std::expm1(e);
+  if (options.bands_only) {
+    run.bands = bands_of(samples, before);
+    return run;
+  }
+
+  run.folds = shapes.size() < 2 ? 0 : std::min(kFolds, shapes.size());
   const model::Fit fit = predictor.fit(all);
   progress(1, run.folds + 1);
   std::vector<double> after;
   if (run.folds > 0) {
-    std::vector<double> before = predictor.residuals(all, predictor.ratios());
-    for (double& e : before) e = std::expm1(e);
     after = held_out_errors(samples, predictor, run.folds, options.seed, progress);
     run.held_out = by_kind(samples, before, after);
   }
   const std::vector<double> was = predictor.ratios(), is = predictor.ratios_of(fit);
   for (std::size_t i = 0; i < is.size(); ++i) {
     const model::FittedParameter& p = fit.parameters[i];
-    CalibratedRatio r{predictor.names()[i], was[i], is[i], {}, p.response, false, why_not(p), {}};
+    CalibratedRatio r{predictor.names()[i], was[i], is[i], {}, p.response, false, why_not(p), {}, {}};
     r.identified = p.verdict == model::Verdict::kIdentified;
     if (std::isfinite(p.standard_error)) r.error_ratio = p.standard_error;
     if (r.identified) r.residual = residual_of(fit.slopes[i], after);
     run.ratios.push_back(std::move(r));
   }
+  run.bands = bands_of(samples, run.any() && run.folds > 0 ? after : before);
   return run;
 }
 

@@ -27,13 +27,6 @@ std::string tile_of(const tile::StageProgram& p) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-bool wanted(const tile::StageProgram& p, const CompareOptions& options) {
-  std::int64_t accumulators = 1;
-  for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
-  return p.threads() >= options.least_threads &&
-         (!options.most_accumulators || accumulators <= *options.most_accumulators);
-}
-
 // What a batch's line is known by before its program is predicted.
 struct Candidate {
   ComparedRow row;
@@ -72,10 +65,9 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
 }
 
 // Keeps what is wanted, and what is wrong: that is told.
-void leave_out(std::vector<Candidate>& candidates, const CompareOptions& options) {
-  std::erase_if(candidates, [&](const Candidate& c) {
-    return c.row.errors.empty() && !wanted(c.program->stages.front(), options);
-  });
+void leave_out(std::vector<Candidate>& candidates, const ProgramFilter& filter) {
+  std::erase_if(candidates,
+                [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, c.program->stages.front()); });
 }
 
 // Keeps `sample` rows of each group. Groups come in order, so that the draw is the same on every machine.
@@ -105,7 +97,7 @@ void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jo
       if (!c.row.errors.empty()) return;
       const tile::StageProgram& p = c.program->stages.front();
       if (const auto estimate = model::estimate(*c.program, machine))
-        c.row.prediction = prediction_of(estimate->sum, a);
+        c.row.prediction = prediction_of(estimate->sum, a, *c.program);
       else
         c.row.errors.push_back(fmt::format(
             "{}: {}", c.place, no_instruction(a, p.space->expression.dtype, p.space->expression.accumulate)));
@@ -208,7 +200,7 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
     candidates = read_lines(*source.batch, a, options);
     refuse_lone_rows(candidates);
     const std::size_t all = candidates.size();
-    leave_out(candidates, options);
+    leave_out(candidates, options.programs);
     if (options.sample) draw(candidates, *options.sample, options.seed);
     out.left_out = all - candidates.size();
     predict(candidates, a, options.jobs);

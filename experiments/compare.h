@@ -20,13 +20,12 @@
 namespace tilescope::experiments {
 
 struct CompareOptions {
-  Search search = Search::kRoller;                // of a suite's programs
-  bool simulate = false;                          // every compared row, sampled; takes seconds a row
-  std::optional<std::size_t> sample;              // so many rows of each group, drawn at random
-  std::uint64_t seed = 1;                         // of the draw
-  std::int64_t least_threads = 1;                 // of a block; programs of fewer are left out
-  std::optional<std::int64_t> most_accumulators;  // of a thread, likewise
-  std::size_t least_tiles = 2;                    // block tiles of a group that is ranked
+  Search search = Search::kRoller;    // of a suite's programs
+  bool simulate = false;              // every compared row, sampled; takes seconds a row
+  std::optional<std::size_t> sample;  // so many rows of each group, drawn at random
+  std::uint64_t seed = 1;             // of the draw
+  ProgramFilter programs;             // of a batch, the others are left out
+  std::size_t least_tiles = 2;        // block tiles of a group that is ranked
   int jobs = 1;
 };
 

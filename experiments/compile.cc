@@ -49,7 +49,7 @@ std::string layout_of(const tile::StageProgram& p) {
 
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
   const tile::StageProgram& first = p.stages.front();
-  return {prediction_of(e.sum, a),
+  return {prediction_of(e.sum, a, p),
           p.stages.size(),
           axis_names(*first.space),
           joined(first.block, first.space->axes.size()),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/check.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -46,6 +48,17 @@ std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors)
   for (const auto& [kind, of_kind] : kinds) out.push_back({kind, statistics_of(of_kind)});
   if (!all.empty()) out.push_back({"all", statistics_of(all)});
   return out;
+}
+
+double quantile_of(std::vector<Weighted> values, double share) {
+  base::check(!values.empty(), "quantiles are of some values");
+  std::sort(values.begin(), values.end(), [](const Weighted& a, const Weighted& b) { return a.value < b.value; });
+  double all = 0, up_to = 0;
+  for (const Weighted& v : values) all += v.weight;
+  for (const Weighted& v : values)
+    // Sums of thirds are no exact one.
+    if ((up_to += v.weight) >= share * all * (1 - 1e-12)) return v.value;
+  return values.back().value;
 }
 
 base::Map to_entries(const ErrorStatistics& s) {

@@ -30,6 +30,13 @@ struct ErrorsOfKind {
 };
 std::vector<ErrorsOfKind> errors_by_kind(const std::vector<ErrorOfKind>& errors);
 
+// A value and its weight.
+struct Weighted {
+  double value = 0, weight = 1;
+};
+// The least of the values that at least that share of all weight does not exceed.
+double quantile_of(std::vector<Weighted> values, double share);
+
 // `compared` and, where something was, `mape_ratio`, `median_error_ratio`, `p90_error_ratio` and `bias_ratio`.
 base::Map to_entries(const ErrorStatistics& s);
 

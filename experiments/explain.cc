@@ -167,7 +167,7 @@ std::string next_of(const Prediction& p) {
 ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, const arch::ArchSpec& a) {
   ExplainedOperator out{w.op->id, w.op->kind, {}, {}, {}, {}, std::move(w.error)};
   if (!w.best.estimate) return out;
-  out.prediction = prediction_of(w.best.estimate->sum, a);
+  out.prediction = prediction_of(w.best.estimate->sum, a, w.best.program);
   out.next = next_of(*out.prediction);
   for (std::size_t c = 0; c < chips.size(); ++c)
     if (Work::Answer& got = w.answers[c]; got.elasticity)

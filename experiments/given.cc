@@ -85,6 +85,13 @@ std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::Arch
   return out;
 }
 
+bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
+  std::int64_t accumulators = 1;
+  for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
+  return p.threads() >= filter.least_threads &&
+         (!filter.most_accumulators || accumulators <= *filter.most_accumulators);
+}
+
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
   return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
 }

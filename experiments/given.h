@@ -47,6 +47,8 @@ class LineReader {
 // Every line of a batch of measured programs, read on `jobs` threads; one without a time has an error.
 std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs);
 
+bool takes(const ProgramFilter& filter, const tile::StageProgram& p);
+
 // "stage 2: " of a program of several stages, for messages.
 std::string stage_name(const tile::RProgram& p, std::size_t stage);
 

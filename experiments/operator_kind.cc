@@ -2,11 +2,16 @@
 
 #include <vector>
 
-namespace tilescope::experiments {
+#include "arch/key.h"
 
-std::string kind_of(const expr::Expression& one_stage) {
+namespace tilescope::experiments {
+namespace {
+
+using arch::OperatorKind;
+
+OperatorKind operator_kind(const expr::Expression& one_stage) {
   const expr::Stage& s = one_stage.stages.front();
-  if (s.spatial_count() == s.axes.size()) return "elementwise";
+  if (s.spatial_count() == s.axes.size()) return OperatorKind::kElementwise;
   bool window = false, wide_window = false;
   std::vector<bool> of_window(s.axes.size(), false);
   for (const expr::Read& r : s.reads)
@@ -17,12 +22,18 @@ std::string kind_of(const expr::Expression& one_stage) {
         window = of_window[static_cast<std::size_t>(t.axis)] = true;
         wide_window = wide_window || axis.size > 1;
       }
-  if (s.reads.size() == 1) return window ? "pool" : "reduction";
-  if (s.reads.size() != 2) return "other";
-  if (!window) return "matmul";
+  if (s.reads.size() == 1) return window ? OperatorKind::kPool : OperatorKind::kReduction;
+  if (s.reads.size() != 2) return OperatorKind::kOther;
+  if (!window) return OperatorKind::kMatmul;
   for (std::size_t a = s.spatial_count(); a < s.axes.size(); ++a)
-    if (!of_window[a]) return wide_window ? "conv KxK" : "conv 1x1";
-  return "depthwise";
+    if (!of_window[a]) return wide_window ? OperatorKind::kConv : OperatorKind::kPointwiseConv;
+  return OperatorKind::kDepthwise;
+}
+
+}  // namespace
+
+std::string kind_of(const expr::Expression& one_stage) {
+  return std::string(arch::name_of_choice(operator_kind(one_stage)));
 }
 
 }  // namespace tilescope::experiments

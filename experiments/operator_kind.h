@@ -7,8 +7,7 @@
 
 namespace tilescope::experiments {
 
-// In the words of the suites, convolutions with and without a window apart: matmul, conv 1x1, conv KxK, depthwise,
-// pool, reduction, elementwise, or other.
+// Its name as of arch::OperatorKind.
 std::string kind_of(const expr::Expression& one_stage);
 
 }  // namespace tilescope::experiments

@@ -25,7 +25,7 @@ class LinePredictor {
     if (!given.program) return row;
     const tile::StageProgram& p = given.program->stages.front();
     if (const auto estimate = model::estimate_stage(p, machine_))
-      row.prediction = prediction_of(*estimate, arch_);
+      row.prediction = prediction_of(*estimate, arch_, *given.program);
     else
       row.errors.push_back(
           reader_.at_line(number, no_instruction(arch_, p.space->expression.dtype, p.space->expression.accumulate)));
@@ -101,7 +101,7 @@ std::optional<Prediction> predict_program(const NamedText& file, const arch::Arc
   if (!program) return std::nullopt;
   const model::Machine machine = model::make_machine(a);
   const auto estimate = model::estimate(*program, machine);
-  if (estimate) return prediction_of(estimate->sum, a);
+  if (estimate) return prediction_of(estimate->sum, a, *program);
   for (std::size_t s = 0; s < program->stages.size(); ++s) {
     const expr::Expression& e = program->stages[s].space->expression;
     if (!model::arithmetic_of(machine, e.dtype, e.accumulate))

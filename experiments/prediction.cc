@@ -5,15 +5,26 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/key.h"
 #include "experiments/from_model.h"
+#include "experiments/operator_kind.h"
 
 namespace tilescope::experiments {
 
 using base::Map;
 
-Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a) {
+std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program) {
+  auto band = a.error_bands.end();
+  if (program.stages.size() == 1) band = a.error_bands.find(kind_of(program.stages.front().space->expression));
+  if (band == a.error_bands.end()) band = a.error_bands.find(std::string(arch::kAllOperators));
+  if (band == a.error_bands.end()) return std::nullopt;
+  return TimeBand{predicted_us * band->second.low, predicted_us * band->second.high};
+}
+
+Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a, const tile::RProgram& program) {
   Prediction p;
   p.predicted_us = s.total_us;
+  p.band = band_of(s.total_us, a, program);
   p.bottleneck = model::name_of(s.bottleneck);
   for (std::size_t t = 0; t < model::kTerms; ++t)
     p.terms.push_back({std::string(model::name_of(static_cast<model::Term>(t))), s.term_us[t]});
@@ -37,6 +48,12 @@ std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dty
                      base::name_of(dtype), base::name_of(accumulate));
 }
 
+void add_band(Map& row, const std::optional<TimeBand>& band) {
+  if (!band) return;
+  row.push_back({"low_us", band->low_us, {}});
+  row.push_back({"high_us", band->high_us, {}});
+}
+
 Map to_entries(const Prediction& p) {
   Map terms, levels;
   for (const TermRow& t : p.terms) {
@@ -51,15 +68,18 @@ Map to_entries(const Prediction& p) {
                           {"conflict_ratio", l.conflict_ratio, {}},
                           {"time_us", l.time_us, {}}},
                       {}});
-  return Map{{"predicted_us", p.predicted_us, {}},
-             {"bottleneck", p.bottleneck, {}},
-             {"terms", std::move(terms), {}},
-             {"levels", std::move(levels), {}},
-             {"occupancy_ratio", p.occupancy_ratio, {}},
-             {"occupancy_limit", p.occupancy_limit, {}},
-             {"registers_per_thread", p.registers_per_thread, {}},
-             {"blocks", p.blocks, {}},
-             {"waves", p.waves, {}}};
+  Map out = {{"predicted_us", p.predicted_us, {}}};
+  add_band(out, p.band);
+  for (base::Entry& e : Map{{"bottleneck", p.bottleneck, {}},
+                            {"terms", std::move(terms), {}},
+                            {"levels", std::move(levels), {}},
+                            {"occupancy_ratio", p.occupancy_ratio, {}},
+                            {"occupancy_limit", p.occupancy_limit, {}},
+                            {"registers_per_thread", p.registers_per_thread, {}},
+                            {"blocks", p.blocks, {}},
+                            {"waves", p.waves, {}}})
+    out.push_back(std::move(e));
+  return out;
 }
 
 }  // namespace tilescope::experiments

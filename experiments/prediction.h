@@ -2,6 +2,7 @@
 // A prediction as rows for people and documents: what the model says of one program, with the chip's names.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,14 @@ struct LevelRow {
   double time_us = 0;
 };
 
+// What 8 of 10 measured times lie within, by the chip's error bands.
+struct TimeBand {
+  double low_us = 0, high_us = 0;
+};
+
 struct Prediction {
   double predicted_us = 0;
+  std::optional<TimeBand> band;  // nothing where the chip has none for the program
   std::string bottleneck;
   std::vector<TermRow> terms;    // of all stages together
   std::vector<LevelRow> levels;  // outermost first
@@ -33,6 +40,9 @@ struct Prediction {
   std::int64_t blocks = 0;
   double waves = 0;
 };
+
+// `low_us` and `high_us` where there is a band, as entries of a row.
+void add_band(base::Map& row, const std::optional<TimeBand>& band);
 
 // `predicted_us`, `bottleneck`, `terms`, `levels`, `occupancy_ratio`, `waves` and the rest, as entries of a row.
 base::Map to_entries(const Prediction& p);

@@ -2,6 +2,7 @@
 // Where the programs come from that a command works on: constructed for a workload, a program file, or the lines of a
 // batch.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,12 @@ namespace tilescope::experiments {
 
 struct NamedText {
   std::string name, text;  // of a file
+};
+
+// Which programs of a batch are taken; others are left out.
+struct ProgramFilter {
+  std::int64_t least_threads = 1;                 // of a block
+  std::optional<std::int64_t> most_accumulators;  // of a thread
 };
 
 // A program file or a batch where there is one; else the workload, of which every operator's first program is taken.

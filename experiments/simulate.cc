@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "experiments/from_model.h"
 #include "experiments/given.h"
 #include "experiments/simulated_programs.h"
 #include "model/estimate.h"
@@ -29,10 +30,12 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
       runnable.push_back(rows.size());
       programs.push_back(&*g.program);
     }
-    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors),
+    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors),
                      {}};
-    if (g.program)
-      if (const auto estimate = model::estimate(*g.program, machine)) row.predicted_us = estimate->sum.total_us;
+    if (const auto estimate = g.program ? model::estimate(*g.program, machine) : std::nullopt) {
+      row.predicted_us = estimate->sum.total_us;
+      row.predicted_band = band_of(*row.predicted_us, a, *g.program);
+    }
     rows.push_back(std::move(row));
   }
   std::vector<SimulatedProgram> results = simulate_programs(programs, a, mode, jobs, progress, timeline);
@@ -62,6 +65,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
     if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
     if (!r.group.empty()) row.push_back({"group", r.group, {}});
     if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
+    add_band(row, r.predicted_band);
     if (r.simulation)
       for (base::Entry& e : to_entries(*r.simulation)) row.push_back(std::move(e));
     if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});

@@ -9,6 +9,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "experiments/errors.h"
+#include "experiments/prediction.h"
 #include "experiments/programs.h"
 #include "experiments/progress.h"
 #include "experiments/simulation.h"
@@ -22,6 +23,7 @@ struct SimulatedRow {
   std::string id, kind, group;
   std::optional<double> measured_us;
   std::optional<double> predicted_us;
+  std::optional<TimeBand> predicted_band;
   std::optional<Simulation> simulation;
   double cpu_seconds = 0;      // of the worker process
   std::size_t peak_bytes = 0;  // of its resident memory

@@ -1,5 +1,6 @@
 #include "model/fit.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,8 +11,10 @@
 namespace tilescope::model {
 namespace {
 
-using Vector = std::vector<double>;
-using Matrix = std::vector<Vector>;
+using Eigen::ArrayXd;
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
 
 constexpr double kStep = 0.01;       // of a difference: over the kinks of a model of maxima
 constexpr double kFarthest = 0.3;    // a parameter moves in one iteration
@@ -20,198 +23,154 @@ constexpr double kGained = 1e-4;     // of the loss of rows within Huber's bend:
 constexpr int kMostIterations = 40;
 constexpr double kHuber = 1.345;  // scales; 95 % as efficient as least squares where errors are normal
 constexpr double kLeastScale =
-    0.005;                         // of a residual: rows that agree exactly still leave Huber something to divide by
-constexpr double kAtBound = 1e-3;  // from a bound, at it
+    0.005;                          // of a residual: rows that agree exactly still leave Huber something to divide by
+constexpr double kAtBound = 1e-3;   // from a bound, at it
+constexpr double kVanishes = 1e-8;  // an eigenvalue beside a unit diagonal
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// The lower factor of a symmetric matrix in its place. The row whose pivot vanishes beside its diagonal, if one does.
-std::optional<std::size_t> factor(Matrix& a) {
-  constexpr double kVanishes = 1e-8;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double diagonal = a[i][i];
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = a[i][j];
-      for (std::size_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
-      if (j < i)
-        a[i][j] = sum / a[j][j];
-      else if (!(sum > kVanishes * diagonal) || diagonal <= 0)
-        return i;
-      else
-        a[i][i] = std::sqrt(sum);
-    }
-  }
-  return std::nullopt;
-}
-
-Vector solve(const Matrix& lower, Vector b) {
-  const std::size_t n = b.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) b[i] -= lower[i][k] * b[k];
-    b[i] /= lower[i][i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) b[i] -= lower[k][i] * b[k];
-    b[i] /= lower[i][i];
-  }
-  return b;
+// The parameter that the others explain, or that nothing depends on, if there is one.
+std::optional<Index> dependent(const MatrixXd& a) {
+  Index i = 0;
+  if (a.diagonal().minCoeff(&i) <= 0) return i;
+  const auto scale = a.diagonal().cwiseSqrt().cwiseInverse().asDiagonal();
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(scale * a * scale);
+  if (eigen.eigenvalues()[0] > kVanishes) return std::nullopt;
+  eigen.eigenvectors().col(0).cwiseAbs().maxCoeff(&i);
+  return i;
 }
 
 // The median magnitude by weight, as the standard deviation of normal errors that have it.
-double scale_of(const Vector& residuals, const Vector& weights) {
-  std::vector<std::size_t> order(residuals.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+double scale_of(const ArrayXd& residuals, const ArrayXd& weights) {
+  std::vector<Index> order(static_cast<std::size_t>(residuals.size()));
+  std::iota(order.begin(), order.end(), Index{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return std::abs(residuals[a]) < std::abs(residuals[b]); });
-  double left = std::accumulate(weights.begin(), weights.end(), 0.0) / 2;
-  for (const std::size_t i : order)
+                   [&](Index a, Index b) { return std::abs(residuals[a]) < std::abs(residuals[b]); });
+  double left = weights.sum() / 2;
+  for (const Index i : order)
     if ((left -= weights[i]) <= 0) return std::max(1.4826 * std::abs(residuals[i]), kLeastScale);
   return kLeastScale;
 }
 
-double loss(const Vector& residuals, const Vector& weights, double bend) {
-  double sum = 0;
-  for (std::size_t i = 0; i < residuals.size(); ++i) {
-    const double r = std::abs(residuals[i]);
-    sum += weights[i] * (r <= bend ? r * r / 2 : bend * (r - bend / 2));
-  }
-  return sum;
+double loss(const ArrayXd& residuals, const ArrayXd& weights, double bend) {
+  const ArrayXd r = residuals.abs();
+  return (weights * (r <= bend).select(r.square() / 2, bend * (r - bend / 2))).sum();
 }
 
-double loss_within(const Vector& residuals, const Vector& weights, double bend) {
-  double sum = 0;
-  for (std::size_t i = 0; i < residuals.size(); ++i)
-    if (std::abs(residuals[i]) <= bend) sum += weights[i] * residuals[i] * residuals[i] / 2;
-  return sum;
+double loss_within(const ArrayXd& residuals, const ArrayXd& weights, double bend) {
+  return (weights * (residuals.abs() <= bend).select(residuals.square() / 2, 0)).sum();
 }
 
 class Fitter {
  public:
-  explicit Fitter(const FitProblem& p) : p_(p), x_(p.start), free_(p.start.size(), true) {
-    for (double& x : x_) x = std::clamp(x, p.least, p.most);
+  explicit Fitter(const FitProblem& p)
+      : p_(p),
+        weights_(Eigen::Map<const ArrayXd>(p.weights.data(), std::ssize(p.weights))),
+        start_(Eigen::Map<const VectorXd>(p.start.data(), std::ssize(p.start))),
+        x_(start_.cwiseMax(p.least).cwiseMin(p.most)),
+        free_(p.start.size()) {
+    std::iota(free_.begin(), free_.end(), Index{0});
   }
 
   Fit run() {
     Fit out;
-    out.parameters.resize(x_.size());
+    out.parameters.resize(free_.size());
+    const std::vector<Index> all = free_;
     give_up_silent(out.parameters);
     for (;;) {
       descend();
       judge(out.parameters);
-      const auto given_up = least_known(out.parameters);
-      if (!given_up) break;
-      for (const std::size_t i : *given_up) {
-        free_[i] = false;
-        x_[i] = p_.start[i];
-      }
+      const std::vector<Index> least = least_known(out.parameters);
+      if (least.empty()) break;
+      for (const Index i : least) give_up(i);
     }
-    for (std::size_t i = 0; i < x_.size(); ++i) out.parameters[i].value = x_[i];
-    out.slopes = slopes(std::vector<bool>(x_.size(), true));
+    const MatrixXd slopes = slopes_of(all);
+    for (const Index i : all) {
+      out.parameters[static_cast<std::size_t>(i)].value = x_[i];
+      out.slopes.emplace_back(slopes.col(i).begin(), slopes.col(i).end());
+    }
     return out;
   }
 
  private:
-  bool is_free(std::size_t i) const { return free_[i]; }
+  ArrayXd residuals_at(const VectorXd& x) const {
+    const std::vector<double> out = p_.residuals({x.begin(), x.end()});
+    return Eigen::Map<const ArrayXd>(out.data(), std::ssize(out));
+  }
+
+  ArrayXd residuals_with(Index i, double value) const {
+    VectorXd x = x_;
+    x[i] = value;
+    return residuals_at(x);
+  }
+
+  void give_up(Index i) {
+    std::erase(free_, i);
+    x_[i] = start_[i];
+  }
 
   // What moves nothing between its bounds costs no derivatives.
   void give_up_silent(std::vector<FittedParameter>& out) {
-    const Vector here = p_.residuals(x_);
-    for (std::size_t i = 0; i < x_.size(); ++i) {
-      const auto moves_nothing = [&](double to) {
-        Vector x = x_;
-        x[i] = to;
-        return p_.residuals(x) == here;
-      };
-      if (!moves_nothing(p_.least) || !moves_nothing(p_.most)) continue;
-      free_[i] = false;
-      x_[i] = p_.start[i];
-      out[i] = {0, std::numeric_limits<double>::infinity(), 0, Verdict::kNoResponse};
+    const ArrayXd here = residuals_at(x_);
+    for (Index i = 0; i < x_.size(); ++i) {
+      if ((residuals_with(i, p_.least) != here).any() || (residuals_with(i, p_.most) != here).any()) continue;
+      give_up(i);
+      out[static_cast<std::size_t>(i)] = {0, kInfinite, 0, Verdict::kNoResponse};
     }
   }
 
-  // By differences to both sides, of the parameters asked for; the others' are empty.
-  std::vector<Vector> slopes(const std::vector<bool>& wanted) const {
-    std::vector<Vector> out(x_.size());
-    for (std::size_t i = 0; i < x_.size(); ++i) {
-      if (!wanted[i]) continue;
-      Vector x = x_;
-      x[i] = x_[i] + kStep;
-      Vector column = p_.residuals(x);
-      x[i] = x_[i] - kStep;
-      const Vector below = p_.residuals(x);
-      for (std::size_t row = 0; row < column.size(); ++row) column[row] = (column[row] - below[row]) / (2 * kStep);
-      out[i] = std::move(column);
-    }
+  // Derivatives by differences to both sides; a column a parameter.
+  MatrixXd slopes_of(const std::vector<Index>& parameters) const {
+    MatrixXd out(weights_.size(), std::ssize(parameters));
+    for (Index k = 0; const Index i : parameters)
+      out.col(k++) = (residuals_with(i, x_[i] + kStep) - residuals_with(i, x_[i] - kStep)) / (2 * kStep);
     return out;
   }
 
-  // By differences to one side, of parameters that move.
-  std::vector<Vector> slopes_of(const std::vector<std::size_t>& moving, const Vector& residuals) const {
-    std::vector<Vector> out;
-    for (const std::size_t i : moving) {
-      Vector x = x_;
-      x[i] += kStep;
-      Vector column = p_.residuals(x);
-      for (std::size_t row = 0; row < column.size(); ++row) column[row] = (column[row] - residuals[row]) / kStep;
-      out.push_back(std::move(column));
-    }
+  // The same to one side, at half the cost.
+  MatrixXd rough_slopes_of(const std::vector<Index>& parameters, const ArrayXd& residuals) const {
+    MatrixXd out(weights_.size(), std::ssize(parameters));
+    for (Index k = 0; const Index i : parameters) out.col(k++) = (residuals_with(i, x_[i] + kStep) - residuals) / kStep;
     return out;
   }
 
   void descend() {
-    std::vector<std::size_t> moving;
-    for (std::size_t i = 0; i < x_.size(); ++i)
-      if (is_free(i)) moving.push_back(i);
-    if (moving.empty()) return;
-    Vector residuals = p_.residuals(x_);
+    if (free_.empty()) return;
+    ArrayXd residuals = residuals_at(x_);
     double damping = 1e-3;
-    for (int iteration = 0; iteration < kMostIterations; ++iteration) {
-      const double moved = iterate(moving, residuals, damping);
-      if (moved < kConverged) return;
-    }
+    for (int iteration = 0; iteration < kMostIterations; ++iteration)
+      if (iterate(residuals, damping) < kConverged) return;
   }
 
   // One step that lowers the loss; how far it went, 0 where there is none.
-  double iterate(const std::vector<std::size_t>& moving, Vector& residuals, double& damping) {
-    const double bend = kHuber * scale_of(residuals, p_.weights);
-    const std::vector<Vector> j = slopes_of(moving, residuals);
-    Vector pull(residuals.size());
-    for (std::size_t row = 0; row < pull.size(); ++row)
-      pull[row] = p_.weights[row] * std::min(1.0, bend / std::max(std::abs(residuals[row]), 1e-300));
-    const std::size_t n = moving.size();
-    Matrix a(n, Vector(n));
-    Vector g(n);
-    for (std::size_t row = 0; row < residuals.size(); ++row)
-      for (std::size_t i = 0; i < n; ++i) {
-        g[i] -= pull[row] * j[i][row] * residuals[row];
-        for (std::size_t k = 0; k <= i; ++k) a[i][k] += pull[row] * j[i][row] * j[k][row];
-      }
-    double largest = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, a[i][i]);
+  double iterate(ArrayXd& residuals, double& damping) {
+    const double bend = kHuber * scale_of(residuals, weights_);
+    const MatrixXd j = rough_slopes_of(free_, residuals);
+    const VectorXd pull = weights_ * (bend / residuals.abs().max(1e-300)).min(1);
+    const MatrixXd a = j.transpose() * pull.asDiagonal() * j;
+    const VectorXd g = -j.transpose() * (pull.array() * residuals).matrix();
+    const double largest = a.diagonal().maxCoeff();
     if (largest <= 0) return 0;
-    const double before = loss(residuals, p_.weights, bend), inner = loss_within(residuals, p_.weights, bend);
+    const VectorXd x = x_(free_);
+    const double before = loss(residuals, weights_, bend), inner = loss_within(residuals, weights_, bend);
     for (; damping < 1e6; damping *= 8) {
-      Matrix damped = a;
-      for (std::size_t i = 0; i < n; ++i) {
-        damped[i][i] += damping * std::max(a[i][i], 1e-6 * largest);
-        // What already lies at a bound and is pulled beyond it stays.
-        const double x = x_[moving[i]];
-        if ((x <= p_.least && g[i] < 0) || (x >= p_.most && g[i] > 0)) damped[i][i] += 1e12 * largest;
-      }
-      if (factor(damped)) continue;
-      const Vector step = solve(damped, g);
-      Vector x = x_;
-      double moved = 0;
-      for (std::size_t i = 0; i < n; ++i) {
-        double& to = x[moving[i]];
-        const double from = to;
-        to = std::clamp(from + std::clamp(step[i], -kFarthest, kFarthest), p_.least, p_.most);
-        moved = std::max(moved, std::abs(to - from));
-      }
+      MatrixXd damped = a;
+      damped.diagonal() += damping * a.diagonal().cwiseMax(1e-6 * largest);
+      // What already lies at a bound and is pulled beyond it stays.
+      for (Index i = 0; i < x.size(); ++i)
+        if ((x[i] <= p_.least && g[i] < 0) || (x[i] >= p_.most && g[i] > 0)) damped(i, i) += 1e12 * largest;
+      const Eigen::LLT<MatrixXd> factors(damped);
+      if (factors.info() != Eigen::Success) continue;
+      const VectorXd step = factors.solve(g).cwiseMax(-kFarthest).cwiseMin(kFarthest);
+      const VectorXd to = (x + step).cwiseMax(p_.least).cwiseMin(p_.most);
+      const double moved = (to - x).cwiseAbs().maxCoeff();
       if (moved < kConverged) return 0;
-      Vector there = p_.residuals(x);
-      const double after = loss(there, p_.weights, bend);
+      VectorXd there = x_;
+      there(free_) = to;
+      ArrayXd residuals_there = residuals_at(there);
+      const double after = loss(residuals_there, weights_, bend);
       if (after >= before) continue;
-      x_ = std::move(x);
-      residuals = std::move(there);
+      x_ = std::move(there);
+      residuals = std::move(residuals_there);
       damping = std::max(damping / 8, 1e-6);
       return before - after < kGained * inner ? 0 : moved;
     }
@@ -220,91 +179,78 @@ class Fitter {
 
   // Standard errors, responses and verdicts of the free parameters where they are now.
   void judge(std::vector<FittedParameter>& out) const {
-    std::vector<std::size_t> free;
-    for (std::size_t i = 0; i < x_.size(); ++i)
-      if (is_free(i)) free.push_back(i);
-    const std::vector<Vector> all = slopes(free_);
-    const double sum = std::accumulate(p_.weights.begin(), p_.weights.end(), 0.0);
-    for (const std::size_t i : free) {
-      double response = 0;
-      for (std::size_t row = 0; row < all[i].size(); ++row) response += p_.weights[row] * std::abs(all[i][row]);
-      out[i].response = sum > 0 ? response / sum : 0;
+    const MatrixXd slopes = slopes_of(free_);
+    const double sum = weights_.sum();
+    std::vector<Index> responding;  // columns: one of nothing has no inverse
+    for (Index k = 0; k < slopes.cols(); ++k) {
+      FittedParameter& p = out[static_cast<std::size_t>(free_[static_cast<std::size_t>(k)])];
+      p.response = sum > 0 ? (weights_ * slopes.col(k).array().abs()).sum() / sum : 0;
+      p.standard_error = kInfinite;
+      p.verdict = Verdict::kNoResponse;
+      if (p.response > kLeastResponse) responding.push_back(k);
     }
-    // Standard errors of what responds alone: a column of nothing has no inverse.
-    std::erase_if(free, [&](std::size_t i) {
-      const bool silent = out[i].response <= kLeastResponse;
-      if (silent) out[i].standard_error = std::numeric_limits<double>::infinity();
-      if (silent) out[i].verdict = Verdict::kNoResponse;
-      return silent;
-    });
-    const Vector errors = standard_errors(free, all);
-    for (std::size_t k = 0; k < free.size(); ++k) {
-      FittedParameter& p = out[free[k]];
-      const double x = x_[free[k]];
-      p.standard_error = errors[k];
-      p.verdict = x <= p_.least + kAtBound || x >= p_.most - kAtBound ? Verdict::kAtBound
-                  : errors[k] > kMostStandardError                    ? Verdict::kUncertain
-                                                                      : Verdict::kIdentified;
+    const VectorXd errors = standard_errors(slopes(Eigen::all, responding));
+    for (Index k = 0; const Index column : responding) {
+      const Index i = free_[static_cast<std::size_t>(column)];
+      FittedParameter& p = out[static_cast<std::size_t>(i)];
+      p.standard_error = errors[k++];
+      p.verdict = x_[i] <= p_.least + kAtBound || x_[i] >= p_.most - kAtBound ? Verdict::kAtBound
+                  : p.standard_error > kMostStandardError                     ? Verdict::kUncertain
+                                                                              : Verdict::kIdentified;
     }
   }
 
-  // The sandwich of an M-estimator, its filling summed by cluster.
-  Vector standard_errors(const std::vector<std::size_t>& free, const std::vector<Vector>& j) const {
-    const std::size_t n = free.size();
-    Vector out(n, std::numeric_limits<double>::infinity());
+  // The sandwich of an M-estimator, its filling summed by cluster, for the parameters of those slopes.
+  VectorXd standard_errors(const MatrixXd& j) const {
+    const Index n = j.cols();
+    VectorXd out = VectorXd::Constant(n, kInfinite);
     if (n == 0) return out;
-    const Vector residuals = p_.residuals(x_);
-    const double bend = kHuber * scale_of(residuals, p_.weights);
-    Matrix bread(n, Vector(n));
-    std::map<std::size_t, Vector> pulls;
-    for (std::size_t row = 0; row < residuals.size(); ++row) {
-      const double r = residuals[row];
-      Vector& pull = pulls.try_emplace(p_.cluster[row], n, 0.0).first->second;
-      for (std::size_t i = 0; i < n; ++i) {
-        pull[i] += p_.weights[row] * std::clamp(r, -bend, bend) * j[free[i]][row];
-        if (std::abs(r) > bend) continue;
-        for (std::size_t k = 0; k <= i; ++k) bread[i][k] += p_.weights[row] * j[free[i]][row] * j[free[k]][row];
-      }
-    }
-    if (pulls.size() <= n) return out;
-    if (const auto vanished = factor(bread)) {
+    const ArrayXd residuals = residuals_at(x_);
+    const double bend = kHuber * scale_of(residuals, weights_);
+    const VectorXd inside = (residuals.abs() <= bend).select(weights_, 0);
+    const MatrixXd bread = j.transpose() * inside.asDiagonal() * j;
+    const ArrayXd force = weights_ * residuals.max(-bend).min(bend);
+    std::map<std::size_t, VectorXd> pulls;
+    for (Index row = 0; row < j.rows(); ++row)
+      pulls.try_emplace(p_.cluster[static_cast<std::size_t>(row)], VectorXd::Zero(n)).first->second +=
+          force[row] * j.row(row).transpose();
+    const Index clusters = std::ssize(pulls);
+    if (clusters <= n) return out;
+    if (const auto explained = dependent(bread)) {
       // The others may do without the one that they explain.
-      for (std::size_t i = 0; i < n; ++i) out[i] = i == *vanished ? out[i] : 0;
+      out.setZero();
+      out[*explained] = kInfinite;
       return out;
     }
-    const auto clusters = static_cast<double>(pulls.size());
-    Vector variances(n);
-    for (const auto& [cluster, pull] : pulls) {
-      const Vector shift = solve(bread, pull);
-      for (std::size_t i = 0; i < n; ++i) variances[i] += shift[i] * shift[i] * clusters / (clusters - 1);
-    }
-    for (std::size_t i = 0; i < n; ++i) out[i] = std::sqrt(variances[i]);
-    return out;
+    MatrixXd filling(n, clusters);
+    for (Index c = 0; const auto& [cluster, pull] : pulls) filling.col(c++) = pull;
+    const auto c = static_cast<double>(clusters);
+    return bread.llt().solve(filling).rowwise().norm() * std::sqrt(c / (c - 1));
   }
 
-  // All that nothing depends on; else the one free parameter that is known least; nothing where all are identified.
-  std::optional<std::vector<std::size_t>> least_known(const std::vector<FittedParameter>& parameters) const {
-    std::vector<std::size_t> silent;
-    std::optional<std::size_t> worst;
+  // All that nothing depends on; else the one free parameter that is known least; none where all are identified.
+  std::vector<Index> least_known(const std::vector<FittedParameter>& parameters) const {
+    const auto at = [&](Index i) -> const FittedParameter& { return parameters[static_cast<std::size_t>(i)]; };
+    std::vector<Index> unknown, silent;
+    for (const Index i : free_) {
+      if (at(i).verdict != Verdict::kIdentified) unknown.push_back(i);
+      if (at(i).verdict == Verdict::kNoResponse) silent.push_back(i);
+    }
+    if (!silent.empty() || unknown.empty()) return silent;
     // First what is beyond its bound, then by standard error, then by response.
-    const auto knows_less = [&](const FittedParameter& a, const FittedParameter& b) {
+    const auto knows_less = [&](Index i, Index j) {
+      const FittedParameter &a = at(i), &b = at(j);
       if ((a.verdict == Verdict::kAtBound) != (b.verdict == Verdict::kAtBound)) return a.verdict == Verdict::kAtBound;
       if (a.standard_error != b.standard_error) return a.standard_error > b.standard_error;
       return a.response < b.response;
     };
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (!is_free(i) || parameters[i].verdict == Verdict::kIdentified) continue;
-      if (parameters[i].verdict == Verdict::kNoResponse) silent.push_back(i);
-      if (!worst || knows_less(parameters[i], parameters[*worst])) worst = i;
-    }
-    if (!silent.empty()) return silent;
-    if (worst) return std::vector<std::size_t>{*worst};
-    return std::nullopt;
+    return {*std::min_element(unknown.begin(), unknown.end(), knows_less)};
   }
 
   const FitProblem& p_;
-  Vector x_;
-  std::vector<bool> free_;
+  ArrayXd weights_;
+  VectorXd start_, x_;
+  std::vector<Index> free_;
 };
 
 }  // namespace

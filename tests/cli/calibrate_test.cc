@@ -35,7 +35,7 @@ Args calibrate(const std::string& batch, const Args& more = {}) {
 
 TEST_F(Calibrate, BearsTheContractsNames) {
   const Json document = json_of_long_work(calibrate(write("b.jsonl", lines())));
-  EXPECT_THAT(keys_of(document), ElementsAre("ratios", "held_out", "summary"));
+  EXPECT_THAT(keys_of(document), ElementsAre("ratios", "held_out", "bands", "summary"));
   const auto is_fma = [](const Json& r) { return r.at("name") == "fma.f32"; };
   const Json& ratios = document.at("ratios");
   const auto fma = std::find_if(ratios.begin(), ratios.end(), is_fma);
@@ -43,7 +43,8 @@ TEST_F(Calibrate, BearsTheContractsNames) {
   EXPECT_THAT(keys_of(*fma), ElementsAre("name", "before", "after", "error_ratio", "response_ratio", "identified"));
   EXPECT_LT(fma->at("after"), 0.6);
   EXPECT_THAT(keys_of(document.at("held_out").at(0)), ElementsAre("kind", "before", "after"));
-  EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("rows", "refused", "groups", "shapes", "folds", "seed"));
+  EXPECT_THAT(keys_of(document.at("summary")),
+              ElementsAre("rows", "refused", "left_out", "groups", "shapes", "folds", "seed"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
 }
 
@@ -51,19 +52,73 @@ TEST_F(Calibrate, BadLinesAreToldAndTheOthersFitted) {
   const CliResult r = run(calibrate(write("b.jsonl", "{bad\n" + lines() + line("x", 64, ""))));
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, StartsWith("b.jsonl:1:2: not valid JSON: "));
-  EXPECT_THAT(r.err, HasSubstr("b.jsonl:18: measured_us is missing: nothing to fit to\n"));
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl:18: measured_us is missing\n"));
   EXPECT_THAT(r.out, HasSubstr("b.jsonl on v100: 16 rows of 16 groups fitted, 2 refused\n"));
   EXPECT_TRUE(std::filesystem::exists(path("out.yaml")));
 }
 
 TEST_F(Calibrate, WritesNothingWhereNothingIsKnown) {
   EXPECT_THAT(bad_input(calibrate(write("empty.jsonl", ""))),
-              "empty.jsonl: no row to fit to; out.yaml is not written\n");
+              "empty.jsonl: no row to learn from; out.yaml is not written\n");
   EXPECT_THAT(bad_input(calibrate("none")), "none: cannot be read: No such file or directory\n");
   const CliResult one = run(calibrate(write("one.jsonl", line("g", 512, R"(, "measured_us": 90)"))));
   EXPECT_EQ(one.status, 1);
   EXPECT_THAT(one.err, HasSubstr("one.jsonl: identifies no ratio; out.yaml is not written\n"));
   EXPECT_FALSE(std::filesystem::exists(path("out.yaml")));
+}
+
+TEST_F(Calibrate, BandsAlone) {
+  const std::string file = write("b.jsonl", lines());
+  const Json document = json(calibrate(file, {"--bands-only"}));
+  EXPECT_EQ(document.at("ratios").size(), 0U);
+  ASSERT_EQ(document.at("bands").size(), 2U);
+  EXPECT_THAT(keys_of(document.at("bands").at(0)), ElementsAre("kind", "low_ratio", "high_ratio", "rows", "shapes"));
+  EXPECT_EQ(document.at("bands").at(0).at("kind"), "matmul");
+  const CliResult r = run(calibrate(file, {"--bands-only"}));
+  EXPECT_EQ(r.status, 0);
+  EXPECT_THAT(r.out,
+              StartsWith("b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\nmeasured over predicted"));
+  EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
+  EXPECT_THAT(bad_input(calibrate(file, {"--bands-only", "--seed", "2"})), HasSubstr("--bands-only"));
+  const CliResult wide = run(calibrate(file, {"--bands-only", "--least-threads", "257"}));
+  EXPECT_EQ(wide.status, 2);
+  EXPECT_THAT(wide.err, HasSubstr("b.jsonl: no row to learn from; out.yaml is not written\n"));
+  const CliResult few = run(calibrate(write("few.jsonl", line("g", 512, R"(, "measured_us": 90)")), {"--bands-only"}));
+  EXPECT_EQ(few.status, 1);
+  EXPECT_THAT(few.err, HasSubstr("few.jsonl: too few shapes for an error band; out.yaml is not written\n"));
+}
+
+// Twelve shapes of one group allow no standard error, but a band.
+TEST_F(Calibrate, WritesBandsWhereNoRatioIsKnown) {
+  std::string text = lines();
+  for (std::size_t at = 0; (at = text.find("\"group\": \"g", at)) != std::string::npos; at += 10)
+    text.replace(at, text.find(',', at) - at, "\"group\": \"g\"");
+  const CliResult r = run(calibrate(write("b.jsonl", text)));
+  EXPECT_EQ(r.status, 0);
+  EXPECT_THAT(r.err, HasSubstr("b.jsonl: identifies no ratio; out.yaml has error bands alone\n"));
+  EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
+}
+
+TEST_F(Calibrate, FromMicrobenchmarks) {
+  const std::string curves =
+      "chip,curve,x,unit,measured,source\nv100,write,1,GB/s,850,here\nv100,write,2,GB/s,880,here\nv100,write\n";
+  const Args args = {"calibrate", "--arch", "v100", "-o", "out.yaml", "--microbench", write("m.csv", curves)};
+  const CliResult r = run(with(args, {"--json"}));
+  EXPECT_EQ(r.status, 2);
+  EXPECT_EQ(r.err, "m.csv:4: expected chip,curve,x,unit,measured,source\n");
+  const Json document = Json::parse(r.out);
+  EXPECT_THAT(keys_of(document), ElementsAre("ratios", "summary"));
+  EXPECT_THAT(keys_of(document.at("ratios").at(1)),
+              ElementsAre("name", "before", "after", "error_ratio", "identified", "source"));
+  EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("points", "refused"));
+  EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
+  EXPECT_THAT(run(args).out, HasSubstr("m.csv on v100: 2 points, 1 refused\n"));
+
+  write("m.csv", "k80,write,1,GB/s,850,here\n");
+  EXPECT_EQ(bad_input(args), "m.csv: no point of the chip; out.yaml is not written\n");
+  EXPECT_THAT(bad_input(with(args, {"--bands-only"})), HasSubstr("excludes"));
+  EXPECT_THAT(bad_input(with(args, {"--batch", "m.csv"})), HasSubstr("excludes"));
+  EXPECT_THAT(bad_input({"calibrate", "--arch", "v100", "-o", "out.yaml"}), HasSubstr("--batch or --microbench"));
 }
 
 TEST_F(Calibrate, RefusesToReplaceItsChipAndOverrides) {

@@ -29,8 +29,9 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
   ASSERT_EQ(op.at("programs").size(), 3U);
   for (int rank = 0; rank < 3; ++rank) {
     const Json& p = op.at("programs").at(static_cast<std::size_t>(rank));
-    EXPECT_THAT(keys_of(p), ElementsAre("rank", "predicted_us", "bottleneck", "terms", "levels", "occupancy_ratio",
-                                        "occupancy_limit", "registers_per_thread", "blocks", "waves", "program"));
+    EXPECT_THAT(keys_of(p), ElementsAre("rank", "predicted_us", "low_us", "high_us", "bottleneck", "terms", "levels",
+                                        "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks", "waves",
+                                        "program"));
     EXPECT_EQ(p.at("rank"), rank);
     EXPECT_GT(p.at("predicted_us"), 0);
     EXPECT_THAT(keys_of(p.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));

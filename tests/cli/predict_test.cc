@@ -35,9 +35,9 @@ TEST_F(Predict, BatchBearsTheContractsNames) {
   EXPECT_THAT(keys_of(document), ElementsAre("rows", "summary"));
   ASSERT_EQ(document.at("rows").size(), 2U);
   const Json &a = document.at("rows").at(0), &b = document.at("rows").at(1);
-  EXPECT_THAT(keys_of(a),
-              ElementsAre("id", "group", "predicted_us", "bottleneck", "terms", "levels", "occupancy_ratio",
-                          "occupancy_limit", "registers_per_thread", "blocks", "waves", "measured_us", "error_ratio"));
+  EXPECT_THAT(keys_of(a), ElementsAre("id", "group", "predicted_us", "low_us", "high_us", "bottleneck", "terms",
+                                      "levels", "occupancy_ratio", "occupancy_limit", "registers_per_thread", "blocks",
+                                      "waves", "measured_us", "error_ratio"));
   EXPECT_EQ(b.at("id"), "b");
   EXPECT_EQ(b.at("predicted_us"), a.at("predicted_us"));
   EXPECT_FALSE(b.contains("measured_us"));
@@ -110,6 +110,7 @@ TEST_F(Predict, ProgramAndItsTable) {
   const CliResult r = run(program("p.json"));
   EXPECT_EQ(r.err, "");
   EXPECT_THAT(r.out, StartsWith("p.json on v100: "));
+  EXPECT_THAT(r.out, testing::ContainsRegex(R"(v100: [0-9.]+ us \(8 of 10 within [0-9.]+ to [0-9.]+ us\), bound by )"));
   EXPECT_THAT(r.out, HasSubstr("bound by " + document.at("bottleneck").get<std::string>()));
 }
 

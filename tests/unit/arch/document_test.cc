@@ -31,6 +31,8 @@ TEST(Document, NamesUnitsAndDerives) {
   EXPECT_EQ(*at(shown, {"memory", "dram", "timing", "rc_cycles"}).get_if<std::int64_t>(), 48);
   EXPECT_DOUBLE_EQ(*at(shown, {"launch_us"}).get_if<double>(), 1.93);
   EXPECT_DOUBLE_EQ(*at(shown, {"calibration", "dram.read", "ratio"}).get_if<double>(), 0.966);
+  EXPECT_GT(*at(shown, {"error_bands", "all", "rows"}).get_if<std::int64_t>(), 10'000);
+  EXPECT_LT(*at(shown, {"error_bands", "all", "low"}).get_if<double>(), 1);
   EXPECT_DOUBLE_EQ(*at(shown, {"baselines", "roller-osdi22", "dram_bandwidth_gbps"}).get_if<double>(), 750);
   EXPECT_EQ(shown.find("extends"), nullptr);
 }
@@ -42,7 +44,8 @@ TEST(Document, LeavesOutWhatIsUnknown) {
   ASSERT_TRUE(memory.chip) << memory.errors.front();
   EXPECT_EQ(memory.chip->clock, base::Hertz{1'000'000'000}) << "cycles of a memory chip are those of its dram";
   const Value shown = arch::to_document(*memory.chip);
-  for (const char* absent : {"core", "compute", "launch_us", "clock_hz", "calibration", "baselines", "link"})
+  for (const char* absent :
+       {"core", "compute", "launch_us", "clock_hz", "calibration", "error_bands", "baselines", "link"})
     EXPECT_EQ(shown.find(absent), nullptr) << absent;
   EXPECT_EQ(at(shown, {"memory", "dram"}).find("row_bytes"), nullptr);
 }

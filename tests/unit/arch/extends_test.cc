@@ -66,6 +66,21 @@ TEST_F(Extends, InstructionsMergeByNameAndLevelsKeepTheirOrder) {
   EXPECT_EQ(loaded.chip->compute.at(6).accumulate, Dtype::kF32);
 }
 
+TEST_F(Extends, BandsAreInheritedWithTheCalibrationTheyAreOf) {
+  const std::string band = "{low: 0.8, high: 1.2, rows: 9, source: nowhere}";
+  write("under.yaml", "extends: v100\nname: under\nerror_bands: {all: " + band + ", pool: " + band + "}\n");
+  const auto kinds = [&](const std::string& more) {
+    std::vector<std::string> out;
+    const ArchSpec chip = chip_of(write("over.yaml", "extends: under.yaml\nname: over\n" + more));
+    for (const auto& [kind, is] : chip.error_bands) out.push_back(kind);
+    return out;
+  };
+  EXPECT_THAT(kinds(""), ElementsAre("all", "pool"));
+  EXPECT_THAT(kinds("core: {count: 40}\n"), ElementsAre("all", "pool"));
+  EXPECT_THAT(kinds("calibration: {dram.read: {ratio: 0.9}}\n"), ElementsAre());
+  EXPECT_THAT(kinds("error_bands: {matmul: " + band + "}\n"), ElementsAre("matmul")) << "another set of programs";
+}
+
 TEST_F(Extends, MistakesKeepTheFileThatMakesThem) {
   write("under.yaml", "extends: v100\nname: under\nmemory: {smem: {banks: 0}}\n");
   const LoadedChip loaded = load(write("over.yaml", "extends: under.yaml\nname: over\ncore: {warp: none}\n"));

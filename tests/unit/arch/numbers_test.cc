@@ -34,6 +34,7 @@ TEST(Numbers, AreCausesByTheirPaths) {
                            "memory.reg.per_thread", "link.width", "launch"})
     EXPECT_THAT(paths, Contains(path));
   EXPECT_THAT(paths, Not(Contains(testing::StartsWith("calibration"))));
+  EXPECT_THAT(paths, Not(Contains(testing::StartsWith("error_bands"))));
   EXPECT_THAT(paths, Not(Contains(testing::StartsWith("baselines"))));
   EXPECT_THAT(paths, Not(Contains(HasSubstr(".shape."))));
 }

@@ -61,6 +61,18 @@ TEST(Set, ReachesKeysThatTheFileLacks) {
   EXPECT_DOUBLE_EQ(ratio_of(chip, "l2.write"), 0.5);
 }
 
+TEST(Set, DropsTheBandsOfARatioThatItChanges) {
+  const Override bands{"error_bands", "{pool: {low: 0.8, high: 2.5, rows: 9, source: nowhere}}"};
+  const LoadedChip changed = load("v100", {bands, {"error_bands.pool.low", "0.7"}});
+  EXPECT_DOUBLE_EQ(changed.chip.value().error_bands.at("pool").low, 0.7);
+  EXPECT_DOUBLE_EQ(changed.chip.value().error_bands.at("pool").high, 2.5);
+  EXPECT_THAT(changed.notes, IsEmpty());
+  const LoadedChip dropped = load("v100", {bands, {"calibration.dram.read.ratio", "0.5"}});
+  EXPECT_THAT(dropped.chip.value().error_bands, IsEmpty());
+  EXPECT_THAT(dropped.notes,
+              Contains("--set calibration.dram.read.ratio=0.5: error_bands are of other ratios and dropped"));
+}
+
 TEST(Set, TakesWholeMapsAndLists) {
   const ArchSpec chip = chip_of("v100", {{"memory.smem", "{banks: 16, bank_width: 8 B}"}});
   EXPECT_EQ(scratchpad_of(chip)->banks, 16);

@@ -47,14 +47,22 @@ std::string line(int i, const std::string& time) {
 
 constexpr int kLines = 160;
 
+std::vector<double> predicted_us(const arch::ArchSpec& a) {
+  std::string plain;
+  std::vector<double> out;
+  for (int i = 0; i < kLines; ++i) plain += line(i, "") + "\n";
+  for (const PredictedRow& row : predict_batch(plain, "b.jsonl", a, 2, kSilent))
+    out.push_back(row.prediction.value().predicted_us);
+  return out;
+}
+
 // Those lines with the times that the model predicts on `truth`; one in `outlier`, drawn, is five times slower.
 NamedText batch_of(const arch::ArchSpec& truth, int outlier = 0) {
-  std::string plain, out;
-  for (int i = 0; i < kLines; ++i) plain += line(i, "") + "\n";
-  const auto rows = predict_batch(plain, "b.jsonl", truth, 2, kSilent);
+  std::string out;
+  const std::vector<double> times = predicted_us(truth);
   std::mt19937_64 random(1);
   for (int i = 0; i < kLines; ++i) {
-    const double us = rows.at(static_cast<std::size_t>(i)).prediction.value().predicted_us;
+    const double us = times.at(static_cast<std::size_t>(i));
     const bool off = outlier > 0 && random() % static_cast<unsigned>(outlier) == 0;
     out += line(i, fmt::format(R"(, "measured_us": {})", off ? 5 * us : us)) + "\n";
   }
@@ -119,7 +127,7 @@ TEST(Calibrate, RefusesRowsWithoutATime) {
   const CalibrationRun run = calibrate(batch, v100(), {1, 2}, kSilent);
   EXPECT_EQ(run.rows, kLines);
   EXPECT_THAT(run.refused,
-              ElementsAre(HasSubstr("b.jsonl:161:"), "folder/b.jsonl:162: measured_us is missing: nothing to fit to",
+              ElementsAre(HasSubstr("b.jsonl:161:"), "folder/b.jsonl:162: measured_us is missing",
                           HasSubstr("b.jsonl:163:"), HasSubstr("b.jsonl:164:")));
 }
 
@@ -145,6 +153,100 @@ TEST(Calibrate, NothingIsKnownOfOneGroup) {
   EXPECT_THAT(run.held_out, IsEmpty());
   EXPECT_FALSE(run.any());
   EXPECT_EQ(calibrate({"b", ""}, v100(), {1, 1}, kSilent).rows, 0U);
+}
+
+// Measured over predicted of line `i`: spread evenly by their logarithms between 1 / 1.6 and 1.6.
+double spread_of(int i) { return std::pow(1.6, 2 * (i * 37 % kLines + 0.5) / kLines - 1); }
+
+NamedText spread_batch() {
+  std::string out;
+  const std::vector<double> times = predicted_us(v100());
+  for (int i = 0; i < kLines; ++i)
+    out += line(i, fmt::format(R"(, "measured_us": {})", times.at(static_cast<std::size_t>(i)) * spread_of(i))) + "\n";
+  return {"b.jsonl", out};
+}
+
+const BandOfKind& band(const CalibrationRun& run, const std::string& kind) {
+  for (const BandOfKind& b : run.bands)
+    if (b.kind == kind) return b;
+  throw std::runtime_error("no band of " + kind);
+}
+
+TEST(Calibrate, BandsAreTheSpreadOfTheTimes) {
+  const CalibrationRun run = calibrate(spread_batch(), v100(), {1, 2, true}, kSilent);
+  EXPECT_THAT(run.ratios, IsEmpty());
+  EXPECT_THAT(run.held_out, IsEmpty());
+  const BandOfKind& all = band(run, "all");
+  EXPECT_EQ(all.rows, kLines);
+  EXPECT_NEAR(all.low, std::pow(1.6, -0.8), 0.01);
+  EXPECT_NEAR(all.high, std::pow(1.6, 0.8), 0.01);
+  int inside = 0;
+  for (int i = 0; i < kLines; ++i) inside += spread_of(i) >= all.low - 1e-6 && spread_of(i) <= all.high + 1e-6;
+  EXPECT_NEAR(inside, 0.8 * kLines, 2);
+  EXPECT_EQ(run.bands.size(), 2U) << "element-wise additions have four shapes: too few";
+}
+
+// Groups of unequal size: the last row of every third group is left out.
+TEST(Calibrate, BandsAreThoseOfAPlainLoop) {
+  std::string text;
+  const NamedText whole = spread_batch();
+  std::vector<int> kept;
+  std::size_t at = 0;
+  for (int i = 0; i < kLines; ++i) {
+    const std::size_t end = whole.text.find('\n', at) + 1;
+    if (i % 12 != 3) {
+      kept.push_back(i);
+      text += whole.text.substr(at, end - at);
+    }
+    at = end;
+  }
+  const BandOfKind got = band(calibrate({"b.jsonl", text}, v100(), {1, 2, true}, kSilent), "matmul");
+  const auto weight = [](int i) { return i / 4 % 3 == 0 ? 1.0 / 3 : 1.0 / 4; };
+  const auto share_below = [&](double bound) {
+    double below = 0, sum = 0;
+    for (const int i : kept) {
+      if (i / 4 % 4 == 3) continue;  // an addition
+      sum += weight(i);
+      below += spread_of(i) <= bound * (1 + 1e-9) ? weight(i) : 0;
+    }
+    return below / sum;
+  };
+  for (const auto& [share, value] : {std::pair{0.1, got.low}, {0.9, got.high}}) {
+    EXPECT_GE(share_below(value), share - 1e-9);
+    EXPECT_LT(share_below(value * (1 - 1e-6)), share) << "no smaller time does";
+  }
+}
+
+TEST(Calibrate, BandsOfFittedRatiosAreOfRowsThatWereHeldOut) {
+  const CalibrationRun run = calibrate(batch_of(other_chip()), v100(), {1, 2}, kSilent);
+  EXPECT_NEAR(band(run, "all").low, 1, 0.02);
+  EXPECT_NEAR(band(run, "all").high, 1, 0.02);
+  const BandOfKind as_it_is = band(calibrate(batch_of(other_chip()), v100(), {1, 2, true}, kSilent), "all");
+  EXPECT_GT(as_it_is.high, 1.2) << "the ratios as they are";
+}
+
+TEST(Calibrate, AFileOfBandsAloneKeepsRatiosAndSaysWhatTheyAreOf) {
+  const CalibrationRun run = calibrate(spread_batch(), v100(), {1, 2, true}, kSilent);
+  const std::string path = testing::TempDir() + "calibrate_test_bands.yaml";
+  write_chip(calibrated_chip(run, v100(), "v100", path, "9.9"), path);
+  const arch::ArchSpec a = chip(path);
+  EXPECT_EQ(arch::ratio_of(a, "fma.f32"), arch::ratio_of(v100(), "fma.f32"));
+  EXPECT_EQ(a.error_bands.size(), 2U);
+  const arch::ErrorBand& all = a.error_bands.at("all");
+  EXPECT_NEAR(all.low, band(run, "all").low, 1e-4);
+  EXPECT_EQ(all.rows, kLines);
+  EXPECT_EQ(all.source, "tilescope 9.9 calibrate, b.jsonl: 160 rows of 40 groups, predicted with ratios as they were");
+}
+
+TEST(Calibrate, TakesTheProgramsThatAreAskedFor) {
+  const NamedText batch = spread_batch();
+  CalibrateOptions options{1, 2, true, {1, 16}};
+  const CalibrationRun run = calibrate(batch, v100(), options, kSilent);
+  EXPECT_GT(run.left_out, 0U);
+  EXPECT_EQ(run.rows + run.left_out, kLines);
+  EXPECT_THAT(calibrated_chip(run, v100(), "v100", "out.yaml", "9.9"), HasSubstr(" (at most 16 results a thread), "));
+  options.programs = {257, {}};
+  EXPECT_EQ(calibrate(batch, v100(), options, kSilent).rows, 0U) << "all blocks have 256 threads";
 }
 
 TEST(Calibrate, ItsFileLoadsAndPredicts) {

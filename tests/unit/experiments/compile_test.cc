@@ -109,6 +109,8 @@ TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
                               R"({"from":1,"to":3,"tensor":"E","level":"dram"},)"
                               R"({"from":2,"to":3,"tensor":"S","level":"dram"}])"));
   expect_programs_read_back(op, v100());
+  const Prediction& p = op.programs[0].prediction;
+  EXPECT_DOUBLE_EQ(p.band.value().high_us, p.predicted_us * v100().error_bands.at("all").high) << "several kinds";
 }
 
 TEST(CompileStages, HaveOneEdgeForATensorThatIsReadTwice) {

@@ -28,5 +28,16 @@ TEST(ErrorStatistics, OfNothing) {
   EXPECT_EQ(s.mape_ratio, 0);
 }
 
+TEST(Quantile, IsTheLeastThatTheShareDoesNotExceed) {
+  std::vector<Weighted> tenths;
+  for (int i = 10; i > 0; --i) tenths.push_back({0.1 * i, 1.0 / 3});
+  EXPECT_DOUBLE_EQ(quantile_of(tenths, 0.1), 0.1);
+  EXPECT_DOUBLE_EQ(quantile_of(tenths, 0.11), 0.2);
+  EXPECT_DOUBLE_EQ(quantile_of(tenths, 0.9), 0.9);
+  EXPECT_DOUBLE_EQ(quantile_of(tenths, 1), 1.0);
+  EXPECT_DOUBLE_EQ(quantile_of({{1, 1}, {2, 8}, {3, 1}}, 0.15), 2);
+  EXPECT_DOUBLE_EQ(quantile_of({{7, 0.5}}, 0.9), 7);
+}
+
 }  // namespace
 }  // namespace tilescope::experiments

@@ -51,6 +51,29 @@ TEST(PredictBatch, IsTheSameForAnyNumberOfJobs) {
   EXPECT_THAT(one, HasSubstr(R"({"rows":1500,"predicted":1350,"failed":150,"compared":0})"));
 }
 
+TEST(Predictions, CarryTheBandOfTheirKindElseThatOfAll) {
+  const auto band = [](const std::string& kind, double low, double high) {
+    return fmt::format("{}: {{low: {}, high: {}, rows: 9, source: nowhere}}", kind, low, high);
+  };
+  const auto predicted = [](const arch::ArchSpec& a) {
+    return rows_of(line("a", 64, 16, 16), 1, a)[0].prediction.value();
+  };
+  const auto banded = [&](const std::string& bands) {
+    return predicted(tests::chip("k80", {{"error_bands", "{" + bands + "}"}}));
+  };
+  const Prediction own = banded(band("matmul", 0.5, 3) + ", " + band("all", 0.25, 4));
+  EXPECT_DOUBLE_EQ(own.band.value().low_us, 0.5 * own.predicted_us);
+  EXPECT_DOUBLE_EQ(own.band.value().high_us, 3 * own.predicted_us);
+  const Prediction of_all = banded(band("pool", 0.5, 3) + ", " + band("all", 0.25, 4));
+  EXPECT_DOUBLE_EQ(of_all.band.value().low_us, 0.25 * of_all.predicted_us);
+  EXPECT_FALSE(banded(band("pool", 0.5, 3)).band);
+  const Prediction none = predicted(tests::chip("k80"));
+  EXPECT_FALSE(none.band);
+  EXPECT_DOUBLE_EQ(none.predicted_us, own.predicted_us) << "a band is no part of the model";
+  EXPECT_THAT(base::to_json(to_entries(none)), testing::Not(HasSubstr("low_us")));
+  EXPECT_THAT(base::to_json(to_entries(own)), HasSubstr("\"low_us\":"));
+}
+
 TEST(PredictBatch, GoesOnAfterABadLine) {
   const auto rows = rows_of(line("a", 64, 16, 16) + "\n{bad\n\n" + R"({"id": "c"})" + "\r\n" +
                             line("d", 64, 16, 16, R"( "grup": "g",)") + "\n" + line("e", 64, 16, 16));
