@@ -70,7 +70,7 @@ class BlockCounter {
                     static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
   }
 
-  // What reaches the core's cache for an operand in one step is written there through the same port.
+  // What reaches the core's cache for an operand in one step takes its port for as long as the link takes to bring it.
   double fill_cycles(std::size_t i) const {
     if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
     return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;

@@ -39,7 +39,10 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::LevelSpec* l1 = arch::core_cache_of(a)) {
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = arch::bytes_per_core_cycle(a, *l1) * m.core_cache_ratio;
-    m.core_cache_fill_bytes_per_cycle = arch::bytes_per_core_cycle(a, *l1) * arch::ratio_of(a, l1->name + ".write");
+    m.core_cache_fill_bytes_per_cycle = arch::bytes_per_core_cycle(a, *l1);
+    if (a.link)
+      m.core_cache_fill_bytes_per_cycle =
+          std::min(m.core_cache_fill_bytes_per_cycle, static_cast<double>(a.link->width.n));
     m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
@@ -86,7 +89,6 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
     for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(dram->name + transfer);
   for (const arch::LevelSpec* level : {arch::device_cache_of(a), arch::core_cache_of(a), arch::scratchpad_of(a)})
     if (level != nullptr) names.push_back(level->name + ".read");
-  if (const arch::LevelSpec* l1 = arch::core_cache_of(a)) names.push_back(l1->name + ".write");
   // One element at a time: matrix instructions are not predicted.
   for (const arch::ComputeSpec& c : a.compute)
     if (c.m == 1 && c.n == 1 && c.k == 1) names.push_back(c.name);

@@ -126,9 +126,8 @@ TEST(Calibrate, RefusesRowsWithoutATime) {
                 line(2, R"(, "measured_us": "fast")") + "\n";
   const CalibrationRun run = calibrate(batch, v100(), {1, 2}, kSilent);
   EXPECT_EQ(run.rows, kLines);
-  EXPECT_THAT(run.refused,
-              ElementsAre(HasSubstr("b.jsonl:161:"), "folder/b.jsonl:162: measured_us is missing",
-                          HasSubstr("b.jsonl:163:"), HasSubstr("b.jsonl:164:")));
+  EXPECT_THAT(run.refused, ElementsAre(HasSubstr("b.jsonl:161:"), "folder/b.jsonl:162: measured_us is missing",
+                                       HasSubstr("b.jsonl:163:"), HasSubstr("b.jsonl:164:")));
 }
 
 TEST(Calibrate, IsTheSameForAnyNumberOfJobs) {
