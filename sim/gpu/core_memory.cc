@@ -128,6 +128,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
   }
   if (p.touches.empty()) {
     if (op.kind == Kind::kAsync && waiter.passes > 0) scratchpad_.book(issued, waiter.passes);  // zeros
+    wake_one_for_a_miss(issued);
     return issued;
   }
   const Cycle at = access_port(p, found.line, t);

@@ -79,6 +79,13 @@ TEST(Misses, BoundABandwidth) {
   EXPECT_GT(cycles("16"), 1.6 * cycles("32"));
 }
 
+// Warps whose lanes all lie outside of the tensor wait for their turn like others, and hand it on.
+TEST(Misses, AreHandedOnByWarpsThatTouchNothing) {
+  const lower::Module overhanging = tiled_product(17, 40, 6);
+  const SimReport r = simulated(overhanging, chip("v100", {{"memory.l1.misses", "1"}}));
+  EXPECT_EQ(r.kernels[0].counters, simulated(overhanging, v100()).kernels[0].counters);
+}
+
 TEST(Misses, AreBoundWhereACoreHasNoCache) {
   const arch::ArchSpec c =
       chip(source_path("tests/error/arch/minimal.yaml").string(), {{"memory.dram.latency", "400 cycles"},
