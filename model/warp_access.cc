@@ -129,6 +129,13 @@ std::int64_t granules_of_sorted(const base::FixedVector<std::int64_t, kMaxWarp>&
   return n;
 }
 
+// Every lane begins where the one before it ends, as in most copies: then nothing has to be counted word by word.
+bool lies_side_by_side(const WarpAccess& access) {
+  for (std::size_t lane = 1; lane < access.offset.size(); ++lane)
+    if (access.offset[lane] != access.offset[lane - 1] + access.bytes) return false;
+  return !access.offset.empty();
+}
+
 std::int64_t power_of_two_at_most(std::int64_t n) {
   return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
 }
@@ -150,8 +157,18 @@ BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank
   const Divisor width(bank_width);
   const std::size_t group =
       std::max<std::size_t>(1, static_cast<std::size_t>(together * (banks * bank_width / access.bytes)));
-  BankWords words(banks);
   BankUse use;
+  if (lies_side_by_side(access) && access.offset[0] % bank_width == 0 && access.bytes % bank_width == 0) {
+    const std::int64_t words_of_lane = access.bytes / bank_width;
+    for (std::size_t first = 0; first < access.offset.size(); first += group) {
+      const auto lanes = static_cast<std::int64_t>(std::min(group, access.offset.size() - first));
+      use.passes += base::ceil_div(lanes * words_of_lane, banks);
+      ++use.groups;
+      use.words += lanes * words_of_lane;
+    }
+    return use;
+  }
+  BankWords words(banks);
   for (std::size_t first = 0; first < access.offset.size(); first += group) {
     if (first > 0) words.clear();
     for (std::size_t lane = first; lane < std::min(first + group, access.offset.size()); ++lane) {
