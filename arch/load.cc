@@ -29,14 +29,13 @@ void note_repeated_paths(const std::vector<Override>& overrides, Diagnostics& di
 
 void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& diags) {
   note_repeated_paths(overrides, diags);
-  for (const Override& o : overrides) {
-    const auto document = document_of(o, layers.chip, diags);
-    if (!document) continue;
-    // Bands are the errors of the ratios that they were found with.
-    if (document->find("calibration") != nullptr && drop(layers.chip, "error_bands"))
-      diags.note({diags.add_source(name_of(o))}, "error_bands are of other ratios and dropped");
-    merge(layers.chip, *document);
-  }
+  // The file's bands are the errors of the file's ratios.
+  const auto of_ratios = std::find_if(overrides.begin(), overrides.end(),
+                                      [](const Override& o) { return o.path.starts_with("calibration"); });
+  if (of_ratios != overrides.end() && drop(layers.chip, "error_bands"))
+    diags.note({diags.add_source(name_of(*of_ratios))}, "error_bands are of other ratios and dropped");
+  for (const Override& o : overrides)
+    if (const auto document = document_of(o, layers.chip, diags)) merge(layers.chip, *document);
 }
 
 // A memory chip has no core; its cycles are those of its dram.

@@ -143,9 +143,10 @@ void add_compare(CLI::App& app, int& status) {
   add_search(*command, o->search)->excludes(batch);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", o->compare.seed, "Of the draw; 1 by default");
-  add_program_filter(*command, o->compare.programs);
+      ->check(CLI::PositiveNumber)
+      ->needs(batch);
+  command->add_option("--seed", o->compare.seed, "Of the draw; 1 by default")->needs(batch);
+  for (CLI::Option* option : add_program_filter(*command, o->compare.programs)) option->needs(batch);
   command->add_option("--least-tiles", o->compare.least_tiles, "Rank groups of so many block tiles; 2 by default");
   command->add_option("--plot", o->plot, "Write a scatter plot (SVG)")->check(some_text());
   command->add_option("--worst", o->worst, "Rows that are farthest off, in the table; 10 by default");

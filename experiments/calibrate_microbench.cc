@@ -108,8 +108,21 @@ struct Sorted {
   }
 };
 
-// The best of a curve, which its second best confirms.
-Reached best_of(std::string_view curve, const std::vector<Point>& points) {
+// The best of what was measured at the same place, in the order of places.
+std::vector<Point> best_of_each(const std::vector<Point>& sorted_by_x) {
+  std::vector<Point> out;
+  for (const Point& p : sorted_by_x) {
+    if (out.empty() || out.back().x != p.x)
+      out.push_back(p);
+    else if (p.gbps > out.back().gbps)
+      out.back() = p;
+  }
+  return out;
+}
+
+// The best of a curve, which the second best, at another place, confirms.
+Reached best_of(std::string_view curve, const std::vector<Point>& all) {
+  const std::vector<Point> points = best_of_each(all);
   const Sorted sorted(points);
   const std::size_t n = points.size();
   Reached out{sorted.gbps.back(), 0, {}, fmt::format("best of {} points of {}", n, curve), sorted.sources, {}};

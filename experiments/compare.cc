@@ -76,17 +76,17 @@ void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t 
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (candidates[i].row.errors.empty()) groups[candidates[i].row.group].push_back(i);
   std::mt19937_64 random(seed);
-  std::vector<bool> drawn(candidates.size(), true);
+  std::vector<bool> kept(candidates.size(), true);
   for (auto& [name, members] : groups)
     for (std::size_t n = members.size(); n > sample; --n) {
       const auto out = members.begin() + static_cast<std::ptrdiff_t>(random() % n);
-      drawn[*out] = false;
+      kept[*out] = false;
       members.erase(out);
     }
-  std::vector<Candidate> kept;
+  std::vector<Candidate> sampled;
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (drawn[i]) kept.push_back(std::move(candidates[i]));
-  candidates = std::move(kept);
+    if (kept[i]) sampled.push_back(std::move(candidates[i]));
+  candidates = std::move(sampled);
 }
 
 void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {

@@ -23,15 +23,16 @@ std::int64_t registers_for(std::int64_t elements, std::int64_t element_bytes) {
   return base::ceil_div(elements * element_bytes, 4);
 }
 
-// Whether a thread's pieces of a cooperative copy lie a constant distance apart, in the same column of each row or all
-// in one row, so that one address serves them all; else each has its own, kept through all steps.
+// Whether one address serves all of a thread's pieces of a cooperative copy, a constant distance apart; else each has
+// its own, kept through all steps. Pieces in turn lie so in the same column of each row, a chunk within a row or where
+// it is whole rows.
 bool pieces_lie_evenly(const StageProgram& p, std::size_t operand, std::int64_t pieces) {
   const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
   const tile::OperandPlan& plan = p.operands[operand];
   if (shape.empty()) return true;
-  if (plan.chunked && shape.back() % (pieces * plan.vector) == 0) return true;
-  const std::int64_t apart = plan.chunked ? pieces * plan.vector : p.threads() * plan.vector;
-  return apart % shape.back() == 0;
+  if (!plan.chunked) return p.threads() * plan.vector % shape.back() == 0;
+  const std::int64_t chunk = pieces * plan.vector;
+  return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
 
 std::int64_t registers_needed(const StageProgram& p) {

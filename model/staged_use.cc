@@ -10,11 +10,12 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const tile::Operand& o = p.space->operand(operand);
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
-  const double pieces = static_cast<double>(tile::data_tile_elements(o, p.block)) /
-                        static_cast<double>(p.operands[operand].vector * warp);
+  const WarpAccess write = scratchpad_write(p, operand, warp);
+  const double pieces =
+      static_cast<double>(tile::data_tile_elements(o, p.block)) /
+      static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
   const double reads = tile::touched_elements(o, p.thread) / static_cast<double>(vector) * p.points_per_step();
-  return {scratchpad_write(p, operand, warp), scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces),
-          reads * warps};
+  return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps};
 }
 
 }  // namespace tilescope::model

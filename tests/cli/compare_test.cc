@@ -114,6 +114,7 @@ TEST_F(Compare, OfASuiteIsWithItsPublishedTimes) {
   const Json osdi22 =
       json_of_long_work({"compare", "--arch", "v100", "--suite", "roller", "--search", "roller-osdi22"}).at("summary");
   EXPECT_NE(osdi22, summary);
+  EXPECT_THAT(bad_input({"compare", "--arch", "v100", "--suite", "roller", "--sample", "2"}), HasSubstr("--sample"));
   const CliResult none = run({"compare", "--arch", "a100", "--suite", "roller"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("no times of suite 'roller' on a100 are published"));

@@ -62,15 +62,22 @@ TEST(Set, ReachesKeysThatTheFileLacks) {
 }
 
 TEST(Set, DropsTheBandsOfARatioThatItChanges) {
-  const Override bands{"error_bands", "{pool: {low: 0.8, high: 2.5, rows: 9, source: nowhere}}"};
-  const LoadedChip changed = load("v100", {bands, {"error_bands.pool.low", "0.7"}});
-  EXPECT_DOUBLE_EQ(changed.chip.value().error_bands.at("pool").low, 0.7);
-  EXPECT_DOUBLE_EQ(changed.chip.value().error_bands.at("pool").high, 2.5);
-  EXPECT_THAT(changed.notes, IsEmpty());
-  const LoadedChip dropped = load("v100", {bands, {"calibration.dram.read.ratio", "0.5"}});
+  const Override ratio{"calibration.dram.read.ratio", "0.5"};
+  const LoadedChip dropped = load("v100", {ratio});
   EXPECT_THAT(dropped.chip.value().error_bands, IsEmpty());
   EXPECT_THAT(dropped.notes,
               Contains("--set calibration.dram.read.ratio=0.5: error_bands are of other ratios and dropped"));
+}
+
+TEST(Set, KeepsBandsThatAreSetBesideRatiosInAnyOrder) {
+  const Override bands{"error_bands", "{pool: {low: 0.8, high: 2.5, rows: 9, source: nowhere}}"};
+  const Override ratio{"calibration.dram.read.ratio", "0.5"}, low{"error_bands.pool.low", "0.7"};
+  for (const auto& sets : {std::vector{bands, low, ratio}, std::vector{ratio, bands, low}}) {
+    const LoadedChip chip = load("v100", sets);
+    ASSERT_EQ(chip.chip.value().error_bands.size(), 1U);
+    EXPECT_DOUBLE_EQ(chip.chip->error_bands.at("pool").low, 0.7);
+    EXPECT_DOUBLE_EQ(chip.chip->error_bands.at("pool").high, 2.5);
+  }
 }
 
 TEST(Set, TakesWholeMapsAndLists) {

@@ -68,6 +68,11 @@ TEST(CalibrateByMicrobenchmarks, ACurveThatStillRisesIdentifiesNothing) {
   EXPECT_EQ(r.why, "read still rises by 16 % at its end");
 }
 
+TEST(CalibrateByMicrobenchmarks, TwoRunsOfOnePointDoNotConfirmEachOther) {
+  const CalibrationRun run = run_on(point("write", 1, 500) + point("write", 2, 800) + point("write", 2, 795));
+  EXPECT_EQ(ratio(run, "dram.write").why, "write still rises by 60 % at its end");
+}
+
 TEST(CalibrateByMicrobenchmarks, LeavesWhatNoCurveIsOf) {
   const CalibrationRun run = calibrate_by_microbenchmarks(references(), v100());
   for (const char* name : {"smem.read", "fma.f32", "special.f32"})

@@ -58,5 +58,25 @@ TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
   EXPECT_EQ(strides, 65U);
 }
 
+// Cycles of the port in the loads of a step where the link is so wide.
+double port_cycles(const std::vector<arch::Override>& changes) {
+  const arch::ArchSpec chip = tests::chip("v100", changes);
+  const Machine m = make_machine(chip);
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=256");
+  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+                                                        {{1, 16, 4}, {1, 16, 4}}, {1, 1, 16}, {16});
+  const Occupancy occupancy = occupancy_of(p, m);
+  const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+  return work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic)
+      .load.core_cache_cycles;
+}
+
+TEST(BlockWork, WhatArrivesTakesThePortAsLongAsTheLinkBringsIt) {
+  // A step's tiles, 64 x 16 of A and of B: 8 KiB.
+  EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "16 B"}}) - port_cycles({{"link.width", "32 B"}}), 8192 / 32);
+  EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "256 B"}}), port_cycles({{"link.width", "128 B"}}))
+      << "no wider than the cache";
+}
+
 }  // namespace
 }  // namespace tilescope::model
