@@ -57,5 +57,24 @@ TEST_F(Moved, WiderSectorsAreFewer) {
   EXPECT_EQ(totals({"--set", "memory.l2.sector=128 B"}).at("sectors"), (8 * 2 * 8 + 8 * 4) / 4);
 }
 
+// The model counts a block's first accesses and multiplies; a block of less than a warp makes more of them.
+TEST_F(Counters, OfCopiesInTurnAndInChunksAgree) {
+  for (const char* copy : {"interleaved", "chunked"})
+    for (const int threads : {16, 64}) {
+      const int across = threads / 8;
+      const std::string program =
+          write("p.json", R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+            "sizes":{"m":64,"n":64,"k":32},"tiles":{"smem":{"m":32,"n":32,"k":8}},
+            "mapping":{"m":{"virtual":)" +
+                              std::to_string(32 / across) + R"(,"threads":)" + std::to_string(across) +
+                              R"(},"n":{"virtual":4,"threads":8}},"copy":{"A":")" + copy + R"(","B":")" + copy +
+                              R"("},"vector":{"A":1,"B":1,"C":1}}],"edges":[]})");
+      const Json row = verified({"--program", program}).at("rows").at(0);
+      EXPECT_EQ(row.at("values_ok"), true);
+      EXPECT_EQ(row.at("counters_ok"), true);
+      EXPECT_EQ(row.at("model").at("bank_passes"), row.at("simulator").at("bank_passes")) << threads << " " << copy;
+    }
+}
+
 }  // namespace
 }  // namespace tilescope::tests
