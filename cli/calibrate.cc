@@ -2,7 +2,6 @@
 
 #include "experiments/calibrate.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -29,8 +28,6 @@ struct Options {
   bool json = false;
 };
 
-std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
-
 void print_ratios(const CalibrationRun& run) {
   const bool fitted = run.method == CalibrationMethod::kFit;
   Table table({{"ratio"},
@@ -41,7 +38,7 @@ void print_ratios(const CalibrationRun& run) {
                {"left as it was"}});
   for (const CalibratedRatio& r : run.ratios)
     table.add({r.name, fmt::format("{:.3f}", r.before), r.identified ? fmt::format("{:.3f}", r.after) : "",
-               r.error_ratio ? percent(*r.error_ratio) : "",
+               r.error_ratio ? share_text(*r.error_ratio) : "",
                r.response_ratio ? fmt::format("{:.3f}", *r.response_ratio) : r.source, r.why});
   table.print();
 }
@@ -73,8 +70,8 @@ void print_held_out(const CalibrationRun& run) {
                {"after", true}});
   for (const experiments::HeldOut& h : run.held_out) {
     const ErrorStatistics &b = h.before, &a = h.after;
-    table.add({h.kind, std::to_string(b.compared), percent(b.mape_ratio), percent(a.mape_ratio),
-               percent(b.median_error_ratio), percent(a.median_error_ratio), percent_text(b.bias_ratio),
+    table.add({h.kind, std::to_string(b.compared), share_text(b.mape_ratio), share_text(a.mape_ratio),
+               share_text(b.median_error_ratio), share_text(a.median_error_ratio), percent_text(b.bias_ratio),
                percent_text(a.bias_ratio)});
   }
   table.print();

@@ -32,11 +32,10 @@ struct Options {
 };
 
 void add_fidelity(Table& table, const std::string& kind, const std::string& what, const Fidelity& f) {
-  const auto percent = [](double ratio) { return fmt::format("{:.1f} %", 100 * ratio); };
   const bool any = f.errors.compared > 0, ranked = f.by_row.groups > 0;
   const auto rank = [&](double value) { return ranked ? fmt::format("{:.3f}", value) : std::string(); };
-  table.add({kind, what, fmt::format("{} of {}", f.errors.compared, f.rows), any ? percent(f.errors.mape_ratio) : "",
-             any ? percent(f.errors.median_error_ratio) : "", any ? percent(f.errors.p90_error_ratio) : "",
+  table.add({kind, what, fmt::format("{} of {}", f.errors.compared, f.rows), any ? share_text(f.errors.mape_ratio) : "",
+             any ? share_text(f.errors.median_error_ratio) : "", any ? share_text(f.errors.p90_error_ratio) : "",
              any ? percent_text(f.errors.bias_ratio) : "", ranked ? std::to_string(f.by_tile.groups) : "",
              rank(f.by_tile.spearman), rank(f.by_tile.kendall), rank(f.by_tile.best_of_1), rank(f.by_tile.best_of_5),
              rank(f.by_tile.best_of_10), rank(f.by_row.spearman), rank(f.by_row.best_of_1)});

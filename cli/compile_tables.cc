@@ -97,8 +97,7 @@ void print_errors(const std::vector<experiments::ErrorsOfKind>& kinds) {
              experiments::kPublishedColumn);
   Table table({{"kind"}, {"operators", true}, {"mean |error|", true}, {"mean error", true}});
   for (const auto& [kind, e] : kinds)
-    table.add(
-        {kind, fmt::format("{}", e.compared), fmt::format("{:.1f} %", 100 * e.mape_ratio), percent_text(e.bias_ratio)});
+    table.add({kind, fmt::format("{}", e.compared), share_text(e.mape_ratio), percent_text(e.bias_ratio)});
   table.print();
 }
 

@@ -64,8 +64,7 @@ void print_errors(const std::vector<SimulatedRow>& rows) {
   fmt::print("\nthe model against the simulator: mean of |error|, and of the error\n");
   Table table({{"kind"}, {"programs", true}, {"mean |error|", true}, {"mean error", true}});
   for (const auto& [kind, e] : kinds)
-    table.add(
-        {kind, fmt::format("{}", e.compared), fmt::format("{:.1f} %", 100 * e.mape_ratio), percent_text(e.bias_ratio)});
+    table.add({kind, fmt::format("{}", e.compared), share_text(e.mape_ratio), percent_text(e.bias_ratio)});
   table.print();
 }
 
@@ -95,7 +94,7 @@ void print_rows(const std::vector<SimulatedRow>& rows) {
     }
     cells.push_back(longest.name);
     cells.push_back(share(longest.cycles, s.cycles));
-    cells.push_back(s.exact ? "all" : fmt::format("{:.1f} %", 100 * s.simulated_ratio));
+    cells.push_back(s.exact ? "all" : share_text(s.simulated_ratio));
     table.add(cells);
   }
   table.print();

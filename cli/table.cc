@@ -43,6 +43,8 @@ std::string times_text(double low_us, double high_us) {
   return low + " to " + high;
 }
 
+std::string share_text(double ratio) { return fmt::format("{:.1f} %", 100 * ratio); }
+
 std::string percent_text(double ratio) {
   const double percent = 100 * ratio;
   return fmt::format("{:+.{}f} %", percent, std::abs(percent) < 10 ? 1 : 0);

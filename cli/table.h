@@ -34,6 +34,8 @@ class Table {
 std::string time_text(double us);
 // "1.1 to 1.4 ms", "980 us to 1.02 ms".
 std::string times_text(double low_us, double high_us);
+// "12.3 %", of what has no sign.
+std::string share_text(double ratio);
 // "+12 %", "-3.4 %".
 std::string percent_text(double ratio);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <set>
@@ -13,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "arch/derive.h"
+#include "base/parse_number.h"
 #include "experiments/calibrate.h"
 #include "experiments/given.h"
 #include "model/machine.h"
@@ -45,13 +45,6 @@ struct Curves {
   std::vector<std::string> refused;
 };
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
 // Takes one line; says what is wrong with it. A source, which comes last, may hold commas.
 std::string take_line(std::string_view line, std::string_view chip, Curves& to) {
   std::array<std::string_view, 5> cells;  // chip, curve, x, unit, measured
@@ -63,7 +56,7 @@ std::string take_line(std::string_view line, std::string_view chip, Curves& to) 
   }
   const auto& [of, curve, x, unit, measured] = cells;
   if (of != chip) return {};
-  const auto at = number_of(x), value = number_of(measured);
+  const auto at = base::parse_real(x), value = base::parse_real(measured);
   if (!at) return fmt::format("x: expected a number, got '{}'", x);
   if (!value || *value <= 0) return fmt::format("measured: expected a number above 0, got '{}'", measured);
   if (is_used(curve) && unit != kUnit) return fmt::format("unit: expected {} of {}, got '{}'", kUnit, curve, unit);

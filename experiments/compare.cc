@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
 #include "experiments/operator_kind.h"
@@ -15,6 +16,7 @@
 #include "experiments/published.h"
 #include "experiments/simulate.h"
 #include "experiments/simulated_programs.h"
+#include "experiments/workload.h"
 #include "model/estimate.h"
 
 namespace tilescope::experiments {
@@ -109,7 +111,7 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
   std::vector<const tile::RProgram*> programs;
   std::vector<ComparedRow*> rows;
   for (Candidate& c : candidates)
-    if (c.program && c.row.errors.empty()) {
+    if (c.row.errors.empty()) {
       programs.push_back(&*c.program);
       rows.push_back(&c.row);
     }
@@ -120,33 +122,31 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
   }
 }
 
-std::vector<Candidate> suite_rows(const Workload& workload, const arch::ArchSpec& a, const CompareOptions& options,
-                                  const Progress& progress, const std::optional<PublishedTimes>& published,
-                                  base::Diagnostics& diags) {
+// Of every operator the best of ten programs. A suite is one group, in which each operator is a tile of its own.
+std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<NamedExpression>& operators,
+                                  const arch::ArchSpec& a, const CompareOptions& options,
+                                  const std::optional<PublishedTimes>& published) {
   constexpr std::size_t kBestOf = 10;
-  const auto operators = compile(workload, a, options.search, kBestOf, options.jobs, progress, diags);
-  std::vector<Candidate> out;
-  if (!operators) return out;
-  for (const CompiledOperator& op : *operators) {
-    Candidate c;
-    c.place = op.id;
-    c.row.id = op.id;
-    c.row.kind = op.kind;
-    c.row.group = *workload.suite;
-    c.row.tile = op.id;
-    if (!op.error.empty()) c.row.errors.push_back(op.id + ": " + op.error);
-    if (const auto found = published ? compared(op, *published) : std::nullopt)
-      c.row.measured_us = found->published_us;
-    else if (published && c.row.errors.empty())
-      c.row.errors.push_back(fmt::format("{}: no time of {} is published", op.id, kPublishedColumn));
-    if (c.row.errors.empty()) {
-      const CompiledProgram& best = best_of(op);
-      c.row.prediction = best.prediction;
-      base::Diagnostics own;
-      c.program = read_program_file({op.id, base::to_json(best.document)}, a, own);
-    }
-    out.push_back(std::move(c));
-  }
+  const Constructor constructor(a, options.search, kBestOf);
+  std::vector<Candidate> out(operators.size());
+  parallel_for(out.size(), options.jobs, [&] {
+    return [&](std::size_t i) {
+      const NamedExpression& op = operators[i];
+      Candidate& c = out[i];
+      c.place = c.row.id = c.row.tile = op.id;
+      c.row.kind = op.kind;
+      c.row.group = suite;
+      std::string why;
+      if (auto best = constructor.best(op.expression, why))
+        c.program = std::move(best->program);
+      else
+        c.row.errors.push_back(fmt::format("{}: {}", op.id, why));
+      if (!published) return;
+      c.row.measured_us = published->us_of(op.id);
+      if (!c.row.measured_us)
+        c.row.errors.push_back(fmt::format("{}: no time of {} is published", op.id, kPublishedColumn));
+    };
+  });
   return out;
 }
 
@@ -203,7 +203,6 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
     leave_out(candidates, options.programs);
     if (options.sample) draw(candidates, *options.sample, options.seed);
     out.left_out = all - candidates.size();
-    predict(candidates, a, options.jobs);
   } else {
     const std::string suite = source.workload.suite.value_or("");
     const auto published = load_published(a.name, suite, diags);
@@ -211,11 +210,12 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
       diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, or "
                                   "compare a --batch with measured_us",
                                   suite, a.name));
+    const auto operators = expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
     if (published) out.measured = kPublishedColumn;
-    candidates = suite_rows(source.workload, a, options, progress, published, diags);
-    if (!diags.ok()) return std::nullopt;
+    candidates = suite_rows(suite, *operators, a, options, published);
   }
+  predict(candidates, a, options.jobs);
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
   for (Candidate& c : candidates) out.rows.push_back(std::move(c.row));
   return out;

@@ -64,6 +64,20 @@ Constructed Constructor::construct(const expr::Expression& e) const {
   return out;
 }
 
+std::optional<BestProgram> Constructor::best(const expr::Expression& e, std::string& why) const {
+  Constructed found = construct(e);
+  why = std::move(found.error);
+  std::optional<BestProgram> best;
+  for (tile::RProgram& p : found.programs) {
+    const auto estimate = model::estimate(p, machine_);
+    if (!estimate)
+      why = no_instruction(arch_, e.dtype, e.accumulate);
+    else if (!best || estimate->sum.total_us < best->estimate.sum.total_us)
+      best = {std::move(p), *estimate};
+  }
+  return best;
+}
+
 std::string Constructor::why_none(const expr::Expression& e, std::size_t stage) const {
   if (!model::arithmetic_of(machine_, e.dtype, e.accumulate)) return no_instruction(arch_, e.dtype, e.accumulate);
   const std::string of_stage = e.stages.size() > 1 ? fmt::format(" of stage {}", stage + 1) : "";

@@ -1,6 +1,7 @@
 #pragma once
 // A chip's own programs of an expression, by one of the searches; for the .cc files of experiments/ alone.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "arch/spec.h"
 #include "experiments/compile.h"
 #include "expr/expression.h"
+#include "model/estimate.h"
 #include "model/machine.h"
 #include "tile/program.h"
 
@@ -20,6 +22,11 @@ struct Constructed {
   std::string error;                           // why there are none
 };
 
+struct BestProgram {
+  tile::RProgram program;
+  model::Estimate estimate;
+};
+
 // Constructs for one chip; any number of threads may use one.
 class Constructor {
  public:
@@ -29,6 +36,8 @@ class Constructor {
 
   // Of an expression of several stages, program r is made of every stage's r-th best.
   Constructed construct(const expr::Expression& e) const;
+  // The one of these programs that is predicted to be fastest; nothing after `why`.
+  std::optional<BestProgram> best(const expr::Expression& e, std::string& why) const;
 
  private:
   std::string why_none(const expr::Expression& e, std::size_t stage) const;

@@ -53,8 +53,8 @@ ChangedChip changed_chip(const arch::Number& n, double to, const LoadChanged& lo
   return out;
 }
 
-// A number that hardware has in powers of two alone as often as not: a tenth more of it is no chip.
-// A count or an amount of bytes, which hardware has in powers of two.
+// A count or an amount of bytes: hardware has these in powers of two alone as often as not, and a tenth more is no
+// chip.
 bool can_be_doubled(const arch::Number& n) {
   return n.whole && (!n.dimension || *n.dimension == base::Dimension::kBytes);
 }
@@ -99,17 +99,8 @@ struct Timed {
 
 // The best of what is constructed for the chip, and why there is nothing.
 Timed best_on(const Chip& chip, const expr::Expression& e, std::string& why) {
-  Constructed found = chip.constructor.construct(e);
-  why = std::move(found.error);
-  Timed best;
-  for (tile::RProgram& p : found.programs) {
-    const auto estimate = model::estimate(p, chip.constructor.machine());
-    if (!estimate)
-      why = no_instruction(chip.arch, e.dtype, e.accumulate);
-    else if (estimate->sum.total_us < best.us())
-      best = {std::move(p), estimate};
-  }
-  return best;
+  auto best = chip.constructor.best(e, why);
+  return best ? Timed{std::move(best->program), best->estimate} : Timed{};
 }
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {

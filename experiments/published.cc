@@ -44,6 +44,12 @@ std::optional<std::size_t> PublishedTimes::column(std::string_view name) const {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
+std::optional<double> PublishedTimes::us_of(const std::string& id) const {
+  const auto of_column = column(kPublishedColumn);
+  const auto times = rows_us.find(id);
+  return of_column && times != rows_us.end() ? std::optional(times->second[*of_column]) : std::nullopt;
+}
+
 std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, Diagnostics& diags) {
   std::error_code none;
   std::vector<std::string> paths;
@@ -61,11 +67,9 @@ std::optional<PublishedTimes> load_published(std::string_view device, std::strin
 }
 
 std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published) {
-  const auto column = published.column(kPublishedColumn);
-  const auto times = published.rows_us.find(op.id);
-  if (!column || times == published.rows_us.end() || op.programs.empty()) return std::nullopt;
-  const double us = times->second[*column];
-  return PublishedComparison{us, best_of(op).prediction.predicted_us / us - 1};
+  const auto us = published.us_of(op.id);
+  if (!us || op.programs.empty()) return std::nullopt;
+  return PublishedComparison{*us, best_of(op).prediction.predicted_us / *us - 1};
 }
 
 std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,

@@ -22,6 +22,8 @@ struct PublishedTimes {
 
   // Index of a column, or nothing.
   std::optional<std::size_t> column(std::string_view name) const;
+  // What our best program of that operator is compared with; nothing where it was not published.
+  std::optional<double> us_of(const std::string& id) const;
 };
 
 // The published times for a suite on a device; nothing, and no error, where there are none.

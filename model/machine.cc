@@ -37,12 +37,10 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
   if (const arch::LevelSpec* l1 = arch::core_cache_of(a)) {
+    const double width = arch::bytes_per_core_cycle(a, *l1);
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
-    m.core_cache_bytes_per_cycle = arch::bytes_per_core_cycle(a, *l1) * m.core_cache_ratio;
-    m.core_cache_fill_bytes_per_cycle = arch::bytes_per_core_cycle(a, *l1);
-    if (a.link)
-      m.core_cache_fill_bytes_per_cycle =
-          std::min(m.core_cache_fill_bytes_per_cycle, static_cast<double>(a.link->width.n));
+    m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
+    m.core_cache_fill_bytes_per_cycle = a.link ? std::min(width, static_cast<double>(a.link->width.n)) : width;
     m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
