@@ -100,24 +100,23 @@ std::string_view nothing_found(const CalibrationRun& c) {
   return c.method == CalibrationMethod::kBandsOnly ? "too few shapes for an error band" : "identifies no ratio";
 }
 
-CalibrationRun calibrate(const Options& o, std::string text, const arch::ArchSpec& a) {
-  if (!o.microbench.empty()) return experiments::calibrate_by_microbenchmarks({o.microbench, std::move(text)}, a);
+CalibrationRun calibrate(const Options& o, const experiments::NamedText& file, const arch::ArchSpec& a) {
+  if (!o.microbench.empty()) return experiments::calibrate_by_microbenchmarks(file, a);
   Progress progress("fits");
-  return experiments::calibrate({o.batch, std::move(text)}, a, o.calibrate,
+  return experiments::calibrate(file, a, o.calibrate,
                                 [&](std::size_t done, std::size_t all) { progress.update(done, all); });
 }
 
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto a = o.arch.load_with_cores(diags);
-  const std::string& file = o.microbench.empty() ? o.batch : o.microbench;
-  auto text = base::read_file(file, diags.add_source(file), diags, kBatchLimits);
+  const auto file = read_batch(o.microbench.empty() ? o.batch : o.microbench, diags);
   std::error_code failed;
   if (std::filesystem::equivalent(o.arch.name(), o.out, failed))
     diags.error({diags.add_source("-o " + o.out)}, "is the chip that is calibrated; write another file");
-  if (!a || !text || !diags.ok()) return report(diags);
+  if (!a || !file || !diags.ok()) return report(diags);
   report_notes(diags);
-  const CalibrationRun c = calibrate(o, std::move(*text), *a);
+  const CalibrationRun c = calibrate(o, *file, *a);
   for (const std::string& e : c.refused) fmt::print(stderr, "{}\n", e);
   if (c.says_something())
     experiments::write_chip(experiments::calibrated_chip(c, *a, o.arch.name(), o.out, TILESCOPE_VERSION), o.out);
@@ -139,9 +138,7 @@ void add_calibrate(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "A chip's calibration from measured programs, with error bands, or from microbenchmarks");
   o->arch.add_to(*command, ArchOptions::kAsItIs);
-  CLI::Option* batch =
-      command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each")
-          ->check(some_text());
+  CLI::Option* batch = add_measured_batch(*command, o->batch);
   CLI::Option* microbench =
       command->add_option("--microbench", o->microbench, "Curves of microbenchmarks: chip,curve,x,unit,measured,source")
           ->check(some_text())

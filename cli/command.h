@@ -75,6 +75,18 @@ CLI::Option* add_json(CLI::App& command, bool& json);
 // One JSON document on stdout.
 void print_json(const base::Value& document);
 
+// What is wrong with rows, to stderr; the status of bad input where anything is.
+template <class Row>
+int report_rows(const std::vector<Row>& rows) {
+  int status = kDone;
+  for (const Row& r : rows)
+    for (const std::string& e : r.errors) {
+      status = kBadInput;
+      fmt::print(stderr, "{}\n", e);
+    }
+  return status;
+}
+
 // {"rows":[...],"summary":{...}} on stdout, a row at a time: the rows of a long batch are more than is worth keeping as
 // a tree.
 template <class Row>

@@ -101,21 +101,15 @@ int run(const Options& o) {
   if (o.batch.empty()) {
     source.workload.suite = o.suite;
   } else {
-    auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
-    if (!text) return report(diags);
-    source.batch = {o.batch, std::move(*text)};
+    source.batch = read_batch(o.batch, diags);
+    if (!source.batch) return report(diags);
   }
-  Progress progress(o.compare.simulate ? "programs" : "operators");
+  Progress progress("programs");
   const auto c = experiments::compare(
       source, *a, options, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
   if (!c) return report(diags);
   report_notes(diags);
-  bool every = true;
-  for (const ComparedRow& r : c->rows)
-    for (const std::string& e : r.errors) {
-      every = false;
-      fmt::print(stderr, "{}\n", e);
-    }
+  const int status = report_rows(c->rows);
   if (!o.plot.empty()) {
     const std::string title = fmt::format("{} on {}", o.batch.empty() ? o.suite : o.batch, a->name);
     experiments::write_scatter_plot(*c, title, o.plot);
@@ -126,7 +120,7 @@ int run(const Options& o) {
     print_summary(*c);
     print_worst(*c, o.worst);
   }
-  return every ? kDone : kBadInput;
+  return status;
 }
 
 }  // namespace
@@ -136,9 +130,8 @@ void add_compare(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("compare", "Lay predicted, simulated and measured times side by side");
   o->arch.add_to(*command);
   CLI::Option* suite = command->add_option("--suite", o->suite, "A suite whose times on the chip are published");
-  CLI::Option* batch =
-      command->add_option("--batch", o->batch, "JSON lines, one stage's program and its measured_us each");
-  suite->check(some_text())->excludes(batch->check(some_text()));
+  CLI::Option* batch = add_measured_batch(*command, o->batch);
+  suite->check(some_text())->excludes(batch);
   add_search(*command, o->search)->excludes(batch);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")

@@ -65,27 +65,23 @@ void print_batch(const std::vector<PredictedRow>& rows) {
                100 * e.mape_ratio, 100 * e.median_error_ratio, percent_text(e.bias_ratio));
 }
 
-std::vector<PredictedRow> predict_rows(const std::string& text, const Options& o, const arch::ArchSpec& a) {
+std::vector<PredictedRow> predict_rows(const experiments::NamedText& batch, const Options& o, const arch::ArchSpec& a) {
   Progress progress("lines");
-  return experiments::predict_batch(text, o.batch, a, o.jobs,
+  return experiments::predict_batch(batch.text, batch.name, a, o.jobs,
                                     [&](std::size_t done, std::size_t all) { progress.update(done, all); });
 }
 
 int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  const auto text = base::read_file(o.batch, diags.add_source(o.batch), diags, kBatchLimits);
-  if (!text) return report(diags);
+  const auto batch = read_batch(o.batch, diags);
+  if (!batch) return report(diags);
   report_notes(diags);
-  const std::vector<PredictedRow> rows = predict_rows(*text, o, a);
-  bool every = true;
-  for (const PredictedRow& r : rows) {
-    every = every && r.errors.empty();
-    for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
-  }
+  const std::vector<PredictedRow> rows = predict_rows(*batch, o, a);
+  const int status = report_rows(rows);
   if (o.json)
     print_rows(rows, experiments::to_document(experiments::summarize(rows)));
   else
     print_batch(rows);
-  return every ? kDone : kBadInput;
+  return status;
 }
 
 int run(const Options& o) {

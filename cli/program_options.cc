@@ -74,9 +74,18 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   experiments::ProgramSource out;
   out.workload = workload_.read(diags);
   if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
-  if (!batch_file_.empty()) out.batch = file_of(batch_file_, kBatchLimits, diags);
+  if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
   if (!diags.ok()) return std::nullopt;
   return out;
+}
+
+CLI::Option* add_measured_batch(CLI::App& command, std::string& batch) {
+  return command.add_option("--batch", batch, "JSON lines, one stage's program and its measured_us each")
+      ->check(some_text());
+}
+
+std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags) {
+  return file_of(name, kBatchLimits, diags);
 }
 
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {

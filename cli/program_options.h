@@ -49,6 +49,9 @@ class ProgramOptions {
   std::string program_file_, batch_file_;
 };
 
+// Adds --batch of measured programs.
+CLI::Option* add_measured_batch(CLI::App& command, std::string& batch);
+
 // Adds --least-threads and --most-accumulators.
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter);
 
@@ -57,5 +60,8 @@ CLI::Option* add_search(CLI::App& command, std::string& search);
 
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
+
+// A whole file of such a length; nothing after an error.
+std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
 
 }  // namespace tilescope::cli
