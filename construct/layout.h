@@ -1,8 +1,10 @@
 #pragma once
-// How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is staged, how far
-// staged rows are padded. The choices that ROLLER leaves to fixed rules, made for the banks and granules of the chip at
-// hand.
+// How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is staged and how its
+// rows are padded or rotated, how many steps are under way, which blocks run side by side, in how many parts a
+// reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
+// chip at hand.
 
+#include <span>
 #include <vector>
 
 #include "arch/spec.h"
@@ -10,11 +12,22 @@
 
 namespace tilescope::construct {
 
-// The program itself and its other layouts, each with the padding that costs fewest bank passes; not all of them fit.
-std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const arch::ArchSpec& a, bool pads = true);
+struct LayoutRules {
+  const arch::ArchSpec& arch;
+  bool pads = true;  // staged rows may be padded or rotated
+};
 
-// Sets the padding of every staged operand to the one of none, one vector or rule 3 (tile/align.h) that needs fewest
-// passes over copy and use, the smallest where they are equal.
-void pad_for_banks(tile::StageProgram& p, const arch::ArchSpec& a);
+// The program with its staged rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of
+// tile/align.h, and rotations by a bank or a vector, the first that needs fewest passes over copy and use) and its
+// widest vectors.
+tile::StageProgram laid_out(tile::StageProgram p, const LayoutRules& rules);
+
+// One thing about a program that may be otherwise while its blocks and threads compute the same elements: what it could
+// be instead, each laid out; not all of them fit the chip.
+using Choice = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
+std::span<const Choice> layout_choices();
+
+// The program with its longest reduction cut into so many parts.
+tile::StageProgram split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
 
 }  // namespace tilescope::construct

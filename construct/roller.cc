@@ -19,48 +19,80 @@ using tile::StageProgram;
 using tile::TileSpace;
 using SpacePtr = std::shared_ptr<const TileSpace>;
 
-// How many tiles are worth trying other layouts on.
-constexpr std::size_t kLaidOut = 24;
+constexpr std::size_t kJudged = 128;      // tiles of one seed that the judge sees
+constexpr std::size_t kLaidOut = 16;      // tiles that are worth trying other layouts on
+constexpr std::size_t kLaidOutAgain = 4;  // a second time
 // Shares of an axis that tiles may waste, tried in this order. ROLLER's artifact goes from 0 to 1 in steps of 0.2, of
 // 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
 constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
+constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
-// The ways to fuse a stage's loops: as a matrix product where it is one, and as it is.
-std::vector<SpacePtr> spaces_of(const expr::Expression& e) {
-  std::vector<SpacePtr> out;
-  if (const auto fusion = tile::contraction_fusion(e)) out.push_back(tile::make_space(e, *fusion));
-  out.push_back(tile::make_space(e, tile::contiguous_fusion(e)));
+// What register tiles grow from: single elements, or a window of filter taps that read overlapping elements.
+struct Seed {
+  SpacePtr space;
+  Extents unit;
+};
+
+// Whether reads of points along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
+bool overlaps(const TileSpace& space, std::size_t reduced) {
+  for (const tile::Operand& o : space.inputs) {
+    if (o.gathered) continue;
+    for (const tile::TileDim& d : o.dims) {
+      bool taps = false, spatial = false;
+      for (const expr::Term& t : d.terms) {
+        taps = taps || t.axis == static_cast<int>(reduced);
+        spatial = spatial || static_cast<std::size_t>(t.axis) < space.spatial;
+      }
+      if (taps && spatial && !d.whole) return true;
+    }
+  }
+  return false;
+}
+
+// The ways to fuse a stage's loops: as a matrix product where it is one, and as it is, there also with windows of the
+// innermost axis of taps or of all of them.
+std::vector<Seed> seeds_of(const expr::Expression& e) {
+  std::vector<Seed> out;
+  const auto add = [&](const SpacePtr& space) { out.push_back({space, Extents(space->axes.size(), 1)}); };
+  if (const auto fusion = tile::contraction_fusion(e)) add(tile::make_space(e, *fusion));
+  add(tile::make_space(e, tile::contiguous_fusion(e)));
+  Seed window = out.back();
+  for (std::size_t a = window.space->axes.size(); a-- > window.space->spatial;) {
+    if (!overlaps(*window.space, a) || window.space->axes[a].extent == 1) continue;
+    window.unit[a] = window.space->axes[a].extent;
+    out.push_back(window);
+  }
   return out;
 }
 
 // Elements of a register tile are strided over the threads, so that neighbouring threads touch neighbouring words
-// (ROLLER's virtual threads); without reuse the innermost axis is kept whole for wide accesses.
-StageProgram program_of(const SpacePtr& space, const GrowthLimits& limits, const Extents& registers,
-                        const Extents& block) {
+// (ROLLER's virtual threads); without reuse the innermost axis is kept whole for wide accesses, and neighbours share a
+// window.
+StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Extents& registers, const Extents& block) {
+  const TileSpace& space = *seed.space;
+  const bool reduces = space.axes.size() > space.spatial;
+  const bool windowed = seed.unit != Extents(space.axes.size(), 1);
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
-  for (std::size_t a = 0; a < space->spatial; ++a) {
-    const bool serial = space->axes.size() == space->spatial && a + 1 == space->spatial;
+  for (std::size_t a = 0; a < space.spatial; ++a) {
+    const bool serial = windowed || (!reduces && a + 1 == space.spatial);
     mapping.push_back({serial ? 1 : registers[a], block[a] / registers[a], serial ? registers[a] : 1});
   }
-  return tile::make_stage_program(space, mapping, block, limits.max_access);
+  StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
+  for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
+  return p;
 }
 
 class Ranking {
  public:
   Ranking(const arch::ArchSpec& a, const Judge& judge) : arch_(a), judge_(judge), asked_{a.name, {{}}, {}} {}
 
-  void add(StageProgram p) {
-    if (!tile::fits(p, arch_)) return;
+  // Its time; never where it does not fit or the judge cannot tell.
+  base::Microseconds add(StageProgram p) {
+    if (!tile::fits(p, arch_)) return kNever;
     asked_.stages[0] = std::move(p);
     const base::Microseconds time = judge_(asked_);
-    if (time.v < std::numeric_limits<double>::infinity()) programs_.push_back({std::move(asked_.stages[0]), time});
-  }
-
-  // Whether a program of these tiles was added.
-  bool has_tiles(const SpacePtr& space, const Extents& registers, const Extents& block) const {
-    return std::any_of(programs_.begin(), programs_.end(), [&](const Ranked& r) {
-      return r.program.space == space && r.program.block == block && r.program.thread == registers;
-    });
+    if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
+    return time;
   }
 
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
@@ -90,60 +122,109 @@ class Ranking {
   std::deque<Ranked> programs_;  // in the order of construction
 };
 
-// The block tile that is given over a register tile; nothing where it does not cut it.
-std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step,
-                                  const std::vector<std::int64_t>& block) {
-  if (block.size() != space.spatial) return {};
-  Extents e = step;
-  for (std::size_t a = 0; a < space.spatial; ++a) {
-    if (block[a] % registers[a] != 0) return {};
-    e[a] = block[a];
-  }
-  return {{e, 0, 0}};
-}
+// One run of the construction: what is known of the stage, the chip and the question.
+class Construction {
+ public:
+  Construction(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
+               const Restrictions& given)
+      : arch_(a),
+        given_(given),
+        rules_{a, given.pads},
+        limits_(growth_limits(a)),
+        seeds_(seeds_of(one_stage)),
+        ranking_(a, judge) {}
 
-void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon, const Restrictions& given,
-               Ranking& ranking) {
-  const Extents step = first_step(*space, limits);
-  for (const LevelTile& registers : register_tiles(*space, limits))
-    for (const LevelTile& block : given.block.empty() ? block_tiles(*space, limits, registers.extents, step, epsilon)
-                                                      : given_tile(*space, registers.extents, step, given.block))
-      if (!ranking.has_tiles(space, registers.extents, block.extents))
-        ranking.add(program_of(space, limits, registers.extents, block.extents));
-}
-
-// For what no aligned tile covers: any tile of single elements, straight from memory. Slow, but a program.
-void add_unaligned(const SpacePtr& space, GrowthLimits limits, Ranking& ranking) {
-  limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
-  const Extents one(space->axes.size(), 1);
-  for (const LevelTile& block :
-       block_tiles(*space, limits, one, first_step(*space, limits), kEpsilons.back(), Alignment::kAny)) {
-    StageProgram p = program_of(space, limits, one, block.extents);
-    for (std::size_t i = 0; i < space->inputs.size(); ++i) p.operands[i] = {};
-    ranking.add(std::move(p));
+  std::vector<Ranked> best(std::size_t keep) {
+    for (const Seed& seed : seeds_) add_tiles(seed, keep);
+    if (ranking_.best(1).empty() && given_.block.empty())
+      for (const Seed& seed : seeds_) add_unaligned(seed);
+    // A choice may pay only once a later one is taken, so that the best go round again.
+    for (const std::size_t tiles : {std::max(kLaidOut, keep), kLaidOutAgain})
+      for (const Ranked& r : ranking_.best(tiles)) improve(r);
+    return ranking_.best(keep);
   }
-}
+
+ private:
+  struct TilePair {
+    Extents registers, block;
+    double cost = 0;
+  };
+
+  // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
+  void add_tiles(const Seed& seed, std::size_t enough) {
+    Extents step = first_step(*seed.space, limits_);
+    for (std::size_t a = seed.space->spatial; a < step.size(); ++a) step[a] = std::max(step[a], seed.unit[a]);
+    const std::vector<LevelTile> registers = register_tiles(*seed.space, limits_, seed.unit);
+    std::vector<TilePair> pairs;
+    for (const double epsilon : kEpsilons) {
+      for (const LevelTile& r : registers)
+        for (const LevelTile& b : given_.block.empty() ? block_tiles(*seed.space, limits_, r.extents, step, epsilon)
+                                                       : given_tile(*seed.space, r.extents, step))
+          pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_)});
+      if (pairs.size() >= enough || !given_.block.empty()) break;
+    }
+    const std::size_t judged = std::min(pairs.size(), kJudged);
+    std::stable_sort(pairs.begin(), pairs.end(), [](const TilePair& a, const TilePair& b) { return a.cost < b.cost; });
+    for (std::size_t i = 0; i < judged; ++i) add_tile(program_of(seed, limits_, pairs[i].registers, pairs[i].block));
+  }
+
+  // A tile by itself, and where its blocks leave cores idle with the reduction shared among as many as there are cores.
+  void add_tile(const StageProgram& plain) {
+    const StageProgram p = laid_out(plain, rules_);
+    ranking_.add(p);
+    const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
+    const std::int64_t blocks = p.blocks(), cores = arch_.core.count;
+    if (!longest || blocks >= cores) return;
+    std::int64_t parts = 2;
+    while (parts * blocks < cores) parts *= 2;
+    if (parts * p.block[*longest] <= p.space->axes[*longest].extent) ranking_.add(split_into(p, parts, rules_));
+  }
+
+  // The block tile that is given over a register tile; nothing where it does not cut it.
+  std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step) const {
+    if (given_.block.size() != space.spatial) return {};
+    Extents e = step;
+    for (std::size_t a = 0; a < space.spatial; ++a) {
+      if (given_.block[a] % registers[a] != 0) return {};
+      e[a] = given_.block[a];
+    }
+    return {{e, 0, 0}};
+  }
+
+  // For what no aligned tile covers: any tile of single elements, straight from memory. Slow, but a program.
+  void add_unaligned(const Seed& seed) {
+    GrowthLimits limits = limits_;
+    limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
+    const TileSpace& space = *seed.space;
+    const Extents one(space.axes.size(), 1);
+    for (const LevelTile& block :
+         block_tiles(space, limits, one, first_step(space, limits), kEpsilons.back(), Alignment::kAny)) {
+      StageProgram p = program_of({seed.space, one}, limits, one, block.extents);
+      for (std::size_t i = 0; i < space.inputs.size(); ++i) p.operands[i] = {};
+      ranking_.add(std::move(p));
+    }
+  }
+
+  // Takes one choice after the other to what is fastest while the others stay.
+  void improve(Ranked at) {
+    for (const Choice choice : layout_choices())
+      for (StageProgram& p : choice(at.program, rules_))
+        if (const base::Microseconds time = ranking_.add(p); time < at.time) at = {std::move(p), time};
+  }
+
+  const arch::ArchSpec& arch_;
+  const Restrictions& given_;
+  LayoutRules rules_;
+  GrowthLimits limits_;
+  std::vector<Seed> seeds_;
+  Ranking ranking_;
+};
 
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
                            std::size_t keep, const Restrictions& given) {
-  const GrowthLimits limits = growth_limits(a);
-  const std::vector<SpacePtr> spaces = spaces_of(one_stage);
-  // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
-  Ranking tiles(a, judge);
-  for (const double epsilon : kEpsilons) {
-    for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, given, tiles);
-    if (tiles.best(keep).size() >= keep || !given.block.empty()) break;
-  }
-
-  if (tiles.best(1).empty() && given.block.empty())
-    for (const SpacePtr& space : spaces) add_unaligned(space, limits, tiles);
-
-  Ranking laid_out(a, judge);
-  for (const Ranked& r : tiles.best(std::max(kLaidOut, keep)))
-    for (StageProgram& p : layouts_of(r.program, a, given.pads)) laid_out.add(std::move(p));
-  return laid_out.best(keep);
+  return Construction(one_stage, a, judge, given).best(keep);
 }
 
 }  // namespace tilescope::construct

@@ -1,6 +1,8 @@
 #include "construct/tiles.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 
 #include "arch/derive.h"
@@ -30,23 +32,30 @@ double elements_of(const TileSpace& space, const Extents& tile, Level level) {
   return sum;
 }
 
+// Elements of a tile's inputs and of its output.
+struct Size {
+  double inputs = 0, output = 0;
+};
+Size size_of(const TileSpace& space, const Extents& tile, Level level) {
+  return {elements_of(space, tile, level), static_cast<double>(tile::data_tile_elements(space.output, tile))};
+}
+
 // Elements moved through a level by the whole stage: inputs once per tile and reduction step, the output once per tile.
-double traffic_of(const TileSpace& space, const Extents& tile, Level level) {
+double traffic_of(const TileSpace& space, const Extents& tile, const Size& size) {
   double tiles = 1, steps = 1;
   for (std::size_t a = 0; a < space.axes.size(); ++a)
     (a < space.spatial ? tiles : steps) *= static_cast<double>(base::ceil_div(space.axes[a].extent, tile[a]));
-  return tiles *
-         (steps * elements_of(space, tile, level) + static_cast<double>(tile::data_tile_elements(space.output, tile)));
+  return tiles * (steps * size.inputs + size.output);
 }
 
 // Whether growing any axis saves traffic: without, a tile has nothing to reuse.
-bool has_reuse(const TileSpace& space) {
-  Extents one(space.axes.size(), 1);
-  const double before = traffic_of(space, one, Level::kThread);
+bool has_reuse(const TileSpace& space, const Extents& unit) {
+  const auto traffic = [&](const Extents& e) { return traffic_of(space, e, size_of(space, e, Level::kThread)); };
+  const double before = traffic(unit);
   for (std::size_t a = 0; a < space.spatial; ++a) {
-    Extents two = one;
-    two[a] = std::min<std::int64_t>(2, space.axes[a].extent);
-    if (traffic_of(space, two, Level::kThread) < before * kWorthIt) return true;
+    Extents two = unit;
+    two[a] = std::min<std::int64_t>(2 * unit[a], space.axes[a].extent);
+    if (traffic(two) < before * kWorthIt) return true;
   }
   return false;
 }
@@ -56,7 +65,7 @@ bool has_reuse(const TileSpace& space) {
 class Growth {
  public:
   using Successor = std::function<std::int64_t(const Extents&, std::size_t axis)>;  // next extent; 0: none
-  using Footprint = std::function<double(const Extents&)>;                          // negative: does not fit
+  using Footprint = std::function<double(const Extents&, const Size&)>;             // negative: does not fit
 
   Growth(const TileSpace& space, Level level, Successor next, Footprint footprint)
       : space_(space), level_(level), next_(std::move(next)), footprint_(std::move(footprint)) {
@@ -64,18 +73,35 @@ class Growth {
   }
 
   std::vector<LevelTile> from(const Extents& first) {
-    const double footprint = footprint_(first);
-    if (footprint >= 0) enlarge({first, traffic_of(space_, first, level_), footprint});
+    if (const LevelTile t = tile_of(first); t.footprint >= 0) enlarge(t);
     return std::move(tiles_);
   }
 
  private:
+  // Its footprint is negative where it does not fit.
+  LevelTile tile_of(const Extents& extents) const {
+    const Size size = size_of(space_, extents, level_);
+    const double footprint = footprint_(extents, size);
+    return {extents, footprint < 0 ? 0 : traffic_of(space_, extents, size), footprint};
+  }
+
+  // A number that different tiles hardly ever share.
+  static std::uint64_t key_of(const Extents& e) {
+    std::uint64_t key = 0;
+    for (const std::int64_t n : e) key = (key ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15U;
+    return key;
+  }
+
   bool visited(const Extents& e) const {
-    return std::any_of(tiles_.rbegin(), tiles_.rend(), [&](const LevelTile& t) { return t.extents == e; });
+    const std::uint64_t key = key_of(e);
+    for (std::size_t i = 0; i < keys_.size(); ++i)
+      if (keys_[i] == key && tiles_[i].extents == e) return true;
+    return false;
   }
 
   void enlarge(const LevelTile& tile) {
     tiles_.push_back(tile);
+    keys_.push_back(key_of(tile.extents));
     struct Step {
       double score;
       LevelTile to;
@@ -84,12 +110,11 @@ class Growth {
     for (std::size_t a = 0; a < space_.spatial; ++a) {
       const std::int64_t n = next_(tile.extents, a);
       if (n == 0) continue;
-      LevelTile to{tile.extents, 0, 0};
-      to.extents[a] = n;
-      to.footprint = footprint_(to.extents);
-      if (to.footprint < 0) continue;
-      to.traffic = traffic_of(space_, to.extents, level_);
-      steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
+      Extents extents = tile.extents;
+      extents[a] = n;
+      const LevelTile to = tile_of(extents);
+      if (to.footprint >= 0)
+        steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.score > b.score; });
     for (const Step& s : steps) {
@@ -103,6 +128,7 @@ class Growth {
   Successor next_;
   Footprint footprint_;
   std::vector<LevelTile> tiles_;  // all that were visited
+  std::vector<std::uint64_t> keys_;
 };
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
@@ -139,19 +165,21 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
   return out;
 }
 
-// The next number of threads along an axis after `threads`: a power of two, or what cuts the axis into few equal parts.
-std::int64_t next_threads(std::int64_t length, std::int64_t serial, std::int64_t threads, std::int64_t most) {
-  const std::int64_t whole = base::ceil_div(length, serial);
-  std::int64_t best = 0;
-  const auto offer = [&](std::int64_t n) {
-    if (n > threads && n <= std::min(whole, most) && (best == 0 || n < best)) best = n;
-  };
-  std::int64_t power = 1;
-  while (power <= threads) power *= 2;
-  offer(power);
+// Extents that a block may have along an axis, ascending: threads by powers of two and what cuts the axis into few
+// equal parts, each `serial` wide, that waste at most `epsilon` of it.
+std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial, std::int64_t most, double epsilon) {
   constexpr std::int64_t kMostParts = 6;
-  for (std::int64_t parts = 1; parts <= kMostParts; ++parts) offer(base::ceil_div(whole, parts));
-  return best;
+  const std::int64_t whole = base::ceil_div(length, serial);
+  std::vector<std::int64_t> threads;
+  for (std::int64_t power = 2; power <= std::min(whole, most); power *= 2) threads.push_back(power);
+  for (std::int64_t parts = 1; parts <= kMostParts; ++parts)
+    if (const std::int64_t n = base::ceil_div(whole, parts); n > 1 && n <= most) threads.push_back(n);
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  std::vector<std::int64_t> out;
+  for (const std::int64_t n : threads)
+    if (tile::wasted_ratio(length, n * serial) <= epsilon) out.push_back(n * serial);
+  return out;
 }
 
 }  // namespace
@@ -184,16 +212,16 @@ Extents first_step(const TileSpace& space, const GrowthLimits& limits) {
   return step;
 }
 
-std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits& limits) {
-  Extents one(space.axes.size(), 1);
-  if (!has_reuse(space)) {
+std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits& limits, const Extents& unit) {
+  if (!has_reuse(space, unit)) {
+    Extents one = unit;
     std::vector<LevelTile> out;
     const std::size_t inner = space.spatial - 1;
     const std::int64_t widest =
         std::max<std::int64_t>(1, limits.max_access.n / base::size_of(space.expression.dtype).n);
     for (std::int64_t n = 1; n <= widest && n <= std::max<std::int64_t>(1, space.axes[inner].extent); n *= 2) {
       one[inner] = n;
-      out.push_back({one, traffic_of(space, one, Level::kThread), static_cast<double>(n)});
+      out.push_back({one, 0, static_cast<double>(n)});
     }
     return out;
   }
@@ -201,12 +229,11 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     const std::int64_t n = e[a] * 2;
     return n <= kWidestRegisterExtent && n < space.axes[a].extent * 2 ? n : 0;
   };
-  const auto footprint = [&](const Extents& e) {
-    const double n =
-        elements_of(space, e, Level::kThread) + static_cast<double>(tile::data_tile_elements(space.output, e));
+  const auto footprint = [&](const Extents&, const Size& size) {
+    const double n = size.inputs + size.output;
     return n <= static_cast<double>(limits.register_elements) ? n : -1.0;
   };
-  return thinned(undominated(Growth(space, Level::kThread, next, footprint).from(one)), kMostRegisterTiles);
+  return thinned(undominated(Growth(space, Level::kThread, next, footprint).from(unit)), kMostRegisterTiles);
 }
 
 std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& limits, const Extents& registers,
@@ -218,20 +245,18 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
     for (std::size_t a = 0; a < space.spatial; ++a) n *= e[a] / registers[a];
     return n;
   };
+  std::array<std::vector<std::int64_t>, tile::kMaxAxes> extents;
+  for (std::size_t a = 0; a < space.spatial; ++a)
+    extents[a] = block_extents(space.axes[a].extent, registers[a], limits.max_threads, epsilon);
   const auto next = [&](const Extents& e, std::size_t a) -> std::int64_t {
-    const std::int64_t length = space.axes[a].extent;
-    const std::int64_t most = limits.max_threads / (threads_of(e) / (e[a] / registers[a]));
-    std::int64_t threads = e[a] / registers[a];
-    while ((threads = next_threads(length, registers[a], threads, most)) != 0)
-      if (tile::wasted_ratio(length, threads * registers[a]) <= epsilon) return threads * registers[a];
-    return 0;
+    const auto larger = std::upper_bound(extents[a].begin(), extents[a].end(), e[a]);
+    return larger == extents[a].end() ? 0 : *larger;
   };
   const bool reduces = space.axes.size() > space.spatial;
   const auto element = static_cast<double>(base::size_of(space.expression.dtype).n);
-  const auto footprint = [&](const Extents& e) {
-    if (threads_of(e) > limits.max_threads) return -1.0;
-    const double n = elements_of(space, e, Level::kBlock);
-    return !reduces || n * element <= static_cast<double>(limits.staged_bytes) ? n : -1.0;
+  const auto footprint = [&](const Extents& e, const Size& size) {
+    const bool fits = !reduces || size.inputs * element <= static_cast<double>(limits.staged_bytes);
+    return fits && threads_of(e) <= limits.max_threads ? size.inputs : -1.0;
   };
   std::vector<LevelTile> grown = Growth(space, Level::kBlock, next, footprint).from(first);
   if (alignment == Alignment::kAny) return grown;
@@ -246,6 +271,27 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   std::vector<LevelTile> kept;
   std::copy_if(grown.begin(), grown.end(), std::back_inserter(kept), aligned);
   return undominated(kept);
+}
+
+double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block, const arch::ArchSpec& a) {
+  double points = 1, padded = 1, blocks = 1;
+  for (std::size_t i = 0; i < space.axes.size(); ++i) {
+    const std::int64_t n = space.axes[i].extent, tiles = base::ceil_div(n, block.extents[i]);
+    points *= static_cast<double>(n);
+    padded *= static_cast<double>(i < space.spatial ? tiles * block.extents[i] : n);
+    if (i < space.spatial) blocks *= static_cast<double>(tiles);
+  }
+  // A reduction is split where there are fewer blocks than cores.
+  const bool reduces = space.axes.size() > space.spatial;
+  const auto cores = static_cast<double>(a.core.count);
+  const double waves = blocks < cores && reduces ? 1 : std::ceil(blocks / cores) * cores / blocks;
+  const arch::ComputeSpec* unit = arch::scalar_unit_of(a, space.expression.dtype, space.expression.accumulate);
+  const auto lanes = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);
+  const double loads = registers.traffic * padded / points;
+  const double core_us = (padded + loads) * waves / (lanes * cores) * 1e6 / static_cast<double>(a.clock.n);
+  const arch::LevelSpec* cache = arch::device_cache_of(a);
+  const double bytes = block.traffic * static_cast<double>(base::size_of(space.expression.dtype).n);
+  return std::max(core_us, bytes * 1e6 / arch::bandwidth_of(a, cache == nullptr ? *arch::dram_of(a) : *cache).v);
 }
 
 }  // namespace tilescope::construct

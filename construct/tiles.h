@@ -27,9 +27,11 @@ struct GrowthLimits {
 };
 GrowthLimits growth_limits(const arch::ArchSpec& a);
 
-// Register tiles of a space: grown from one element, doubling one axis at a time, kept where no other tile of at most
-// the footprint moves clearly less. Where no axis is reused the innermost axis alone grows, to the widest access.
-std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits);
+// Register tiles of a space: grown from a unit (single elements, or a window of reduced axes), doubling one axis at a
+// time, kept where no other tile of at most the footprint moves clearly less. Where no axis is reused the innermost
+// axis alone grows, to the widest access.
+std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
+                                      const tile::Extents& unit);
 
 // Whether block tiles have to obey alignment rules 1 and 2.
 enum class Alignment : std::uint8_t { kRules, kAny };
@@ -39,6 +41,12 @@ enum class Alignment : std::uint8_t { kRules, kAny };
 std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
                                    const tile::Extents& registers, const tile::Extents& step, double epsilon,
                                    Alignment alignment = Alignment::kRules);
+
+// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
+// and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's
+// own model (OSDI'22, section 3.4); it says which tiles are worth a judge's time, and nobody is told it as a time.
+double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
+               const arch::ArchSpec& a);
 
 // The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
 tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);

@@ -172,12 +172,7 @@ Statement StageLowering::arithmetic() {
   Compute c{{accumulators_, result_position(1)}, step_of(stage().reducer), stage().body, {}};
   for (Node& n : c.body)
     if (n.kind == NodeKind::kScalar) n.index = scalar_of_[static_cast<std::size_t>(n.index)];
-  for (const Fragment& f : fragments_) {
-    Affine position;
-    for (const std::size_t a : f.axes)
-      position = position * indices_.mapping(a).thread_extent() + indices_.position(indices_.thread_loops(a, 1));
-    c.operands.push_back({f.buffer, position});
-  }
+  for (std::size_t r = 0; r < fragments_.size(); ++r) c.operands.push_back({fragments_[r].buffer, place_of_point(r)});
   return nest(joined(result_loops(1)), {{c, {}}}, true).front();
 }
 

@@ -29,12 +29,22 @@ struct StagedTile {
   int piece_loop = -1;  // index of the loop over a batch
 };
 
+// How a fragment's elements are numbered: along all of a thread's elements of a tile axis, along those alone that
+// virtual threads stride apart, or along a run of a dimension of the data tile that the points of a window share, which
+// is read as neighbours along `axis`.
+struct Digit {
+  enum Kind : std::uint8_t { kAxis, kFar, kRun } kind = kAxis;
+  std::size_t axis = 0;
+  std::size_t dim = 0;      // kRun
+  std::int64_t extent = 1;  // elements
+};
+
 // A read's elements of one point of the reduction, or of a chunk of points, in registers.
 struct Fragment {
   int buffer = -1;
-  std::vector<std::size_t> axes;  // tile axes that it varies with, the last one fastest
-  int neighbours = -1;            // the tile axis along which its elements lie side by side, also where they are read
-  bool of_chunk = false;          // read before the loop over a chunk's points
+  std::vector<Digit> digits;  // the last one fastest
+  bool side_by_side = false;  // elements along the last digit lie side by side also where they are read
+  bool of_chunk = false;      // read before the loop over a chunk's points
 };
 
 class StageLowering {
@@ -88,6 +98,21 @@ class StageLowering {
   Body fragments(bool of_chunk, const StepPosition& at, const Affine& slot, const std::vector<Guard>& known_inside);
   Statement fragment(std::size_t read, const StepPosition& at, const Affine& slot,
                      const std::vector<Guard>& known_inside);
+  bool windowed() const;
+  std::vector<Digit> digits_of_window(const tile::Operand& o) const;
+  // Loops over a digit's elements, `vector` neighbours an iteration, and where they stand.
+  std::vector<AxisLoop> loops_over(const Digit& digit, std::int64_t vector);
+  // The element of its fragment that the arithmetic uses where the loops over points stand.
+  Affine place_of_point(std::size_t read);
+  // A fragment's loops, `vector` neighbours along its last digit an iteration: which element, from where.
+  struct FragmentRead {
+    std::vector<AxisLoop> loops;
+    Affine place;
+    Located from;
+  };
+  FragmentRead read_of_fragment(std::size_t read, std::int64_t vector, const StepPosition& at, const Affine& slot);
+  // The widest access that is aligned wherever the thread stands.
+  std::int64_t widest_read(std::size_t read, const StepPosition& at, const Affine& slot);
 
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
   Body load_tiles(const StepPosition& at);

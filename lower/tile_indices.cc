@@ -50,6 +50,8 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
   }
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
     if (points(a) > 1) thread_begin_[a] = maker.value(maker.loop(spelled(space().axes[a].name), points(a)));
+  for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
+    if (p.thread[a] > 1) cut(a, p.thread[a]);
 }
 
 std::int64_t TileIndices::part_extent(std::size_t axis) const {
@@ -69,24 +71,38 @@ StepPosition TileIndices::at_step(const Affine& step) {
   return out;
 }
 
-std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t vector) {
+int TileIndices::thread_loop(std::size_t axis, std::int64_t kind, const std::string& suffix, std::int64_t extent) {
+  const auto [known, fresh] = thread_loops_.try_emplace({axis, kind}, 0);
+  if (fresh) known->second = maker_.loop(spelled(space().axes[axis].name) + suffix, extent);
+  return known->second;
+}
+
+std::vector<AxisLoop> TileIndices::far_loops(std::size_t axis) {
   const tile::AxisMapping& m = mapping_[axis];
-  const std::string name = spelled(space().axes[axis].name);
-  const auto loop = [&](std::int64_t kind, const std::string& suffix, std::int64_t extent) {
-    const auto [known, fresh] = thread_loops_.try_emplace({axis, kind}, 0);
-    if (fresh) known->second = maker_.loop(name + suffix, extent);
-    return known->second;
-  };
-  std::vector<AxisLoop> out;
-  if (m.virtual_threads > 1)
-    out.push_back({loop(0, "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial});
-  if (m.serial > vector)
-    out.push_back({loop(vector, vector > 1 ? "_by" + std::to_string(vector) : "_near", m.serial / vector),
-                   m.serial / vector, vector, vector});
+  if (m.virtual_threads == 1) return {};
+  return {{thread_loop(axis, 0, "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial}};
+}
+
+std::vector<AxisLoop> TileIndices::near_loops(std::size_t axis, std::int64_t vector) {
+  const std::int64_t pieces = mapping_[axis].serial / vector;
+  if (pieces <= 1) return {};
+  const std::string suffix = vector > 1 ? "_by" + std::to_string(vector) : "_near";
+  return {{thread_loop(axis, vector, suffix, pieces), pieces, vector, vector}};
+}
+
+std::vector<AxisLoop> TileIndices::thread_loops(std::size_t axis, std::int64_t vector) {
+  std::vector<AxisLoop> out = far_loops(axis);
+  for (const AxisLoop& l : near_loops(axis, vector)) out.push_back(l);
   return out;
 }
 
-std::int64_t TileIndices::points(std::size_t axis) const { return std::min(p_.block[axis], part_extent(axis)); }
+std::vector<AxisLoop> TileIndices::run_loops(std::size_t axis, std::int64_t extent, std::int64_t vector) {
+  if (extent == vector) return {};
+  const int index = maker_.loop(spelled(space().axes[axis].name) + "_run", extent / vector);
+  return {{index, extent / vector, vector, vector}};
+}
+
+std::int64_t TileIndices::points(std::size_t axis) const { return p_.points_along(axis); }
 
 std::optional<std::size_t> TileIndices::innermost() const {
   for (std::size_t i = p_.order.size(); i-- > 0;)
@@ -94,10 +110,10 @@ std::optional<std::size_t> TileIndices::innermost() const {
   return std::nullopt;
 }
 
-void TileIndices::cut_innermost(std::int64_t length) {
-  const std::size_t axis = innermost().value();
+void TileIndices::cut(std::size_t axis, std::int64_t length) {
   const std::string name = spelled(space().axes[axis].name) + "_by" + std::to_string(length);
-  thread_begin_[axis] = maker_.value(maker_.loop(name, points(axis) / length)) * length;
+  const std::int64_t chunks = points(axis) / length;
+  thread_begin_[axis] = chunks > 1 ? maker_.value(maker_.loop(name, chunks)) * length : constant(0);
   mapping_[axis].serial = length;
 }
 
@@ -113,8 +129,10 @@ std::vector<AxisLoop> TileIndices::chunk_loops() const {
 }
 
 std::vector<AxisLoop> TileIndices::point_loops() {
-  const std::optional<std::size_t> axis = innermost();
-  return axis ? thread_loops(*axis, 1) : std::vector<AxisLoop>{};
+  std::vector<AxisLoop> out;
+  for (const int axis : p_.order)
+    for (const AxisLoop& l : thread_loops(static_cast<std::size_t>(axis), 1)) out.push_back(l);
+  return out;
 }
 
 Affine TileIndices::along(std::size_t axis, const std::vector<AxisLoop>& loops) const {

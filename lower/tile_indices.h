@@ -44,13 +44,19 @@ class TileIndices {
   // Loops over one thread's elements along an axis, `vector` neighbours an iteration; outermost first. Empty where the
   // thread has one such piece.
   std::vector<AxisLoop> thread_loops(std::size_t axis, std::int64_t vector);
+  // Of those the loop over what virtual threads stride apart, and the one over neighbours.
+  std::vector<AxisLoop> far_loops(std::size_t axis);
+  std::vector<AxisLoop> near_loops(std::size_t axis, std::int64_t vector);
+  // A loop over a run of `extent` elements from the first of a thread's neighbours along an axis on, beyond which it
+  // may lead.
+  std::vector<AxisLoop> run_loops(std::size_t axis, std::int64_t extent, std::int64_t vector);
   // Points of a reduced axis in one step.
   std::int64_t points(std::size_t axis) const;
   // The axis of the innermost loop over points, or nothing where a step is one point.
   std::optional<std::size_t> innermost() const;
-  // From here on that loop goes by chunks of `length` points, of which it has a multiple, and a thread loops over a
-  // chunk as it does over its neighbours along a spatial axis.
-  void cut_innermost(std::int64_t length);
+  // From here on that axis goes by chunks of `length` points, of which it has a multiple, and a thread loops over a
+  // chunk as it does over its neighbours along a spatial axis. A program's windows are cut from the start.
+  void cut(std::size_t axis, std::int64_t length);
   // Loops over one step's chunks of points, in the program's order, outermost first, and over the points of a chunk.
   std::vector<AxisLoop> chunk_loops() const;
   std::vector<AxisLoop> point_loops();
@@ -61,6 +67,7 @@ class TileIndices {
 
  private:
   const tile::TileSpace& space() const { return *p_.space; }
+  int thread_loop(std::size_t axis, std::int64_t kind, const std::string& suffix, std::int64_t extent);
 
   const tile::StageProgram& p_;
   IndexMaker& maker_;

@@ -94,7 +94,7 @@ class BlockCounter {
 
   void count_direct(std::size_t i) {
     const auto vector = static_cast<double>(p_.operands[i].vector);
-    const double reads = tile::touched_elements(space_.inputs[i], p_.thread) / vector * points_;
+    const double reads = tile::fragment_elements(p_, i) / vector * p_.windows_per_step();
     work_.load.issue_cycles += issue_cycles(reads * (1 + kAddressInstructions));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }

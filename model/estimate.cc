@@ -20,19 +20,19 @@ double memory_latency_cycles(const Traffic& t, const Machine& m) {
   return m.cache_latency_cycles + from_dram * (m.dram_latency_cycles - m.cache_latency_cycles);
 }
 
-// Cycles that a block waits for memory in one step: once for what it stages, and at every point for what its threads
-// read directly, for their registers hold one point's values.
+// Cycles that a block waits for memory in one step: once for what it stages, and at every window for what its threads
+// read directly, for their registers hold one window's values.
 double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
-  double once = 0, at_a_point = 0;
+  double once = 0, at_a_window = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (p.operands[i].staged)
       once = memory + m.scratchpad_latency_cycles;
     else
-      at_a_point = std::max(at_a_point, hit + t.operand[i].missed_ratio * (memory - hit));
+      at_a_window = std::max(at_a_window, hit + t.operand[i].missed_ratio * (memory - hit));
   }
-  return once + at_a_point * p.points_per_step();
+  return once + at_a_window * p.windows_per_step();
 }
 
 double device_cache_time_us(const Traffic& t, const Machine& m) {
@@ -90,6 +90,29 @@ class CoreTime {
   bool pipelined_;
   double device_cache_cycles_ = 0, dram_cycles_ = 0;
 };
+
+// The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order:
+// partial results come from the device cache as far as they fit it.
+struct Combining {
+  double device_cache_us = 0, dram_us = 0, latency_us = 0;
+};
+
+Combining combining_of(const StageProgram& p, const Machine& m) {
+  double parts = 1;
+  for (const std::int64_t n : p.split) parts *= static_cast<double>(n);
+  if (parts == 1) return {};
+  const expr::Expression& e = p.space->expression;
+  const auto elements = static_cast<double>(p.space->output.elements);
+  const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
+  const double written = elements * static_cast<double>(p.space->output.element.n);
+  const double kept = std::min(1.0, m.cache_capacity_bytes / partial);
+  Combining c;
+  c.device_cache_us = (partial + written) / m.cache_bytes_per_us;
+  c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
+  const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
+  c.latency_us = rounds * parts * m.cache_latency_cycles * 1e6 / m.clock_hz;
+  return c;
+}
 
 LevelUse use_of(double bytes, double useful, double sector, double time_us) {
   return {bytes, bytes / sector, useful > 0 ? bytes / useful : 1, time_us};
@@ -170,12 +193,22 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   set(Term::kDeviceCache, device_cache_time_us(traffic, m));
   set(Term::kDram, dram_time_us(traffic, m));
   const double core_us = core_cycles * us_per_cycle;
+  const Combining combining = combining_of(p, m);
   // What remains when the busiest resource is done: blocks that wait for memory, barriers, each other and their
   // results.
   const double busiest_us = *std::max_element(s.term_us.begin(), s.term_us.end());
   set(Term::kLatency, std::max(0.0, core_us - busiest_us));
   set(Term::kLaunch, m.launch_us);
   s.total_us = m.launch_us + std::max(core_us, busiest_us);
+  if (combining.latency_us > 0) {
+    const double longest_us = std::max({combining.device_cache_us, combining.dram_us, combining.latency_us});
+    s.term_us[static_cast<std::size_t>(Term::kDeviceCache)] += combining.device_cache_us;
+    s.term_us[static_cast<std::size_t>(Term::kDram)] += combining.dram_us;
+    s.term_us[static_cast<std::size_t>(Term::kLatency)] +=
+        longest_us - std::max(combining.device_cache_us, combining.dram_us);
+    s.term_us[static_cast<std::size_t>(Term::kLaunch)] += m.launch_us;
+    s.total_us += m.launch_us + longest_us;
+  }
   s.bottleneck = static_cast<Term>(std::max_element(s.term_us.begin(), s.term_us.end()) - s.term_us.begin());
 
   const auto blocks = static_cast<double>(s.blocks);

@@ -43,7 +43,7 @@ std::int64_t registers_needed(const StageProgram& p) {
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < space.inputs.size(); ++i) {
     const tile::Operand& o = space.inputs[i];
-    fragments += registers_for(static_cast<std::int64_t>(tile::touched_elements(o, p.thread)), o.element.n);
+    fragments += registers_for(static_cast<std::int64_t>(tile::fragment_elements(p, i)), o.element.n);
     if (!p.operands[i].staged) continue;
     // The pieces of a copy stand in registers between their load and their store.
     const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(o, p.block), threads * p.operands[i].vector);

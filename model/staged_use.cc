@@ -14,7 +14,7 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block)) /
       static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
-  const double reads = tile::touched_elements(o, p.thread) / static_cast<double>(vector) * p.points_per_step();
+  const double reads = tile::fragment_elements(p, operand) / static_cast<double>(vector) * p.windows_per_step();
   return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps};
 }
 

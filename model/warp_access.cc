@@ -311,6 +311,26 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
   return affine_lanes(p, warp, o, pitch, vector);
 }
 
+namespace {
+
+// Elements side by side that every window of a row begins and ends at a multiple of.
+std::int64_t window_run(const StageProgram& p, const tile::TileDim& dim) {
+  std::int64_t run = tile::window_extent(p, dim);
+  for (const expr::Term& t : dim.terms) {
+    const auto a = static_cast<std::size_t>(t.axis);
+    if (a >= p.space->spatial) {
+      if (p.points_along(a) > p.thread[a]) run = std::gcd(run, p.thread[a] * t.coefficient);
+      continue;
+    }
+    const tile::AxisMapping& m = p.mapping[a];
+    if (m.threads > 1) run = std::gcd(run, m.serial * t.coefficient);
+    if (m.virtual_threads > 1) run = std::gcd(run, m.threads * m.serial * t.coefficient);
+  }
+  return run;
+}
+
+}  // namespace
+
 std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
   const Operand& o = p.space->operand(operand);
   const tile::OperandPlan& plan = p.operands[operand];
@@ -319,6 +339,10 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   std::int64_t run = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     const tile::TileDim& dim = o.dims[d];
+    if (d + 1 == shape.size() && tile::reads_window(p, o, d)) {
+      run = std::gcd(window_run(p, dim), shape.back() + plan.padding);
+      break;
+    }
     if (dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1) break;
     const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
     const bool shared = axis < p.space->spatial && p.mapping[axis].threads > 1;

@@ -34,14 +34,69 @@ std::int64_t StageProgram::steps() const {
   return n;
 }
 
+std::int64_t StageProgram::points_along(std::size_t axis) const {
+  return std::min(block[axis], base::ceil_div(space->axes[axis].extent, split[axis]));
+}
+
 double StageProgram::points_per_step() const {
   double n = 1;
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
-    n *= static_cast<double>(std::min(block[a], base::ceil_div(space->axes[a].extent, split[a])));
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n *= static_cast<double>(points_along(a));
+  return n;
+}
+
+double StageProgram::windows_per_step() const {
+  double n = points_per_step();
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n /= static_cast<double>(thread[a]);
   return n;
 }
 
 std::int64_t StageProgram::slots() const { return pipeline > 1 && steps() > 1 ? pipeline : 1; }
+
+namespace {
+
+// How many neighbours along an axis a thread takes at a time.
+std::int64_t neighbours_along(const StageProgram& p, std::size_t axis) {
+  return axis < p.space->spatial ? p.mapping[axis].serial : p.thread[axis];
+}
+
+}  // namespace
+
+bool reads_window(const StageProgram& p, const Operand& o, std::size_t dim) {
+  const TileDim& d = o.dims[dim];
+  if (o.gathered || d.whole || d.terms.size() < 2) return false;
+  bool beside = false, window = false;
+  std::int64_t one_by_one = 1;
+  for (const expr::Term& t : d.terms) {
+    const auto axis = static_cast<std::size_t>(t.axis);
+    if (t.coefficient < 1) return false;
+    for (std::size_t other = 0; other < o.dims.size(); ++other)
+      for (const expr::Term& u : o.dims[other].terms)
+        if (other != dim && u.axis == t.axis) return false;
+    beside = beside || t.coefficient == 1;
+    window = window || (axis >= p.space->spatial && p.thread[axis] > 1);
+    one_by_one *= neighbours_along(p, axis);
+  }
+  return beside && window && window_extent(p, d) <= one_by_one;
+}
+
+std::int64_t window_extent(const StageProgram& p, const TileDim& dim) {
+  std::int64_t n = 1;
+  for (const expr::Term& t : dim.terms)
+    n += t.coefficient * (neighbours_along(p, static_cast<std::size_t>(t.axis)) - 1);
+  return n;
+}
+
+double fragment_elements(const StageProgram& p, std::size_t operand) {
+  const Operand& o = p.space->operand(operand);
+  // Neighbours along an axis may share what they read; elements that virtual threads stride apart do not.
+  Extents together = p.thread;
+  double apart = 1;
+  for (std::size_t a = 0; a < p.space->spatial; ++a) {
+    together[a] = p.mapping[a].serial;
+    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].virtual_threads);
+  }
+  return apart * touched_elements(o, together);
+}
 
 namespace {
 

@@ -13,8 +13,10 @@
 //   the pieces t, t + T, ... of the staged tile in the data tile's row-major order, `vector` elements each; a `chunked`
 //   one gives it n neighbouring pieces, from t*n on, n being what each of T threads has to take. An operand that is not
 //   staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
-//   time; results are stored likewise. `unroll` is a hint to whoever emits code: the most statements an inner loop is
-//   unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
+//   time; results are stored likewise. The register tile of a reduced axis is a window: a thread reads what all points
+//   of a window need of an operand once, elements that several points share included (filter taps that overlap), and
+//   then computes them; windows cut a step's points into whole parts. `unroll` is a hint to whoever emits code: the
+//   most statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -51,7 +53,7 @@ enum class Raster : std::uint8_t { kRow, kColumn };
 struct StageProgram {
   std::shared_ptr<const TileSpace> space;
   Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
-  Extents thread;  // per tile axis: what one thread keeps in registers
+  Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the points of a window
   base::FixedVector<AxisMapping, kMaxAxes> mapping;       // per spatial axis
   base::FixedVector<int, kMaxAxes> thread_order;          // spatial axes, slowest first
   base::FixedVector<int, kMaxAxes> order;                 // reduced axes, outermost loop first
@@ -70,6 +72,10 @@ struct StageProgram {
   std::int64_t steps() const;
   // Points of the reduction that one thread walks through in a step, for each of its results.
   double points_per_step() const;
+  // Points of a reduced axis in one step of one part.
+  std::int64_t points_along(std::size_t axis) const;
+  // Windows that one thread walks through in a step.
+  double windows_per_step() const;
   // Steps whose staged tiles a block holds at a time: one where there is no further step to fetch for.
   std::int64_t slots() const;
 };
@@ -95,6 +101,16 @@ struct RProgram {
 StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
                                 const base::FixedVector<AxisMapping, kMaxAxes>& mapping, const Extents& step,
                                 base::Bytes max_vector);
+
+// Whether a thread reads a dimension of an operand's data tile as one run that the points of its window share: filter
+// taps one element apart beside each other (`y+r`, `x*2+s`), no more elements than its points taken one by one.
+bool reads_window(const StageProgram& p, const Operand& operand, std::size_t dim);
+
+// The elements of that run: Σ coefficient (neighbours - 1) + 1.
+std::int64_t window_extent(const StageProgram& p, const TileDim& dim);
+
+// Elements of an operand that one thread reads for one window, at most: for all its results.
+double fragment_elements(const StageProgram& p, std::size_t operand);
 
 // The widest power of two of elements, at most `max_vector`, that divides the operand's staged row (its contiguous run
 // in memory and its padding), so that no access straddles two rows.

@@ -93,6 +93,14 @@ Map mapping_of(const StageProgram& p) {
   return out;
 }
 
+// Windows of reduced axes are named where there are some.
+Map register_tile(const StageProgram& p) {
+  Map out = named(*p.space, p.thread, 0, p.space->spatial);
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
+    if (p.thread[a] > 1) out.push_back({p.space->axes[a].name, p.thread[a], {}});
+  return out;
+}
+
 Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
   const expr::Stage& stage = space.stage();
@@ -110,24 +118,24 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   List order;
   for (const int a : p.order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
-  Map out{{"expr", stage.text, {}},
-          {"sizes", std::move(sizes), {}},
-          {"shapes", shapes_of(space), {}},
-          {"dtype", base::name_of(space.expression.dtype), {}},
-          {"accumulate", base::name_of(space.expression.accumulate), {}},
-          {"tiles",
-           Map{{scratchpad, named(space, p.block, 0, axes), {}},
-               {arch::registers_of(arch)->name, named(space, p.thread, 0, space.spatial), {}}},
-           {}},
-          {"mapping", mapping_of(p), {}},
-          {"staged", std::move(staged), {}},
-          {"padding", std::move(padding), {}},
-          {"vector", std::move(vector), {}},
-          {"order", std::move(order), {}},
-          {"unroll", p.unroll, {}},
-          {"pipeline", p.pipeline, {}},
-          {"split", named(space, p.split, space.spatial, axes), {}},
-          {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
+  Map out{
+      {"expr", stage.text, {}},
+      {"sizes", std::move(sizes), {}},
+      {"shapes", shapes_of(space), {}},
+      {"dtype", base::name_of(space.expression.dtype), {}},
+      {"accumulate", base::name_of(space.expression.accumulate), {}},
+      {"tiles",
+       Map{{scratchpad, named(space, p.block, 0, axes), {}}, {arch::registers_of(arch)->name, register_tile(p), {}}},
+       {}},
+      {"mapping", mapping_of(p), {}},
+      {"staged", std::move(staged), {}},
+      {"padding", std::move(padding), {}},
+      {"vector", std::move(vector), {}},
+      {"order", std::move(order), {}},
+      {"unroll", p.unroll, {}},
+      {"pipeline", p.pipeline, {}},
+      {"split", named(space, p.split, space.spatial, axes), {}},
+      {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
   if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
   return out;

@@ -62,6 +62,7 @@ class StageReader {
     if (tiles != nullptr && tiles->is_map()) check_tiles(*tiles, p);
     read_order(p);
     read_split(p);
+    if (tiles != nullptr && tiles->is_map()) read_windows(*tiles, p);
     read_operands(p);  // default vectors know where the parts of a split begin
     const auto integer = [&](std::string_view key, base::IntegerRange range, std::int64_t& out) {
       if (const auto n = base::as_integer(fields_.take(key), key, range, diags_)) out = *n;
@@ -173,12 +174,32 @@ class StageReader {
       if (!a) continue;
       seen[*a] = true;
       const auto n = integer(&e.value, where, e.key, kPositive);
-      if (n && comparable_ && *n != expected[*a])
+      const bool given = *a < needed || needed == space_->axes.size();  // a window of registers is read elsewhere
+      if (n && comparable_ && given && *n != expected[*a])
         diags_.error(e.value.at, fmt::format("{}.{} is {}, but mapping and reduction steps make it {}", where, e.key,
                                              *n, expected[*a]));
     }
     for (std::size_t a = 0; a < needed; ++a)
       if (!seen[a]) diags_.error(tile->at, fmt::format("{} lacks the axis '{}'", where, space_->axes[a].name));
+  }
+
+  // The register tile's extents of reduced axes, which cut the points of a step into whole windows.
+  void read_windows(const Value& tiles, StageProgram& p) {
+    const std::string_view registers = level_name(arch::registers_of(arch_));
+    const Value* tile = tiles.find(registers);
+    const Map* extents = tile == nullptr ? nullptr : tile->get_if<Map>();
+    if (extents == nullptr || !comparable_) return;
+    for (const Entry& e : *extents)
+      for (std::size_t a = space_->spatial; a < space_->axes.size(); ++a) {
+        const auto* n = e.key == space_->axes[a].name ? e.value.get_if<std::int64_t>() : nullptr;
+        if (n == nullptr || *n < 1) continue;
+        if (p.points_along(a) % *n != 0)
+          diags_.error(e.value.at,
+                       fmt::format("tiles.{}.{}: expected a window that divides the {} points of a step, got {}",
+                                   registers, e.key, p.points_along(a), *n));
+        else
+          p.thread[a] = *n;
+      }
   }
 
   void read_operands(StageProgram& p) {

@@ -121,6 +121,9 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
     std::swap(p.order[i], p.order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
     if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
+  if (any_of_range(0, 1) == 0)
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+      if (const std::int64_t n = any_of_range(1, 4); p.points_along(a) % n == 0) p.thread[a] = n;
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
     p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,

@@ -7,6 +7,7 @@
 
 #include "tests/support/random_program.h"
 #include "tests/unit/construct/construct_on.h"
+#include "tile/program_json.h"
 
 namespace tilescope::construct {
 namespace {
@@ -18,7 +19,7 @@ const tests::JudgedChip& v100() {
 
 double passes(const tile::StageProgram& p) { return model::estimate_stage(p, v100().machine)->scratchpad.transactions; }
 
-RC_GTEST_PROP(PadForBanks, NeverNeedsMorePassesThanNoPadding, ()) {
+RC_GTEST_PROP(LaidOut, NeverNeedsMorePassesThanNoPadding, ()) {
   const expr::Expression e = tests::any_operator(64);
   const auto space = tile::make_space(e, tests::any_fusion(e));
   RC_LOG() << e.stages.front().text << '\n';
@@ -31,34 +32,47 @@ RC_GTEST_PROP(PadForBanks, NeverNeedsMorePassesThanNoPadding, ()) {
     step[a] = tests::any_of_range(1, space->axes[a].extent);
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
   const double before = passes(p);
-  pad_for_banks(p, v100().spec);
-  RC_ASSERT(passes(p) <= before * (1 + 1e-9));
+  RC_ASSERT(passes(laid_out(p, {v100().spec})) <= before * (1 + 1e-9));
 }
 
-TEST(PadForBanks, FreesAColumn) {
+TEST(LaidOut, FreesAColumn) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 32, 1}, {1, 8, 1}}, {1, 1, 32}, {16});
   p.thread_order = {1, 0};
   const double before = passes(p);
-  pad_for_banks(p, v100().spec);
+  p = laid_out(p, {v100().spec});
   EXPECT_NE(p.operands[0].padding, 0);
   EXPECT_EQ(p.operands[1].padding, 0) << "rows are read along";
   EXPECT_LT(passes(p), before / 4);
 }
 
-TEST(LayoutsOf, BeginWithTheProgramItself) {
+TEST(LaidOut, LeavesRowsWhereTheyAreIfAsked) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
-  const tile::StageProgram p = tile::make_stage_program(space, {{4, 16, 1}, {4, 16, 1}}, {1, 1, 8}, {16});
-  const auto layouts = layouts_of(p, v100().spec);
-  ASSERT_FALSE(layouts.empty());
-  EXPECT_EQ(layouts.front().block, p.block);
-  EXPECT_EQ(layouts.front().mapping, p.mapping);
-  for (const tile::StageProgram& q : layouts) {
-    EXPECT_EQ(q.thread, p.thread) << "a layout keeps the tiles of threads";
-    for (std::size_t a = 0; a < space->spatial; ++a) EXPECT_EQ(q.block[a], p.block[a]);
-  }
+  tile::StageProgram p = tile::make_stage_program(space, {{1, 32, 1}, {1, 8, 1}}, {1, 1, 32}, {16});
+  p.thread_order = {1, 0};
+  p = laid_out(p, {v100().spec, false});
+  EXPECT_EQ(p.operands[0].padding, 0);
+  EXPECT_EQ(p.operands[0].swizzle, 0);
+}
+
+// Every alternative computes the same elements in the same blocks and threads, and is another program.
+RC_GTEST_PROP(LayoutChoices, KeepTheTiles, ()) {
+  const tile::StageProgram p = laid_out(tests::any_program(tests::any_operator(64), 256), {v100().spec});
+  RC_LOG() << p.space->expression.stages.front().text << '\n';
+  const auto text = [](const tile::StageProgram& q) {
+    return base::to_json(tile::to_document({"v100", {q}, {}}, v100().spec));
+  };
+  for (const Choice choice : layout_choices())
+    for (const tile::StageProgram& q : choice(p, {v100().spec})) {
+      for (std::size_t a = 0; a < p.space->spatial; ++a) {
+        RC_ASSERT(q.block[a] == p.block[a]);
+        RC_ASSERT(q.thread[a] == p.thread[a]);
+      }
+      RC_ASSERT(q.threads() == p.threads());
+      RC_ASSERT(text(q) != text(p));
+    }
 }
 
 }  // namespace

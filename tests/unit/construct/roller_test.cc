@@ -30,6 +30,7 @@ void expect_sound(const Ranked& r, const tests::JudgedChip& chip) {
     while (grid * p.block[a] < p.space->axes[a].extent) ++grid;
     blocks *= grid;
   }
+  for (const std::int64_t parts : p.split) blocks *= parts;
   EXPECT_EQ(p.blocks(), blocks) << "the grid covers every index and nothing beyond its last block";
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) {
     EXPECT_GE(p.block[a], 1);
