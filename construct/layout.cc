@@ -16,10 +16,15 @@ using tile::Extents;
 using tile::StageProgram;
 using Mapping = base::FixedVector<tile::AxisMapping, tile::kMaxAxes>;
 
-// Bank passes that one block needs for one operand over one reduction step, copies and uses, and what they would be
-// without conflicts.
+// Bank passes that one block needs for one operand over one reduction step, copies and uses, what they would be without
+// conflicts, and the instructions that ask for them.
 struct Passes {
-  double needed = 0, least = 0;
+  double needed = 0, least = 0, instructions = 0;
+
+  // Cycles of the scratchpad's port, and of one partition's share of the schedulers.
+  double cycles(const arch::ArchSpec& a) const {
+    return needed + instructions / static_cast<double>(a.core.partitions);
+  }
 };
 
 Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
@@ -27,10 +32,11 @@ Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, 
   const model::BankUse write = model::bank_use(use.write, scratchpad.banks, scratchpad.bank_width.n);
   const model::BankUse read = model::bank_use(use.read, scratchpad.banks, scratchpad.bank_width.n);
   return {use.writes * static_cast<double>(write.passes) + use.reads * static_cast<double>(read.passes),
-          use.writes * static_cast<double>(write.groups) + use.reads * static_cast<double>(read.groups)};
+          use.writes * static_cast<double>(write.groups) + use.reads * static_cast<double>(read.groups),
+          use.writes + use.reads};
 }
 
-// Sets padding, rotation and vector of a staged operand to those that need fewest passes, the first of equal ones.
+// Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
 void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   const arch::LevelSpec& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
@@ -50,33 +56,43 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   std::sort(placements.begin() + 1, placements.begin() + 4,
             [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
   double fewest = 0;
+  std::int64_t widest_vector = 1;
   tile::OperandPlan best;
   for (const Placement& at : placements) {
     p.operands[i].padding = at.padding;
     p.operands[i].swizzle = at.swizzle;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
     const Passes passes = passes_of(p, i, rules.arch, scratchpad);
-    if (!best.staged || passes.needed < fewest) {
-      fewest = passes.needed;
+    if (!best.staged || passes.cycles(rules.arch) < fewest) {
+      fewest = passes.cycles(rules.arch);
       best = p.operands[i];
     }
-    if (!rules.pads || passes.needed <= passes.least) break;
+    // Nothing is better than no conflict in accesses as wide as those of rows as they are.
+    if (&at == placements.data()) widest_vector = p.operands[i].vector;
+    if (!rules.pads || (passes.needed <= passes.least && p.operands[i].vector == widest_vector)) break;
   }
   p.operands[i] = best;
 }
 
-// The same program with other threads and reduction steps.
-StageProgram remade(const StageProgram& p, const Mapping& mapping, const Extents& step, const LayoutRules& rules) {
+// Windows as far as a step has their points; false where a matrix instruction's fragments would be cut.
+bool fit_windows(StageProgram& q, const StageProgram& p) {
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
+    q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
+  return !p.matrix || q.thread[p.matrix->depth] == p.matrix->k;
+}
+
+// Adds the same program with other threads and reduction steps, where it may have them.
+void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& step, const LayoutRules& rules,
+                std::vector<StageProgram>& out) {
   StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(rules.arch));
   q.thread_order = p.thread_order;
   q.order = p.order;
   q.split = p.split;
   q.pipeline = p.pipeline;
   q.raster = p.raster;
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) q.operands[i].staged = p.operands[i].staged;
-  return laid_out(std::move(q), rules);
+  q.matrix = p.matrix;
+  if (fit_windows(q, p)) out.push_back(laid_out(std::move(q), rules));
 }
 
 bool stages_anything(const StageProgram& p) {
@@ -97,6 +113,7 @@ bool is_innermost_somewhere(const tile::TileSpace& space, std::size_t axis) {
 // Threads that own elements one stride apart, or so many neighbours.
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
+  if (p.matrix) return out;  // the instruction says who owns what
   const std::int64_t widest =
       std::max<std::int64_t>(1, arch::widest_access_of(rules.arch).n / base::size_of(p.space->expression.dtype).n);
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
@@ -107,7 +124,7 @@ std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRu
       Mapping m = p.mapping;
       m[a].serial = serial;
       m[a].virtual_threads = kept / serial;
-      out.push_back(remade(p, m, p.block, rules));
+      add_remade(p, m, p.block, rules, out);
     }
   }
   return out;
@@ -125,7 +142,7 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
     for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].staged == p.operands[i].staged;
     if (!same) out.push_back(laid_out(std::move(q), rules));
   };
-  if (p.space->axes.size() == p.space->spatial) return out;
+  if (p.space->axes.size() == p.space->spatial || p.matrix) return out;
   add([](std::size_t) { return true; });
   add([](std::size_t) { return false; });
   if (inputs > 1)
@@ -133,32 +150,30 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
-// Half, twice and four times the step along the longest reduced axis.
+// Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
+// copies past the registers several, else the next one in registers. Together they share the scratchpad, so that one
+// is no choice without the other.
 std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return out;
-  const std::int64_t most = base::ceil_div(p.space->axes[*longest].extent, p.split[*longest]);
+  const std::int64_t part = base::ceil_div(p.space->axes[*longest].extent, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
-  for (const std::int64_t other : {step / 2, std::min(step * 2, most), std::min(step * 4, most)}) {
-    if (other < 1 || other == step || (!out.empty() && out.back().block[*longest] == other)) continue;
+  const std::int64_t stages = !stages_anything(p) ? 1 : rules.arch.core.async_copy ? 4 : 2;
+  std::int64_t last = 0;
+  for (const std::int64_t other : {step / 2, step, std::min(step * 2, part), std::min(step * 4, part)}) {
+    if (other <= last) continue;
+    last = other;
     Extents e = p.block;
     e[*longest] = other;
-    out.push_back(remade(p, p.mapping, e, rules));
-  }
-  return out;
-}
-
-// Steps under way: with copies past the registers several, else the next one in registers.
-std::vector<StageProgram> other_pipelines(const StageProgram& p, const LayoutRules& rules) {
-  std::vector<StageProgram> out;
-  if (!stages_anything(p) || p.steps() == 1) return out;
-  const std::int64_t most = rules.arch.core.async_copy ? 4 : 2;
-  for (std::int64_t n = 1; n <= most; ++n) {
-    if (n == p.pipeline) continue;
-    StageProgram q = p;
-    q.pipeline = n;
-    out.push_back(std::move(q));
+    std::vector<StageProgram> remade;
+    add_remade(p, p.mapping, e, rules, remade);
+    for (const StageProgram& q : remade)
+      for (std::int64_t n = 1; n <= (q.steps() > 1 ? stages : 1); ++n) {
+        if (other == step && n == p.pipeline) continue;
+        out.push_back(q);
+        out.back().pipeline = n;
+      }
   }
   return out;
 }
@@ -182,7 +197,8 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
   for (std::int64_t parts = 1;; parts *= 2) {
     const bool enough = parts > 1 && blocks * parts > kMostBlocksPerCore * rules.arch.core.count;
     if (enough || parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent)) return out;
-    if (parts != p.split[*longest]) out.push_back(split_into(p, parts, rules));
+    if (parts == p.split[*longest]) continue;
+    if (std::optional<StageProgram> q = split_into(p, parts, rules)) out.push_back(std::move(*q));
   }
 }
 
@@ -199,17 +215,16 @@ StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
 }
 
 std::span<const Choice> layout_choices() {
-  static constexpr std::array<Choice, 6> kChoices = {other_neighbours, other_staging, other_steps,
-                                                     other_pipelines,  other_splits,  other_rasters};
+  static constexpr std::array<Choice, 5> kChoices = {other_neighbours, other_staging, other_steps, other_splits,
+                                                     other_rasters};
   return kChoices;
 }
 
-StageProgram split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {
+std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {
   StageProgram q = p;
   const std::size_t longest = tile::longest_reduced_axis(*p.space).value();
   q.split[longest] = parts;
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
+  if (!fit_windows(q, p)) return std::nullopt;
   return laid_out(std::move(q), rules);
 }
 

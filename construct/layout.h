@@ -4,6 +4,7 @@
 // reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
 // chip at hand.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,7 +28,7 @@ tile::StageProgram laid_out(tile::StageProgram p, const LayoutRules& rules);
 using Choice = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
 std::span<const Choice> layout_choices();
 
-// The program with its longest reduction cut into so many parts.
-tile::StageProgram split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
+// The program with its longest reduction cut into so many parts; nothing where they would cut its windows or fragments.
+std::optional<tile::StageProgram> split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
 
 }  // namespace tilescope::construct

@@ -27,10 +27,13 @@ constexpr std::size_t kLaidOutAgain = 4;  // a second time
 constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
 constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
-// What register tiles grow from: single elements, or a window of filter taps that read overlapping elements.
+// What register tiles grow from: single elements, a window of filter taps that read overlapping elements, or the
+// fragments of a matrix instruction.
 struct Seed {
   SpacePtr space;
   Extents unit;
+  const arch::ComputeSpec* instruction = nullptr;  // null: multiply-adds of single threads
+  tile::MatrixUnit matrix;
 };
 
 // Whether reads of points along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
@@ -49,13 +52,54 @@ bool overlaps(const TileSpace& space, std::size_t reduced) {
   return false;
 }
 
-// The ways to fuse a stage's loops: as a matrix product where it is one, and as it is, there also with windows of the
-// innermost axis of taps or of all of them.
-std::vector<Seed> seeds_of(const expr::Expression& e) {
+// The axes along which a matrix instruction's fragments lie: of every kind the one of most iterations.
+std::optional<tile::MatrixUnit> matrix_axes(const TileSpace& space) {
+  std::optional<tile::MatrixUnit> best;
+  const auto iterations = [&](const tile::MatrixUnit& u) {
+    return space.axes[u.rows].extent * space.axes[u.columns].extent * space.axes[u.depth].extent;
+  };
+  for (std::size_t m = 0; m < space.spatial; ++m)
+    for (std::size_t n = 0; n < space.spatial; ++n)
+      for (std::size_t k = space.spatial; k < space.axes.size(); ++k) {
+        tile::MatrixUnit u;
+        u.rows = m;
+        u.columns = n;
+        u.depth = k;
+        if (tile::is_matrix_product(space, m, n, k) && (!best || iterations(u) > iterations(*best))) best = u;
+      }
+  return best;
+}
+
+// A seed for every instruction of the chip that multiplies fragments of the expression's dtypes no larger than its
+// axes.
+void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, std::vector<Seed>& out) {
+  const std::optional<tile::MatrixUnit> axes = matrix_axes(*space);
+  if (!axes) return;
+  for (const arch::ComputeSpec& c : a.compute) {
+    if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
+      continue;
+    if (space->axes[axes->depth].extent < c.k) continue;
+    Seed seed{space, Extents(space->axes.size(), 1), &c, *axes};
+    seed.matrix.instruction = c.name;
+    seed.matrix.m = seed.unit[axes->rows] = c.m;
+    seed.matrix.n = seed.unit[axes->columns] = c.n;
+    seed.matrix.k = seed.unit[axes->depth] = c.k;
+    seed.matrix.lanes = a.core.warp;
+    out.push_back(std::move(seed));
+  }
+}
+
+// The ways to fuse a stage's loops: as a matrix product where it is one, there also by the chip's matrix instructions,
+// and as it is, there also with windows of the innermost axis of taps or of all of them.
+std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip) {
   std::vector<Seed> out;
-  const auto add = [&](const SpacePtr& space) { out.push_back({space, Extents(space->axes.size(), 1)}); };
-  if (const auto fusion = tile::contraction_fusion(e)) add(tile::make_space(e, *fusion));
-  add(tile::make_space(e, tile::contiguous_fusion(e)));
+  const auto add = [&](const tile::Fusion& fusion) {
+    const SpacePtr space = tile::make_space(e, fusion);
+    add_matrix_seeds(space, chip, out);
+    out.push_back({space, Extents(space->axes.size(), 1), nullptr, {}});
+  };
+  if (const auto fusion = tile::contraction_fusion(e)) add(*fusion);
+  add(tile::contiguous_fusion(e));
   Seed window = out.back();
   for (std::size_t a = window.space->axes.size(); a-- > window.space->spatial;) {
     if (!overlaps(*window.space, a) || window.space->axes[a].extent == 1) continue;
@@ -79,6 +123,7 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   }
   StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
+  if (seed.instruction != nullptr) return tile::with_matrix_unit(std::move(p), seed.matrix, limits.max_access);
   return p;
 }
 
@@ -131,7 +176,7 @@ class Construction {
         given_(given),
         rules_{a, given.pads},
         limits_(growth_limits(a)),
-        seeds_(seeds_of(one_stage)),
+        seeds_(seeds_of(one_stage, a)),
         ranking_(a, judge) {}
 
   std::vector<Ranked> best(std::size_t keep) {
@@ -152,20 +197,32 @@ class Construction {
 
   // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
   void add_tiles(const Seed& seed, std::size_t enough) {
-    Extents step = first_step(*seed.space, limits_);
-    for (std::size_t a = seed.space->spatial; a < step.size(); ++a) step[a] = std::max(step[a], seed.unit[a]);
-    const std::vector<LevelTile> registers = register_tiles(*seed.space, limits_, seed.unit);
+    const GrowthLimits limits = limits_of(seed);
+    Extents step = first_step(*seed.space, limits);
+    for (std::size_t a = seed.space->spatial; a < step.size(); ++a)
+      step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
+    const std::vector<LevelTile> registers = register_tiles(*seed.space, limits, seed.unit);
     std::vector<TilePair> pairs;
     for (const double epsilon : kEpsilons) {
       for (const LevelTile& r : registers)
-        for (const LevelTile& b : given_.block.empty() ? block_tiles(*seed.space, limits_, r.extents, step, epsilon)
+        for (const LevelTile& b : given_.block.empty() ? block_tiles(*seed.space, limits, r.extents, step, epsilon)
                                                        : given_tile(*seed.space, r.extents, step))
-          pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_)});
+          pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_, seed.instruction)});
       if (pairs.size() >= enough || !given_.block.empty()) break;
     }
     const std::size_t judged = std::min(pairs.size(), kJudged);
     std::stable_sort(pairs.begin(), pairs.end(), [](const TilePair& a, const TilePair& b) { return a.cost < b.cost; });
-    for (std::size_t i = 0; i < judged; ++i) add_tile(program_of(seed, limits_, pairs[i].registers, pairs[i].block));
+    for (std::size_t i = 0; i < judged; ++i) add_tile(program_of(seed, limits, pairs[i].registers, pairs[i].block));
+  }
+
+  // Warps in place of threads where lanes work together.
+  GrowthLimits limits_of(const Seed& seed) const {
+    GrowthLimits limits = limits_;
+    if (seed.instruction == nullptr) return limits;
+    limits.max_threads /= seed.matrix.lanes;
+    limits.registers *= seed.matrix.lanes;
+    limits.warp = 1;
+    return limits;
   }
 
   // A tile by itself, and where its blocks leave cores idle with the reduction shared among as many as there are cores.
@@ -177,7 +234,8 @@ class Construction {
     if (!longest || blocks >= cores) return;
     std::int64_t parts = 2;
     while (parts * blocks < cores) parts *= 2;
-    if (parts * p.block[*longest] <= p.space->axes[*longest].extent) ranking_.add(split_into(p, parts, rules_));
+    if (parts * p.block[*longest] <= p.space->axes[*longest].extent)
+      if (std::optional<StageProgram> split = split_into(p, parts, rules_)) ranking_.add(std::move(*split));
   }
 
   // The block tile that is given over a register tile; nothing where it does not cut it.
@@ -199,7 +257,7 @@ class Construction {
     const Extents one(space.axes.size(), 1);
     for (const LevelTile& block :
          block_tiles(space, limits, one, first_step(space, limits), kEpsilons.back(), Alignment::kAny)) {
-      StageProgram p = program_of({seed.space, one}, limits, one, block.extents);
+      StageProgram p = program_of({seed.space, one, nullptr, {}}, limits, one, block.extents);
       for (std::size_t i = 0; i < space.inputs.size(); ++i) p.operands[i] = {};
       ranking_.add(std::move(p));
     }

@@ -48,6 +48,9 @@ double traffic_of(const TileSpace& space, const Extents& tile, const Size& size)
   return tiles * (steps * size.inputs + size.output);
 }
 
+// 32-bit registers of an element.
+double registers_of(base::Dtype dtype) { return static_cast<double>(base::size_of(dtype).n) / 4; }
+
 // Whether growing any axis saves traffic: without, a tile has nothing to reuse.
 bool has_reuse(const TileSpace& space, const Extents& unit) {
   const auto traffic = [&](const Extents& e) { return traffic_of(space, e, size_of(space, e, Level::kThread)); };
@@ -191,7 +194,7 @@ GrowthLimits growth_limits(const arch::ArchSpec& a) {
   const arch::LevelSpec* cache = arch::device_cache_of(a);
   const std::int64_t all = arch::registers_per_core(*registers);
   // At least a warp on every partition has to fit beside its bookkeeping.
-  g.register_elements = std::min(registers->per_thread.value_or(all), all / (a.core.warp * a.core.partitions)) * 3 / 4;
+  g.registers = std::min(registers->per_thread.value_or(all), all / (a.core.warp * a.core.partitions)) * 3 / 4;
   g.staged_bytes = arch::scratchpad_per_block(*scratchpad).n;
   g.max_threads = a.core.max_block_threads;
   g.warp = a.core.warp;
@@ -227,11 +230,12 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
   }
   const auto next = [&](const Extents& e, std::size_t a) {
     const std::int64_t n = e[a] * 2;
-    return n <= kWidestRegisterExtent && n < space.axes[a].extent * 2 ? n : 0;
+    return n <= kWidestRegisterExtent * unit[a] && n < space.axes[a].extent * 2 ? n : 0;
   };
+  const double of_input = registers_of(space.expression.dtype), of_output = registers_of(space.expression.accumulate);
   const auto footprint = [&](const Extents&, const Size& size) {
-    const double n = size.inputs + size.output;
-    return n <= static_cast<double>(limits.register_elements) ? n : -1.0;
+    const double n = size.inputs * of_input + size.output * of_output;
+    return n <= static_cast<double>(limits.registers) ? n : -1.0;
   };
   return thinned(undominated(Growth(space, Level::kThread, next, footprint).from(unit)), kMostRegisterTiles);
 }
@@ -273,7 +277,8 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   return undominated(kept);
 }
 
-double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block, const arch::ArchSpec& a) {
+double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTile& block, const arch::ArchSpec& a,
+               const arch::ComputeSpec* matrix_unit) {
   double points = 1, padded = 1, blocks = 1;
   for (std::size_t i = 0; i < space.axes.size(); ++i) {
     const std::int64_t n = space.axes[i].extent, tiles = base::ceil_div(n, block.extents[i]);
@@ -285,13 +290,19 @@ double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTi
   const bool reduces = space.axes.size() > space.spatial;
   const auto cores = static_cast<double>(a.core.count);
   const double waves = blocks < cores && reduces ? 1 : std::ceil(blocks / cores) * cores / blocks;
-  const arch::ComputeSpec* unit = arch::scalar_unit_of(a, space.expression.dtype, space.expression.accumulate);
-  const auto lanes = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);
+  const arch::ComputeSpec* unit = matrix_unit != nullptr
+                                      ? matrix_unit
+                                      : arch::scalar_unit_of(a, space.expression.dtype, space.expression.accumulate);
+  const auto rate = static_cast<double>(unit == nullptr ? a.core.warp * a.core.partitions : unit->per_core);
+  const auto element = static_cast<double>(base::size_of(space.expression.dtype).n);
+  // A load is an instruction like a multiply-add; of a whole warp it takes the scratchpad's banks.
+  const double load_rate =
+      matrix_unit == nullptr ? rate : static_cast<double>(arch::transaction_of(*arch::scratchpad_of(a)).n) / element;
   const double loads = registers.traffic * padded / points;
-  const double core_us = (padded + loads) * waves / (lanes * cores) * 1e6 / static_cast<double>(a.clock.n);
+  const double core_us = (padded / rate + loads / load_rate) * waves / cores * 1e6 / static_cast<double>(a.clock.n);
   const arch::LevelSpec* cache = arch::device_cache_of(a);
-  const double bytes = block.traffic * static_cast<double>(base::size_of(space.expression.dtype).n);
-  return std::max(core_us, bytes * 1e6 / arch::bandwidth_of(a, cache == nullptr ? *arch::dram_of(a) : *cache).v);
+  return std::max(
+      core_us, block.traffic * element * 1e6 / arch::bandwidth_of(a, cache == nullptr ? *arch::dram_of(a) : *cache).v);
 }
 
 }  // namespace tilescope::construct

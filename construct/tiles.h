@@ -18,9 +18,9 @@ struct LevelTile {
 
 // What bounds the growth of tiles on a chip.
 struct GrowthLimits {
-  std::int64_t register_elements = 0;  // one thread may keep
-  std::int64_t staged_bytes = 0;       // one block may keep
-  std::int64_t max_threads = 0;        // of one block
+  std::int64_t registers = 0;     // 32-bit; that one thread's tile may take
+  std::int64_t staged_bytes = 0;  // one block may keep
+  std::int64_t max_threads = 0;   // of one block
   std::int64_t warp = 1;
   base::Bytes transaction;  // of memory
   base::Bytes max_access;   // of one thread
@@ -45,8 +45,9 @@ std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLim
 // How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
 // and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's
 // own model (OSDI'22, section 3.4); it says which tiles are worth a judge's time, and nobody is told it as a time.
+// `matrix_unit` is the instruction whose fragments they are, or null.
 double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
-               const arch::ArchSpec& a);
+               const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
 
 // The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
 tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);

@@ -33,17 +33,27 @@ std::string axis_names(const tile::TileSpace& space) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
-// What of a layout differs from the plain one: "A+4 serial 2" is padding and neighbours that one thread owns.
+// What of a layout differs from the plain one: "mma.f16 A+8 B~4 serial 2 split 8 pipe 3 column" is a matrix
+// instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction, pipeline
+// stages, raster.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
+  if (p.matrix) parts.push_back(p.matrix->instruction);
   bool staged = false;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    staged = staged || p.operands[i].staged;
-    if (p.operands[i].padding != 0)
-      parts.push_back(fmt::format("{}+{}", p.space->inputs[i].name, p.operands[i].padding));
+    const tile::OperandPlan& plan = p.operands[i];
+    staged = staged || plan.staged;
+    if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", p.space->inputs[i].name, plan.padding));
+    if (plan.swizzle != 0) parts.push_back(fmt::format("{}~{}", p.space->inputs[i].name, plan.swizzle));
   }
   if (!staged) parts.emplace_back("direct");
-  if (p.mapping.back().serial > 1) parts.push_back(fmt::format("serial {}", p.mapping.back().serial));
+  const auto more_than_one = [&](const char* name, std::int64_t n) {
+    if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
+  };
+  if (!p.matrix) more_than_one("serial", p.mapping.back().serial);
+  for (const std::int64_t n : p.split) more_than_one("split", n);
+  more_than_one("pipe", p.pipeline);
+  if (p.raster == tile::Raster::kColumn) parts.emplace_back("column");
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 

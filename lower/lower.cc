@@ -75,6 +75,8 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   for (const tile::StageProgram& p : program.stages) {
     const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
     why.insert(why.end(), exceeded.begin(), exceeded.end());
+    if (p.matrix)
+      why.push_back(fmt::format("instruction {}: matrix instructions are not lowered yet", p.matrix->instruction));
     if (why.size() == before) StageLowering(p, chip, names, module, why).run();
   }
   if (why.size() > before) return std::nullopt;

@@ -24,7 +24,7 @@ class BlockCounter {
       : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     points_ = p.points_per_step();
-    results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread));
+    results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
   }
 
   BlockWork count(const Occupancy& occupancy) {
@@ -83,10 +83,19 @@ class BlockCounter {
     // Copy: a load from memory and a store to the scratchpad for each piece of each thread.
     const std::int64_t staged = tile::data_tile_elements(o, p_.block);
     const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
-    work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
     const StagedUse use = staged_use(p_, i, m_.warp, arch::widest_access_of(*m_.arch));
+    const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, use.write, use.writes);
-    work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
+    const double written = work_.load.scratchpad_cycles - before;
+    if (copies_past_registers(p_, i, m_)) {
+      // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
+      // the registers need not go through L1 either).
+      work_.load.issue_cycles += issue_cycles(pieces * (1 + kAddressInstructions));
+      work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
+    } else {
+      work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
+      work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
+    }
 
     work_.compute.issue_cycles += issue_cycles(use.reads / warps_);
     add_scratchpad(work_.compute, use.read, use.reads);
@@ -116,7 +125,7 @@ class BlockCounter {
     const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
     const double special = points * space_.special_per_point;
     const double lanes = warps_ * static_cast<double>(m_.warp);
-    work_.compute.issue_cycles += issue_cycles(operations + special);
+    work_.compute.issue_cycles += issue_cycles(operations / multiply_adds_per_instruction() + special);
     double cycles = operations * lanes / arithmetic_.per_cycle;
     cycles += special * lanes / (m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
@@ -124,10 +133,19 @@ class BlockCounter {
     const auto partitions = static_cast<double>(m_.partitions);
     const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
     const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
-    const double chain = std::max(arithmetic_.latency_cycles, busy);
-    work_.compute_latency_cycles = points_ * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
-                                   (work_.staged ? m_.scratchpad_latency_cycles : 0);
+    const double chain = std::max(arithmetic_.latency_cycles, busy * depth());
+    work_.compute_latency_cycles =
+        points_ / depth() * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
+        (work_.staged ? m_.scratchpad_latency_cycles : 0);
   }
+
+  // Of one lane: a matrix instruction does those of a whole warp.
+  double multiply_adds_per_instruction() const {
+    if (!p_.matrix) return 1;
+    return static_cast<double>(p_.matrix->m * p_.matrix->n * p_.matrix->k) / static_cast<double>(p_.matrix->lanes);
+  }
+  // Points of the reduction that one instruction adds up.
+  double depth() const { return p_.matrix ? static_cast<double>(p_.matrix->k) : 1; }
 
   // A value that lives in local memory is loaded and stored again at every point of the reduction.
   void count_spills(const Occupancy& occupancy) {

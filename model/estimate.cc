@@ -51,7 +51,7 @@ double dram_time_us(const Traffic& t, const Machine& m) {
 class CoreTime {
  public:
   CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
-      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), pipelined_(p.pipeline > 1) {
+      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), slots_(static_cast<int>(p.slots())) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     latency_cycles_ = waits_of_a_step(p, traffic, m);
     // A core's share of what all cores share, in its own cycles, for one step of one block.
@@ -66,15 +66,17 @@ class CoreTime {
     const double uneven = unevenness(blocks);
     const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
     // What a step takes when nobody else is there: the copy, then its use, which lasts as long as its own chain of
-    // dependent results. With more than one pipeline stage the next step's copy runs under this step's use.
+    // dependent results.
     const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
-    const double alone = pipelined_ ? std::max(copy, use) : copy + use;
-    // All blocks' phases share the core's resources: what a step needs of the busiest one is queued for, and the rest
-    // of its phases runs beside other blocks' work.
+    const double alone = copy + use;
+    // All steps under way, of all blocks and pipeline stages, share the core's resources: what a step needs of the
+    // busiest one is queued for, and the rest of its phases runs beside other steps' work. One block's steps are used
+    // one after the other.
     const double core = (work_.load + work_.compute).longest(machine_, uneven);
     const std::array<double, 4> demand = {core, device_cache_cycles_ * share, dram_cycles_ * share,
                                           work_.store.longest(machine_, uneven) / steps_};
-    return steps_ * cycles_per_round(demand, std::max(0.0, alone - core), static_cast<int>(blocks));
+    const double round = cycles_per_round(demand, std::max(0.0, alone - core), static_cast<int>(blocks) * slots_);
+    return steps_ * (slots_ == 1 ? round : std::max(round / slots_, use));
   }
 
  private:
@@ -87,7 +89,7 @@ class CoreTime {
   const BlockWork& work_;
   const Machine& machine_;
   double steps_, warps_ = 1, latency_cycles_ = 0;
-  bool pipelined_;
+  int slots_;
   double device_cache_cycles_ = 0, dram_cycles_ = 0;
 };
 
@@ -156,8 +158,7 @@ std::string_view name_of(Term t) {
 }
 
 std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m) {
-  const expr::Expression& e = p.space->expression;
-  const std::optional<Arithmetic> arithmetic = arithmetic_of(m, e.dtype, e.accumulate);
+  const std::optional<Arithmetic> arithmetic = arithmetic_of(m, p);
   if (!arithmetic) return std::nullopt;
 
   StageEstimate s;

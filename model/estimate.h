@@ -4,8 +4,8 @@
 // with the terms that ROLLER leaves out: instruction issue, bank conflicts and sectors of the real access pattern,
 // occupancy, exposed latency, reuse in the device cache.
 //
-// Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance between
-// device cache slices, and any overlap between one stage of a program and the next.
+// Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
+// between device cache slices, and any overlap between one stage of a program and the next.
 
 #include <array>
 #include <cstdint>

@@ -18,6 +18,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
+  m.async_copy_bytes = a.core.async_copy.value_or(arch::Bytes{0}).n;
   m.launch_us = a.launch.v;
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
@@ -70,6 +71,10 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   m.dram_granule_bytes = std::max(m.sector_bytes, arch::transaction_of(*dram).n);
 }
 
+Arithmetic arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
+  return {static_cast<double>(unit.per_core) * arch::ratio_of(*m.arch, unit.name), static_cast<double>(unit.latency.n)};
+}
+
 }  // namespace
 
 Machine make_machine(const arch::ArchSpec& a) {
@@ -87,9 +92,8 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
     for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(dram->name + transfer);
   for (const arch::LevelSpec* level : {arch::device_cache_of(a), arch::core_cache_of(a), arch::scratchpad_of(a)})
     if (level != nullptr) names.push_back(level->name + ".read");
-  // One element at a time: matrix instructions are not predicted.
   for (const arch::ComputeSpec& c : a.compute)
-    if (c.m == 1 && c.n == 1 && c.k == 1) names.push_back(c.name);
+    if ((c.m == 1 && c.n == 1 && c.k == 1) || (c.m > 1 && c.n > 1)) names.push_back(c.name);
   return names;
 }
 
@@ -98,8 +102,15 @@ std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, bas
   // Values are widened to the accumulator on the way into registers.
   if (unit == nullptr) unit = arch::scalar_unit_of(*m.arch, accumulate, accumulate);
   if (unit == nullptr) return std::nullopt;
-  return Arithmetic{static_cast<double>(unit->per_core) * arch::ratio_of(*m.arch, unit->name),
-                    static_cast<double>(unit->latency.n)};
+  return arithmetic_of(m, *unit);
+}
+
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const tile::StageProgram& p) {
+  const expr::Expression& e = p.space->expression;
+  if (!p.matrix) return arithmetic_of(m, e.dtype, e.accumulate);
+  for (const arch::ComputeSpec& c : m.arch->compute)
+    if (c.name == p.matrix->instruction) return arithmetic_of(m, c);
+  return std::nullopt;
 }
 
 }  // namespace tilescope::model

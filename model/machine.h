@@ -9,6 +9,7 @@
 
 #include "arch/spec.h"
 #include "base/dtype.h"
+#include "tile/program.h"
 
 namespace tilescope::model {
 
@@ -18,6 +19,8 @@ struct Machine {
   std::int64_t max_threads = 0, max_blocks = 0;
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
   double access_lanes = 0;     // lanes of address generation a cycle and core
+
+  std::int64_t async_copy_bytes = 0;  // the least that one thread copies past its registers; 0: it cannot
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
 
@@ -58,5 +61,8 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a);
 
 // The unit for the dtypes, else the one that the accumulator's dtype has; nothing where the chip has neither.
 std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
+
+// Of a program: its matrix instruction's, else of its dtypes.
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const tile::StageProgram& p);
 
 }  // namespace tilescope::model

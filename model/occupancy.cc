@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/integer.h"
+#include "model/staged_use.h"
 #include "tile/staging.h"
 
 namespace tilescope::model {
@@ -35,22 +36,27 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand, std::int64_t 
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
 
-std::int64_t registers_needed(const StageProgram& p) {
+std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
   const tile::TileSpace& space = *p.space;
   const std::int64_t accumulator_bytes = base::size_of(space.expression.accumulate).n;
   const std::int64_t threads = p.threads();
-  const std::int64_t accumulators = registers_for(tile::data_tile_elements(space.output, p.thread), accumulator_bytes);
+  // What a warp holds for a matrix instruction is shared among its lanes.
+  const auto of_lane = [&](std::int64_t elements) { return base::ceil_div(elements, p.lanes()); };
+  const std::int64_t accumulators =
+      registers_for(of_lane(tile::data_tile_elements(space.output, p.thread)), accumulator_bytes);
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < space.inputs.size(); ++i) {
     const tile::Operand& o = space.inputs[i];
-    fragments += registers_for(static_cast<std::int64_t>(tile::fragment_elements(p, i)), o.element.n);
+    fragments += registers_for(of_lane(static_cast<std::int64_t>(tile::fragment_elements(p, i))), o.element.n);
     if (!p.operands[i].staged) continue;
-    // The pieces of a copy stand in registers between their load and their store.
     const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(o, p.block), threads * p.operands[i].vector);
-    copies += registers_for(pieces * p.operands[i].vector, o.element.n);
+    // The pieces of a copy stand in registers between their load and their store, unless they go past them.
+    if (!copies_past_registers(p, i, m)) copies += registers_for(pieces * p.operands[i].vector, o.element.n);
     if (!pieces_lie_evenly(p, i, pieces)) addresses += kRegistersOfAddress * pieces;
   }
-  return accumulators + std::max(fragments, copies) + addresses + bookkeeping_registers(p);
+  // The next step's pieces are under way while this one's fragments are in use.
+  const std::int64_t moving = p.slots() > 1 ? fragments + copies : std::max(fragments, copies);
+  return accumulators + moving + addresses + bookkeeping_registers(p);
 }
 
 }  // namespace
@@ -59,7 +65,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   constexpr std::int64_t kAllocationStep = 8;  // compilers and hardware hand registers out in eights
   Occupancy o;
   const std::int64_t threads = base::round_up(p.threads(), m.warp);
-  const std::int64_t needed = registers_needed(p);
+  const std::int64_t needed = registers_needed(p, m);
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
   const std::int64_t most = std::min(m.registers_per_thread, m.registers / threads / kAllocationStep * kAllocationStep);
   o.registers_per_thread = std::min(base::round_up(needed, kAllocationStep), std::max(most, kAllocationStep));

@@ -6,6 +6,11 @@
 
 namespace tilescope::model {
 
+bool copies_past_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m) {
+  const std::int64_t bytes = p.operands[operand].vector * p.space->operand(operand).element.n;
+  return m.async_copy_bytes > 0 && p.slots() > 1 && bytes >= m.async_copy_bytes;
+}
+
 StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access) {
   const tile::Operand& o = p.space->operand(operand);
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
@@ -14,7 +19,8 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block)) /
       static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
-  const double reads = tile::fragment_elements(p, operand) / static_cast<double>(vector) * p.windows_per_step();
+  const double reads =
+      tile::fragment_elements(p, operand) / static_cast<double>(vector * p.lanes()) * p.windows_per_step();
   return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps};
 }
 

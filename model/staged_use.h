@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "model/machine.h"
 #include "model/warp_access.h"
 #include "tile/program.h"
 
@@ -15,6 +16,10 @@ struct StagedUse {
   double writes = 0;  // instructions that copy the tile into the scratchpad
   double reads = 0;   // instructions with which threads read their elements, at every point of the reduction
 };
+
+// Whether pieces of a staged operand go to the scratchpad past the registers: later steps' do where the chip has such
+// copies and the pieces are wide enough.
+bool copies_past_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 // `max_access` bounds the width of one read.
 StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access);

@@ -126,7 +126,7 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 // sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   const double windows = i == p.space->inputs.size() ? 1 : p.windows_per_step();
-  const double reads = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector) * windows;
+  const double reads = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes()) * windows;
   const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(m.warp));
   const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
   return reads * warps * static_cast<double>(sectors * m.sector_bytes);

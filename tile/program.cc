@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
 #include "base/integer.h"
 
 namespace tilescope::tile {
@@ -15,7 +16,7 @@ base::FixedVector<int, kMaxAxes> StageProgram::block_order() const {
 }
 
 std::int64_t StageProgram::threads() const {
-  std::int64_t n = 1;
+  std::int64_t n = lanes();
   for (const AxisMapping& m : mapping) n *= m.threads;
   return n;
 }
@@ -156,6 +157,11 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
 
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
+  if (p.matrix && i == p.space->inputs.size()) {  // lanes hold pairs of neighbouring columns
+    const bool pairs = !o.dims.empty() && o.dims.back().terms.size() == 1 &&
+                       o.dims.back().terms[0].axis == static_cast<int>(p.matrix->columns);
+    return pairs ? widest_vector(o, p.block, 0, {std::min(max_vector.n, 2 * o.element.n)}) : 1;
+  }
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
     std::int64_t v = widest_vector(o, p.block, std::gcd(plan.padding, plan.swizzle), max_vector);
@@ -172,6 +178,35 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
   while (v > 1 && (serial % v != 0 || !parts_align(p, o, v))) v /= 2;
   return v;
+}
+
+bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {
+  const bool product = space.multiply_adds_per_point == 1 && space.other_flops_per_point == 0 &&
+                       space.special_per_point == 0 && space.inputs.size() == 2;
+  const bool kinds = rows < space.spatial && columns < space.spatial && depth >= space.spatial;
+  if (!product || !kinds || depth >= space.axes.size()) return false;
+  const auto uses = [&](std::size_t input, std::size_t axis) {
+    return space.inputs[input].uses(static_cast<int>(axis));
+  };
+  for (std::size_t i = 0; i < space.operand_count(); ++i)
+    for (const TileDim& d : space.operand(i).dims)
+      if (d.whole || d.spread != 0 || d.terms.size() > 1 || (d.terms.size() == 1 && d.terms[0].coefficient != 1))
+        return false;
+  return uses(0, rows) && !uses(1, rows) && !uses(0, columns) && uses(1, columns) && uses(0, depth) && uses(1, depth);
+}
+
+StageProgram with_matrix_unit(StageProgram p, const MatrixUnit& unit, base::Bytes max_vector) {
+  base::check(is_matrix_product(*p.space, unit.rows, unit.columns, unit.depth), "fragments are of a matrix product");
+  base::check(p.mapping[unit.rows].serial % unit.m == 0 && p.mapping[unit.columns].serial % unit.n == 0 &&
+                  p.points_along(unit.depth) % unit.k == 0,
+              "tiles are whole fragments");
+  p.matrix = unit;
+  p.thread[unit.depth] = unit.k;
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
+    p.operands[i].staged = i < p.space->inputs.size();
+    p.operands[i].vector = default_vector(p, i, max_vector);
+  }
+  return p;
 }
 
 StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,

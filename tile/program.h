@@ -15,11 +15,16 @@
 //   staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
 //   time; results are stored likewise. The register tile of a reduced axis is a window: a thread reads what all points
 //   of a window need of an operand once, elements that several points share included (filter taps that overlap), and
-//   then computes them; windows cut a step's points into whole parts. `unroll` is a hint to whoever emits code: the
-//   most statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
+//   then computes them; windows cut a step's points into whole parts. With a matrix instruction, `threads` of an axis
+//   counts warps in place of threads, and a register tile is a warp's: whole fragments, its window along the
+//   instruction's k a fragment long. Then every input is staged, a warp's lanes share the reads of its tile, and they
+//   hold results in pairs of neighbouring columns, row by row (as PTX's mma does). `unroll` is a hint to whoever emits
+//   code: the most statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no
+//   meaning.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +55,17 @@ struct OperandPlan {
 
 enum class Raster : std::uint8_t { kRow, kColumn };
 
+// An instruction of the chip that multiplies fragments, a warp's lanes together: a unit tile like any other (ROLLER
+// OSDI'22, section 4).
+struct MatrixUnit {
+  std::string instruction;                       // its name in the chip's `compute`
+  std::size_t rows = 0, columns = 0, depth = 0;  // tile axes along which m, n and k of its fragments lie
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t lanes = 1;  // threads that execute it together: a warp
+
+  bool operator==(const MatrixUnit&) const = default;
+};
+
 struct StageProgram {
   std::shared_ptr<const TileSpace> space;
   Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
@@ -62,10 +78,13 @@ struct StageProgram {
   std::int64_t unroll = 0;
   std::int64_t pipeline = 1;
   Raster raster = Raster::kRow;
+  std::optional<MatrixUnit> matrix;  // in place of one multiply-add a thread
 
   // Spatial axes in the order in which blocks are numbered, the slowest first.
   base::FixedVector<int, kMaxAxes> block_order() const;
 
+  // Threads that keep a register tile together: one, or the warp of a matrix instruction.
+  std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }
   std::int64_t threads() const;
   std::int64_t blocks() const;
   // Reduction steps of one block.
@@ -109,7 +128,16 @@ bool reads_window(const StageProgram& p, const Operand& operand, std::size_t dim
 // The elements of that run: Σ coefficient (neighbours - 1) + 1.
 std::int64_t window_extent(const StageProgram& p, const TileDim& dim);
 
-// Elements of an operand that one thread reads for one window, at most: for all its results.
+// Whether fragments can lie along the axes: the stage is a sum of products of two tensors, of which the first has rows
+// and depth and the second columns and depth, each coordinate a single loop.
+bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth);
+
+// The program with a matrix instruction; its mapping counts warps, its tiles are whole fragments of a matrix product
+// (checked).
+StageProgram with_matrix_unit(StageProgram p, const MatrixUnit& unit, base::Bytes max_vector);
+
+// Elements of an operand that one thread, or the warp of a matrix instruction, reads for one window, at most: for all
+// its results.
 double fragment_elements(const StageProgram& p, std::size_t operand);
 
 // The widest power of two of elements, at most `max_vector`, that divides the operand's staged row (its contiguous run

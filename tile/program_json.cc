@@ -138,6 +138,13 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
       {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
   if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
+  if (p.matrix)
+    out.push_back({"instruction",
+                   Map{{"name", p.matrix->instruction, {}},
+                       {"m", space.axes[p.matrix->rows].name, {}},
+                       {"n", space.axes[p.matrix->columns].name, {}},
+                       {"k", space.axes[p.matrix->depth].name, {}}},
+                   {}});
   return out;
 }
 

@@ -43,7 +43,7 @@ class StageReader {
   // Instead of read, where there is no space: still names the keys that no stage has.
   void take_all() {
     for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "copy", "vector", "order",
-                                       "unroll", "pipeline", "split", "raster"})
+                                       "unroll", "pipeline", "split", "raster", "instruction"})
       fields_.take(key);
   }
 
@@ -63,7 +63,8 @@ class StageReader {
     read_order(p);
     read_split(p);
     if (tiles != nullptr && tiles->is_map()) read_windows(*tiles, p);
-    read_operands(p);  // default vectors know where the parts of a split begin
+    read_instruction(p);
+    read_operands(p);  // default vectors know where the parts of a split begin, and what a warp's lanes hold
     const auto integer = [&](std::string_view key, base::IntegerRange range, std::int64_t& out) {
       if (const auto n = base::as_integer(fields_.take(key), key, range, diags_)) out = *n;
     };
@@ -200,6 +201,54 @@ class StageReader {
         else
           p.thread[a] = *n;
       }
+  }
+
+  void read_instruction(StageProgram& p) {
+    const Value* v = fields_.take("instruction");
+    if (base::as_map(v, "instruction", diags_) == nullptr) return;
+    Fields f(*v, "instruction", diags_);
+    std::vector<std::string_view> names;
+    for (const arch::ComputeSpec& c : arch_.compute)
+      if (c.m > 1 && c.n > 1) names.push_back(c.name);
+    const auto unit = base::as_choice(f.require("name"), "instruction.name", names, diags_);
+    std::array<std::optional<std::size_t>, 3> axes;
+    constexpr std::array<std::string_view, 3> kSides = {"m", "n", "k"};
+    for (std::size_t s = 0; s < axes.size(); ++s) {
+      const Value* name = f.require(kSides[s]);
+      if (const auto text = base::as_text(name, kSides[s], diags_))
+        axes[s] = axis_of({*text, {}, name->at}, "instruction");
+    }
+    f.finish();
+    if (!unit || !axes[0] || !axes[1] || !axes[2] || !comparable_) return;
+    const auto spec = std::find_if(arch_.compute.begin(), arch_.compute.end(),
+                                   [&](const arch::ComputeSpec& c) { return c.name == names[*unit]; });
+    const MatrixUnit matrix{spec->name, *axes[0], *axes[1], *axes[2], spec->m, spec->n, spec->k, arch_.core.warp};
+    const std::size_t before = diags_.errors().size();
+    check_instruction(p, matrix, *spec, v->at);
+    if (diags_.errors().size() == before) p = with_matrix_unit(std::move(p), matrix, arch::widest_access_of(arch_));
+  }
+
+  // What the instruction multiplies, and whether the tiles are whole fragments of it.
+  void check_instruction(const StageProgram& p, const MatrixUnit& u, const arch::ComputeSpec& spec, base::Position at) {
+    const expr::Expression& e = space_->expression;
+    if (spec.dtype != e.dtype || spec.accumulate != e.accumulate)
+      diags_.error(at, fmt::format("instruction: {} multiplies {} into {}, the stage {} into {}", spec.name,
+                                   base::name_of(spec.dtype), base::name_of(spec.accumulate), base::name_of(e.dtype),
+                                   base::name_of(e.accumulate)));
+    if (!is_matrix_product(*space_, u.rows, u.columns, u.depth)) {
+      diags_.error(at,
+                   "instruction: the stage is no matrix product along m, n and k: expected m in the first tensor "
+                   "alone, n in the second alone, and k reduced and in both");
+      return;
+    }
+    const auto whole = [&](std::size_t axis, std::int64_t extent, std::int64_t fragment) {
+      if (extent % fragment != 0)
+        diags_.error(at, fmt::format("instruction: {} along {} are no whole fragments of {}", extent,
+                                     space_->axes[axis].name, fragment));
+    };
+    whole(u.rows, p.mapping[u.rows].serial, u.m);
+    whole(u.columns, p.mapping[u.columns].serial, u.n);
+    whole(u.depth, p.points_along(u.depth), u.k);
   }
 
   void read_operands(StageProgram& p) {

@@ -114,7 +114,8 @@ TEST_F(Usage, OfTheWorkload) {
   EXPECT_THAT(bad_input(matmul(64, {"--shape", "A"})), StartsWith("--shape:1:2: "));
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", ""}), StartsWith("--op:1:1: expected a stage"));
   EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
-            "--suite: unknown suite 'rollr', expected one of roller, examples; did you mean 'roller'?\n");
+            "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
+            "roller-irregular, roller-tensorcore, examples; did you mean 'roller'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
             "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),

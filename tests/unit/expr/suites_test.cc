@@ -50,6 +50,29 @@ TEST(Suites, EveryOperatorOfRollerIsInferred) {
   EXPECT_THAT(tests::shape_of(all.at("P8"), "O"), testing::ElementsAre(258048, 11, 11));
 }
 
+// The small, irregular and scaled operators are those of the main suite, or grow from them.
+TEST(Suites, TheOthersOfRollerAreOfItsOperators) {
+  const auto roller = built("roller");
+  const auto same = [](const Expression& a, const Expression& b) {
+    return a.stages[0].text == b.stages[0].text && tests::shape_of(a, "I") == tests::shape_of(b, "I") &&
+           tests::shape_of(a, "O") == tests::shape_of(b, "O");
+  };
+  const auto irregular = built("roller-irregular");
+  EXPECT_EQ(irregular.size(), 6U);
+  for (const auto& [id, e] : irregular) EXPECT_TRUE(same(e, roller.at(id.substr(4)))) << id;
+  const auto scaleout = built("roller-scaleout");
+  EXPECT_EQ(scaleout.size(), 20U);
+  EXPECT_TRUE(same(scaleout.at("SC0"), roller.at("C30")));
+  for (const char* id : {"SMALL_M1", "SMALL_M2"}) {
+    const Expression e = built("roller-small").at(id);
+    EXPECT_EQ(tests::shape_of(e, "A"), tests::shape_of(roller.at(std::string(id).substr(6)), "A")) << id;
+    EXPECT_EQ(tests::shape_of(e, "B"), tests::shape_of(roller.at(std::string(id).substr(6)), "B")) << id;
+  }
+  const auto tensorcore = built("roller-tensorcore");
+  EXPECT_EQ(tensorcore.size(), 4U);
+  EXPECT_EQ(tests::shape_of(tensorcore.at("TC2"), "B"), tests::shape_of(roller.at("M5"), "B"));
+}
+
 TEST(Suites, RollersWindowsFitTheirInputs) {
   // The last window of each strided axis ends within the padded input: what VALID and SAME mean. C38 alone does not
   // (expr/suites/roller.yaml says why).
@@ -132,7 +155,8 @@ TEST(Suites, UnknownNamesAreAnswered) {
   EXPECT_FALSE(load_suite("rolle", base::Dtype::kF32, diags));
   EXPECT_THAT(
       diags.formatted_errors(),
-      testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, examples; did you mean 'roller'?"));
+      testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, roller-scaleout, roller-small, "
+                           "roller-irregular, roller-tensorcore, examples; did you mean 'roller'?"));
 }
 
 }  // namespace
