@@ -295,7 +295,9 @@ void describe(V& v, ArchSpec& s) {
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
   v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
-  v.entries(optional("calibration", "Measured efficiencies: by level (dram.read, smem.copy) or instruction (fma.f32)."),
+  v.entries(optional("calibration",
+                     "Measured efficiencies: by level (dram.read, smem.copy), instruction (fma.f32), or link.copy of "
+                     "an exchange."),
             s.calibration);
   v.entries(optional("error_bands",
                      "What 8 of 10 measured times are of predicted ones: by kind of operator (matmul, conv 1x1), and "

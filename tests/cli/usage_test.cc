@@ -106,7 +106,7 @@ TEST_F(Usage, OfAChipThatExchanges) {
   for (const std::string command : {"compile", "simulate", "explain", "verify", "compare"})
     EXPECT_EQ(bad_input({command, "--arch", "ipu_gc2", "--suite", "examples"}), refusal) << command;
   EXPECT_EQ(bad_input({"predict", "--arch", "ipu_gc2", "--program", "none"}), refusal);
-  EXPECT_EQ(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), refusal);
+  EXPECT_THAT(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), StartsWith(refusal));
   EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}), refusal);
 }
 
