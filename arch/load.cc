@@ -54,6 +54,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   const bool complete = ok();
   check_levels(layers->chip, chip, diags);
   check_chip(layers->chip, chip, complete, diags);
+  check_bsp(layers->chip, chip, complete, diags);
   if (complete) settle_peaks(*layers, chip, diags);
   return ok() ? std::optional(std::move(chip)) : std::nullopt;
 }
