@@ -79,13 +79,13 @@ void pad_for_banks(StageProgram& p, const arch::ArchSpec& a) {
   }
 }
 
-std::vector<StageProgram> layouts_of(const StageProgram& p, const arch::ArchSpec& a) {
+std::vector<StageProgram> layouts_of(const StageProgram& p, const arch::ArchSpec& a, bool pads) {
   std::vector<StageProgram> out;
   const std::int64_t widest = arch::widest_access_of(a).n / base::size_of(p.space->expression.dtype).n;
   for (const Extents& step : steps_of(p)) {
     for (const auto& mapping : mappings_of(p, widest)) {
       StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(a));
-      pad_for_banks(q, a);
+      if (pads) pad_for_banks(q, a);
       out.push_back(q);
       // Straight from memory instead: no barriers, no copy.
       if (p.space->axes.size() == p.space->spatial) continue;

@@ -11,7 +11,7 @@
 namespace tilescope::construct {
 
 // The program itself and its other layouts, each with the padding that costs fewest bank passes; not all of them fit.
-std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const arch::ArchSpec& a);
+std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const arch::ArchSpec& a, bool pads = true);
 
 // Sets the padding of every staged operand to the one of none, one vector or rule 3 (tile/align.h) that needs fewest
 // passes over copy and use, the smallest where they are equal.

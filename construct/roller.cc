@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <limits>
 
 #include "arch/derive.h"
@@ -50,20 +51,29 @@ class Ranking {
 
   void add(StageProgram p) {
     if (!tile::fits(p, arch_)) return;
-    asked_.stages[0] = p;
+    asked_.stages[0] = std::move(p);
     const base::Microseconds time = judge_(asked_);
-    if (time.v < std::numeric_limits<double>::infinity()) programs_.push_back({std::move(p), time});
+    if (time.v < std::numeric_limits<double>::infinity()) programs_.push_back({std::move(asked_.stages[0]), time});
+  }
+
+  // Whether a program of these tiles was added.
+  bool has_tiles(const SpacePtr& space, const Extents& registers, const Extents& block) const {
+    return std::any_of(programs_.begin(), programs_.end(), [&](const Ranked& r) {
+      return r.program.space == space && r.program.block == block && r.program.thread == registers;
+    });
   }
 
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
-  std::vector<Ranked> best(std::size_t keep) {
-    std::stable_sort(programs_.begin(), programs_.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.time < b.time; });
+  std::vector<Ranked> best(std::size_t keep) const {
+    std::vector<const Ranked*> in_order;
+    for (const Ranked& r : programs_) in_order.push_back(&r);
+    std::stable_sort(in_order.begin(), in_order.end(),
+                     [](const Ranked* a, const Ranked* b) { return a->time < b->time; });
     std::vector<Ranked> out;
-    for (const Ranked& r : programs_) {
+    for (const Ranked* r : in_order) {
       if (out.size() >= keep) break;
-      const bool seen = std::any_of(out.begin(), out.end(), [&](const Ranked& o) { return same_tiles(o, r); });
-      if (!seen) out.push_back(r);
+      const bool seen = std::any_of(out.begin(), out.end(), [&](const Ranked& o) { return same_tiles(o, *r); });
+      if (!seen) out.push_back(*r);
     }
     return out;
   }
@@ -76,15 +86,30 @@ class Ranking {
 
   const arch::ArchSpec& arch_;
   const Judge& judge_;
-  tile::RProgram asked_;  // reused: one stage, replaced for every question
-  std::vector<Ranked> programs_;
+  tile::RProgram asked_;         // reused: one stage, replaced for every question
+  std::deque<Ranked> programs_;  // in the order of construction
 };
 
-void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon, Ranking& ranking) {
+// The block tile that is given over a register tile; nothing where it does not cut it.
+std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step,
+                                  const std::vector<std::int64_t>& block) {
+  if (block.size() != space.spatial) return {};
+  Extents e = step;
+  for (std::size_t a = 0; a < space.spatial; ++a) {
+    if (block[a] % registers[a] != 0) return {};
+    e[a] = block[a];
+  }
+  return {{e, 0, 0}};
+}
+
+void add_tiles(const SpacePtr& space, const GrowthLimits& limits, double epsilon, const Restrictions& given,
+               Ranking& ranking) {
   const Extents step = first_step(*space, limits);
   for (const LevelTile& registers : register_tiles(*space, limits))
-    for (const LevelTile& block : block_tiles(*space, limits, registers.extents, step, epsilon))
-      ranking.add(program_of(space, limits, registers.extents, block.extents));
+    for (const LevelTile& block : given.block.empty() ? block_tiles(*space, limits, registers.extents, step, epsilon)
+                                                      : given_tile(*space, registers.extents, step, given.block))
+      if (!ranking.has_tiles(space, registers.extents, block.extents))
+        ranking.add(program_of(space, limits, registers.extents, block.extents));
 }
 
 // For what no aligned tile covers: any tile of single elements, straight from memory. Slow, but a program.
@@ -102,22 +127,22 @@ void add_unaligned(const SpacePtr& space, GrowthLimits limits, Ranking& ranking)
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-                           std::size_t keep) {
+                           std::size_t keep, const Restrictions& given) {
   const GrowthLimits limits = growth_limits(a);
   const std::vector<SpacePtr> spaces = spaces_of(one_stage);
   // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
   Ranking tiles(a, judge);
   for (const double epsilon : kEpsilons) {
-    for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, tiles);
-    if (tiles.best(keep).size() >= keep) break;
+    for (const SpacePtr& space : spaces) add_tiles(space, limits, epsilon, given, tiles);
+    if (tiles.best(keep).size() >= keep || !given.block.empty()) break;
   }
 
-  if (tiles.best(1).empty())
+  if (tiles.best(1).empty() && given.block.empty())
     for (const SpacePtr& space : spaces) add_unaligned(space, limits, tiles);
 
   Ranking laid_out(a, judge);
   for (const Ranked& r : tiles.best(std::max(kLaidOut, keep)))
-    for (StageProgram& p : layouts_of(r.program, a)) laid_out.add(std::move(p));
+    for (StageProgram& p : layouts_of(r.program, a, given.pads)) laid_out.add(std::move(p));
   return laid_out.best(keep);
 }
 

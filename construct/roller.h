@@ -2,6 +2,7 @@
 // ROLLER's construction (OSDI'22, section 3.3) for one stage: grow aligned rTiles level by level, lay them out for the
 // chip, and let a judge rank the programs.
 
+#include <cstdint>
 #include <vector>
 
 #include "arch/spec.h"
@@ -10,9 +11,16 @@
 
 namespace tilescope::construct {
 
+// What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
+// chip does to one tile.
+struct Restrictions {
+  bool pads = true;                 // staged rows may be padded or rotated
+  std::vector<std::int64_t> block;  // extents of the block tile along the spatial axes; free where empty
+};
+
 // The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
-// Empty only where no program fits the chip.
+// Empty only where no program fits the chip and the restrictions.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-                           std::size_t keep);
+                           std::size_t keep, const Restrictions& restrictions = {});
 
 }  // namespace tilescope::construct

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -60,45 +59,50 @@ class Growth {
   using Footprint = std::function<double(const Extents&)>;                          // negative: does not fit
 
   Growth(const TileSpace& space, Level level, Successor next, Footprint footprint)
-      : space_(space), level_(level), next_(std::move(next)), footprint_(std::move(footprint)) {}
+      : space_(space), level_(level), next_(std::move(next)), footprint_(std::move(footprint)) {
+    tiles_.reserve(kMostTiles);
+  }
 
   std::vector<LevelTile> from(const Extents& first) {
-    enlarge(first);
+    const double footprint = footprint_(first);
+    if (footprint >= 0) enlarge({first, traffic_of(space_, first, level_), footprint});
     return std::move(tiles_);
   }
 
  private:
-  void enlarge(const Extents& extents) {
-    if (tiles_.size() >= kMostTiles) return;
-    const double footprint = footprint_(extents);
-    if (footprint < 0 || !visited_.insert(std::vector<std::int64_t>(extents.begin(), extents.end())).second) return;
-    const LevelTile tile{extents, traffic_of(space_, extents, level_), footprint};
-    tiles_.push_back(tile);
+  bool visited(const Extents& e) const {
+    return std::any_of(tiles_.rbegin(), tiles_.rend(), [&](const LevelTile& t) { return t.extents == e; });
+  }
 
+  void enlarge(const LevelTile& tile) {
+    tiles_.push_back(tile);
     struct Step {
       double score;
-      Extents to;
+      LevelTile to;
     };
-    std::vector<Step> steps;
+    base::FixedVector<Step, tile::kMaxAxes> steps;
     for (std::size_t a = 0; a < space_.spatial; ++a) {
-      const std::int64_t n = next_(extents, a);
+      const std::int64_t n = next_(tile.extents, a);
       if (n == 0) continue;
-      Extents to = extents;
-      to[a] = n;
-      const double grown = footprint_(to);
-      if (grown >= 0)
-        steps.push_back({(tile.traffic - traffic_of(space_, to, level_)) / std::max(1.0, grown - footprint), to});
+      LevelTile to{tile.extents, 0, 0};
+      to.extents[a] = n;
+      to.footprint = footprint_(to.extents);
+      if (to.footprint < 0) continue;
+      to.traffic = traffic_of(space_, to.extents, level_);
+      steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.score > b.score; });
-    for (const Step& s : steps) enlarge(s.to);
+    for (const Step& s : steps) {
+      if (tiles_.size() >= kMostTiles) return;
+      if (!visited(s.to.extents)) enlarge(s.to);
+    }
   }
 
   const TileSpace& space_;
   Level level_;
   Successor next_;
   Footprint footprint_;
-  std::set<std::vector<std::int64_t>> visited_;
-  std::vector<LevelTile> tiles_;
+  std::vector<LevelTile> tiles_;  // all that were visited
 };
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.

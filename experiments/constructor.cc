@@ -49,8 +49,8 @@ tile::StageProgram smallest_program(const expr::Expression& one_stage) {
 
 }  // namespace
 
-Constructor::Constructor(const arch::ArchSpec& a, Search search, std::size_t keep)
-    : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep) {}
+Constructor::Constructor(const arch::ArchSpec& a, Search search, std::size_t keep, construct::Restrictions given)
+    : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep), given_(std::move(given)) {}
 
 Constructed Constructor::construct(const expr::Expression& e) const {
   Constructed out;
@@ -114,7 +114,8 @@ std::vector<tile::StageProgram> Constructor::programs_of_stage(const expr::Expre
     return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
   };
   std::vector<tile::StageProgram> programs;
-  for (construct::Ranked& r : construct::roller(stage, arch_, judge, keep_)) programs.push_back(std::move(r.program));
+  for (construct::Ranked& r : construct::roller(stage, arch_, judge, keep_, given_))
+    programs.push_back(std::move(r.program));
   return programs;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "construct/roller.h"
 #include "experiments/compile.h"
 #include "expr/expression.h"
 #include "model/estimate.h"
@@ -30,7 +31,8 @@ struct BestProgram {
 // Constructs for one chip; any number of threads may use one.
 class Constructor {
  public:
-  Constructor(const arch::ArchSpec& a, Search search, std::size_t keep);
+  // `given` restricts what `roller` constructs; the other searches know no restrictions.
+  Constructor(const arch::ArchSpec& a, Search search, std::size_t keep, construct::Restrictions given = {});
 
   const model::Machine& machine() const { return machine_; }
 
@@ -48,6 +50,7 @@ class Constructor {
   model::Machine machine_;
   Search search_;
   std::size_t keep_;
+  construct::Restrictions given_;
 };
 
 }  // namespace tilescope::experiments
