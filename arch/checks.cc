@@ -39,10 +39,11 @@ void check_compute(const ArchSpec& a, Complaints& complaints) {
   }
 }
 
-// What a calibration may be of: each level read, written and copied, and each instruction.
+// What a calibration may be of: each level read, written and copied, what an exchange moves, and each instruction.
 std::vector<std::string> calibratable(const base::Map& levels, const ArchSpec& a) {
   std::vector<std::string> names;
   for (const ComputeSpec& c : a.compute) names.push_back(c.name);
+  if (a.link && a.link->kind == LinkKind::kExchange) names.emplace_back("link.copy");
   for (const base::Entry& level : levels)
     for (const std::string_view transfer : kTransfers) names.push_back(fmt::format("{}.{}", level.key, transfer));
   return names;

@@ -15,4 +15,8 @@ void check_levels(const base::Value& document, const ArchSpec& a, base::Diagnost
 // missing is really missing.
 void check_chip(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags);
 
+// Checks of what chips of class bsp have beside or instead of a gpu's, and that no other chip has it: readers of other
+// classes would pass it over.
+void check_bsp(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags);
+
 }  // namespace tilescope::arch

@@ -21,6 +21,14 @@ const LevelSpec* first_cache(const ArchSpec& a, Scope scope) {
   return first_level(a, [scope](const LevelSpec& l) { return l.kind == Kind::kCache && l.scope == scope; });
 }
 
+// Bytes a cycle of the banks, or of the core's own paths where they are narrower.
+double scratchpad_bytes_per_cycle(const LevelSpec& level) {
+  const double banks = static_cast<double>(level.banks) * static_cast<double>(level.bank_width.n);
+  const double load = level.load ? static_cast<double>(level.load->n) : banks;
+  const double store = level.store ? static_cast<double>(level.store->n) : banks;
+  return std::min(banks, load + store);
+}
+
 // Bytes that one instance of the level moves in a cycle of its own clock.
 double bytes_per_cycle(const LevelSpec& level) {
   switch (level.kind) {
@@ -29,7 +37,7 @@ double bytes_per_cycle(const LevelSpec& level) {
     case Kind::kCache:
       return static_cast<double>(level.slices) * static_cast<double>(level.width.n);
     case Kind::kScratchpad:
-      return static_cast<double>(level.banks) * static_cast<double>(level.bank_width.n);
+      return scratchpad_bytes_per_cycle(level);
     case Kind::kRegister:
       return 0;  // operands come with the instruction; its rate is in `compute`
   }
@@ -68,6 +76,10 @@ double bytes_per_core_cycle(const ArchSpec& a, const LevelSpec& level) {
   return bytes_per_cycle(level) * clock_of(a, level) / static_cast<double>(a.clock.n);
 }
 
+BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link) {
+  return {static_cast<double>(link.width.n) * static_cast<double>(a.core.count) * static_cast<double>(a.clock.n)};
+}
+
 FlopsPerSecond peak_of(const ArchSpec& a, const ComputeSpec& unit) {
   return {2.0 * static_cast<double>(unit.per_core) * static_cast<double>(a.core.count) *
           static_cast<double>(a.clock.n)};
@@ -80,7 +92,7 @@ Bytes transaction_of(const LevelSpec& level) {
     case Kind::kCache:
       return level.sector;
     case Kind::kScratchpad:
-      return level.bank_width * level.banks;
+      return level.load ? level.bank_width : level.bank_width * level.banks;
     case Kind::kRegister:
       return {4};
   }

@@ -23,10 +23,14 @@ BytesPerSecond bandwidth_of(const ArchSpec& a, const LevelSpec& level);
 // Bytes a cycle of the core clock that one core gets from a level of core scope.
 double bytes_per_core_cycle(const ArchSpec& a, const LevelSpec& level);
 
+// Bytes a second that all ports of the link take together, one way.
+BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link);
+
 // Two operations per multiply-add.
 FlopsPerSecond peak_of(const ArchSpec& a, const ComputeSpec& unit);
 
-// The least a level moves at once: dram width x burst, cache sector, scratchpad banks x bank_width.
+// The least a level moves at once: dram width x burst, cache sector, scratchpad banks x bank_width; one bank's word
+// where the scratchpad says what a core loads.
 Bytes transaction_of(const LevelSpec& level);
 
 // The widest access of one thread, or nothing wide: zero bytes where the chip does not say.

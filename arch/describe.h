@@ -90,6 +90,10 @@ void describe(V& v, CoreSpec& s) {
           s.block_launch);
   v.field(optional("warp_launch", "Between the first instructions of a block's warps; none where absent."),
           s.warp_launch);
+  v.field(optional("turn",
+                   "Of a bsp chip: from one instruction of a thread to its next one, whether others issue or not; "
+                   "1 cycle where absent."),
+          s.turn);
 }
 
 template <class V>
@@ -110,6 +114,10 @@ void describe(V& v, ComputeSpec& s) {
          ShapeFields{s});
   v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
   v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
+  v.field(optional("weights",
+                   "Of a bsp chip: bytes a cycle at which the operand is loaded that stays in the unit while others "
+                   "pass; it comes with the instruction where absent."),
+          s.weights);
   v.field(optional("peak", "Stated peak of the chip; checks per_core, the cores and the clock."), s.peak);
 }
 
@@ -186,6 +194,14 @@ void describe_scratchpad(V& v, LevelSpec& s) {
                "Groups of lanes, each of which fills the banks once, that one pass serves where neighbouring lanes, "
                "or neighbours but one, ask for the same words throughout; 1 where absent."),
       s.uniform_groups);
+  v.field(optional("load", "Of a bsp chip: bytes a cycle that one core loads at most; of all banks where absent."),
+          s.load);
+  v.field(optional("store", "Of a bsp chip: bytes a cycle that one core stores at most; of all banks where absent."),
+          s.store);
+  v.field(optional("interleaved",
+                   "Of a bsp chip: how much of the capacity lies in pairs of banks, from which one load takes a word "
+                   "each; none where absent."),
+          s.interleaved);
 }
 
 template <class V>
@@ -209,8 +225,23 @@ void describe_level(V& v, LevelSpec& s, Kind kind) {
 
 template <class V>
 void describe(V& v, LinkSpec& s) {
-  v.field(required("kind", "How cores reach the levels of device scope."), s.kind);
-  v.field(required("width", "Bytes a cycle of one port."), s.width);
+  v.field(required("kind", "crossbar: cores reach the levels of device scope; exchange: each other, in phases."),
+          s.kind);
+  v.field(required("width", "Bytes a cycle of one port; of an exchange each way."), s.width);
+  v.field(
+      optional("sharing",
+               "Of an exchange: neighbouring cores of which one may receive over the ports of all; 1 where absent."),
+      s.sharing);
+  v.field(
+      optional("sync", "Of an exchange, which must say: from the last core's arrival at a barrier to the next phase."),
+      s.sync);
+  v.field(optional("latency", "Of an exchange: from a word's sending to its arrival, the mean over pairs of cores."),
+          s.latency);
+  v.field(optional("spread", "Of an exchange: by which the farthest pair of cores takes longer than the nearest."),
+          s.spread);
+  v.field(optional("fragment", "Of an exchange: what a port takes between pieces that do not lie in one row."),
+          s.fragment);
+  v.field(optional("longest", "Of an exchange: the most that one piece carries; no bound where absent."), s.longest);
 }
 
 template <class V>
@@ -262,9 +293,11 @@ void describe(V& v, ArchSpec& s) {
   v.part(computing("core", "One core and how many there are."), s.core);
   v.list(computing("compute", "Arithmetic instructions and their rates."), s.compute);
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
-  v.part(optional("link", "What connects the cores with the levels of device scope."), s.link);
+  v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
   v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
-  v.entries(optional("calibration", "Measured efficiencies: by level (dram.read, smem.copy) or instruction (fma.f32)."),
+  v.entries(optional("calibration",
+                     "Measured efficiencies: by level (dram.read, smem.copy), instruction (fma.f32), or link.copy of "
+                     "an exchange."),
             s.calibration);
   v.entries(optional("error_bands",
                      "What 8 of 10 measured times are of predicted ones: by kind of operator (matmul, conv 1x1), and "

@@ -71,6 +71,14 @@ class DocumentWriter {
   void part(const Key& key, std::optional<T>& member) {
     if (member) part(key, *member);
   }
+  void part(const Key& key, std::optional<LinkSpec>& link) {
+    if (!link) return;
+    Map derived;
+    write(derived, "bandwidth", bandwidth_of(chip_, *link));
+    Map inner = map_of(*link);
+    add(inner, "derived", "", std::move(derived));
+    add(map_, key.name, "", std::move(inner));
+  }
   void list(const Key& key, std::vector<ComputeSpec>& units) {
     List items;
     for (ComputeSpec& unit : units) {

@@ -50,7 +50,7 @@ inline std::vector<std::string_view> names_of<RowOrder>() {
 }
 template <>
 inline std::vector<std::string_view> names_of<LinkKind>() {
-  return {"crossbar"};
+  return {"crossbar", "exchange"};
 }
 template <>
 inline std::vector<std::string_view> names_of<OperatorKind>() {

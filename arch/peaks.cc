@@ -24,7 +24,7 @@ std::vector<Path> causes_of(const LevelSpec& l) {
   std::vector<Path> causes;
   if (l.kind == Kind::kDram) return {own("clock"), own("rate"), own("channels"), own("width")};
   if (l.kind == Kind::kCache) causes = {own("slices"), own("width")};
-  if (l.kind == Kind::kScratchpad) causes = {own("banks"), own("bank_width")};
+  if (l.kind == Kind::kScratchpad) causes = {own("banks"), own("bank_width"), own("load"), own("store")};
   causes.push_back(l.clock ? own("clock") : Path{"clock"});
   if (l.scope == Scope::kCore) causes.push_back({"core", "count"});
   return causes;

@@ -51,6 +51,7 @@ struct CoreSpec {
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of
   // its warps; none where absent.
   std::optional<Cycles> block_launch, warp_launch;
+  std::optional<Cycles> turn;  // bsp: from one instruction of a thread to its next one, whether others issue or not
 };
 
 // One kind of arithmetic instruction and its rate.
@@ -61,6 +62,7 @@ struct ComputeSpec {
   std::int64_t m = 1, n = 1, k = 1;  // multiply-adds of one instruction of one thread (1x1x1) or warp (a fragment)
   std::int64_t per_core = 0;         // multiply-adds a cycle and core
   Cycles latency;                    // issue to dependent issue
+  std::optional<Bytes> weights;      // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<FlopsPerSecond> peak;
 };
 
@@ -120,16 +122,29 @@ struct LevelSpec {
   Bytes bank_width;
   std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
   std::optional<Bytes> per_block;   // the most that one block may use; the capacity where absent
+  // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
+  // lies in pairs of banks, from which alone one load takes more than the word of a bank.
+  std::optional<Bytes> load, store, interleaved;
 
   // register
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
 };
 
-enum class LinkKind : std::uint8_t { kCrossbar };
+// How cores reach what is not theirs: through a crossbar the levels of device scope; in an exchange each other, in
+// phases whose every byte is scheduled beforehand, so that nothing queues and nothing is arbitrated.
+enum class LinkKind : std::uint8_t { kCrossbar, kExchange };
 
 struct LinkSpec {
   LinkKind kind{};
-  Bytes width;  // of one port, a cycle
+  Bytes width;  // of one port, a cycle; of an exchange each way
+
+  // exchange (the loader sees to it)
+  std::optional<std::int64_t> sharing;  // neighbouring cores of which one may receive over the ports of all; 1
+  std::optional<Cycles> sync;           // from the last core's arrival at a barrier to the next phase's first cycle
+  std::optional<Cycles> latency;        // from a word's sending to its arrival, the mean over pairs of cores
+  std::optional<Cycles> spread;         // by which the farthest pair of cores takes longer than the nearest
+  std::optional<Cycles> fragment;       // of a port between the pieces of a transfer that do not lie in one row
+  std::optional<Bytes> longest;         // the most that one piece carries
 };
 
 // A measured efficiency: the ratio of what is reached to the derived figure named by its key (`dram.read`, `smem.read`,

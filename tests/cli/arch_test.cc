@@ -18,7 +18,7 @@ TEST_F(Arch, ListNamesEveryDevice) {
   std::vector<std::string> names;
   for (const Json& d : devices) {
     EXPECT_THAT(keys_of(d), ElementsAre("name", "title", "class", "path"));
-    EXPECT_EQ(d.at("class"), "gpu");
+    EXPECT_EQ(d.at("class"), std::string(d.at("name")).starts_with("ipu_") ? "bsp" : "gpu");
     EXPECT_TRUE(std::filesystem::exists(d.at("path").get<std::string>()));
     names.push_back(d.at("name"));
   }
@@ -44,6 +44,9 @@ TEST_F(Arch, ShowHoldsCausesAndDerivedEffects) {
   EXPECT_EQ(v100.at("core").at("count"), 80);
   EXPECT_EQ(v100.at("memory").at("dram").at("derived").at("transaction_bytes"), 32);
   EXPECT_THAT(run({"arch", "show", "v100"}).out, StartsWith("name: v100\n"));
+  const Json ipu = json({"arch", "show", "ipu_gc200"});
+  EXPECT_EQ(ipu.at("core").at("turn_cycles"), 6);
+  EXPECT_DOUBLE_EQ(ipu.at("link").at("derived").at("bandwidth_gbps"), 4 * 1472 * 1.33);
 }
 
 TEST_F(Arch, SetChangesTheChipAndNotesWhatItMakesVoid) {

@@ -101,6 +101,15 @@ TEST_F(Usage, OfAChipWithoutCores) {
               "--arch " + memory + ": minimal_memory is a chip of class memory; programs need one of class gpu\n");
 }
 
+TEST_F(Usage, OfAChipThatExchanges) {
+  const std::string refusal = "--arch ipu_gc2: ipu_gc2 is a chip of class bsp; programs need one of class gpu\n";
+  for (const std::string command : {"compile", "simulate", "explain", "verify", "compare"})
+    EXPECT_EQ(bad_input({command, "--arch", "ipu_gc2", "--suite", "examples"}), refusal) << command;
+  EXPECT_EQ(bad_input({"predict", "--arch", "ipu_gc2", "--program", "none"}), refusal);
+  EXPECT_THAT(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), StartsWith(refusal));
+  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}), refusal);
+}
+
 TEST_F(Usage, OfTheWorkload) {
   EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--op", "C[m,n] + A[m,k]", "--size", "m=x"}),
             "--op:1:8: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"

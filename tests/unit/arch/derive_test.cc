@@ -44,6 +44,27 @@ TEST(Derive, BandwidthsOfTheOthers) {
   EXPECT_DOUBLE_EQ(bandwidth_of(mi50, level(mi50, "smem")).v, 1.725e9 * 128 * 60);  // 13.25 TB/s
 }
 
+// A tile's paths bound its many banks; a sweep that widens them comes to the banks in the end.
+TEST(Derive, AScratchpadIsAsFastAsTheCoresPathsOrItsBanks) {
+  const ArchSpec ipu = chip_of("ipu_gc2");
+  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(ipu, level(ipu, "sram")), 16 + 8);
+  EXPECT_EQ(transaction_of(level(ipu, "sram")), Bytes{8}) << "one bank's word";
+  const ArchSpec one_path = chip_of("ipu_gc2", {{"memory.sram.store", "4 B"}});
+  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(one_path, level(one_path, "sram")), 16 + 4);
+  const ArchSpec few_banks = chip_of("ipu_gc2", {{"memory.sram.banks", "2"}});
+  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(few_banks, level(few_banks, "sram")), 2 * 8);
+}
+
+TEST(Derive, AnExchangeIsAsFastAsItsPorts) {
+  const auto rate = [](const std::vector<Override>& set) {
+    const ArchSpec ipu = chip_of("ipu_gc2", set);
+    return bandwidth_of(ipu, ipu.link.value()).v;
+  };
+  EXPECT_DOUBLE_EQ(rate({}), 4.0 * 1216 * 1.6e9);
+  EXPECT_DOUBLE_EQ(rate({{"link.width", "8 B"}}), 2 * rate({}));
+  EXPECT_DOUBLE_EQ(rate({{"core.count", "608"}}), rate({}) / 2);
+}
+
 TEST(Derive, Peaks) {
   const ArchSpec v100 = chip_of("v100");
   EXPECT_DOUBLE_EQ(peak_of(v100, unit(v100, "fma.f32")).v, 14.1312e12);

@@ -46,12 +46,22 @@ TEST_P(EachDevice, LoadsAndItsPeaksHold) {
   EXPECT_EQ(loaded.chip->name, GetParam());
 }
 
-TEST_P(EachDevice, IsAMemoryOrAGpuWithTheUsualLevels) {
+TEST_P(EachDevice, HasTheUsualLevelsOfItsClass) {
   const ArchSpec chip = chip_of(GetParam());
   std::vector<std::string> levels;
   for (const LevelSpec& l : chip.memory) levels.push_back(l.name);
-  EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "reg"));
+  if (chip.chip_class == ChipClass::kBsp)
+    EXPECT_THAT(levels, ElementsAre("sram"));
+  else
+    EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "reg"));
   EXPECT_NE(scalar_unit_of(chip, Dtype::kF32, Dtype::kF32), nullptr);
+}
+
+// Bands are what predictions of one board were off by.
+TEST_P(EachDevice, HasBandsOfItsOwnOrOfItsMakersChip) {
+  const ArchSpec chip = chip_of(GetParam());
+  const bool measured = GetParam() == "v100" || GetParam() == "tilescope_one";  // which is made from the V100
+  EXPECT_EQ(chip.error_bands.empty(), !measured);
 }
 
 TEST_P(EachDevice, StatesItsSchemaFirst) {
@@ -124,7 +134,86 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Devices, AreListedInOrder) {
   const std::vector<std::string> names = device_names();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
-  EXPECT_THAT(names, testing::IsSupersetOf({"a100", "h100_pcie", "k80", "mi50", "rtx2080ti", "tilescope_one", "v100"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"a100", "a100_pcie", "h100_pcie", "h100_sxm", "h200", "ipu_gc2",
+                                            "ipu_gc200", "k80", "mi100", "mi210", "mi50", "rtx2080ti", "rtx3090", "t4",
+                                            "tilescope_one", "titan_rtx", "v100", "v100_sxm2"}));
+}
+
+// What a data sheet says, from arch/derive.h's formulas and the causes in the file.
+struct Sheet {
+  std::string device;
+  std::string unit;  // empty: the DRAM's bandwidth; a level: that of all its instances
+  double tera;       // FLOP/s or B/s
+  std::string source;
+};
+
+void PrintTo(const Sheet& s, std::ostream* out) { *out << s.device << " " << s.unit; }
+
+class EachSheet : public testing::TestWithParam<Sheet> {};
+
+TEST_P(EachSheet, AgreesWithTheCauses) {
+  const Sheet& sheet = GetParam();
+  const ArchSpec chip = chip_of(sheet.device);
+  std::optional<double> derived;
+  for (const ComputeSpec& c : chip.compute)
+    if (c.name == sheet.unit) derived = peak_of(chip, c).v;
+  for (const LevelSpec& l : chip.memory)
+    if (l.name == sheet.unit) derived = bandwidth_of(chip, l).v;
+  if (sheet.unit == "link") derived = bandwidth_of(chip, chip.link.value()).v;
+  ASSERT_TRUE(derived) << "no such unit";
+  EXPECT_NEAR(*derived * 1e-12 / sheet.tera, 1, 0.01) << sheet.source;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachSheet,
+                         testing::Values(Sheet{"v100_sxm2", "fma.f32", 15.7, "NVIDIA V100 data sheet, SXM2"},
+                                         Sheet{"v100_sxm2", "mma.f16", 125, "NVIDIA V100 data sheet, SXM2"},
+                                         Sheet{"v100_sxm2", "dram", 0.900, "NVIDIA V100 data sheet"},
+                                         Sheet{"a100_pcie", "fma.f32", 19.5, "NVIDIA A100 data sheet"},
+                                         Sheet{"a100_pcie", "mma.bf16", 312, "NVIDIA A100 data sheet"},
+                                         Sheet{"a100_pcie", "dram", 1.555, "NVIDIA A100 data sheet, 40 GB"},
+                                         Sheet{"h100_sxm", "fma.f32", 66.9, "NVIDIA H100 white paper, SXM5"},
+                                         Sheet{"h100_sxm", "fma.f16", 133.8, "NVIDIA H100 white paper, SXM5"},
+                                         Sheet{"h100_sxm", "dram", 3.35, "NVIDIA H100 data sheet, SXM"},
+                                         Sheet{"h200", "fma.f32", 67, "NVIDIA H200 data sheet"},
+                                         Sheet{"h200", "dram", 4.8, "NVIDIA H200 data sheet"},
+                                         Sheet{"rtx3090", "fma.f32", 35.6, "NVIDIA GA102 white paper"},
+                                         Sheet{"rtx3090", "mma.f16", 71, "NVIDIA GA102 white paper, FP32 sums"},
+                                         Sheet{"rtx3090", "mma.i8", 284, "NVIDIA GA102 white paper"},
+                                         Sheet{"rtx3090", "dram", 0.936, "NVIDIA GA102 white paper"},
+                                         Sheet{"titan_rtx", "fma.f32", 16.3, "NVIDIA Turing white paper"},
+                                         Sheet{"titan_rtx", "mma.f16", 130.5, "NVIDIA Turing white paper"},
+                                         Sheet{"titan_rtx", "dram", 0.672, "NVIDIA Turing white paper"},
+                                         Sheet{"t4", "fma.f32", 8.1, "NVIDIA T4 data sheet"},
+                                         Sheet{"t4", "mma.f16", 65, "NVIDIA T4 data sheet"},
+                                         Sheet{"t4", "mma.i8", 130, "NVIDIA T4 data sheet"},
+                                         Sheet{"t4", "dram", 0.320, "NVIDIA T4 data sheet"},
+                                         Sheet{"mi100", "fma.f32", 23.1, "AMD MI100 data sheet"},
+                                         Sheet{"mi100", "mma.f32", 46.1, "AMD MI100 data sheet"},
+                                         Sheet{"mi100", "mma.f16", 184.6, "AMD MI100 data sheet"},
+                                         Sheet{"mi100", "mma.bf16", 92.3, "AMD MI100 data sheet"},
+                                         Sheet{"mi100", "dram", 1.2288, "AMD MI100 data sheet"},
+                                         Sheet{"mi210", "fma.f32", 22.6, "AMD MI210 data sheet"},
+                                         Sheet{"mi210", "mma.f32", 45.3, "AMD MI210 data sheet"},
+                                         Sheet{"mi210", "mma.bf16", 181, "AMD MI210 data sheet"},
+                                         Sheet{"mi210", "dram", 1.6384, "AMD MI210 data sheet"},
+                                         Sheet{"ipu_gc2", "amp.f32", 31.1, "Graphcore GC2 data sheet"},
+                                         Sheet{"ipu_gc2", "amp.f16", 124.5, "Graphcore GC2 data sheet"},
+                                         Sheet{"ipu_gc2", "sram", 46.7, "16 B loaded and 8 B stored a clock and tile"},
+                                         Sheet{"ipu_gc2", "link", 7.78, "4 B a clock and tile"},
+                                         Sheet{"ipu_gc200", "amp.f32", 62.5, "Graphcore GC200 data sheet"},
+                                         Sheet{"ipu_gc200", "amp.f16", 250, "Graphcore GC200 data sheet"},
+                                         Sheet{"ipu_gc200", "link", 7.83, "4 B a clock and tile"}),
+                         [](const auto& named) {
+                           std::string name = named.param.device + "_" + named.param.unit;
+                           std::replace(name.begin(), name.end(), '.', '_');
+                           return name;
+                         });
+
+TEST(Devices, MemoryOfAllTiles) {
+  for (const auto& [name, mebibytes] : {std::pair{"ipu_gc2", 304}, {"ipu_gc200", 897}}) {
+    const ArchSpec ipu = chip_of(name);
+    EXPECT_EQ((ipu.core.count * scratchpad_of(ipu)->capacity.n) >> 20, mebibytes);
+  }
 }
 
 TEST(Devices, BaselinesOfThePublishedArtifact) {
@@ -141,6 +230,10 @@ TEST(Devices, BaselinesOfThePublishedArtifact) {
   EXPECT_EQ(mi50.registers_per_block, 20000);
   EXPECT_EQ(mi50.registers_per_thread, 70);
   EXPECT_EQ(mi50.smem_per_block, Bytes{34000});
+  const RollerBaseline ipu = chip_of("ipu_gc2").baselines.roller_osdi22.value();
+  EXPECT_DOUBLE_EQ(ipu.dram_gbps, 7680);
+  EXPECT_DOUBLE_EQ(ipu.peak_gflops, 18900);
+  EXPECT_EQ(ipu.smem_transaction, Bytes{4});
 }
 
 TEST(Devices, TheMadeUpChipIsItsOwn) {
@@ -149,6 +242,13 @@ TEST(Devices, TheMadeUpChipIsItsOwn) {
   EXPECT_EQ(transaction_of(*scratchpad_of(one)), Bytes{256});
   EXPECT_GT(bandwidth_of(one, *dram_of(one)), bandwidth_of(v100, *dram_of(v100)));
   EXPECT_DOUBLE_EQ(ratio_of(one, "dram.read"), ratio_of(v100, "dram.read")) << "an efficiency is inherited";
+}
+
+TEST(Devices, ABoardOfTheSameDieKeepsItsEfficienciesAndNotItsErrors) {
+  const ArchSpec sxm2 = chip_of("v100_sxm2"), v100 = chip_of("v100");
+  EXPECT_DOUBLE_EQ(ratio_of(sxm2, "l2.read"), ratio_of(v100, "l2.read"));
+  EXPECT_NE(ratio_of(sxm2, "dram.copy"), ratio_of(v100, "dram.copy")) << "measured on both";
+  EXPECT_FALSE(sxm2.baselines.roller_osdi22);
 }
 
 TEST(Devices, AnUnknownOneIsAnError) {

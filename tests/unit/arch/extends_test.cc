@@ -79,6 +79,7 @@ TEST_F(Extends, BandsAreInheritedWithTheCalibrationTheyAreOf) {
   EXPECT_THAT(kinds("core: {count: 40}\n"), ElementsAre("all", "pool"));
   EXPECT_THAT(kinds("calibration: {dram.read: {ratio: 0.9}}\n"), ElementsAre());
   EXPECT_THAT(kinds("error_bands: {matmul: " + band + "}\n"), ElementsAre("matmul")) << "another set of programs";
+  EXPECT_THAT(kinds("error_bands: {}\n"), ElementsAre()) << "another board";
 }
 
 TEST_F(Extends, MistakesKeepTheFileThatMakesThem) {

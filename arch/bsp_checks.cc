@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "arch/checks.h"
+#include "arch/complaints.h"
+#include "arch/key.h"
+
+namespace tilescope::arch {
+namespace {
+
+// A key that some chips or links alone have, and whether it was given.
+struct OwnKey {
+  Path path;
+  bool given;
+};
+
+std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
+  std::vector<OwnKey> keys = {{{"core", "turn"}, a.core.turn.has_value()}};
+  for (const ComputeSpec& c : a.compute) keys.push_back({{"compute", c.name, "weights"}, c.weights.has_value()});
+  for (const LevelSpec& l : a.memory) {
+    keys.push_back({{"memory", l.name, "load"}, l.load.has_value()});
+    keys.push_back({{"memory", l.name, "store"}, l.store.has_value()});
+    keys.push_back({{"memory", l.name, "interleaved"}, l.interleaved.has_value()});
+  }
+  return keys;
+}
+
+std::vector<OwnKey> keys_of_exchange(const LinkSpec& link) {
+  return {{{"link", "sharing"}, link.sharing.has_value()},   {{"link", "sync"}, link.sync.has_value()},
+          {{"link", "latency"}, link.latency.has_value()},   {{"link", "spread"}, link.spread.has_value()},
+          {{"link", "fragment"}, link.fragment.has_value()}, {{"link", "longest"}, link.longest.has_value()}};
+}
+
+void refuse(const std::vector<OwnKey>& keys, const std::string& why, Complaints& complaints) {
+  for (const OwnKey& key : keys)
+    if (key.given) complaints.add(key.path, why);
+}
+
+void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints) {
+  if (link.kind != LinkKind::kExchange)
+    return refuse(keys_of_exchange(link), "a key of an exchange; this link is a crossbar", complaints);
+  if (!link.sync) complaints.add({"link"}, "an exchange needs the key 'sync'");
+  const std::int64_t sharing = link.sharing.value_or(1);
+  if (!divides(sharing, a.core.count))
+    complaints.add({"link", "sharing"}, fmt::format("groups of {} do not divide the {} cores", sharing, a.core.count));
+  if (link.longest && !divides(link.width, *link.longest))
+    complaints.add({"link", "longest"},
+                   fmt::format("{} B are no multiple of the width of {} B; {} would be", link.longest->n, link.width.n,
+                               multiples_near(link.longest->n, link.width.n)));
+  complaints.require_product(
+      {{{"link", "width"}, link.width.n}, {{"core", "count"}, a.core.count}, {{"clock"}, a.clock.n}});
+}
+
+// What one load may take: a word of each bank that it reaches.
+void check_load(const LevelSpec& l, Complaints& complaints) {
+  const std::int64_t reached = l.interleaved ? 2 : 1;
+  const auto words = base::checked_mul(reached, l.bank_width.n);
+  if (!l.load || !words || *words == 0 || l.load->n <= *words) return;
+  const std::string_view remedy = l.interleaved ? "" : "; more takes a pair of banks, which `interleaved` tells";
+  complaints.add({"memory", l.name, "load"},
+                 fmt::format("{} B are more than {} of {} B{}", l.load->n, reached == 1 ? "a bank's word" : "two words",
+                             l.bank_width.n, remedy));
+}
+
+// A core's paths are fed by its banks, all of one size.
+void check_scratchpad(const LevelSpec& l, Complaints& complaints) {
+  check_load(l, complaints);
+  const auto banks = base::checked_mul(l.banks, l.bank_width.n);
+  if (l.store && banks && *banks > 0 && l.store->n > *banks)
+    complaints.add({"memory", l.name, "store"},
+                   fmt::format("{} B are more than {} banks of {} B take", l.store->n, l.banks, l.bank_width.n));
+  if (l.interleaved && l.capacity.n > 0 && *l.interleaved > l.capacity)
+    complaints.add({"memory", l.name, "interleaved"},
+                   fmt::format("{} B are more than the capacity of {} B", l.interleaved->n, l.capacity.n));
+  if (!divides(l.banks, l.capacity.n))
+    complaints.add({"memory", l.name, "banks"},
+                   fmt::format("{} banks do not divide the capacity of {} B; they would divide {} B", l.banks,
+                               l.capacity.n, multiples_near(l.capacity.n, l.banks)));
+  if (l.scope != Scope::kCore)
+    complaints.add({"memory", l.name, "scope"},
+                   "a scratchpad of a chip of class bsp has core scope: its tiles share none");
+}
+
+void check_levels_of_bsp(const ArchSpec& a, Complaints& complaints) {
+  for (const LevelSpec& l : a.memory) {
+    if (l.kind == Kind::kScratchpad) check_scratchpad(l, complaints);
+    if (l.kind == Kind::kCache)
+      complaints.add({"memory", l.name, "kind"},
+                     "a chip of class bsp has no cache: what its tiles share they exchange");
+  }
+}
+
+}  // namespace
+
+void check_bsp(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
+  Complaints complaints(document, diags);
+  if (a.link) check_link(a, *a.link, complaints);
+  // What a class asks for is known once every value was read.
+  if (!complete) return;
+  const bool exchanges = a.link && a.link->kind == LinkKind::kExchange;
+  const std::string_view class_name = name_of_choice(a.chip_class);
+  if (a.chip_class == ChipClass::kBsp) {
+    check_levels_of_bsp(a, complaints);
+    if (!exchanges)
+      complaints.add(a.link ? Path{"link", "kind"} : Path{"link"}, "a chip of class bsp needs a link of kind exchange");
+    return;
+  }
+  refuse(keys_of_bsp(a), fmt::format("a key of a chip of class bsp; this one is of class {}", class_name), complaints);
+  if (exchanges)
+    complaints.add({"link", "kind"},
+                   fmt::format("an exchange is of a chip of class bsp; this one is of class {}", class_name));
+}
+
+}  // namespace tilescope::arch
