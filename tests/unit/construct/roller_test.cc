@@ -59,6 +59,69 @@ TEST_P(Roller, FindsSoundProgramsForEveryOperator) {
 
 INSTANTIATE_TEST_SUITE_P(Chips, Roller, testing::Values("v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50"));
 
+// Every product of tensor cores' dtypes is made of whole fragments, on every chip that has such an instruction.
+TEST(RollerFragments, AreWhole) {
+  for (const char* name : {"v100", "a100", "h100_pcie", "rtx2080ti"}) {
+    const tests::JudgedChip chip(name);
+    for (const char* sizes : {"m=65536,n=1024,k=4096", "m=128,n=1000,k=4032", "m=333,n=77,k=1000"}) {
+      SCOPED_TRACE(std::string(name) + " " + sizes);
+      const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", sizes, {}, base::Dtype::kF16);
+      const auto found = roller(e, chip.spec, chip.judge(), 10);
+      ASSERT_FALSE(found.empty());
+      EXPECT_TRUE(found.front().program.matrix.has_value()) << "eight times as fast as single multiply-adds";
+      for (const Ranked& r : found) {
+        EXPECT_TRUE(tile::fits(r.program, chip.spec));
+        if (!r.program.matrix) continue;
+        const tile::MatrixUnit& u = *r.program.matrix;
+        EXPECT_EQ(r.program.thread[u.rows] % u.m, 0);
+        EXPECT_EQ(r.program.thread[u.columns] % u.n, 0);
+        EXPECT_EQ(r.program.thread[u.depth], u.k);
+        EXPECT_EQ(r.program.points_along(u.depth) % u.k, 0);
+        const tile::RProgram whole{name, {r.program}, {}};
+        base::Diagnostics diags;
+        const auto again = tile::read_program(tile::to_document(whole, chip.spec), chip.spec, diags);
+        tests::require_no_errors(diags);
+        EXPECT_EQ(base::to_json(tile::to_document(*again, chip.spec)),
+                  base::to_json(tile::to_document(whole, chip.spec)));
+      }
+    }
+  }
+}
+
+TEST(RollerRestrictions, AreKept) {
+  const tests::JudgedChip chip("v100");
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024");
+  const auto tiles = roller(e, chip.spec, chip.judge(), 10, {.pads = false, .block = {64, 128}});
+  ASSERT_FALSE(tiles.empty());
+  for (const Ranked& r : tiles) {
+    EXPECT_EQ(r.program.block[0], 64);
+    EXPECT_EQ(r.program.block[1], 128);
+    for (const tile::OperandPlan& o : r.program.operands) {
+      EXPECT_EQ(o.padding, 0);
+      EXPECT_EQ(o.swizzle, 0);
+    }
+  }
+  EXPECT_TRUE(roller(e, chip.spec, chip.judge(), 10, {.block = {64}}).empty()) << "a matrix product has two axes";
+}
+
+// Few blocks: reductions are shared. Overlapping taps: windows.
+TEST(RollerSmall, SharesTheReduction) {
+  const tests::JudgedChip chip("v100");
+  const auto found =
+      roller(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=128,n=128,k=8192"), chip.spec, chip.judge(), 1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_GT(found.front().program.split[2], 1);
+}
+
+TEST(RollerDepthwise, ReadsWindows) {
+  const tests::JudgedChip chip("v100");
+  const auto found =
+      roller(tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7"),
+             chip.spec, chip.judge(), 1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().program.thread[5], 7) << "a row of taps at a time";
+}
+
 tests::NamedStage stage_of(std::string_view suite, std::string_view id) {
   for (tests::NamedStage& s : tests::stages_of_suite(suite))
     if (s.id == id) return s;

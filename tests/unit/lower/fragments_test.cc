@@ -51,6 +51,40 @@ Reads reads_of(const std::string& text, const std::string& operand, const arch::
 
 using Widths = std::vector<std::int64_t>;
 
+// A depthwise convolution whose threads own four neighbours along x; 3x3 taps, by windows.
+std::string depthwise(std::int64_t stride, const std::string& window) {
+  return fmt::format(
+      R"({{"stages":[{{"expr":"O[c,y,x] +=! I[c,y*{0}+r,x*{0}+s] * W[c,r,s]",
+          "sizes":{{"c":2,"y":8,"x":16,"r":3,"s":3}},
+          "tiles":{{"smem":{{"c":1,"y":8,"x":16,"r":3,"s":3}},"reg":{{"c":1,"y":1,"x":4{1}}}}},
+          "mapping":{{"c":{{}},"y":{{"threads":8}},"x":{{"threads":4,"serial":4}}}}}}],"edges":[]}})",
+      stride, window);
+}
+
+TEST(Windows, ReadWhatTapsShareOnce) {
+  const auto requests = [](std::int64_t stride, const std::string& window) {
+    return reads_of(depthwise(stride, window), "I", v100()).requests;
+  };
+  // Two channels of one warp each. One point at a time: four results at nine taps, one element each.
+  EXPECT_EQ(requests(1, ""), 2 * 4 * 9);
+  // A row of taps at a time: six elements, two in one access where rows begin even; of stride 2 nine.
+  EXPECT_EQ(requests(1, R"(,"s":3)"), 2 * 3 * 6 / 2);
+  EXPECT_EQ(requests(2, R"(,"s":3)"), 2 * 3 * 9);
+  // All nine taps at once: the same rows, for neighbours share none along y.
+  EXPECT_EQ(requests(1, R"(,"r":3,"s":3)"), requests(1, R"(,"s":3)"));
+}
+
+TEST(Windows, HoldARunOfNeighbours) {
+  const auto held = [](std::int64_t stride, const std::string& window) {
+    return registers_of(tests::lowered(tests::program(depthwise(stride, window), v100()), v100()), "I_part");
+  };
+  EXPECT_EQ(held(1, ""), 4);
+  EXPECT_EQ(held(1, R"(,"s":3)"), 4 + 3 - 1);
+  EXPECT_EQ(held(2, R"(,"s":3)"), 2 * 3 + 3);
+  EXPECT_EQ(held(1, R"(,"r":3)"), 3 * 4);
+  EXPECT_EQ(held(1, R"(,"r":3,"s":3)"), 3 * (4 + 3 - 1));
+}
+
 TEST(Fragments, RowsAlongTheReductionAreReadFourPointsAtOnce) {
   const Reads wide = reads_of(tests::small_matmul(""), "A", v100());
   const Reads narrow = reads_of(tests::small_matmul(R"(,"padding":{"A":1},"vector":{"A":1})"), "A", v100());

@@ -1,5 +1,6 @@
 // Every mistake of a stage's document by its text and its place.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,57 @@ TEST(StageReader, TakesHowOperandsAreCopied) {
   EXPECT_FALSE(read.program->stages[0].operands[1].chunked);
   EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
               ElementsAre(testing::HasSubstr("copy.A: expected one of interleaved, chunked, got 'heaps'")));
+}
+
+TEST(StageReader, TakesWindowsOfReducedAxes) {
+  const auto with_window = [](const char* window) {
+    return tests::read_stage(tests::replaced(tests::kStage, R"("reg": {"m": 2, "n": 4})",
+                                             fmt::format(R"("reg": {{"m": 2, "n": 4, "k": {}}})", window)),
+                             tests::chip("v100"));
+  };
+  const auto read = with_window("4");
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->stages[0].thread, (Extents{2, 4, 4}));
+  EXPECT_EQ(read.program->stages[0].windows_per_step(), 2);
+  EXPECT_THAT(with_window("3").errors,
+              ElementsAre("p.json:6:74: tiles.reg.k: expected a window that divides the 8 points of a step, got 3"));
+  EXPECT_THAT(with_window("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
+}
+
+// The stage as two warps by two of 16x8x16 fragments.
+const std::string kFragments = R"({"expr": "C[m,n] +=! A[m,k] * B[k,n]",
+ "sizes": {"m": 64, "n": 96, "k": 32},
+ "dtype": "f16",
+ "tiles": {"smem": {"m": 32, "n": 32, "k": 16}, "reg": {"m": 16, "n": 16, "k": 16}},
+ "mapping": {"m": {"threads": 2, "serial": 16}, "n": {"threads": 2, "serial": 16}},
+ "instruction": {"name": "mma.f16", "m": "m", "n": "n", "k": "k"}})";
+
+std::vector<std::string> errors_of_fragments(std::string_view what, std::string_view by) {
+  return tests::read_stage(tests::replaced(kFragments, what, by), tests::chip("a100")).errors;
+}
+
+TEST(StageReader, TakesAMatrixInstruction) {
+  const auto read = tests::read_stage(kFragments, tests::chip("a100"));
+  ASSERT_THAT(read.errors, ElementsAre());
+  const StageProgram& p = read.program->stages[0];
+  ASSERT_TRUE(p.matrix.has_value());
+  EXPECT_EQ(*p.matrix, (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32}));
+  EXPECT_EQ(p.threads(), 4 * 32) << "the mapping counts warps";
+  EXPECT_EQ(p.thread, (Extents{16, 16, 16})) << "a fragment along k";
+  EXPECT_TRUE(p.operands[0].staged && p.operands[1].staged);
+  EXPECT_EQ(p.operands[2].vector, 2) << "lanes hold pairs of columns";
+}
+
+TEST(StageReader, RefusesWhatAMatrixInstructionCannotMultiply) {
+  using testing::HasSubstr;
+  EXPECT_THAT(errors_of_fragments("mma.f16", "mma.f17"), ElementsAre(HasSubstr("did you mean 'mma.f16'?")));
+  EXPECT_THAT(errors_of_fragments("mma.f16", "mma.i8"),
+              ElementsAre(HasSubstr("instruction: mma.i8 multiplies i8 into i32, the stage f16 into f32")));
+  EXPECT_THAT(errors_of_fragments(R"("m": "m", "n": "n")", R"("m": "n", "n": "m")"),
+              ElementsAre(HasSubstr("no matrix product along m, n and k")));
+  EXPECT_THAT(errors_of_fragments(R"("k": "k"}})", R"("k": "q"}})"), ElementsAre(HasSubstr("'q' is no axis")));
+  EXPECT_THAT(errors_of_fragments(R"("m": {"threads": 2, "serial": 16})", R"("m": {"threads": 4, "serial": 8})"),
+              testing::Contains(HasSubstr("8 along m are no whole fragments of 16")));
 }
 
 TEST(StageReader, TakesTheThreadOrderFromTheMapping) {

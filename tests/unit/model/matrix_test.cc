@@ -1,0 +1,106 @@
+// Matrix instructions, windows and split reductions by hand.
+
+#include <gtest/gtest.h>
+
+#include "model/block_work.h"
+#include "model/estimate.h"
+#include "model/staged_use.h"
+#include "model/warp_access.h"
+#include "tests/unit/model/machines.h"
+
+namespace tilescope::model {
+namespace {
+
+constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
+
+// Warps by two and two, each 64x64, of a product in 16 bits.
+tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
+  const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
+                                {"mma.f16", 0, 1, 2, 16, 8, 16, 32}, {16});
+}
+
+TEST(MatrixInstruction, TakesThePeaksTime) {
+  const tile::StageProgram p = fragments("m=13824,n=1024,k=2048");  // 108 x 8 blocks for 108 cores
+  const Machine& m = tests::machine("a100");
+  const auto e = estimate_stage(p, m);
+  ASSERT_TRUE(e.has_value());
+  const double multiply_adds = 13824.0 * 1024 * 2048;
+  EXPECT_NEAR(e->term(Term::kArithmetic), multiply_adds / (1024.0 * 108 * 1.41e3), 1e-6 * e->total_us);
+  // One instruction of a warp is 2048 multiply-adds; its four schedulers issue one a cycle each.
+  EXPECT_GT(e->term(Term::kIssue), multiply_adds / 2048 / (4.0 * 108 * 1.41e3));
+  EXPECT_LT(e->term(Term::kIssue), 0.5 * e->term(Term::kArithmetic));
+}
+
+TEST(MatrixInstruction, IsNotPredictedOnAChipWithoutIt) {
+  EXPECT_TRUE(estimate_stage(fragments("m=512,n=512,k=512"), tests::machine("a100")).has_value());
+  EXPECT_FALSE(estimate_stage(fragments("m=512,n=512,k=512"), tests::machine("k80")).has_value());
+}
+
+// 64x64 sums of 32 bits and 64x16 elements of 16 bits of either input, shared by 32 lanes.
+TEST(MatrixInstruction, HoldsAWarpsTileInItsLanes) {
+  const Occupancy o = occupancy_of(fragments("m=512,n=512,k=512"), tests::machine("a100"));
+  EXPECT_GE(o.registers_per_thread, 128 + 16 + 16);
+  EXPECT_LE(o.registers_per_thread, 128 + 16 + 16 + 40) << "and a few for addresses";
+}
+
+// Eight rows of 16 bytes fill the banks once: rows of 128 bytes all begin in one bank, rows of 144 in eight.
+TEST(MatrixInstruction, ReadsRowsOfEight) {
+  const auto passes = [](std::int64_t padding) {
+    tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
+    p.operands[0].padding = padding;
+    const StagedUse use = staged_use(p, 0, 32, {16});
+    EXPECT_EQ(use.read.bytes, 16);
+    // Two warps along n read the same rows: 64 x 64 elements each, eight an access of a lane, 32 lanes.
+    EXPECT_EQ(use.reads, 4 * 64 * 64 / (8 * 32));
+    return bank_passes(use.read, 32, 4);
+  };
+  EXPECT_EQ(passes(8), 4);
+  EXPECT_EQ(passes(0), 32);
+}
+
+// What a thread reads for a window, counted element by element.
+TEST(Windows, ReadEachElementOnce) {
+  const expr::Expression e = tests::expression("O[c,y,x] +=! I[c,y*2+r,x+s] * W[c,r,s]", "c=4,y=16,x=64,r=3,s=5");
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram p = tile::make_stage_program(space, {{1, 1, 1}, {2, 2, 2}, {1, 8, 4}}, {1, 1, 1, 3, 5}, {16});
+  EXPECT_EQ(tile::fragment_elements(p, 0), 4 * 4) << "a point at a time";
+  p.thread[4] = 5;
+  EXPECT_EQ(tile::fragment_elements(p, 0), 4 * (4 + 4)) << "four rows, a run of taps";
+  EXPECT_EQ(tile::fragment_elements(p, 1), 5);
+  p.thread[3] = 3;
+  // Rows y*2+r of two neighbours: five of six are distinct; virtual threads share nothing.
+  EXPECT_EQ(tile::fragment_elements(p, 0), 2 * 5 * (4 + 4));
+  EXPECT_EQ(p.windows_per_step(), 1);
+}
+
+tile::StageProgram split_matmul(const char* sizes, std::int64_t parts) {
+  const expr::Expression e = tests::expression(kMatmul, sizes);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram p = tile::make_stage_program(space, {{4, 16, 1}, {4, 16, 1}}, {1, 1, 16}, {16});
+  p.split[2] = parts;
+  return p;
+}
+
+TEST(SplitReduction, PaysWhereBlocksLeaveCoresIdleAlone) {
+  const Machine& m = tests::machine("v100");
+  const auto us = [&](const char* sizes, std::int64_t parts) {
+    return estimate_stage(split_matmul(sizes, parts), m)->total_us;
+  };
+  EXPECT_LT(us("m=128,n=128,k=8192", 16), 0.5 * us("m=128,n=128,k=8192", 1));
+  EXPECT_GT(us("m=4096,n=4096,k=1024", 16), us("m=4096,n=4096,k=1024", 1));
+}
+
+// A second kernel is launched, which reads every part of the output once.
+TEST(SplitReduction, IsAddedUpByASecondKernel) {
+  const Machine& m = tests::machine("v100");
+  const auto whole = estimate_stage(split_matmul("m=1024,n=1024,k=4096", 1), m);
+  const auto split = estimate_stage(split_matmul("m=1024,n=1024,k=4096", 4), m);
+  EXPECT_DOUBLE_EQ(split->term(Term::kLaunch), 2 * whole->term(Term::kLaunch));
+  const double partial_bytes = 4.0 * 1024 * 1024 * 4;
+  EXPECT_GE(split->total_us, split->term(Term::kLaunch) + partial_bytes / m.cache_bytes_per_us);
+}
+
+}  // namespace
+}  // namespace tilescope::model
