@@ -67,7 +67,7 @@ TEST(StageReader, TakesWindowsOfReducedAxes) {
   EXPECT_EQ(read.program->stages[0].thread, (Extents{2, 4, 4}));
   EXPECT_EQ(read.program->stages[0].windows_per_step(), 2);
   EXPECT_THAT(with_window("3").errors,
-              ElementsAre("p.json:6:74: tiles.reg.k: expected a window that divides the 8 points of a step, got 3"));
+              ElementsAre("p.json:6:77: tiles.reg.k: expected a window that divides the 8 points of a step, got 3"));
   EXPECT_THAT(with_window("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
 }
 
@@ -99,7 +99,7 @@ TEST(StageReader, RefusesWhatAMatrixInstructionCannotMultiply) {
   using testing::HasSubstr;
   EXPECT_THAT(errors_of_fragments("mma.f16", "mma.f17"), ElementsAre(HasSubstr("did you mean 'mma.f16'?")));
   EXPECT_THAT(errors_of_fragments("mma.f16", "mma.i8"),
-              ElementsAre(HasSubstr("instruction: mma.i8 multiplies i8 into i32, the stage f16 into f32")));
+              testing::Contains(HasSubstr("instruction: mma.i8 multiplies i8 into i32, the stage f16 into f32")));
   EXPECT_THAT(errors_of_fragments(R"("m": "m", "n": "n")", R"("m": "n", "n": "m")"),
               ElementsAre(HasSubstr("no matrix product along m, n and k")));
   EXPECT_THAT(errors_of_fragments(R"("k": "k"}})", R"("k": "q"}})"), ElementsAre(HasSubstr("'q' is no axis")));
