@@ -93,8 +93,9 @@ class CoreTime {
   double device_cache_cycles_ = 0, dram_cycles_ = 0;
 };
 
-// The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order:
-// partial results come from the device cache as far as they fit it.
+// The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order,
+// each after the one before has come: partial results come from the device cache as far as they fit the part of it that
+// their reader's own partition is.
 struct Combining {
   double device_cache_us = 0, dram_us = 0, latency_us = 0;
 };
@@ -107,12 +108,13 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   const auto elements = static_cast<double>(p.space->output.elements);
   const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
   const double written = elements * static_cast<double>(p.space->output.element.n);
-  const double kept = std::min(1.0, m.cache_capacity_bytes / partial);
+  const double kept = std::min(1.0, m.cache_capacity_bytes / m.cache_partitions / partial);
   Combining c;
   c.device_cache_us = (partial + written) / m.cache_bytes_per_us;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
-  c.latency_us = rounds * parts * m.cache_latency_cycles * 1e6 / m.clock_hz;
+  const double latency_cycles = m.cache_latency_cycles + (1 - kept) * (m.dram_latency_cycles - m.cache_latency_cycles);
+  c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
   return c;
 }
 

@@ -65,6 +65,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::LevelSpec* l2 = arch::device_cache_of(a)) {
     m.cache_bytes_per_us = arch::bandwidth_of(a, *l2).v * 1e-6 * arch::ratio_of(a, l2->name + ".read");
     m.cache_capacity_bytes = static_cast<double>(l2->capacity.n);
+    m.cache_partitions = static_cast<double>(l2->partitions);
     m.cache_latency_cycles = cycles_or_zero(l2->latency);
     m.sector_bytes = l2->sector.n;
   }

@@ -36,6 +36,7 @@ struct Machine {
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
   double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)
+  double cache_partitions = 1;  // each of which keeps what its own cores use
   std::int64_t sector_bytes = 0;
   std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
 
