@@ -71,6 +71,10 @@ type Rgb = [number, number, number];
 
 const mix = (a: Rgb, b: Rgb, share: number): Rgb => a.map((x, i) => Math.round(x + ((b[i] ?? 0) - x) * share)) as Rgb;
 
+/** Of sRGB (IEC 61966-2-1); on a luminance of kEqualContrast black and white are read alike. */
+const linear = (x: number): number => (x <= 10.31 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
+const kEqualContrast = 0.179;
+
 /**
  * Of a ratio to the base: blue is faster, orange slower, neutral equal; the strongest colour at `most` times faster or
  * slower. The ink is what reads on it.
@@ -80,6 +84,6 @@ export function ratioColour(ratio: number, most: number, dark: boolean): { fill:
   const end: Rgb = ratio < 1 ? (dark ? [47, 128, 196] : [33, 113, 181]) : dark ? [201, 104, 34] : [217, 95, 14];
   const share = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(Math.max(most, 1.0001)));
   const fill = mix(middle, end, share);
-  const luminance = 0.2126 * fill[0] ** 2.2 + 0.7152 * fill[1] ** 2.2 + 0.0722 * fill[2] ** 2.2;
-  return { fill: `rgb(${fill.join(' ')})`, ink: luminance / 255 ** 2.2 > 0.3 ? '#10151a' : '#ffffff' };
+  const luminance = 0.2126 * linear(fill[0]) + 0.7152 * linear(fill[1]) + 0.0722 * linear(fill[2]);
+  return { fill: `rgb(${fill.join(' ')})`, ink: luminance > kEqualContrast ? '#000000' : '#ffffff' };
 }

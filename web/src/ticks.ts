@@ -18,7 +18,7 @@ function stepOf(least: number, binary: boolean): number {
 function linear(min: number, max: number, binary: boolean): number[] {
   const step = stepOf((max - min) / kMostTicks, binary);
   const ticks: number[] = [];
-  for (let i = Math.ceil(min / step - 1e-9); i * step <= max * (1 + 1e-12); ++i) ticks.push(i * step);
+  for (let i = Math.max(0, Math.ceil(min / step - 1e-9)); i * step <= max * (1 + 1e-12); ++i) ticks.push(i * step);
   return ticks;
 }
 
@@ -47,7 +47,7 @@ function logarithmic(min: number, max: number, binary: boolean): number[] {
   }
 }
 
-/** An axis that holds all values and a little room; logarithmic where the values spread over more than eight times. */
+/** An axis that holds all values, none of them negative, and a little room; logarithmic where the values spread over more than eight times. */
 export function scaleOf(values: Iterable<number | null | undefined>, unit: string): Scale {
   let least = Infinity;
   let most = -Infinity;
@@ -65,6 +65,6 @@ export function scaleOf(values: Iterable<number | null | undefined>, unit: strin
   }
   const spread = most - least || Math.abs(most) || 1;
   const room = spread * 0.06;
-  const min = least >= 0 ? Math.max(0, least - room) : least - room;
+  const min = Math.max(0, least - room);
   return { log: false, min, max: most + room, ticks: linear(min, most + room, binary) };
 }

@@ -1,13 +1,23 @@
 // The Pareto front: time against something that an architect pays for.
 
 import { chipCard, chipName, differences } from '../card';
-import { axisOption, Chart, kGrid, kMany, legendOption, pointsOption, tooltipOption, type Option } from '../chart';
+import {
+  axisOption,
+  Chart,
+  kGrid,
+  kMany,
+  legendOption,
+  pointsOption,
+  tooltipOption,
+  type Mark,
+  type Option,
+} from '../chart';
 import type { Theme } from '../colour';
 import { isBase, shortNames } from '../data';
 import { absent, choice, h } from '../dom';
 import { count } from '../format';
 import type { State } from '../state';
-import { scaleOf, type Scale } from '../ticks';
+import { scaleOf } from '../ticks';
 
 interface Point {
   value: [number, number];
@@ -21,15 +31,18 @@ export function frontView(state: State): HTMLElement {
     return section;
   }
   const note = h('p', { className: 'note' });
+  const names = shortNames(state.report.axes.map((a) => a.name));
   const chart = new Chart(
     'front',
     (colours) => option(state, colours),
     (chip) => state.set({ chip }),
+    () => marksOf(state, names),
   );
   section.append(controls(state), chart.host, note);
   chart.attach();
   walkWithArrows(chart.host, state);
-  state.watch(['chip', 'shown', 'source', 'operator', 'quantity', 'moreCosts'], () => {
+  state.watch(['chip'], () => chart.mark());
+  state.watch(['shown', 'source', 'operator', 'quantity', 'moreCosts'], () => {
     chart.draw();
     const front = state.front();
     const points = known(state, state.get().shown).length;
@@ -89,17 +102,14 @@ function option(state: State, colours: Theme): Option {
   const onFront = new Set(state.front());
   const front = known(state, state.front());
   const bases = points.filter((p) => isBase(state.report, p.chip));
-  const selected = known(state, state.get().chip === null ? [] : [state.get().chip as number]);
-  const shown = [...points, ...selected];
   const x = scaleOf(
-    shown.map((p) => p.value[0]),
+    points.map((p) => p.value[0]),
     cost.unit,
   );
   const y = scaleOf(
-    shown.map((p) => p.value[1]),
+    points.map((p) => p.value[1]),
     'us',
   );
-  const names = shortNames(state.report.axes.map((a) => a.name));
   const many = points.length > kMany;
   return {
     grid: { ...kGrid, top: 34 },
@@ -134,30 +144,21 @@ function option(state: State, colours: Theme): Option {
         itemStyle: { color: 'transparent', borderColor: colours.ink, borderWidth: 1.8 },
         data: bases,
       },
-      {
-        name: 'selected',
-        type: 'scatter',
-        symbolSize: 17,
-        z: 5,
-        itemStyle: { color: 'transparent', borderColor: colours.mark, borderWidth: 2.5 },
-        label: {
-          show: true,
-          position: selected.some((p) => isRight(p.value[0], x)) ? 'left' : 'right',
-          distance: 8,
-          color: colours.mark,
-          fontWeight: 600,
-          formatter: (p: { data: Point }) =>
-            label(chipName(p.data.chip), differences(state.report, p.data.chip, names)),
-        },
-        data: selected,
-      },
     ],
   };
 }
 
-/** Whether a value lies in the right half of its axis. */
-function isRight(value: number, { log, min, max }: Scale): boolean {
-  return log ? value * value > min * max : value > (min + max) / 2;
+/** The selected chip, if it is shown. */
+function marksOf(state: State, names: readonly string[]): Mark[] {
+  const { chip, shown } = state.get();
+  const [selected] = chip === null || !shown.includes(chip) ? [] : known(state, [chip]);
+  if (!selected) return [];
+  const what = differences(state.report, selected.chip, names);
+  return [
+    {
+      at: selected.value,
+      size: 17,
+      label: what.length > 44 ? chipName(selected.chip) : `${chipName(selected.chip)}: ${what}`,
+    },
+  ];
 }
-
-const label = (name: string, what: string): string => (what.length > 44 ? name : `${name}: ${what}`);

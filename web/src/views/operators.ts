@@ -3,11 +3,11 @@
 
 import { chipName, differences } from '../card';
 import { termColour } from '../colour';
-import { commandOf, isBase, rowOf, shortNames, textOf } from '../data';
+import { rowOf, shortNames, textOf } from '../data';
 import { absent, h } from '../dom';
 import { number, ratio, time } from '../format';
 import type { State } from '../state';
-import { tileSketch } from './sketch';
+import { programsOf } from './programs';
 
 export function operatorsView(state: State): HTMLElement {
   const section = h('section', { id: 'operators', className: 'wide' });
@@ -32,7 +32,6 @@ function contents(state: State, operator: number, choose: (i: number) => void): 
   if (chip === null) return [absent('Select a chip in any drawing or table to see its operators here.')];
   const r = state.report;
   const names = shortNames(r.axes.map((a) => a.name));
-  const base = r.chips.base[chip] ?? null;
   const heading = h('p', { className: 'note' }, `${chipName(chip)}: ${differences(r, chip, names)}`);
   return [
     heading,
@@ -40,7 +39,7 @@ function contents(state: State, operator: number, choose: (i: number) => void): 
       'div',
       { className: 'beside' },
       h('div', { className: 'scroll' }, table(state, chip, operator, choose)),
-      programs(state, chip, base, operator),
+      programsOf(state, chip, operator),
     ),
   ];
 }
@@ -85,77 +84,4 @@ function expected(state: State, row: number): string {
   const us = predicted_us[row];
   if (code === null || code === undefined || us === null || us === undefined) return '';
   return `${time(us * (band.low_ratio[code] ?? NaN))} to ${time(us * (band.high_ratio[code] ?? NaN))}`;
-}
-
-function programs(state: State, chip: number, base: number | null, operator: number): HTMLElement {
-  const r = state.report;
-  const id = r.operators.id[operator] ?? '';
-  const chips = base === null || base === chip ? [chip] : [base, chip];
-  const numbers = chips.map((c) => r.rows.program[rowOf(r, c, operator)] ?? null);
-  if (numbers.every((n) => n === null)) return absent(`The store holds no program of ${id} for this chip.`);
-  const field = (name: string, n: number | null) => {
-    const texts = r.programs.fields.find((f) => f.name === name)?.texts;
-    return n === null || !texts ? '' : (textOf(texts, n) ?? '');
-  };
-  const row = (name: string, texts: string[]) =>
-    h(
-      'tr',
-      { className: texts.length > 1 && texts[0] !== texts[1] ? 'other' : '' },
-      h('th', { aria: { scope: 'row' } }, name),
-      ...texts.map((t) => h('td', {}, t)),
-    );
-  const at = (c: number) => rowOf(r, c, operator);
-  const same = numbers.length > 1 && numbers[0] === numbers[1];
-  return h(
-    'div',
-    { className: 'programs' },
-    h('h3', {}, `Best program of ${id}`),
-    h('p', { className: 'note' }, r.operators.about[operator] ?? '', same ? ' The program is that of the base.' : ''),
-    h(
-      'table',
-      { className: 'figures' },
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          h('th'),
-          ...chips.map((c) => h('th', { aria: { scope: 'col' } }, isBase(r, c) ? `base, ${chipName(c)}` : chipName(c))),
-        ),
-      ),
-      h(
-        'tbody',
-        {},
-        ...r.programs.fields.map((f) =>
-          row(
-            f.name,
-            numbers.map((n) => field(f.name, n)),
-          ),
-        ),
-        row(
-          'predicted',
-          chips.map((c) => time(r.rows.predicted_us[at(c)])),
-        ),
-        row(
-          'bound by',
-          chips.map((c) => textOf(r.rows.bottleneck, at(c)) ?? ''),
-        ),
-      ),
-    ),
-    tileSketch(
-      chips.map((c, i) => ({
-        name: chipName(c),
-        axes: field('axes', numbers[i] ?? null),
-        block: field('block tile', numbers[i] ?? null),
-        thread: field('thread tile', numbers[i] ?? null),
-      })),
-    ),
-    ...chips.map((c) => command(commandOf(r, c, operator))),
-  );
-}
-
-function command(text: string | null): HTMLElement {
-  if (text === null) return absent('No command constructs this program: the sweep fixed or padded it.');
-  return h('pre', { className: 'command', tabIndex: 0, title: 'constructs the programs of this operator' }, text);
 }

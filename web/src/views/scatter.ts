@@ -40,6 +40,8 @@ export function scatterView(state: State): HTMLElement {
     'scatter',
     (colours) => option(state, look, points, colours),
     (chip) => state.set({ chip }),
+    () =>
+      look.ofChip ? [] : points.filter((p) => p.chip === state.get().chip).map((p) => ({ at: p.value, size: 13 })),
   );
   section.append(controls, chart.host, note, figures);
   chart.attach();
@@ -53,7 +55,8 @@ export function scatterView(state: State): HTMLElement {
     figures.replaceChildren(figuresOf(pairOf(r, look)));
     chart.say(`${pairOf(r, look).ours} over ${pairOf(r, look).truth} times. ${note.textContent}`);
   };
-  state.watch(['chip', 'shown'], redraw);
+  state.watch(['shown'], redraw);
+  state.watch(['chip'], () => (look.ofChip ? redraw() : chart.mark()));
   return section;
 }
 
@@ -130,7 +133,6 @@ function option(state: State, look: Look, points: Point[], colours: Theme): Opti
   );
   const kinds = [...new Set(r.operators.kind)];
   const marks = pointsOption(points.length);
-  const selected = points.filter((p) => p.chip === state.get().chip);
   return {
     grid: { ...kGrid, top: 34 },
     legend: legendOption(colours, kinds),
@@ -156,14 +158,6 @@ function option(state: State, look: Look, points: Point[], colours: Theme): Opti
         itemStyle: { color: seriesColour(i), opacity: marks.large ? 0.35 : 0.75 },
         data: points.filter((p) => r.operators.kind[p.operator] === kind),
       })),
-      {
-        name: 'selected',
-        type: 'scatter',
-        symbolSize: marks.symbolSize + 7,
-        z: 5,
-        itemStyle: { color: 'transparent', borderColor: colours.mark, borderWidth: 2 },
-        data: selected.length < points.length ? selected : [],
-      },
     ],
   };
 }

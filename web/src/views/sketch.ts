@@ -2,11 +2,9 @@
 
 import { h } from '../dom';
 
-export interface Tile {
+export interface Sketched {
   name: string;
-  axes: string; // "m x n x k"
-  block: string; // "64x128x16"
-  thread: string; // "8x8"
+  tile: (field: 'axes' | 'block tile' | 'thread tile') => string; // "m x n x k", "64x128x16", "8x8"
 }
 
 interface Plane {
@@ -20,20 +18,21 @@ interface Plane {
 const extents = (text: string): number[] => text.split('x').map(Number);
 
 /** The last two spatial axes of a tile; a thread's tile has spatial axes alone. Null where there is nothing to draw. */
-export function planeOf(tile: Tile): Plane | null {
-  const [block, thread, names] = [extents(tile.block), extents(tile.thread), tile.axes.split(' x ')];
+export function planeOf({ tile }: Sketched): Plane | null {
+  const stages = (['axes', 'block tile', 'thread tile'] as const).map((field) => tile(field).split('; ')[0] ?? '');
+  const [axes, block, thread] = [(stages[0] ?? '').split(' x '), extents(stages[1] ?? ''), extents(stages[2] ?? '')];
   const n = thread.length;
   const across = n - 1;
   const parts = [block[across], thread[across], n > 1 ? block[n - 2] : 1, n > 1 ? thread[n - 2] : 1];
-  if (tile.thread === '' || parts.some((p) => p === undefined || !(p > 0))) return null;
+  if (parts.some((p) => p === undefined || !(p > 0))) return null;
   const [a, ta, d, td] = parts as [number, number, number, number];
-  const label = n > 1 ? `${names[n - 2] ?? ''} ${d} x ${names[across] ?? ''} ${a}` : `${names[across] ?? ''} ${a}`;
+  const label = n > 1 ? `${axes[n - 2] ?? ''} ${d} x ${axes[across] ?? ''} ${a}` : `${axes[across] ?? ''} ${a}`;
   return { down: d, across: a, threadDown: td, threadAcross: ta, label };
 }
 
 const kSide = 110;
 
-export function tileSketch(tiles: Tile[]): HTMLElement {
+export function tileSketch(tiles: Sketched[]): HTMLElement {
   const planes = tiles.map(planeOf);
   const most = Math.max(1, ...planes.map((p) => (p ? Math.max(p.down, p.across) : 0)));
   const least = Math.min(...planes.map((p) => (p ? Math.min(p.down, p.across) : most)));
