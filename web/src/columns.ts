@@ -1,7 +1,7 @@
 // The columns that the table of chips shows and the filter line names.
 
 import { differs } from './card';
-import { shortNames, textOf, valueOf } from './data';
+import { shortNames, textOf, valueOf, type Report } from './data';
 import { quantity, ratio, time } from './format';
 import type { State } from './state';
 
@@ -46,6 +46,7 @@ export function columnsOf(state: State): TableColumn[] {
       number: (c) => state.ratios()[c] ?? null,
       text: (c) => ratio(state.ratios()[c]),
     },
+    { name: 'mostly bound by', names: ['bound by'], unit: '', number: () => null, text: (c) => mostlyBoundBy(r, c) },
     ...r.chips.quantities.map((q) => ({
       name: q.name,
       names: [q.name],
@@ -61,6 +62,16 @@ export function columnsOf(state: State): TableColumn[] {
       text: (c) => (textOf(r.chips.refused, c) ? 'refused' : `${done[c] ?? 0} of ${operators}`),
     },
   ];
+}
+
+/** What bounds the operators that take most of the chip's weighted time. */
+function mostlyBoundBy(r: Report, chip: number): string {
+  const { names, shares } = r.chips.bound;
+  let most = -1;
+  shares.forEach((s, i) => {
+    if ((s[chip] ?? -1) > (shares[most]?.[chip] ?? -1)) most = i;
+  });
+  return names[most] ?? '';
 }
 
 /** The chips in the order of a column, those without a value last; equal ones by their number. */

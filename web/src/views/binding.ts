@@ -24,7 +24,7 @@ export function bindingView(state: State): HTMLElement {
   }
   let along = 0;
   const dimensions = dimensionsOf(r);
-  const ways = ['the front', 'the fastest chips', ...dimensions.map((d) => d.name)];
+  const ways = ['the front', 'all chips, by time', ...dimensions.map((d) => d.name)];
   const note = h('p', { className: 'note' });
   let bars: Bar[] = [];
   const chart = new Chart(
@@ -33,10 +33,11 @@ export function bindingView(state: State): HTMLElement {
     (chip) => state.set({ chip }),
   );
   const redraw = () => {
-    bars = barsOf(state, along, dimensions).slice(0, kMostBars);
+    const all = barsOf(state, along, dimensions);
+    bars = thinned(all);
     section.dataset['points'] = String(bars.length);
     chart.draw();
-    note.textContent = sentence(along, ways, bars.length);
+    note.textContent = sentence(along, ways, bars.length, all.length);
     chart.say(`${note.textContent} ${spoken(state, bars)}`);
   };
   const select = choice('along', ways, along, (i) => {
@@ -49,15 +50,22 @@ export function bindingView(state: State): HTMLElement {
   return section;
 }
 
-function sentence(along: number, ways: readonly string[], bars: number): string {
+function sentence(along: number, ways: readonly string[], bars: number, all: number): string {
   const which =
     along === 0
       ? 'The chips of the front, the cheapest first'
       : along === 1
-        ? 'The fastest chips first'
+        ? 'The chips shown, the fastest first'
         : `Chips that differ from the selected one in ${ways[along] ?? ''} alone`;
-  const more = bars === kMostBars ? `; the first ${kMostBars} of them` : '';
+  const more = bars < all ? `; ${bars} of ${all.toLocaleString('en-US')}, evenly chosen` : '';
   return `${which}${more}. A bar: the shares of the weighted predicted time by what bounds the operators.`;
+}
+
+/** As many as can be told apart, from the first to the last. */
+function thinned(bars: readonly Bar[]): Bar[] {
+  if (bars.length <= kMostBars) return [...bars];
+  const step = (bars.length - 1) / (kMostBars - 1);
+  return Array.from({ length: kMostBars }, (_, i) => bars[Math.round(i * step)] as Bar);
 }
 
 function spoken(state: State, bars: readonly Bar[]): string {
@@ -105,7 +113,7 @@ function option(state: State, bars: readonly Bar[], along: string, colours: Them
     xAxis: {
       type: 'category',
       data: bars.map((b) => b.name),
-      name: along === 'the front' || along === 'the fastest chips' ? 'chip' : along,
+      name: along === 'the front' || along === 'all chips, by time' ? 'chip' : along,
       nameLocation: 'middle',
       nameGap: 30,
       nameTextStyle: { color: colours.faint },

@@ -130,7 +130,7 @@ function option(state: State, colours: Theme): Option {
         type: 'line',
         step: 'end',
         symbol: 'circle',
-        symbolSize: 8,
+        symbolSize: front.length > 60 ? 4 : 8,
         lineStyle: { width: 1.2, color: colours.accent },
         itemStyle: { color: colours.accent },
         data: front,

@@ -73,7 +73,7 @@ function timesChoice(state: State): HTMLElement {
   const of = ['all, weighted', ...r.operators.id];
   return h(
     'span',
-    {},
+    { className: 'controls' },
     sources.length > 1 &&
       choice('times', sources, 0, (i) => {
         const source = sources[i];
