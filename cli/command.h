@@ -32,6 +32,9 @@ void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
+void add_sweep(CLI::App& app, int& status);
+void add_status(CLI::App& app, int& status);
+void add_export(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 

@@ -1,11 +1,23 @@
 #include "cli/progress.h"
 
 #include <cstdio>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 namespace tilescope::cli {
+namespace {
+
+// Columns of the terminal: a line that is longer than them is not rewritten but repeated.
+std::size_t terminal_width() {
+  winsize size{};
+  constexpr std::size_t kUnknown = 80;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUnknown;
+  return size.ws_col;
+}
+
+}  // namespace
 
 Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) != 0) {}
 
@@ -13,23 +25,26 @@ Progress::~Progress() {
   if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
 }
 
-void Progress::update(std::size_t done, std::size_t all) {
+void Progress::update(std::size_t done, std::size_t all, std::string_view note, std::size_t done_before) {
   using namespace std::chrono_literals;
   const Clock::time_point now = Clock::now();
   const auto pause = terminal_ ? 200ms : 10'000ms;
   if (now - start_ < 1s || now - last_ < pause) return;
   last_ = now;
-  print(done, all, std::chrono::duration<double>(now - start_).count());
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  print(done, all, static_cast<double>(done - done_before) / seconds, note);
 }
 
-void Progress::print(std::size_t done, std::size_t all, double seconds) {
-  const double rate = static_cast<double>(done) / seconds;
+void Progress::print(std::size_t done, std::size_t all, double rate, std::string_view note) {
   const double left = rate > 0 ? static_cast<double>(all - done) / rate : 0;
-  const std::string line = fmt::format("{} of {} {}, {:.3g} a second, {:.0f} s left", done, all, what_, rate, left);
-  if (terminal_)
+  std::string line = fmt::format("{} of {} {}, {:.3g} a second, {:.0f} s left{}{}", done, all, what_, rate, left,
+                                 note.empty() ? "" : "; ", note);
+  if (terminal_) {
+    if (const std::size_t width = terminal_width(); line.size() > width) line.resize(width);
     fmt::print(stderr, "\r\033[K{}", line);
-  else
+  } else {
     fmt::print(stderr, "{}\n", line);
+  }
   std::fflush(stderr);
   shown_ = true;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace tilescope::cli {
 
@@ -16,11 +17,12 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::size_t done, std::size_t all);
+  // `note` stands at the end of the line; what was done before this began counts for no rate.
+  void update(std::size_t done, std::size_t all, std::string_view note = {}, std::size_t done_before = 0);
 
  private:
   using Clock = std::chrono::steady_clock;
-  void print(std::size_t done, std::size_t all, double seconds);
+  void print(std::size_t done, std::size_t all, double rate, std::string_view note);
 
   std::string what_;
   bool terminal_;

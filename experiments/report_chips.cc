@@ -1,7 +1,8 @@
 #include "experiments/report_chips.h"
 
-#include <functional>
+#include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -112,47 +113,39 @@ std::vector<std::string> stage_texts(const Value& stage) {
           unless(stage.find("raster"), "row")};
 }
 
-// A workload's document is a list of a map a stage.
-std::vector<std::string> of_stages(const StoredWorkload& w, const std::function<std::string(const Value&)>& of) {
-  std::vector<std::string> out;
-  for (const Value& stage : items<List>(&w.document)) out.push_back(of(stage));
-  return out;
-}
+const List& stages_of(const StoredWorkload& w) { return items<List>(w.document.find("stages")); }
 
 std::string expression_of(const StoredWorkload& w) {
-  return fmt::format("{}", fmt::join(of_stages(w, [](const Value& s) { return text(s.find("expr")); }), "; "));
-}
-
-std::string dtype_of(const StoredWorkload& w) {
-  const List& stages = items<List>(&w.document);
-  return stages.empty() ? std::string() : text(stages.front().find("dtype"));
+  std::vector<std::string> stages;
+  for (const Value& s : stages_of(w)) stages.push_back(text(s.find("expr")));
+  return fmt::format("{}", fmt::join(stages, "; "));
 }
 
 // "m=64,n=64": every size of every stage once.
 std::string sizes_of(const StoredWorkload& w, std::string_view between) {
   std::vector<std::string> parts;
-  Map seen;
-  for (const Value& stage : items<List>(&w.document))
-    for (const Entry& e : items<Map>(stage.find("sizes")))
-      if (Value(seen).find(e.key) == nullptr) {
-        seen.push_back(e);
-        parts.push_back(fmt::format("{}={}", e.key, text(&e.value)));
-      }
+  for (const Value& stage : stages_of(w))
+    for (const Entry& e : items<Map>(stage.find("sizes"))) {
+      std::string part = fmt::format("{}={}", e.key, text(&e.value));
+      if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
+    }
   return fmt::format("{}", fmt::join(parts, between));
 }
 
-// "I=64,64,112,112;W=3,3": every shape of every stage once.
+// "I=64,64,112,112;W=3,3" of the tensors that no stage writes.
 std::string shapes_of(const StoredWorkload& w) {
+  std::set<std::string> written;
+  for (const Value& s : stages_of(w)) {
+    const std::string expr = text(s.find("expr"));
+    written.insert(expr.substr(0, expr.find('[')));
+  }
   std::vector<std::string> parts;
-  Map seen;
-  for (const Value& stage : items<List>(&w.document))
-    for (const Entry& e : items<Map>(stage.find("shapes")))
-      if (Value(seen).find(e.key) == nullptr) {
-        seen.push_back(e);
-        std::vector<std::string> extents;
-        for (const Value& n : items<List>(&e.value)) extents.push_back(text(&n));
-        parts.push_back(fmt::format("{}={}", e.key, fmt::join(extents, ",")));
-      }
+  for (const Entry& e : items<Map>(w.document.find("tensors"))) {
+    if (written.contains(e.key)) continue;
+    std::vector<std::string> extents;
+    for (const Value& n : items<List>(&e.value)) extents.push_back(text(&n));
+    parts.push_back(fmt::format("{}={}", e.key, fmt::join(extents, ",")));
+  }
   return fmt::format("{}", fmt::join(parts, ";"));
 }
 
@@ -188,13 +181,13 @@ std::vector<std::string> program_texts(const Value& program) {
 }
 
 std::string about(const StoredWorkload& w) {
-  return fmt::format("{}, {}, {}", expression_of(w), sizes_of(w, ", "), dtype_of(w));
+  return fmt::format("{}, {}, {}", expression_of(w), sizes_of(w, ", "), text(w.document.find("dtype")));
 }
 
 std::string options_of(const StoredWorkload& w) {
   std::string out = fmt::format("--op '{}' --size {}", expression_of(w), sizes_of(w, ","));
   if (const std::string shapes = shapes_of(w); !shapes.empty()) out += fmt::format(" --shape '{}'", shapes);
-  return out + fmt::format(" --dtype {}", dtype_of(w));
+  return out + fmt::format(" --dtype {}", text(w.document.find("dtype")));
 }
 
 }  // namespace tilescope::experiments

@@ -8,7 +8,6 @@
 
 #include "experiments/from_sim.h"
 #include "experiments/timeline_file.h"
-#include "experiments/workers.h"
 #include "lower/lower.h"
 #include "sim/simulate.h"
 
@@ -37,9 +36,10 @@ namespace {
 // Of a worker's answer, beside what a simulation has.
 constexpr const char* kTimelineUntil = "timeline_until_us";
 
-// What a worker does: lowers the program itself, and simulates it.
-std::string simulate_one(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
-                         const std::optional<TimelineRequest>& request) {
+}  // namespace
+
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& request) {
   std::vector<std::string> why;
   const auto module = lower::lower(program, a, why);
   if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
@@ -54,7 +54,20 @@ std::string simulate_one(const tile::RProgram& program, const arch::ArchSpec& a,
   return base::to_json(std::move(row));
 }
 
-}  // namespace
+SimulatedProgram simulated_by(WorkerResult r) {
+  SimulatedProgram p;
+  p.cpu_seconds = r.cpu_seconds;
+  p.peak_bytes = r.peak_bytes;
+  p.error = std::move(r.error);
+  base::Diagnostics own;
+  const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
+  if (document) {
+    p.simulation = simulation_of(*document);
+    const base::Value* until = document->find(kTimelineUntil);
+    if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
+  }
+  return p;
+}
 
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
                                                 const arch::ArchSpec& a, SimulationMode mode, int jobs,
@@ -62,22 +75,10 @@ std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RP
                                                 const std::optional<TimelineRequest>& timeline) {
   std::vector<WorkerResult> results = run_in_workers(
       programs.size(), jobs,
-      [&](std::size_t i) { return simulate_one(*programs[i], a, mode, i == 0 ? timeline : std::nullopt); }, progress);
+      [&](std::size_t i) { return simulate_in_worker(*programs[i], a, mode, i == 0 ? timeline : std::nullopt); },
+      progress);
   std::vector<SimulatedProgram> out;
-  for (WorkerResult& r : results) {
-    SimulatedProgram p;
-    p.cpu_seconds = r.cpu_seconds;
-    p.peak_bytes = r.peak_bytes;
-    p.error = std::move(r.error);
-    base::Diagnostics own;
-    const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
-    if (document) {
-      p.simulation = simulation_of(*document);
-      const base::Value* until = document->find(kTimelineUntil);
-      if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
-    }
-    out.push_back(std::move(p));
-  }
+  for (WorkerResult& r : results) out.push_back(simulated_by(std::move(r)));
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "experiments/simulate.h"
 #include "experiments/simulation.h"
 #include "experiments/timeline.h"
+#include "experiments/workers.h"
 #include "tile/program.h"
 
 namespace tilescope::experiments {
@@ -22,6 +23,11 @@ struct SimulatedProgram {
   std::size_t peak_bytes = 0;               // of its resident memory
   std::optional<double> timeline_until_us;  // where the timeline is full
 };
+
+// What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& timeline = std::nullopt);
+SimulatedProgram simulated_by(WorkerResult answer);
 
 // In order, `jobs` at a time; a timeline is of the first program.
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,

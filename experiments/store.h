@@ -41,7 +41,7 @@ struct StoredValue {
 struct StoredWorkload {
   std::string name, kind;
   double weight = 1;
-  base::Value document;  // {"expr","sizes","shapes","dtype"} as a program says them, a list of one a stage
+  base::Value document;  // {"stages":[{"expr","sizes"}],"tensors":{name: shape},"dtype","accumulate"}
 };
 
 // A sweep as it was last run.

@@ -84,10 +84,12 @@ std::string uri_of(const std::string& path) {
   return out + "?immutable=1";
 }
 
-Handle open_read_only(const std::string& path) {
+// A reader that may write leaves no log behind; it writes nothing else.
+Handle open_for_queries(const std::string& path) {
   try {
-    auto file = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READONLY, kWaitMs);
+    auto file = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, kWaitMs);
     is_empty(*file);
+    file->exec("PRAGMA query_only = 1");
     return file;
   } catch (const SQLite::Exception&) {
     if (fs::exists(path + "-wal")) throw;
@@ -113,7 +115,7 @@ Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
   if (!fs::exists(path))
     return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
   try {
-    Handle file = open_read_only(path);
+    Handle file = open_for_queries(path);
     if (is_empty(*file)) return refuse(diags, path, "is empty: no sweep has begun here");
     if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
     return file;

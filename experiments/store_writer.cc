@@ -92,7 +92,9 @@ struct StoreWriter::Open {
   std::optional<SQLite::Transaction> transaction;
 
   // Of the rows, of which there are many.
-  Statement has{*file, "SELECT 1 FROM rows WHERE chip = ? AND request = ? AND workload = ?"};
+  Statement find_row{*file,
+                     "SELECT error, coalesce(simulated_us, predicted_us) FROM rows "
+                     "WHERE chip = ? AND request = ? AND workload = ?"};
   Statement find_program{*file, "SELECT id FROM programs WHERE hash = ?"};
   Statement add_program{*file, "INSERT INTO programs (hash, document) VALUES (?, ?)"};
   Statement add_row{*file,
@@ -190,14 +192,18 @@ void StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint
   });
 }
 
-bool StoreWriter::has(const RowKey& key) {
+std::optional<KnownRow> StoreWriter::find(const RowKey& key) {
   return on_file(open_->path, [&] {
-    Statement& s = open_->has;
+    Statement& s = open_->find_row;
     s.reset();
     set(s, key);
-    const bool found = s.executeStep();
+    std::optional<KnownRow> out;
+    if (s.executeStep()) {
+      out.emplace();
+      if (s.getColumn(0).isNull() && !s.getColumn(1).isNull()) out->time_us = s.getColumn(1).getDouble();
+    }
     s.reset();
-    return found;
+    return out;
   });
 }
 

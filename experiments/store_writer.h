@@ -21,6 +21,10 @@ struct RowKey {
   Content chip{}, request{}, workload{};
 };
 
+struct KnownRow {
+  std::optional<double> time_us;  // none of a failure
+};
+
 // A row as its columns hold it: made outside of the one thread's turn that writes.
 struct RowTexts {
   RowTexts(const StoredRow& row, std::string program_document);
@@ -63,7 +67,8 @@ class StoreWriter {
   void put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
                  const std::vector<NewWorkload>& workloads);
 
-  bool has(const RowKey& key);
+  // What is known of a row: nothing where it is not there.
+  std::optional<KnownRow> find(const RowKey& key);
   // The document of the program that a row has.
   std::optional<std::string> program_of(const RowKey& key);
   // A row that is there is left as it is.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
@@ -105,32 +107,66 @@ WorkerResult finish(const Child& c) {
   return r;
 }
 
+// Waits until a child has something to say, or for a moment.
 void wait_for_any(const std::vector<Child>& children, std::vector<pollfd>& ready) {
+  constexpr int kMomentMs = 200;
   ready.clear();
   for (const Child& c : children) ready.push_back({c.from, POLLIN, 0});
-  while (::poll(ready.data(), ready.size(), -1) < 0)
-    if (errno != EINTR) fail("poll");
+  const int n = ::poll(ready.data(), ready.size(), kMomentMs);
+  if (n < 0 && errno != EINTR) fail("poll");
+  if (n <= 0)
+    for (pollfd& p : ready) p.revents = 0;
+}
+
+void end_all(std::vector<Child>& children) {
+  for (const Child& c : children) ::kill(c.process, SIGKILL);
+  for (const Child& c : children) finish(c);
+  children.clear();
 }
 
 }  // namespace
 
+void work_in_workers(std::size_t n, int jobs, const WorkerCalls& calls) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kGrace = std::chrono::seconds(1);
+  std::vector<Child> children;
+  std::vector<pollfd> ready;
+  std::optional<Clock::time_point> stopped;
+  std::size_t next = 0;
+  try {
+    while (next < n || !children.empty()) {
+      if (!stopped && calls.stop()) stopped = Clock::now();
+      while (!stopped && next < n && children.size() < static_cast<std::size_t>(std::max(jobs, 1))) {
+        if (calls.begin(next)) children.push_back(start(next, calls.job));
+        ++next;
+      }
+      if (stopped && Clock::now() - *stopped > kGrace) end_all(children);
+      if (stopped && children.empty()) return;
+      wait_for_any(children, ready);
+      for (std::size_t c = children.size(); c-- > 0;) {
+        if (ready[c].revents == 0 || receive(children[c])) continue;
+        const Child ended = std::move(children[c]);
+        children.erase(children.begin() + static_cast<std::ptrdiff_t>(c));
+        calls.end(ended.job, finish(ended));
+      }
+    }
+  } catch (...) {
+    end_all(children);
+    throw;
+  }
+}
+
 std::vector<WorkerResult> run_in_workers(std::size_t n, int jobs, const std::function<std::string(std::size_t)>& job,
                                          const Progress& progress) {
   std::vector<WorkerResult> results(n);
-  std::vector<Child> children;
-  std::vector<pollfd> ready;
-  std::size_t next = 0, done = 0;
-  while (done < n) {
-    while (next < n && children.size() < static_cast<std::size_t>(std::max(jobs, 1)))
-      children.push_back(start(next++, job));
-    wait_for_any(children, ready);
-    for (std::size_t c = children.size(); c-- > 0;) {
-      if (ready[c].revents == 0 || receive(children[c])) continue;
-      results[children[c].job] = finish(children[c]);
-      children.erase(children.begin() + static_cast<std::ptrdiff_t>(c));
-      progress(++done, n);
-    }
-  }
+  std::size_t done = 0;
+  work_in_workers(n, jobs,
+                  {[](std::size_t) { return true; }, job,
+                   [&](std::size_t i, WorkerResult r) {
+                     results[i] = std::move(r);
+                     progress(++done, n);
+                   },
+                   [] { return false; }});
   return results;
 }
 

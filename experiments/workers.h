@@ -18,6 +18,18 @@ struct WorkerResult {
   std::size_t peak_bytes = 0;  // resident memory of the worker
 };
 
+// What is done about the jobs of a pool of workers; all but `job` in this process.
+struct WorkerCalls {
+  std::function<bool(std::size_t)> begin;              // before a job's fork; false where it needs no worker
+  std::function<std::string(std::size_t)> job;         // in its worker
+  std::function<void(std::size_t, WorkerResult)> end;  // in the order in which workers end
+  std::function<bool()> stop;                          // asked now and then: starts no further job
+};
+
+// As run_in_workers, a job at a time on its way. Once it is to stop, workers that do not end within a second are ended,
+// and their jobs never were.
+void work_in_workers(std::size_t n, int jobs, const WorkerCalls& calls);
+
 // Calls job(0) ... job(n-1), each in a child process forked from this one, at most `jobs` of them at a time, and
 // returns what they returned, in order. The result does not depend on `jobs`. A child has only the thread that forked
 // it: call this where no other thread holds a lock (OpenMP's idle threads, which outlive its regions, hold none), and

@@ -15,25 +15,33 @@ base::Position begin_of(const std::string& option, base::Diagnostics& diags) {
 // Points of a stage that plain loops run through in some milliseconds.
 constexpr std::int64_t kSmallPoints = 1 << 17;
 
-std::optional<NamedExpression> expression_of(const std::string& id, const std::string& kind, bool small,
-                                             const expr::Problem& problem, base::Diagnostics& diags) {
+std::optional<expr::Expression> expression_of(const expr::Problem& problem, bool small, base::Diagnostics& diags) {
   const auto scaled = small ? expr::scaled_down(problem, kSmallPoints, diags) : problem;
   auto e = scaled ? expr::build(*scaled, diags) : std::nullopt;
   if (!e) return std::nullopt;
   for (const std::string& note : e->notes) diags.note(problem.at, note);
-  return NamedExpression{id, kind, std::move(*e)};
+  return e;
 }
 
-std::optional<NamedExpression> single(const Workload& w, base::Diagnostics& diags) {
+std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& diags) {
+  OperatorText op{{w.op, begin_of("--op", diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype};
+  if (!w.sizes.empty()) op.sizes.at = begin_of("--size", diags);
+  if (!w.shapes.empty()) op.shapes.at = begin_of("--shape", diags);
+  return expression_of(op, w.small, diags);
+}
+
+}  // namespace
+
+std::optional<expr::Expression> expression_of(const OperatorText& op, bool small, base::Diagnostics& diags) {
   expr::Problem problem;
-  problem.text = w.op;
-  problem.at = begin_of("--op", diags);
-  problem.dtype = w.dtype;
-  // An option that was not given is no mistake.
+  problem.text = op.op.text;
+  problem.at = op.op.at;
+  problem.dtype = op.dtype;
+  // What was not given is no mistake.
   std::optional<std::vector<expr::GivenSize>> sizes(std::in_place);
   std::optional<std::vector<expr::GivenShape>> shapes(std::in_place);
-  if (!w.sizes.empty()) sizes = expr::parse_sizes(w.sizes, begin_of("--size", diags), diags);
-  if (!w.shapes.empty()) shapes = expr::parse_shapes(w.shapes, begin_of("--shape", diags), diags);
+  if (!op.sizes.text.empty()) sizes = expr::parse_sizes(op.sizes.text, op.sizes.at, diags);
+  if (!op.shapes.text.empty()) shapes = expr::parse_shapes(op.shapes.text, op.shapes.at, diags);
   if (!sizes || !shapes) {
     // The expression's own mistakes are worth knowing as well; what follows from missing sizes is not.
     expr::parse(problem.text, problem.at, diags);
@@ -41,23 +49,21 @@ std::optional<NamedExpression> single(const Workload& w, base::Diagnostics& diag
   }
   problem.sizes = std::move(*sizes);
   problem.shapes = std::move(*shapes);
-  return expression_of("op", "op", w.small, problem, diags);
+  return expression_of(problem, small, diags);
 }
-
-}  // namespace
 
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags) {
   std::vector<NamedExpression> out;
   if (!workload.suite) {
     auto one = single(workload, diags);
     if (!one) return std::nullopt;
-    out.push_back(std::move(*one));
+    out.push_back({"op", "op", std::move(*one)});
     return out;
   }
   const auto suite = expr::load_suite(*workload.suite, workload.dtype, diags);
   if (!suite) return std::nullopt;
   for (const expr::SuiteOperator& op : *suite)
-    if (auto e = expression_of(op.id, op.kind, workload.small, op.problem, diags)) out.push_back(std::move(*e));
+    if (auto e = expression_of(op.problem, workload.small, diags)) out.push_back({op.id, op.kind, std::move(*e)});
   if (!diags.ok()) return std::nullopt;
   return out;
 }

@@ -17,6 +17,19 @@ struct NamedExpression {
   expr::Expression expression;
 };
 
+// One operator in texts, each with the place where it begins.
+struct OperatorText {
+  struct Part {
+    std::string text;
+    base::Position at;
+  };
+  Part op, sizes, shapes;  // the latter may be empty
+  base::Dtype dtype{};
+};
+
+// The operator with all ranges and shapes, scaled down where `small` (expr/scale.h); nothing after errors.
+std::optional<expr::Expression> expression_of(const OperatorText& op, bool small, base::Diagnostics& diags);
+
 // The operators of a workload, or nothing after errors at `--suite`, `--op`, `--size` and `--shape`.
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags);
 

@@ -239,6 +239,7 @@ TEST_F(StoreTest, APointWithAFailureHasNoTotal) {
   const SmallSweep s(to);
   to.add({s.changed, s.request, s.first}, RowTexts(row(5), "{}"));
   to.add({s.changed, s.request, s.second}, RowTexts(failure("nothing fits"), ""));
+  EXPECT_FALSE(to.find({s.changed, s.request, s.second}).value().time_us);
   to.commit();
   const Store store = reader();
   const PointTotal total = store.totals(store.sweeps().front()).at(2);
@@ -252,10 +253,10 @@ TEST_F(StoreTest, NothingIsKeptTwice) {
   StoreWriter to = writer();
   const SmallSweep s(to);
   const RowKey key{s.base, s.request, s.first};
-  EXPECT_FALSE(to.has(key));
+  EXPECT_FALSE(to.find(key));
   to.add(key, RowTexts(row(10), "{}"));
   to.add(key, RowTexts(row(11), "{}"));
-  EXPECT_TRUE(to.has(key));
+  EXPECT_EQ(to.find(key).value().time_us, 10);
   EXPECT_EQ(to.program_of(key), "{}");
   EXPECT_EQ(to.chip("base", "v100", document("another")), s.base);
   EXPECT_EQ(to.workload(document("first")), s.first);
@@ -298,7 +299,7 @@ TEST_F(StoreTest, WhatIsNotCommittedIsGoneWithTheProcess) {
   EXPECT_FALSE(running_sweep(path()));
   EXPECT_EQ(rows_of(reader()).at(0), (Seen{0, "a", 10, ""}));
   EXPECT_EQ(rows_of(reader()).at(1), (Seen{0, "b", {}, "-"}));
-  EXPECT_TRUE(writer().has({Content{1}, Content{1}, Content{1}}));
+  EXPECT_TRUE(writer().find({Content{1}, Content{1}, Content{1}}));
 }
 
 TEST_F(StoreTest, OneWriterAtATime) {

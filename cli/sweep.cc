@@ -1,0 +1,118 @@
+// tilescope sweep: chips of a sweep's file into a store, and the best of them.
+
+#include "experiments/sweep.h"
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/sweep_tables.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+using experiments::SweepRun;
+
+struct Options {
+  experiments::SweepRequest request;
+  bool json = false, schema = false;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first Ctrl-C, or the first SIGTERM of a batch system, ends the sweep in good order, a second one at once.
+void end_in_good_order() {
+  struct sigaction action{};
+  action.sa_handler = [](int) { interrupted = 1; };
+  action.sa_flags = SA_RESETHAND;
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+}
+
+int print_schema() {
+  std::ostringstream text;
+  text << std::ifstream(experiments::sweep_schema_path()).rdbuf();
+  fmt::print("{}", text.str());
+  return kDone;
+}
+
+base::Value to_document(const SweepRun& run, const std::string& store) {
+  base::Map out = {{"store", store, {}}};
+  base::Value state = experiments::to_document(run.state);
+  for (base::Entry& e : *state.get_if<base::Map>()) out.push_back(std::move(e));
+  for (base::Entry& e : base::Map{{"computed", static_cast<std::int64_t>(run.computed), {}},
+                                  {"stopped", run.stopped, {}},
+                                  {"seconds", run.seconds, {}},
+                                  {"cpu_seconds", run.cpu_seconds, {}},
+                                  {"construct_cpu_seconds", run.construct_cpu_seconds, {}}})
+    out.push_back(std::move(e));
+  return out;
+}
+
+// "5950 rows computed in 11.2 s, 22.1 s of CPU time, 98 % of it construction".
+std::string effort_of(const SweepRun& run) {
+  if (run.computed == 0) return "nothing was left to compute";
+  std::string out =
+      fmt::format("{} rows computed in {:.3g} s, {:.3g} s of CPU time", run.computed, run.seconds, run.cpu_seconds);
+  if (run.construct_cpu_seconds > 0)
+    out += fmt::format(", {:.1f} % of it construction", 100 * run.construct_cpu_seconds / run.cpu_seconds);
+  return out;
+}
+
+std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
+  Progress progress("points");
+  return experiments::sweep(
+      o.request, [] { return interrupted != 0; },
+      [&](const experiments::SweepProgress& p) {
+        progress.update(p.points_done, p.points_all, p.best ? "best so far " + *p.best : std::string(), p.points_known);
+      },
+      diags);
+}
+
+int run(const Options& o) {
+  end_in_good_order();
+  base::Diagnostics diags;
+  const auto done = run_sweep(o, diags);
+  if (!done) return report(diags);
+  report_notes(diags);
+  const experiments::SweepState& state = done->state;
+  if (o.json) {
+    print_json(to_document(*done, o.request.store));
+  } else {
+    fmt::print("{}; {}\n", heading_of(state), effort_of(*done));
+    print_best(state);
+  }
+  print_reasons(state);
+  if (done->stopped)
+    fmt::print(stderr, "interrupted at {} of {} rows; tilescope sweep {} --store {} goes on from there\n",
+               state.rows_done, state.rows, o.request.file, o.request.store);
+  return done->stopped || state.rows_failed > 0 ? kFailed : kDone;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  o->request.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, experiments::results_version());
+  CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
+  CLI::Option* file = command->add_option("SPEC", o->request.file, "The sweep: YAML")->check(some_text());
+  CLI::Option* store =
+      command->add_option("--store", o->request.store, "The store: made, or gone on with")->check(some_text());
+  CLI::Option* schema =
+      command->add_flag("--schema", o->schema, "Print the JSON Schema of sweep files, and nothing else");
+  schema->excludes(file)->excludes(store);
+  add_jobs(*command, o->request.jobs);
+  add_json(*command, o->json);
+  command->callback([o, file, store, &status] {
+    if (!o->schema && file->empty()) throw CLI::RequiredError("SPEC");
+    if (!o->schema && store->empty()) throw CLI::RequiredError("--store");
+    status = o->schema ? print_schema() : run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

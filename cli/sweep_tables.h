@@ -1,0 +1,17 @@
+#pragma once
+// What `sweep` and `status` say of a stored sweep to people.
+
+#include "experiments/sweep_state.h"
+
+namespace tilescope::cli {
+
+// "Banks (banks.yaml, model): 54 points of 6 operators: 54 done, 2 refused".
+std::string heading_of(const experiments::SweepState& state);
+
+// The bases and the best points: their coordinates, their weighted totals, and these over their base's.
+void print_best(const experiments::SweepState& state);
+
+// Why points were refused and operators failed, the most frequent reasons, to stderr.
+void print_reasons(const experiments::SweepState& state);
+
+}  // namespace tilescope::cli

@@ -1,0 +1,95 @@
+#pragma once
+// A sweep's file: which chips are asked what about which operators (docs/sweep.md). For the .cc files of experiments/
+// alone.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/load.h"
+#include "arch/numbers.h"
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "experiments/formula.h"
+#include "experiments/programs.h"
+#include "experiments/store.h"
+#include "expr/expression.h"
+
+namespace tilescope::experiments {
+
+// Axes that are no path of a chip.
+inline constexpr std::string_view kBaseAxis = "base", kProgramsAxis = "programs";
+inline constexpr std::string_view kPaddingAxis = "program.padding", kBlockAxis = "program.block";
+// The value of program.* that restricts nothing.
+inline constexpr std::string_view kBest = "best";
+
+struct SweepBase {
+  std::string name;  // as the file says it
+  std::string path;  // what arch::load_arch takes
+  arch::ArchSpec chip;
+  std::vector<arch::Number> numbers;
+
+  // The number at a path of the chip, or null.
+  const arch::Number* number(std::string_view at) const;
+};
+
+// Paths that move together through the same number of values, or one that a formula gives.
+struct SweepAxis {
+  base::Position at;
+  std::vector<std::string> paths;
+  std::vector<std::vector<StoredValue>> values;  // one a path in each; none where a formula gives it
+  std::optional<Formula> equals;
+};
+
+struct SweepWorkload {
+  std::string name, kind;
+  double weight = 1;
+  expr::Expression expression;
+  base::Value document;  // what makes two operators one
+};
+
+// Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
+struct SweepPrograms {
+  enum class From { kConstruct, kBase, kFile } from{};
+  std::string name;               // construct, fixed, or the file's
+  std::optional<NamedText> file;  // JSON lines
+  base::Position at;
+};
+
+struct SweepSpec {
+  std::string title, file, text;
+  std::vector<SweepBase> bases;
+  std::vector<SweepAxis> axes;  // in the order of the file
+  std::vector<Formula> constraints;
+  base::Position constraints_at, axes_at;
+  std::vector<SweepWorkload> workloads;
+  std::vector<SweepPrograms> programs;
+  bool simulate = false;
+};
+
+// Nothing after errors, which are all of the file's.
+std::optional<SweepSpec> read_sweep(const std::string& file, base::Diagnostics& diags);
+
+// The file as its parts read it.
+struct SweepFile {
+  std::string name, folder, text;
+  base::Diagnostics& diags;
+
+  // Where the text of a scalar begins: behind its quote where it has one.
+  base::Position text_at(const base::Value& scalar) const;
+  // A file that is named in it: beside it, or as it is.
+  std::string path_of(const std::string& named) const;
+};
+
+std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
+std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const SweepFile& file);
+
+// Every path that a formula may read: the numbers of all bases.
+std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases);
+
+// What makes two operators one: {"stages","tensors","dtype","accumulate"}.
+base::Value document_of(const expr::Expression& e);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,126 @@
+#include "experiments/sweep_task.h"
+
+#include <limits>
+#include <map>
+#include <time.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "experiments/constructor.h"
+#include "experiments/from_model.h"
+#include "experiments/given.h"
+#include "model/estimate.h"
+#include "tile/fit.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// As many as `compile` keeps by default: what its first one is, is the best here.
+constexpr std::size_t kKeep = 10;
+
+double thread_cpu_us() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
+}
+
+MadeRow failed(std::string why) {
+  MadeRow out;
+  out.row.error = std::move(why);
+  return out;
+}
+
+MadeRow row_of(tile::RProgram program, const model::Estimate& estimate, const arch::ArchSpec& a) {
+  MadeRow out;
+  out.row.prediction = prediction_of(estimate.sum, a, program);
+  out.program = std::move(program);
+  return out;
+}
+
+std::string block_text(const construct::Restrictions& r) {
+  return r.block.empty() ? std::string() : fmt::format(" with a block of {}", fmt::join(r.block, "x"));
+}
+
+// Of two programs the one to take: measured ones before others, faster before slower.
+double rank_of(const GivenProgram& g, const model::Machine& machine) {
+  if (g.measured_us) return *g.measured_us;
+  const auto estimate = model::estimate(*g.program, machine);
+  constexpr double kBehindMeasured = 1e18;
+  return estimate ? kBehindMeasured + estimate->sum.total_us : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const expr::Expression& e,
+                        double& cpu_us) {
+  const double start_us = thread_cpu_us();
+  const Constructor constructor(a, Search::kRoller, kKeep, restrictions);
+  std::string why;
+  auto best = constructor.best(e, why);
+  cpu_us += thread_cpu_us() - start_us;
+  if (!best) return failed(why + block_text(restrictions));
+  return row_of(std::move(best->program), best->estimate, a);
+}
+
+MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
+  if (!given.program) return failed(given.why);
+  std::vector<std::string> limits;
+  for (std::size_t s = 0; s < given.program->stages.size(); ++s)
+    for (const std::string& limit : tile::exceeded_limits(given.program->stages[s], a))
+      limits.push_back(stage_name(*given.program, s) + limit);
+  if (!limits.empty()) return failed(fmt::format("the given program does not fit: {}", fmt::join(limits, "; ")));
+  const auto estimate = model::estimate(*given.program, model::make_machine(a));
+  if (!estimate) {
+    const expr::Expression& e = given.program->stages.front().space->expression;
+    return failed(no_instruction(a, e.dtype, e.accumulate));
+  }
+  return row_of(*given.program, *estimate, a);
+}
+
+base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
+                             const std::string& base, bool simulate) {
+  base::List block;
+  for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
+  const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
+  base::Map out = {{"programs", constructed ? "construct" : "fixed", {}}, {"fidelity", simulate ? "sim" : "model", {}}};
+  if (!constructed) out.push_back({"base", base, {}});
+  if (!constructed && programs->file) {
+    out.push_back({"from", base::content_hash(programs->file->text), {}});
+    return out;  // whatever is asked of constructed ones
+  }
+  out.push_back({"search", "roller", {}});
+  out.push_back({"keep", static_cast<std::int64_t>(kKeep), {}});
+  out.push_back({"pads", restrictions.pads, {}});
+  out.push_back({"block", std::move(block), {}});
+  return out;
+}
+
+std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
+                                               const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags) {
+  const NamedText& file = *programs.file;
+  const model::Machine machine = model::make_machine(base.chip);
+  LineReader reader(file.name, base.chip);
+  std::map<std::string, std::size_t> workload_of;
+  for (std::size_t w = 0; w < workloads.size(); ++w) workload_of.emplace(base::to_json(workloads[w].document), w);
+  std::vector<GivenForWorkload> out(workloads.size());
+  std::vector<double> rank(workloads.size(), std::numeric_limits<double>::infinity());
+  for (const auto& [number, line] : batch_lines(file.text)) {
+    GivenProgram g = reader.read(line, number);
+    for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
+    if (!g.program) continue;
+    const auto found = workload_of.find(base::to_json(document_of(g.program->stages.front().space->expression)));
+    if (found == workload_of.end()) continue;
+    const std::size_t w = found->second;
+    const double own = rank_of(g, machine);
+    if (own >= rank[w]) continue;
+    rank[w] = own;
+    out[w] = {std::move(g.program), g.measured_us, {}};
+  }
+  for (GivenForWorkload& g : out)
+    if (!g.program) g.why = fmt::format("no line of {} computes this operator", programs.name);
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,170 @@
+// The operators of a sweep's file, with their weights.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/dtype.h"
+#include "base/fields.h"
+#include "experiments/operator_kind.h"
+#include "experiments/sweep_spec.h"
+#include "experiments/workload.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::Diagnostics;
+using base::Value;
+
+class WorkloadsReader {
+ public:
+  explicit WorkloadsReader(const SweepFile& file) : file_(file), diags_(file.diags) {}
+
+  std::vector<SweepWorkload> read(const Value& workloads) {
+    const base::List* items = base::as_list(&workloads, "workloads", diags_);
+    if (items == nullptr) return {};
+    if (items->empty()) diags_.error(workloads.at, "workloads: no operator; list one at least");
+    for (const Value& item : *items) read_item(item);
+    return std::move(out_);
+  }
+
+ private:
+  void read_item(const Value& item) {
+    base::Fields f(item, "a workload", diags_);
+    const Value* suite = f.take("suite");
+    const Value* op = f.take("op");
+    const double weight = read_weight(f.take("weight"));
+    const auto dtype = read_dtype(f.take("dtype"));
+    if (item.is_map() && (suite == nullptr) == (op == nullptr))
+      diags_.error(item.at, "a workload has either suite or op");
+    if (suite != nullptr) {
+      const Value* only = f.take("only");
+      f.finish();
+      if (dtype) read_suite(*suite, only, *dtype, weight);
+    } else {
+      read_operator(f, item, op, dtype, weight);
+    }
+  }
+
+  double read_weight(const Value* v) {
+    const auto weight = base::as_number(v, "weight", diags_);
+    if (weight && *weight <= 0) diags_.error(v->at, "weight: expected a number above 0");
+    return weight.value_or(1);
+  }
+
+  std::optional<base::Dtype> read_dtype(const Value* v) {
+    if (v == nullptr) return base::Dtype::kF32;
+    const auto choice = base::as_choice(v, "dtype", base::dtype_names(), diags_);
+    return choice ? std::optional(static_cast<base::Dtype>(*choice)) : std::nullopt;
+  }
+
+  void read_suite(const Value& suite, const Value* only, base::Dtype dtype, double weight) {
+    const auto name = base::as_text(&suite, "suite", diags_);
+    if (!name) return;
+    const std::vector<std::string_view> known = expr::suite_names();
+    if (!base::as_choice(&suite, "suite", known, diags_)) return;
+    Workload all;
+    all.suite = *name;
+    all.dtype = dtype;
+    auto operators = expressions_of(all, diags_);
+    if (!operators) return;
+    const std::vector<std::string_view> chosen = read_only(only, *operators);
+    for (NamedExpression& op : *operators) {
+      if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
+      add({op.id, op.kind, weight, std::move(op.expression), {}}, suite.at, Given::kBySuite);
+    }
+  }
+
+  std::vector<std::string_view> read_only(const Value* only, const std::vector<NamedExpression>& operators) {
+    std::vector<std::string_view> ids, chosen;
+    for (const NamedExpression& op : operators) ids.push_back(op.id);
+    const base::List* list = base::as_list(only, "only", diags_);
+    if (list == nullptr) return chosen;
+    if (list->empty()) diags_.error(only->at, "only: no operator; leave it out for all of them");
+    for (const Value& v : *list) {
+      const auto* id = v.get_if<std::string>();
+      if (id != nullptr && std::find(ids.begin(), ids.end(), *id) != ids.end())
+        chosen.push_back(*id);
+      else
+        diags_.error(v.at, fmt::format("the suite has no operator {}{}", v.describe(),
+                                       id == nullptr ? "" : base::did_you_mean(*id, ids)));
+    }
+    return chosen;
+  }
+
+  OperatorText::Part part_of(const Value* v, std::string_view name) {
+    const auto text = base::as_text(v, name, diags_);
+    return text ? OperatorText::Part{*text, file_.text_at(*v)} : OperatorText::Part{};
+  }
+
+  void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<base::Dtype> dtype,
+                     double weight) {
+    const auto id = base::as_text(f.take("id"), "id", diags_);
+    const OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
+                            dtype.value_or(base::Dtype::kF32)};
+    f.finish();
+    if (text.op.text.empty() || !dtype) return;
+    if (auto e = expression_of(text, false, diags_)) {
+      std::string kind = e->stages.size() == 1 ? kind_of(*e) : "several stages";
+      std::string name = id ? *id : fmt::format("op{}", ++unnamed_);
+      add({std::move(name), std::move(kind), weight, std::move(*e), {}}, item.at, Given::kByItself);
+    }
+  }
+
+  enum class Given { kBySuite, kByItself };
+
+  // What is there already counts more; what only bears its name gets the element type behind it.
+  void add(SweepWorkload w, base::Position at, Given given) {
+    w.document = document_of(w.expression);
+    const auto named = [&](const std::string& name) {
+      return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
+    };
+    const auto is_same = [&](const SweepWorkload& o) { return base::to_json(o.document) == base::to_json(w.document); };
+    auto there = named(w.name);
+    if (there != out_.end() && !is_same(*there) && given == Given::kBySuite) {
+      w.name += fmt::format(" {}", base::name_of(w.expression.dtype));
+      there = named(w.name);
+    }
+    if (there == out_.end()) {
+      out_.push_back(std::move(w));
+    } else if (is_same(*there)) {
+      there->weight += w.weight;
+    } else {
+      diags_.error(at, fmt::format("another operator bears the name '{}'; give it another id", w.name));
+    }
+  }
+
+  const SweepFile& file_;
+  Diagnostics& diags_;
+  int unnamed_ = 0;
+  std::vector<SweepWorkload> out_;
+};
+
+}  // namespace
+
+Value document_of(const expr::Expression& e) {
+  base::List stages;
+  for (const expr::Stage& s : e.stages) {
+    base::Map sizes;
+    for (const expr::Axis& a : s.axes) sizes.push_back({a.name, a.size, {}});
+    stages.emplace_back(base::Map{{"expr", s.text, {}}, {"sizes", std::move(sizes), {}}});
+  }
+  base::Map tensors;
+  for (const expr::Tensor& t : e.tensors) {
+    base::List shape;
+    for (const std::int64_t d : t.shape) shape.emplace_back(d);
+    tensors.push_back({t.name, std::move(shape), {}});
+  }
+  return base::Map{{"stages", std::move(stages), {}},
+                   {"tensors", std::move(tensors), {}},
+                   {"dtype", base::name_of(e.dtype), {}},
+                   {"accumulate", base::name_of(e.accumulate), {}}};
+}
+
+std::vector<SweepWorkload> read_workloads(const Value& workloads, const SweepFile& file) {
+  return WorkloadsReader(file).read(workloads);
+}
+
+}  // namespace tilescope::experiments
