@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,31 +77,55 @@ std::pair<List, List> axes_of(const StoredSweep& sweep, const std::vector<Stored
   return {std::move(axes), std::move(places)};
 }
 
-// The derived quantities that vary over the chips, a column each.
-List quantities(const Store& store, const std::vector<StoredPoint>& points) {
-  struct Column {
-    std::string name, unit;
-    Times values;
-    std::set<double> different;
-  };
-  std::vector<Column> columns;
+struct QuantityColumn {
+  std::string name, unit;
+  Times values;
+};
+
+// The derived quantities of all points, a column each.
+std::vector<QuantityColumn> all_quantities(const Store& store, const std::vector<StoredPoint>& points) {
+  std::vector<QuantityColumn> out;
   std::map<std::string, std::vector<ChipQuantity>> of_chips;
   for (std::size_t p = 0; p < points.size(); ++p) {
     if (points[p].chip.empty()) continue;
-    auto& known = of_chips[points[p].chip];
-    if (known.empty()) known = quantities_of(store.chip(points[p].chip));
-    for (const ChipQuantity& q : known) {
-      auto column = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == q.name; });
-      if (column == columns.end()) column = columns.insert(column, {q.name, q.unit, Times(points.size()), {}});
+    const auto [known, is_new] = of_chips.try_emplace(points[p].chip);
+    if (is_new) known->second = quantities_of(store.chip(points[p].chip));
+    for (const ChipQuantity& q : known->second) {
+      auto column = std::find_if(out.begin(), out.end(), [&](const QuantityColumn& c) { return c.name == q.name; });
+      if (column == out.end()) column = out.insert(column, {q.name, q.unit, Times(points.size())});
       column->values[p] = q.value;
-      column->different.insert(q.value);
     }
   }
-  List out;
-  for (const Column& c : columns)
-    if (c.different.size() > 1)
-      out.emplace_back(Map{{"name", c.name, {}}, {"unit", c.unit, {}}, {"values", numbers(c.values), {}}});
   return out;
+}
+
+// Whether b is a constant times a, over all points that have both: it tells chips apart as a does.
+bool proportional(const QuantityColumn& a, const QuantityColumn& b) {
+  constexpr double kSame = 1e-9;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t p = 0; p < a.values.size(); ++p) {
+    if (a.values[p].has_value() != b.values[p].has_value()) return false;
+    if (!a.values[p] || *a.values[p] == 0) continue;
+    least = std::min(least, *b.values[p] / *a.values[p]);
+    most = std::max(most, *b.values[p] / *a.values[p]);
+  }
+  return a.unit == b.unit && most <= least * (1 + kSame);
+}
+
+bool varies(const QuantityColumn& c) {
+  const auto first = std::find_if(c.values.begin(), c.values.end(), [](const auto& v) { return v.has_value(); });
+  return std::any_of(first, c.values.end(), [&](const auto& v) { return v && *v != **first; });
+}
+
+// Those that vary, and of proportional ones the first.
+List quantities(const Store& store, const std::vector<StoredPoint>& points) {
+  std::vector<QuantityColumn> kept;
+  for (QuantityColumn& c : all_quantities(store, points))
+    if (varies(c) && std::none_of(kept.begin(), kept.end(), [&](const auto& k) { return proportional(k, c); }))
+      kept.push_back(std::move(c));
+  return list_of(kept, [](const QuantityColumn& c) {
+    return Map{{"name", c.name, {}}, {"unit", c.unit, {}}, {"values", numbers(c.values), {}}};
+  });
 }
 
 // Totals of the sources that have any, the one first that the sweep was asked for.

@@ -160,10 +160,12 @@ std::vector<ChipQuantity> quantities_of(const Value& chip) {
   for (const Entry& level : levels)
     if (const auto rate = number(at(level.value, {"derived", "bandwidth_gbps"})))
       out.push_back({fmt::format("{} bandwidth", level.key), "B/s", *rate * kGiga});
-  for (const Entry& level : levels) {
-    const auto one = number(level.value.find("capacity_bytes")), all = instances(chip, level.value);
-    if (one && all) out.push_back({fmt::format("{} capacity", level.key), "B", *one * *all});
-  }
+  for (const bool scratchpads : {true, false})
+    for (const Entry& level : levels) {
+      if ((text(level.value.find("kind")) == "scratchpad") != scratchpads) continue;
+      const auto one = number(level.value.find("capacity_bytes")), all = instances(chip, level.value);
+      if (one && all) out.push_back({fmt::format("{} capacity", level.key), "B", *one * *all});
+    }
   return out;
 }
 

@@ -13,7 +13,7 @@
 namespace tilescope::experiments {
 
 // What an architect pays for, derived by the chip: the peak of every instruction, of every level its bandwidth and what
-// the whole device holds. In SI units: FLOP/s, B/s, B.
+// the whole device holds, scratchpads first. In SI units: FLOP/s, B/s, B.
 struct ChipQuantity {
   std::string name, unit;
   double value = 0;
@@ -21,7 +21,7 @@ struct ChipQuantity {
 std::vector<ChipQuantity> quantities_of(const base::Value& chip);
 
 // The fields of a program that a person compares, by name; stages with a semicolon between them.
-inline constexpr std::string_view kProgramFields[] = {"axes",   "block tile", "thread tile", "threads", "in a row",
+inline constexpr std::string_view kProgramFields[] = {"axes",   "block tile", "thread tile", "threads", "serial",
                                                       "staged", "padding",    "swizzle",     "vector",  "copy",
                                                       "order",  "pipeline",   "split",       "raster"};
 std::vector<std::string> program_texts(const base::Value& program);

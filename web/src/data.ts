@@ -190,7 +190,7 @@ export function commandOf(r: Report, chip: number, operator: number): string | n
   for (const [i, axis] of r.axes.entries()) {
     const value = valueOf(r, i, chip);
     if (axis.settable && !isBase(r, chip)) sets.push(`--set ${quoted(`${axis.name}=${value}`)}`);
-    if (!axis.settable && axis.name !== 'base' && value !== '' && value !== 'construct') return null;
+    if (!axis.settable && axis.name !== 'base' && !['', 'construct', 'best'].includes(value)) return null;
   }
   return [
     'tilescope compile',

@@ -31,7 +31,7 @@ function show(page: HTMLElement, report: Report): void {
   const state = new State(report);
   state.set({ chip: chipOfAddress(report) ?? cheapest(state.times(), state.get().shown) });
   page.append(headerView(state), barView(state));
-  const views = [frontView, heatmapView, scatterView, bindingView, operatorsView, tableView];
+  const views = [frontView, heatmapView, bindingView, scatterView, operatorsView, tableView];
   page.append(h('div', { id: 'views' }, ...views.map((view) => view(state))));
   page.append(h('footer', {}, `tilescope ${report.version}`));
   state.watch(['chip'], () => {

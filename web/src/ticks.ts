@@ -7,7 +7,7 @@ export interface Scale {
   ticks: number[];
 }
 
-const kMostTicks = 8;
+const kMostTicks = 6;
 
 function stepOf(least: number, binary: boolean): number {
   if (binary) return 2 ** Math.ceil(Math.log2(least));

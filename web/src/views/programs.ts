@@ -49,7 +49,7 @@ function sideOf(r: Report, chip: number, operator: number, program: number | nul
 }
 
 function table(sides: readonly Side[]): HTMLElement {
-  const names = [...(sides[0]?.fields.keys() ?? [])];
+  const names = [...(sides[0]?.fields.keys() ?? [])].filter((name) => sides.some((s) => s.fields.get(name)));
   const rows = names.map((name) => {
     const texts = sides.map((s) => s.fields.get(name) ?? '');
     const cells = texts.map((t, i) => h('td', { className: i > 0 && t !== texts[0] ? 'other' : '' }, t));

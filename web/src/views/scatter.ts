@@ -30,7 +30,10 @@ export function scatterView(state: State): HTMLElement {
   const section = h('section', { id: 'scatter' }, h('h2', {}, 'Predicted, simulated, measured'));
   for (const source of ['simulated', 'measured'] as const)
     if (!r.fidelity.some((f) => f.truth === source || f.ours === source)) section.append(absent(missing(source)));
-  if (r.fidelity.length === 0) return section;
+  if (r.fidelity.length === 0) {
+    section.className = 'wide';
+    return section;
+  }
   const look: Look = { pair: 0, kind: null, ofChip: false };
   const controls = h('div', { className: 'controls' });
   const note = h('p', { className: 'note' });

@@ -13,7 +13,7 @@ test('a scale holds its values and has some marks, in order and within it', () =
       expect(max).toBeGreaterThanOrEqual(Math.max(...values));
       expect(log).toBe(Math.max(...values) / Math.min(...values) > 8);
       expect(ticks.length).toBeGreaterThanOrEqual(2);
-      expect(ticks.length).toBeLessThanOrEqual(9);
+      expect(ticks.length).toBeLessThanOrEqual(7);
       ticks.forEach((t, i) => {
         expect(t).toBeGreaterThanOrEqual(min * (1 - 1e-9));
         expect(t).toBeLessThanOrEqual(max * (1 + 1e-9));
@@ -25,7 +25,7 @@ test('a scale holds its values and has some marks, in order and within it', () =
 
 test('marks are round numbers, in bytes round powers of two', () => {
   expect(scaleOf([0, 100], '').ticks).toEqual([0, 20, 40, 60, 80, 100]);
-  expect(scaleOf([3, 900], '').ticks).toEqual([5, 10, 20, 50, 100, 200, 500, 1000]);
+  expect(scaleOf([3, 900], '').ticks).toEqual([3, 10, 30, 100, 300, 1000]);
   expect(scaleOf([2 ** 20, 2 ** 24], 'B').ticks).toEqual([20, 21, 22, 23, 24].map((e) => 2 ** e));
   for (const t of scaleOf([65536, 262144], 'B').ticks) expect(t % 16384).toBe(0);
 });
