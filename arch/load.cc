@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "arch/checks.h"
+#include "arch/chip_source.h"
 #include "arch/derive.h"
 #include "arch/layers.h"
 #include "arch/merge.h"
@@ -62,11 +63,8 @@ bool looks_like_a_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".yaml") || text.ends_with(".yml");
 }
 
-}  // namespace
-
-std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
-                                  Diagnostics& diags) {
-  const std::size_t mistakes = diags.errors().size();
+// The layers of a device name or of a file.
+std::optional<Layers> find_layers(const std::string& name_or_path, Diagnostics& diags) {
   std::string path = name_or_path;
   if (!looks_like_a_path(path)) {
     const auto device = device_file(path);
@@ -79,7 +77,29 @@ std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::ve
       return std::nullopt;
     }
   }
-  return build(read_layers(path, diags), overrides, mistakes, diags);
+  return read_layers(path, diags);
+}
+
+}  // namespace
+
+std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
+                                  Diagnostics& diags) {
+  const std::size_t mistakes = diags.errors().size();
+  return build(find_layers(name_or_path, diags), overrides, mistakes, diags);
+}
+
+std::optional<ChipSource> ChipSource::read(const std::string& name_or_path, Diagnostics& diags) {
+  Diagnostics sources;
+  auto layers = find_layers(name_or_path, sources);
+  if (layers) return ChipSource(std::move(*layers), std::move(sources));
+  for (const base::Diagnostic& e : sources.errors())
+    diags.error({diags.add_source(sources.source_name(e.at.source)), e.at.line, e.at.column}, e.text);
+  return std::nullopt;
+}
+
+std::optional<ArchSpec> ChipSource::with(const std::vector<Override>& overrides, Diagnostics& own) const {
+  own = sources_;
+  return build(layers_, overrides, 0, own);
 }
 
 std::optional<ArchSpec> load_arch_text(std::string_view text, const std::string& name,

@@ -36,9 +36,9 @@ void Progress::update(std::size_t done, std::size_t all, std::string_view note, 
 }
 
 void Progress::print(std::size_t done, std::size_t all, double rate, std::string_view note) {
-  const double left = rate > 0 ? static_cast<double>(all - done) / rate : 0;
-  std::string line = fmt::format("{} of {} {}, {:.3g} a second, {:.0f} s left{}{}", done, all, what_, rate, left,
-                                 note.empty() ? "" : "; ", note);
+  std::string line = fmt::format("{} of {} {}", done, all, what_);
+  if (rate > 0) line += fmt::format(", {:.3g} a second, {:.0f} s left", rate, static_cast<double>(all - done) / rate);
+  if (!note.empty()) line += fmt::format("; {}", note);
   if (terminal_) {
     if (const std::size_t width = terminal_width(); line.size() > width) line.resize(width);
     fmt::print(stderr, "\r\033[K{}", line);

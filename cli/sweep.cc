@@ -65,11 +65,13 @@ std::string effort_of(const SweepRun& run) {
 }
 
 std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
-  Progress progress("points");
+  std::optional<Progress> progress;  // begins with the first row
   return experiments::sweep(
       o.request, [] { return interrupted != 0; },
       [&](const experiments::SweepProgress& p) {
-        progress.update(p.points_done, p.points_all, p.best ? "best so far " + *p.best : std::string(), p.points_known);
+        if (!progress) progress.emplace("points");
+        progress->update(p.points_done, p.points_all, p.best ? "best so far " + *p.best : std::string(),
+                         p.points_known);
       },
       diags);
 }

@@ -178,6 +178,7 @@ std::optional<Formula> Formula::parse(std::string_view text, Position at, const 
     for (std::size_t i = 0; i < p->amounts.size(); ++i) p->parser.DefineVar(fmt::format("q{}", i), &p->amounts[i]);
     p->parser.DefineFun("floor", static_cast<mu::fun_type1>([](double v) { return std::floor(v); }));
     p->parser.DefineFun("ceil", static_cast<mu::fun_type1>([](double v) { return std::ceil(v); }));
+    p->parser.DefineInfixOprt("!", [](double v) { return v == 0 ? 1.0 : 0.0; });
     p->parser.DefineOprt("%", [](double a, double b) { return std::fmod(a, b); }, mu::prMUL_DIV);
     p->parser.SetExpr(t.translated);
     p->parser.Eval();

@@ -58,14 +58,25 @@ struct Unit {
   std::size_t task, workload;
 };
 
+// The programs of the spec's files, by file and base: one an operator.
+using FilePrograms = std::map<std::pair<const SweepPrograms*, std::size_t>, std::vector<GivenForWorkload>>;
+
+FilePrograms programs_of_files(const SweepSpec& spec, Diagnostics& diags) {
+  FilePrograms out;
+  for (const SweepPrograms& p : spec.programs)
+    for (std::size_t b = 0; b < spec.bases.size() && p.file; ++b)
+      out[{&p, b}] = programs_of_file(p, spec.bases[b], spec.workloads, diags);
+  return out;
+}
+
 class Runner {
  public:
-  Runner(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store,
+  Runner(const SweepSpec& spec, const SweepPlan& plan, const FilePrograms& of_files, StoreWriter& store,
          const std::function<void(const SweepProgress&)>& tell)
-      : spec_(spec), plan_(plan), store_(store), tell_(tell) {}
+      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell) {}
 
-  // Puts chips, operators and points into the store, and finds what is to be done. False after errors.
-  bool prepare(Diagnostics& diags) {
+  // Puts chips, operators and points into the store, and finds what is to be done.
+  void prepare() {
     for (const auto& chip : plan_.chips) {
       chip_hashes_.push_back(base::content_hash(identity_of(*chip)));
       chip_ids_.push_back(store_.chip(identity_of(*chip), chip->name, arch::to_document(*chip)));
@@ -77,12 +88,9 @@ class Runner {
     }
     std::vector<NewPoint> points;
     for (const PlannedPoint& p : plan_.points) points.push_back(add_point(p));
-    read_program_files(diags);
-    if (!diags.ok()) return false;
     StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, spec_.simulate ? "sim" : "model", plan_.axes, {}};
     store_.put_sweep(sweep, points, workloads);
     find_work();
-    return true;
   }
 
   void run(int jobs, const std::function<bool()>& stop) {
@@ -136,12 +144,6 @@ class Runner {
     const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
     if (fresh) tasks_.push_back(std::move(t));
     return entry->second;
-  }
-
-  void read_program_files(Diagnostics& diags) {
-    for (const SweepPrograms& p : spec_.programs)
-      for (std::size_t b = 0; b < spec_.bases.size() && p.file; ++b)
-        of_files_[{&p, b}] = programs_of_file(p, spec_.bases[b], spec_.workloads, diags);
   }
 
   void find_work() {
@@ -291,6 +293,7 @@ class Runner {
 
   const SweepSpec& spec_;
   const SweepPlan& plan_;
+  const FilePrograms& of_files_;
   StoreWriter& store_;
   const std::function<void(const SweepProgress&)>& tell_;
 
@@ -298,7 +301,6 @@ class Runner {
   std::vector<Content> chip_ids_, workload_ids_;
   std::vector<Task> tasks_;
   std::map<std::pair<Content, Content>, std::size_t> task_numbers_;
-  std::map<std::pair<const SweepPrograms*, std::size_t>, std::vector<GivenForWorkload>> of_files_;
   std::map<std::size_t, std::vector<GivenForWorkload>> of_references_programs_;
   std::vector<Unit> of_references_, others_;
 
@@ -327,12 +329,14 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
   if (!spec) return std::nullopt;
   const auto points = plan(*spec, request.jobs, [](std::size_t, std::size_t) {}, diags);
   if (!points) return std::nullopt;
+  const FilePrograms of_files = programs_of_files(*spec, diags);
+  if (!diags.ok()) return std::nullopt;
   SweepRun out;
   {
     auto store = StoreWriter::open(request.store, request.tool_version, diags);
     if (!store) return std::nullopt;
-    Runner runner(*spec, *points, *store, tell);
-    if (!runner.prepare(diags)) return std::nullopt;
+    Runner runner(*spec, *points, of_files, *store, tell);
+    runner.prepare();
     const Clock::time_point start = Clock::now();
     const double start_cpu_seconds = process_cpu_seconds();
     try {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "arch/key.h"
-#include "arch/layers.h"
 #include "arch/override.h"
 #include "base/fields.h"
 #include "base/parse_number.h"
@@ -142,8 +141,7 @@ class AxesReader {
     for (const SweepBase& b : bases_) {
       if (b.number(path) != nullptr) continue;
       Diagnostics own;
-      const auto layers = arch::read_layers(arch::device_file(b.path).value_or(b.path), own);
-      if (!layers || arch::document_of({path, "1"}, layers->chip, own)) continue;
+      if (arch::document_of({path, "1"}, b.source.document(), own)) continue;
       diags_.error(at, fmt::format("{}: {}", b.name, own.errors().front().text));
       return false;
     }

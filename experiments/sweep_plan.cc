@@ -289,7 +289,7 @@ class Planner {
       return [&](std::size_t i) {
         ChipRequest& r = requests_[i];
         Diagnostics own;
-        if (auto chip = arch::load_arch(spec_.bases[r.base].path, r.overrides, own); chip && own.ok())
+        if (auto chip = spec_.bases[r.base].source.with(r.overrides, own); chip && own.ok())
           r.chip = std::make_unique<arch::ArchSpec>(std::move(*chip));
         else
           r.refused = own.ok() ? "refused" : own.errors().front().text;

@@ -71,14 +71,15 @@ class SpecReader {
   void read_base(const std::string& name, base::Position at) {
     const std::string path = is_path(name) ? file_.path_of(name) : name;
     Diagnostics own;
-    auto chip = arch::load_arch(path, {}, own);
+    auto source = arch::ChipSource::read(path, own);
+    auto chip = source ? source->with({}, own) : std::nullopt;
     for (const base::Diagnostic& e : own.errors())
       diags_.error(at, fmt::format("base: {}", e.at.line == 0 ? fmt::format("'{}': {}", name, e.text) : own.format(e)));
     if (!chip) return;
     if (chip->chip_class != arch::ChipClass::kGpu)
       return diags_.error(at, fmt::format("base: '{}' is no chip of class gpu, which programs need", name));
     auto numbers = arch::numbers_of(*chip);
-    out_.bases.push_back({name, path, std::move(*chip), std::move(numbers)});
+    out_.bases.push_back({name, std::move(*source), std::move(*chip), std::move(numbers)});
   }
 
   void read_constraints(const Value& v) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arch/load.h"
+#include "arch/chip_source.h"
 #include "arch/numbers.h"
 #include "arch/spec.h"
 #include "base/diagnostics.h"
@@ -27,7 +27,7 @@ inline constexpr std::string_view kBest = "best";
 
 struct SweepBase {
   std::string name;  // as the file says it
-  std::string path;  // what arch::load_arch takes
+  arch::ChipSource source;
   arch::ArchSpec chip;
   std::vector<arch::Number> numbers;
 

@@ -68,7 +68,9 @@ class WorkloadsReader {
     Workload all;
     all.suite = *name;
     all.dtype = dtype;
-    auto operators = expressions_of(all, diags_);
+    Diagnostics own;  // what is wrong elsewhere in the file is no mistake of the suite
+    auto operators = expressions_of(all, own);
+    for (const base::Diagnostic& e : own.errors()) diags_.error(suite.at, own.format(e));
     if (!operators) return;
     const std::vector<std::string_view> chosen = read_only(only, *operators);
     for (NamedExpression& op : *operators) {

@@ -40,10 +40,17 @@ class Cli : public testing::Test {
   std::filesystem::path path(const std::string& name) const { return folder_ / name; }
 
   // Runs the program in the folder; `out` is where its standard output goes.
-  CliResult run(const Args& args, const std::string& out = "stdout") const {
-    CliResult result;
+  CliResult run(const Args& args, const std::string& out = "stdout") const { return end_of(start(args, out), out); }
+
+  // The same of a program that goes on while the test does; `limit` is done in its process first.
+  pid_t start(const Args& args, const std::string& out = "stdout", void (*limit)() = nullptr) const {
     const pid_t child = fork();
-    if (child == 0) execute(args, out);
+    if (child != 0) return child;
+    if (limit != nullptr) limit();
+    execute(args, out);
+  }
+  CliResult end_of(pid_t child, const std::string& out = "stdout") const {
+    CliResult result;
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) throw std::runtime_error("no process");
     result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

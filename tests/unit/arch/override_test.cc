@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "arch/chip_source.h"
 #include "arch/derive.h"
 #include "tests/unit/arch/loading.h"
 
@@ -138,6 +139,26 @@ TEST(Set, EveryMistakeAtOnce) {
   const LoadedChip loaded = load("v100", {{"clok", "1 GHz"}, {"memory.smem.banks", "0"}, {"core.warp", "wide"}});
   EXPECT_EQ(loaded.errors.size(), 3U);
   EXPECT_THAT(loaded.notes, IsEmpty());
+}
+
+TEST(Set, AChipThatIsReadOnceGivesTheSameChipsAndMistakes) {
+  base::Diagnostics diags;
+  const auto source = ChipSource::read("tilescope_one", diags);  // extends another
+  ASSERT_TRUE(source && diags.ok());
+  for (const std::vector<Override>& overrides : std::vector<std::vector<Override>>{
+           {}, {{"memory.smem.banks", "64"}, {"core.count", "40"}}, {{"memory.smem.bank", "64"}, {"core.warp", "0"}}}) {
+    base::Diagnostics once, again;
+    const auto expected = load_arch("tilescope_one", overrides, once);
+    const auto got = source->with(overrides, again);
+    ASSERT_EQ(got.has_value(), expected.has_value());
+    EXPECT_EQ(again.formatted_errors(), once.formatted_errors());
+    EXPECT_EQ(again.notes().size(), once.notes().size());
+    if (got) {
+      EXPECT_EQ(base::to_json(to_document(*got)), base::to_json(to_document(*expected)));
+    }
+  }
+  EXPECT_FALSE(ChipSource::read("v1000", diags));
+  EXPECT_EQ(diags.formatted_errors().at(0), "v1000: neither a device nor a file; did you mean 'v100'?");
 }
 
 }  // namespace

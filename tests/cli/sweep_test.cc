@@ -1,0 +1,208 @@
+// tilescope sweep, status, export: their contract, and that a sweep which is killed, interrupted or runs out of room
+// ends with the very table of one that was left alone.
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <sys/resource.h>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kSmall =
+    "sweep: Small\nbase: v100\naxes:\n  memory.smem.banks: [16, 32]\n  core.count: [2000, 40]\n"
+    "constraints: [core.count < 2000 || memory.smem.banks > 16]\n"
+    "workloads:\n  - {op: 'O[i] = A[i] + B[i]', size: i=1000000, id: add, weight: 2}\n";
+
+// Some seconds of work.
+const std::string kLong =
+    "sweep: Long\nbase: v100\naxes:\n  core.count: {from: 40, to: 100, step: 10}\n  program.padding: [best, none]\n"
+    "programs: [construct, fixed]\n"
+    "workloads:\n  - {suite: roller, only: [C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, M0, M1, D0, D1, P0, R0, E0]}\n";
+
+class Sweep : public Cli {
+ protected:
+  Sweep() {
+    write("small.yaml", kSmall);
+    write("long.yaml", kLong);
+  }
+
+  static Args sweep(const std::string& file, const std::string& store, const Args& more = {}) {
+    return with({"sweep", file, "--store", store}, more);
+  }
+  std::string table(const std::string& store) const {
+    EXPECT_EQ(run({"export", store, "-o", "t.csv"}).status, 0);
+    return text_of_file(path("t.csv"));
+  }
+  // What `status` says of a store's only sweep; nothing before there is one.
+  Json state(const std::string& store) const {
+    const CliResult r = run({"status", store, "--json"}, "status_out");
+    if (r.status != 0) return {};
+    const Json all = Json::parse(text_of_file(path("status_out")));
+    return all.at("sweeps").empty() ? Json() : all.at("sweeps").at(0);
+  }
+  std::size_t rows_done(const std::string& store) const {
+    const Json s = state(store);
+    return s.is_null() ? 0 : s.at("rows").at("done").get<std::size_t>();
+  }
+  // Waits until a sweep has committed rows.
+  void wait_for_rows(const std::string& store) const {
+    for (int i = 0; i < 1000 && rows_done(store) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ASSERT_GT(rows_done(store), 0U);
+  }
+};
+
+TEST_F(Sweep, DocumentBearsTheContractsNames) {
+  const Json document = json_of_long_work(sweep("small.yaml", "r.db"));
+  EXPECT_THAT(keys_of(document),
+              ElementsAre("store", "sweep", "file", "fidelity", "points", "rows", "bases", "best", "refused", "failed",
+                          "computed", "stopped", "seconds", "cpu_seconds", "construct_cpu_seconds"));
+  EXPECT_EQ(document.at("points"), Json::parse(R"({"all":3,"done":3,"refused":0,"failed":0})"));
+  EXPECT_EQ(document.at("computed"), 4);
+  EXPECT_EQ(document.at("stopped"), false);
+  const Json& best = document.at("best").at(0);
+  EXPECT_THAT(keys_of(best), ElementsAre("point", "base", "at", "weighted_us", "base_ratio"));
+  EXPECT_EQ(best.at("at"), Json::parse(R"({"memory.smem.banks":"32","core.count":"2000"})"));
+
+  const Json status = json({"status", "r.db"});
+  EXPECT_THAT(keys_of(status), ElementsAre("store", "tool_version", "running_process", "sweeps"));
+  EXPECT_TRUE(status.at("running_process").is_null());
+  EXPECT_EQ(status.at("sweeps").at(0).at("best"), document.at("best"));
+
+  EXPECT_EQ(json({"export", "r.db", "-o", "r.jsonl"}), Json::parse(R"({"sweep":"Small","file":"r.jsonl","rows":4})"));
+  std::istringstream lines(text_of_file(path("r.jsonl")));
+  std::string line;
+  std::getline(lines, line);
+  const Json row = Json::parse(line);
+  EXPECT_EQ(row.at("is_base"), true);
+  EXPECT_EQ(row.at("core.count"), 80);
+  EXPECT_EQ(row.at("workload"), "add");
+}
+
+TEST_F(Sweep, TablesForPeople) {
+  const CliResult r = run(sweep("small.yaml", "r.db"));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.out, StartsWith("Small (small.yaml, model): 3 points of 1 operators: 3 done; 4 rows computed in "));
+  EXPECT_THAT(
+      r.out,
+      HasSubstr("\n#    memory.smem.banks core.count weighted total of base\nv100                32         80 "));
+  EXPECT_THAT(run(sweep("small.yaml", "r.db")).out, HasSubstr("; nothing was left to compute\n"));
+  EXPECT_THAT(run({"status", "r.db"}).out, HasSubstr("; no sweep is running\n\nSmall (small.yaml, model): 3 points"));
+}
+
+TEST_F(Sweep, WrongInputIsNamed) {
+  EXPECT_THAT(bad_input({"sweep", "nowhere.yaml", "--store", "r.db"}), HasSubstr("nowhere.yaml: cannot be read"));
+  EXPECT_THAT(bad_input({"sweep", "small.yaml"}), HasSubstr("--store"));
+  EXPECT_THAT(bad_input({"status", "no.db"}),
+              HasSubstr("no.db: no such store; tilescope sweep SPEC.yaml --store no.db"));
+  write("text.db", "not a database, and long enough to be looked at as one: " + std::string(4096, '.'));
+  EXPECT_THAT(bad_input({"status", "text.db"}), HasSubstr("text.db: cannot be read as a store of sweeps"));
+  EXPECT_THAT(bad_input(sweep("small.yaml", "text.db")), HasSubstr("text.db: cannot be written"));
+  run(sweep("small.yaml", "r.db"));
+  EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.txt"}), HasSubstr("expected a file that ends in .csv or .jsonl"));
+  EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.csv", "--sweep", "Smal"}), HasSubstr("did you mean 'Small'?"));
+  write("other.yaml", "sweep: Other\nbase: v100\naxes: {core.count: [1]}\n" + kSmall.substr(kSmall.find("workloads")));
+  run(sweep("other.yaml", "r.db"));
+  EXPECT_THAT(bad_input({"export", "r.db", "-o", "r.csv"}), HasSubstr("choose one by --sweep: 'Small', 'Other'"));
+  EXPECT_EQ(run({"export", "r.db", "-o", "r.csv", "--sweep", "Other"}).status, 0);
+}
+
+TEST_F(Sweep, SchemaIsTheOneOfTheTree) {
+  EXPECT_EQ(run({"sweep", "--schema"}).out, text_of_file(source_path("experiments/sweep.schema.json")));
+}
+
+TEST_F(Sweep, AFailedOperatorIsAFailureThatIsKept) {
+  write("block.yaml",
+        "sweep: Block\nbase: v100\naxes: {program.block: [3x5]}\n" + kSmall.substr(kSmall.find("workloads")));
+  const CliResult r = run(sweep("block.yaml", "r.db"));
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("1 rows failed: add: "));
+  EXPECT_THAT(run(sweep("block.yaml", "r.db")).out, HasSubstr("nothing was left to compute"));
+}
+
+TEST_F(Sweep, KilledAtAnyMomentItEndsAsIfLeftAlone) {
+  ASSERT_EQ(run(sweep("long.yaml", "alone.db")).status, 0);
+  const std::string alone = table("alone.db");
+  const std::size_t all = state("alone.db").at("rows").at("all");
+
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  std::size_t kills = 0, before = 0, stores = 0;
+  while (kills < 20) {
+    const std::string store = "killed" + std::to_string(stores) + ".db";
+    const pid_t child = start(sweep("long.yaml", store));
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution(0, 1200)(random)));
+    kill(child, SIGKILL);
+    const CliResult r = end_of(child);
+    if (r.status == 128 + SIGKILL) ++kills;
+    const std::size_t done = rows_done(store);
+    EXPECT_GE(done, before) << "a row that was there is lost";
+    before = done;
+    if (done < all) continue;
+    EXPECT_EQ(table(store), alone);
+    ++stores;
+    before = 0;
+  }
+  const std::string store = "killed" + std::to_string(stores) + ".db";
+  EXPECT_EQ(run(sweep("long.yaml", store)).status, 0);
+  EXPECT_EQ(table(store), alone);
+}
+
+TEST_F(Sweep, InterruptedItSaysHowToGoOn) {
+  ASSERT_EQ(run(sweep("long.yaml", "alone.db")).status, 0);
+  const pid_t child = start(sweep("long.yaml", "r.db", {"--jobs", "1"}));
+  // A commit beyond the points' is in the log; another run would have its own standard error in place of this one's.
+  const std::filesystem::path log = path("r.db-wal");
+  for (int i = 0; i < 1000 && (!std::filesystem::exists(log) || std::filesystem::file_size(log) < 200'000); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill(child, SIGINT);
+  const CliResult r = end_of(child);
+  if (r.status == 0) GTEST_SKIP() << "it was done before it could be interrupted";
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.out, HasSubstr("Long (long.yaml, model): 28 points of 17 operators: "));
+  EXPECT_THAT(r.err, HasSubstr(" rows; tilescope sweep long.yaml --store r.db goes on from there\n"));
+  const Json document = json_of_long_work(sweep("long.yaml", "r.db"));
+  EXPECT_EQ(document.at("stopped"), false);
+  EXPECT_LT(document.at("computed"), document.at("rows").at("all")) << "nothing was kept";
+  EXPECT_EQ(table("r.db"), table("alone.db"));
+}
+
+TEST_F(Sweep, AStoreHasOneSweepAtATime) {
+  const pid_t child = start(sweep("long.yaml", "r.db", {"--jobs", "1"}), "sweep_out");
+  wait_for_rows("r.db");
+  EXPECT_EQ(Json::parse(run({"status", "r.db", "--json"}).out).at("running_process"), child);
+  const CliResult second = run(sweep("small.yaml", "r.db"));
+  kill(child, SIGKILL);
+  end_of(child, "sweep_out");
+  EXPECT_EQ(second.status, 1);
+  EXPECT_THAT(second.err, HasSubstr("r.db: another sweep is writing to it (process " + std::to_string(child) + ")"));
+  EXPECT_EQ(run(sweep("small.yaml", "r.db")).status, 0);
+}
+
+TEST_F(Sweep, OutOfRoomItKeepsWhatItHas) {
+  ASSERT_EQ(run(sweep("long.yaml", "alone.db")).status, 0);
+  const pid_t child = start(sweep("long.yaml", "r.db"), "sweep_out", [] {
+    const rlimit room{400'000, 400'000};  // of any file
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &room);
+  });
+  const CliResult r = end_of(child, "sweep_out");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("r.db: "));
+  EXPECT_THAT(r.err, HasSubstr("; what was committed before is kept, and the same command goes on from there"));
+  EXPECT_EQ(run(sweep("long.yaml", "r.db")).status, 0);
+  EXPECT_EQ(table("r.db"), table("alone.db"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests
