@@ -7,14 +7,14 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/stored_sweep.h"
 #include "cli/usage.h"
 
 namespace tilescope::cli {
 namespace {
 
 struct Options {
-  std::string store, out;
-  std::optional<std::string> sweep;
+  std::string store, sweep, out;
   bool json = false;
 };
 
@@ -27,7 +27,7 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const auto store = experiments::Store::open(o.store, diags);
   if (!store) return report(diags);
-  const auto sweep = experiments::sweep_of(*store, o.store, o.sweep, diags);
+  const auto sweep = chosen_sweep(*store, o.store, o.sweep, diags);
   if (!sweep) return report(diags);
   const base::Value document = experiments::report_document(*store, *sweep, o.store, TILESCOPE_VERSION);
   if (o.json) {
@@ -45,9 +45,9 @@ int run(const Options& o) {
 void add_report(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Write a sweep as one HTML file that a browser opens");
-  command->add_option("store", o->store, "What tilescope sweep filled")->required()->check(some_text());
+  command->add_option("STORE", o->store, "The store of a sweep")->required()->check(some_text());
   auto* out = command->add_option("-o,--output", o->out, "The file that is written")->check(some_text());
-  command->add_option("--sweep", o->sweep, "The title of the sweep, where the store holds several");
+  command->add_option("--sweep", o->sweep, "Its title, where the store has several")->check(some_text());
   add_json(*command, o->json)->excludes(out);
   command->callback([o, &status] {
     if (o->out.empty() && !o->json) throw CLI::RequiredError("-o");

@@ -233,7 +233,10 @@ Map counts_of(const SweepRows& rows) {
   const auto refused = static_cast<std::size_t>(
       std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
   const auto number = [](std::size_t n) { return Value(static_cast<std::int64_t>(n)); };
+  const auto bases = static_cast<std::size_t>(
+      std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return p.is_base; }));
   return {{"chips", number(rows.points.size()), {}},
+          {"bases", number(bases), {}},
           {"refused", number(refused), {}},
           {"rows", number((rows.points.size() - refused) * rows.workloads.size()), {}},
           {"done", number(rows.done), {}},
@@ -251,26 +254,6 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
 }
 
 }  // namespace
-
-std::optional<StoredSweep> sweep_of(const Store& store, const std::string& store_path,
-                                    const std::optional<std::string>& title, base::Diagnostics& diags) {
-  const std::vector<StoredSweep> sweeps = store.sweeps();
-  std::vector<std::string_view> titles;
-  for (const StoredSweep& s : sweeps) {
-    if (title ? s.title == *title : sweeps.size() == 1) return s;
-    titles.push_back(s.title);
-  }
-  const base::Position at{diags.add_source(store_path)};
-  if (sweeps.empty())
-    diags.error(at, "holds no sweep; tilescope sweep SPEC.yaml --store FILE runs one");
-  else if (!title)
-    diags.error(
-        at, fmt::format("holds {} sweeps; choose one with --sweep: '{}'", sweeps.size(), fmt::join(titles, "', '")));
-  else
-    diags.error(at, fmt::format("holds no sweep '{}', but '{}'{}", *title, fmt::join(titles, "', '"),
-                                base::did_you_mean(*title, titles)));
-  return std::nullopt;
-}
 
 Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                       std::string_view version) {

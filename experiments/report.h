@@ -7,16 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/diagnostics.h"
 #include "base/document.h"
 #include "experiments/store.h"
 
 namespace tilescope::experiments {
-
-// The sweep of that title, or the only one where none is named. Nothing after an error: no sweep, no such sweep,
-// several and none named.
-std::optional<StoredSweep> sweep_of(const Store& store, const std::string& store_path,
-                                    const std::optional<std::string>& title, base::Diagnostics& diags);
 
 // The document of the sweep. `version` is that of the tool that makes it. Throws StoreError where the store cannot be
 // read.

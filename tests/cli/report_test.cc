@@ -43,7 +43,7 @@ TEST_F(Report, WritesOneFile) {
   EXPECT_EQ(document, json({"report", "r.db"}));
   EXPECT_THAT(keys_of(document), ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators",
                                              "axes", "chips", "rows", "programs", "fidelity"));
-  EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"refused":0,"rows":3,"done":3,"failed":0})"));
+  EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"bases":1,"refused":0,"rows":3,"done":3,"failed":0})"));
 }
 
 TEST_F(Report, TheCommandsInItAreTakenAsTheyAre) {
@@ -75,7 +75,7 @@ TEST_F(Report, SaysWhatIsWrong) {
   EXPECT_THAT(refused({write("empty.db", "")}), HasSubstr("empty.db: is empty: no sweep has begun here"));
   EXPECT_THAT(refused({"r.db", "--sweep", "Two bank"}), HasSubstr("did you mean 'Two banks'?"));
   EXPECT_THAT(bad_input({"report", "r.db"}), HasSubstr("-o is required"));
-  EXPECT_THAT(bad_input({"report", "-o", "r.html"}), HasSubstr("store is required"));
+  EXPECT_THAT(bad_input({"report", "-o", "r.html"}), HasSubstr("STORE is required"));
   const CliResult nowhere = run({"report", "r.db", "-o", "no/folder/r.html"});
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("no/folder/r.html: cannot be written: No such file or directory"));

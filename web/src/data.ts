@@ -81,7 +81,7 @@ export interface Report {
   version: string;
   provenance: [string, string][];
   sweep: { file: string; text: string };
-  counts: { chips: number; refused: number; rows: number; done: number; failed: number };
+  counts: { chips: number; bases: number; refused: number; rows: number; done: number; failed: number };
   operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: string[] };
   axes: Axis[];
   chips: {

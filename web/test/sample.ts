@@ -138,7 +138,14 @@ export function sample(o: SampleOptions): Report {
       ['host', 'a test'],
     ],
     sweep: { file: 'sweep.yaml', text: 'base: v100\naxes: {core.count: [40, 60]}  # </script><b>&' },
-    counts: { chips: chips.length, refused: 0, rows: predicted.length, done, failed: predicted.length - done },
+    counts: {
+      chips: chips.length,
+      bases: 1,
+      refused: 0,
+      rows: predicted.length,
+      done,
+      failed: predicted.length - done,
+    },
     operators: {
       id: o.operators.map((op) => op.id),
       kind: o.operators.map((op) => op.kind),

@@ -11,11 +11,11 @@ import type { State } from '../state';
 
 export function headerView(state: State): HTMLElement {
   const r = state.report;
-  const { chips, refused, rows, done, failed } = r.counts;
+  const { chips, bases, refused, rows, done, failed } = r.counts;
   const n = (x: number) => x.toLocaleString('en-US');
   const open = rows - done - failed;
   const counts =
-    `${count(chips, 'chip')}, ${n(refused)} of them refused; ${count(r.operators.id.length, 'operator')}. Times: ` +
+    `${count(chips - bases, 'chip')}, ${n(refused)} of them refused, and ${count(bases, 'base')}; ${count(r.operators.id.length, 'operator')}. Times: ` +
     `${n(done)} of ${n(rows)} done, ${n(failed)} failed${open > 0 ? `, ${n(open)} not computed yet` : ''}.`;
   const facts = h('dl', {}, ...r.provenance.flatMap(([name, text]) => [h('dt', {}, name), h('dd', {}, text)]));
   return h(

@@ -90,7 +90,7 @@ describe('a sweep of 45 chips', () => {
     onPage(report, async (page) => {
       expect(await page.title()).toBe('A sweep of cores and banks - Tilescope');
       expect(await page.locator('#counts').innerText()).toBe(
-        '46 chips, 0 of them refused; 4 operators. Times: 184 of 184 done, 0 failed.',
+        '45 chips, 0 of them refused, and 1 base; 4 operators. Times: 184 of 184 done, 0 failed.',
       );
       await page.locator('summary').click();
       expect(await page.locator('details pre').innerText()).toBe(report.sweep.text);
