@@ -35,6 +35,7 @@ void add_verify(CLI::App& app, int& status);
 void add_sweep(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
+void add_report(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 
 // The chip of --arch with its --set overrides: options that most commands have.

@@ -13,7 +13,7 @@ from collections import deque
 from pathlib import Path
 
 CPP = {".h", ".hpp", ".cc", ".cpp", ".cu", ".cuh"}
-SIZED = CPP | {".py", ".sh", ".cmake"}
+SIZED = CPP | {".py", ".sh", ".cmake", ".ts", ".css"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
 # Text that only looks like an include: emitted kernels in raw strings, block comments.
 NOT_CODE = re.compile(r'R"([^()\s\\]{0,16})\(.*?\)\1"|/\*.*?\*/', re.S)

@@ -1,0 +1,58 @@
+// tilescope report: a sweep as one HTML file that a browser opens.
+
+#include "experiments/report.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/stored_sweep.h"
+#include "cli/usage.h"
+
+namespace tilescope::cli {
+namespace {
+
+struct Options {
+  std::string store, sweep, out;
+  bool json = false;
+};
+
+int run(const Options& o) {
+  const std::string page = experiments::report_template_path();
+  if (const auto why = o.json ? std::nullopt : experiments::why_no_template(page)) {
+    fmt::print(stderr, "{}\n", *why);
+    return kFailed;
+  }
+  base::Diagnostics diags;
+  const auto store = experiments::Store::open(o.store, diags);
+  if (!store) return report(diags);
+  const auto sweep = chosen_sweep(*store, o.store, o.sweep, diags);
+  if (!sweep) return report(diags);
+  const base::Value document = experiments::report_document(*store, *sweep, o.store, TILESCOPE_VERSION);
+  if (o.json) {
+    fmt::print("{}\n", base::to_json(document));
+    return kDone;
+  }
+  constexpr double kMega = 1e6;
+  const std::size_t bytes = experiments::write_report(document, page, o.out);
+  fmt::print("{}: {:.1f} MB, opens in any browser\n", o.out, static_cast<double>(bytes) / kMega);
+  return kDone;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& status) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("report", "Write a sweep as one HTML file that a browser opens");
+  command->add_option("STORE", o->store, "The store of a sweep")->required()->check(some_text());
+  auto* out = command->add_option("-o,--output", o->out, "The file that is written")->check(some_text());
+  command->add_option("--sweep", o->sweep, "Its title, where the store has several")->check(some_text());
+  add_json(*command, o->json)->excludes(out);
+  command->callback([o, &status] {
+    if (o->out.empty() && !o->json) throw CLI::RequiredError("-o");
+    status = run(*o);
+  });
+}
+
+}  // namespace tilescope::cli

@@ -1,0 +1,85 @@
+// tilescope report: a sweep as one file, and what is said where there is no page, no store or no place to write to.
+
+#include <gmock/gmock.h>
+
+#include "tests/cli/run_cli.h"
+#include "tests/support/environment.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Report : public Cli {
+ protected:
+  // r.db: two chips and their base, one operator.
+  void sweep() {
+    write("s.yaml", R"(sweep: Two banks
+base: v100
+axes: {memory.smem.banks: [16, 32]}
+workloads: [{op: "C[m,n] +=! A[m,k] * B[k,n]", size: "m=64,n=64,k=64", id: gemm}]
+)");
+    ASSERT_EQ(run({"sweep", "s.yaml", "--store", "r.db"}).status, 0);
+  }
+  // A home with a page in it: what a build with Node.js leaves.
+  EnvironmentVariable home_with_page() {
+    std::filesystem::create_directories(path("home/build/web"));
+    write("home/build/web/report.html", "<html>/*@@TILESCOPE_REPORT@@*/</html>");
+    return EnvironmentVariable("TILESCOPE_HOME", path("home").string());
+  }
+};
+
+TEST_F(Report, WritesOneFile) {
+  sweep();
+  const auto home = home_with_page();
+  const CliResult r = run({"report", "r.db", "-o", "r.html"});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_EQ(r.err, "");
+  EXPECT_EQ(r.out, "r.html: 0.0 MB, opens in any browser\n");
+  const std::string page = text_of_file(path("r.html"));
+  const Json document = Json::parse(page.substr(6, page.size() - 6 - 7));
+  EXPECT_EQ(document, json({"report", "r.db"}));
+  EXPECT_THAT(keys_of(document), ElementsAre("report", "title", "version", "provenance", "sweep", "counts", "operators",
+                                             "axes", "chips", "rows", "programs", "fidelity"));
+  EXPECT_EQ(document.at("counts"), Json::parse(R"({"chips":3,"bases":1,"refused":0,"rows":3,"done":3,"failed":0})"));
+}
+
+TEST_F(Report, TheCommandsInItAreTakenAsTheyAre) {
+  sweep();
+  const std::string options = json({"report", "r.db"}).at("operators").at("command").at(0);
+  EXPECT_EQ(options, "--op 'C[m,n] +=! A[m,k] * B[k,n]' --size m=64,n=64,k=64 --shape 'A=64,64;B=64,64' --dtype f32");
+  const CliResult r = run({"compile", "--arch", "v100", "--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size",
+                           "m=64,n=64,k=64", "--shape", "A=64,64;B=64,64", "--dtype", "f32"});
+  EXPECT_EQ(r.status, 0) << r.err;
+}
+
+TEST_F(Report, SaysHowToGetThePage) {
+  sweep();
+  const EnvironmentVariable home("TILESCOPE_HOME", path("nowhere").string());
+  const CliResult r = run({"report", "r.db", "-o", "r.html"});
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("nowhere/build/web/report.html: the page of reports is not built"),
+                           HasSubstr("run ./dev web")));
+  EXPECT_FALSE(std::filesystem::exists(path("r.html")));
+  EXPECT_EQ(json({"report", "r.db"}).at("title"), "Two banks") << "the document needs no page";
+}
+
+TEST_F(Report, SaysWhatIsWrong) {
+  sweep();
+  const auto home = home_with_page();
+  const auto refused = [&](const Args& store) { return bad_input(with({"report", "-o", "r.html"}, store)); };
+  EXPECT_THAT(refused({"none.db"}), HasSubstr("none.db: no such store; tilescope sweep SPEC.yaml --store"));
+  EXPECT_THAT(refused({write("text.db", std::string(5000, 'x'))}), HasSubstr("cannot be read as a store of sweeps"));
+  EXPECT_THAT(refused({write("empty.db", "")}), HasSubstr("empty.db: is empty: no sweep has begun here"));
+  EXPECT_THAT(refused({"r.db", "--sweep", "Two bank"}), HasSubstr("did you mean 'Two banks'?"));
+  EXPECT_THAT(bad_input({"report", "r.db"}), HasSubstr("-o is required"));
+  EXPECT_THAT(bad_input({"report", "-o", "r.html"}), HasSubstr("STORE is required"));
+  const CliResult nowhere = run({"report", "r.db", "-o", "no/folder/r.html"});
+  EXPECT_EQ(nowhere.status, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("no/folder/r.html: cannot be written: No such file or directory"));
+}
+
+}  // namespace
+}  // namespace tilescope::tests

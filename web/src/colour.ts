@@ -1,0 +1,89 @@
+// Colours that differ for colour-blind eyes too (after Okabe and Ito), in light and dark.
+
+export interface Theme {
+  dark: boolean;
+  ink: string;
+  faint: string;
+  rule: string;
+  paper: string;
+  accent: string;
+  mark: string;
+}
+
+const kLight: Theme = {
+  dark: false,
+  ink: '#1c2127',
+  faint: '#5f6b76',
+  rule: '#dde2e7',
+  paper: '#ffffff',
+  accent: '#0064a6',
+  mark: '#c23b00',
+};
+const kDark: Theme = {
+  dark: true,
+  ink: '#dfe4ea',
+  faint: '#98a3ae',
+  rule: '#323a43',
+  paper: '#14181d',
+  accent: '#5db4f0',
+  mark: '#ff8f4a',
+};
+
+/** Paper is white, whatever the screen is. */
+let printing = false;
+
+export function theme(): Theme {
+  return !printing && matchMedia('(prefers-color-scheme: dark)').matches ? kDark : kLight;
+}
+
+export function onThemeChange(redraw: () => void): void {
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+  for (const [event, now] of [
+    ['beforeprint', true],
+    ['afterprint', false],
+  ] as const)
+    addEventListener(event, () => {
+      printing = now;
+      redraw();
+    });
+}
+
+const kTerms: Record<string, string> = {
+  issue: '#56b4e9',
+  arithmetic: '#0072b2',
+  scratchpad: '#009e73',
+  'core cache': '#e5d43b',
+  'device cache': '#e69f00',
+  dram: '#d55e00',
+  latency: '#cc79a7',
+  launch: '#8c8c8c',
+};
+const kSeries = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a6fd1', '#8c8c8c'];
+const kSymbols = ['circle', 'triangle', 'rect', 'diamond', 'roundRect', 'arrow', 'pin', 'emptyCircle'];
+
+/** The colour of what binds; the order is that of the terms of a prediction. */
+export const termColour = (term: string): string => kTerms[term] ?? '#8c8c8c';
+export const termOrder = (term: string): number => (term in kTerms ? Object.keys(kTerms).indexOf(term) : 99);
+export const seriesColour = (i: number): string => kSeries[i % kSeries.length] as string;
+export const seriesSymbol = (i: number): string => kSymbols[i % kSymbols.length] as string;
+
+type Rgb = [number, number, number];
+
+const mix = (a: Rgb, b: Rgb, share: number): Rgb => a.map((x, i) => Math.round(x + ((b[i] ?? 0) - x) * share)) as Rgb;
+
+/** Of sRGB (IEC 61966-2-1); on a luminance of kEqualContrast black and white are read alike. */
+const linear = (x: number): number => (x <= 10.31 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
+const kEqualContrast = 0.179;
+
+/**
+ * Of a ratio to the base: blue is faster, orange slower, neutral equal; the strongest colour at `most` times faster or
+ * slower. The ink is what reads on it.
+ */
+export function ratioColour(ratio: number, most: number, dark: boolean): { fill: string; ink: string } {
+  const middle: Rgb = dark ? [38, 44, 51] : [246, 246, 244];
+  const end: Rgb = ratio < 1 ? (dark ? [47, 128, 196] : [33, 113, 181]) : dark ? [201, 104, 34] : [217, 95, 14];
+  const share = Math.min(1, Math.abs(Math.log(ratio)) / Math.log(Math.max(most, 1.0001)));
+  const fill = mix(middle, end, share);
+  const luminance = 0.2126 * linear(fill[0]) + 0.7152 * linear(fill[1]) + 0.0722 * linear(fill[2]);
+  return { fill: `rgb(${fill.join(' ')})`, ink: luminance > kEqualContrast ? '#000000' : '#ffffff' };
+}

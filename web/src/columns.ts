@@ -1,0 +1,87 @@
+// The columns that the table of chips shows and the filter line names.
+
+import { differs } from './card';
+import { shortNames, textOf, valueOf, type Report } from './data';
+import { quantity, ratio, time } from './format';
+import type { State } from './state';
+
+export interface TableColumn {
+  name: string;
+  names: string[]; // what the filter line may call it
+  number: (chip: number) => number | null;
+  unit: string;
+  text: (chip: number) => string;
+  other?: (chip: number) => boolean; // differs from the base
+}
+
+export function columnsOf(state: State): TableColumn[] {
+  const r = state.report;
+  const short = shortNames(r.axes.map((a) => a.name));
+  const operators = r.operators.id.length;
+  const done = r.chips.base.map((_, chip) => {
+    const rows = r.rows.predicted_us.slice(chip * operators, (chip + 1) * operators);
+    return rows.filter((us) => us !== null).length;
+  });
+  return [
+    { name: 'chip', names: ['chip'], unit: '', number: (c) => c, text: (c) => String(c) },
+    ...r.axes.map((axis, i) => ({
+      name: short[i] ?? axis.name,
+      names: [short[i] ?? axis.name, axis.name],
+      unit: axis.unit,
+      number: (c: number) => axis.numbers[r.chips.axis[i]?.[c] ?? -1] ?? null,
+      text: (c: number) => valueOf(r, i, c),
+      other: (c: number) => differs(r, i, c),
+    })),
+    {
+      name: 'time',
+      names: ['time'],
+      unit: 'us',
+      number: (c) => state.times()[c] ?? null,
+      text: (c) => (typeof state.times()[c] === 'number' ? time(state.times()[c]) : ''),
+    },
+    {
+      name: 'of base',
+      names: ['of base', 'ratio'],
+      unit: '',
+      number: (c) => state.ratios()[c] ?? null,
+      text: (c) => ratio(state.ratios()[c]),
+    },
+    { name: 'mostly bound by', names: ['bound by'], unit: '', number: () => null, text: (c) => mostlyBoundBy(r, c) },
+    ...r.chips.quantities.map((q) => ({
+      name: q.name,
+      names: [q.name],
+      unit: q.unit,
+      number: (c: number) => q.values[c] ?? null,
+      text: (c: number) => (typeof q.values[c] === 'number' ? quantity(q.values[c], q.unit) : ''),
+    })),
+    {
+      name: 'operators',
+      names: ['operators'],
+      unit: '',
+      number: (c) => done[c] ?? 0,
+      text: (c) => (textOf(r.chips.refused, c) ? 'refused' : `${done[c] ?? 0} of ${operators}`),
+    },
+  ];
+}
+
+/** What bounds the operators that take most of the chip's weighted time. */
+function mostlyBoundBy(r: Report, chip: number): string {
+  const { names, shares } = r.chips.bound;
+  let most = -1;
+  shares.forEach((s, i) => {
+    if ((s[chip] ?? -1) > (shares[most]?.[chip] ?? -1)) most = i;
+  });
+  return names[most] ?? '';
+}
+
+/** The chips in the order of a column, those without a value last; equal ones by their number. */
+export function sorted(chips: readonly number[], column: TableColumn, falling: boolean): number[] {
+  const key = new Map<number, number | string | null>();
+  for (const c of chips) key.set(c, column.number(c) ?? (column.text(c) || null));
+  return [...chips].sort((a, b) => {
+    const [x, y] = [key.get(a) ?? null, key.get(b) ?? null];
+    if (x === null || y === null) return Number(x === null) - Number(y === null) || a - b;
+    const order = x < y ? -1 : x > y ? 1 : 0;
+    return (falling ? -order : order) || a - b;
+  });
+}

@@ -1,0 +1,204 @@
+// The document inside the page (docs/json.md, REPORT): columns of numbers and dictionary-coded texts. What arrives here
+// was computed by `tilescope report`; nothing in this folder computes a time.
+
+/** Texts that repeat: row i says `dictionary[codes[i]]`, or nothing where the code is null. */
+export interface Coded {
+  dictionary: string[];
+  codes: (number | null)[];
+}
+
+export type Column = (number | null)[];
+
+/** Times of one source: of a chip the weighted total of all operators, null where one of them is missing. */
+export interface Total {
+  source: Source;
+  total_us: Column;
+  ratio: Column; // over the chip's base
+}
+
+export type Source = 'predicted' | 'simulated' | 'measured';
+
+export interface Axis {
+  name: string;
+  values: string[];
+  numbers: (number | null)[]; // of the values, in `unit`
+  unit: string;
+  group: number | null; // axes of one group move together; one that follows others has none
+  settable: boolean; // a path that --set takes
+}
+
+/** Axes that move together, as one direction of the sweep. */
+export interface Dimension {
+  name: string;
+  values: string[];
+  of: (number | null)[]; // of every chip, the index of its value
+}
+
+export interface Quantity {
+  name: string;
+  unit: string;
+  values: Column;
+}
+
+/** How one source of times stands to another, by kind of operator; the last kind is `all`. */
+export interface Fidelity {
+  ours: Source;
+  truth: Source;
+  kinds: {
+    kind: string;
+    compared: number;
+    mape_ratio: number | null;
+    median_error_ratio: number | null;
+    bias_ratio: number | null;
+    spearman: number | null;
+    kendall: number | null;
+    within_band_ratio: number | null;
+  }[];
+}
+
+/** Columns over chips x operators, of which row `chip * operators + operator` is one. */
+export interface Rows {
+  predicted_us: Column;
+  simulated_us: Column | null;
+  measured_us: Column | null;
+  ratio: { predicted: Column; simulated: Column | null };
+  band: { low_ratio: number[]; high_ratio: number[]; codes: (number | null)[] };
+  bottleneck: Coded;
+  waves: Column;
+  occupancy: Coded; // and what limits it
+  program: (number | null)[];
+  error: Coded;
+}
+
+/** Programs that rows refer to by number: named fields, each a column of texts. */
+export interface Programs {
+  fields: { name: string; texts: Coded }[];
+}
+
+export interface Report {
+  report: number;
+  title: string;
+  version: string;
+  provenance: [string, string][];
+  sweep: { file: string; text: string };
+  counts: { chips: number; bases: number; refused: number; rows: number; done: number; failed: number };
+  operators: { id: string[]; kind: string[]; weight: number[]; about: string[]; command: string[] };
+  axes: Axis[];
+  chips: {
+    arch: Coded;
+    base: (number | null)[]; // the chip that each is compared with
+    axis: (number | null)[][]; // per axis and chip, the index of its value; null where a base has no such value
+    quantities: Quantity[];
+    totals: Total[];
+    bound: { names: string[]; shares: Column[] }; // per name and chip, of the weighted predicted time
+    refused: Coded; // why there is no such chip
+  };
+  rows: Rows;
+  programs: Programs;
+  fidelity: Fidelity[];
+}
+
+export const kForm = 1; // of the document; docs/json.md
+
+export function textOf(coded: Coded, i: number): string | null {
+  const code = coded.codes[i];
+  return code === null || code === undefined ? null : (coded.dictionary[code] ?? null);
+}
+
+/** The document of the page, or an error that says what is wrong with it. */
+export function decode(text: string): Report {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Error(
+      text.includes('@@TILESCOPE_REPORT@@')
+        ? 'This is the empty template of a report. `tilescope report STORE -o FILE` fills it.'
+        : 'The data in this file is damaged. Make the report again with `tilescope report`.',
+    );
+  }
+  const report = parsed as Report;
+  if (report.report !== kForm)
+    throw new Error(`The data in this file is of form ${String(report.report)}, and this page reads form ${kForm}.`);
+  const wrong = inconsistency(report);
+  if (wrong) throw new Error(`The data in this file is damaged: ${wrong}.`);
+  return report;
+}
+
+function inconsistency(r: Report): string | null {
+  const chips = r.counts.chips;
+  const rows = chips * r.operators.id.length;
+  const columns: [string, number, number][] = [
+    ['base', r.chips.base.length, chips],
+    ['predicted_us', r.rows.predicted_us.length, rows],
+    ['bottleneck', r.rows.bottleneck.codes.length, rows],
+    ['program', r.rows.program.length, rows],
+    ...r.axes.map((a, i): [string, number, number] => [`axis ${a.name}`, r.chips.axis[i]?.length ?? 0, chips]),
+    ...r.chips.quantities.map((q): [string, number, number] => [q.name, q.values.length, chips]),
+    ...r.chips.totals.map((t): [string, number, number] => [t.source, t.total_us.length, chips]),
+  ];
+  for (const [name, is, wanted] of columns) if (is !== wanted) return `${name} has ${is} entries and not ${wanted}`;
+  return null;
+}
+
+/** The shortest ends of the dotted names that still tell them apart, at least two steps long. */
+export function shortNames(names: string[]): string[] {
+  const end = (name: string, steps: number) => name.split('.').slice(-steps).join('.');
+  return names.map((name) => {
+    for (let steps = 2; steps < name.split('.').length; ++steps) {
+      const short = end(name, steps);
+      if (names.filter((other) => end(other, steps) === short).length === 1) return short;
+    }
+    return name;
+  });
+}
+
+/** The value of an axis that a chip has; empty where it has none. */
+export function valueOf(r: Report, axis: number, chip: number): string {
+  return r.axes[axis]?.values[r.chips.axis[axis]?.[chip] ?? -1] ?? '';
+}
+
+/** Whether the chip is a base as it is, and no point of the grid. */
+export const isBase = (r: Report, chip: number): boolean => r.chips.base[chip] === chip;
+
+/** The directions in which the sweep goes, in the order of its axes; values in the order in which the grid has them. */
+export function dimensionsOf(r: Report): Dimension[] {
+  const groups = [...new Set(r.axes.flatMap((a) => (a.group === null ? [] : [a.group])))];
+  return groups.map((group) => {
+    const axes = r.axes.map((_, i) => i).filter((i) => r.axes[i]?.group === group);
+    const values = new Map<string, number>();
+    const text = (chip: number) => axes.map((i) => valueOf(r, i, chip)).join(', ');
+    r.chips.base.forEach((_, chip) => {
+      if (!isBase(r, chip) && !values.has(text(chip))) values.set(text(chip), values.size);
+    });
+    const of = r.chips.base.map((_, chip) => values.get(text(chip)) ?? null);
+    return { name: axes.map((i) => r.axes[i]?.name ?? '').join(', '), values: [...values.keys()], of };
+  });
+}
+
+/** The row of an operator on a chip. */
+export function rowOf(r: Report, chip: number, operator: number): number {
+  return chip * r.operators.id.length + operator;
+}
+
+/**
+ * What `tilescope compile` is called with to construct the operator's programs for the chip; nothing where the sweep
+ * did something to the program that no option says.
+ */
+export function commandOf(r: Report, chip: number, operator: number): string | null {
+  const sets: string[] = [];
+  for (const [i, axis] of r.axes.entries()) {
+    const value = valueOf(r, i, chip);
+    if (axis.settable && !isBase(r, chip)) sets.push(`--set ${quoted(`${axis.name}=${value}`)}`);
+    if (!axis.settable && axis.name !== 'base' && !['', 'construct', 'best'].includes(value)) return null;
+  }
+  return [
+    'tilescope compile',
+    `--arch ${quoted(textOf(r.chips.arch, chip) ?? '')}`,
+    ...sets,
+    r.operators.command[operator] ?? '',
+  ].join(' ');
+}
+
+/** A word of a shell's command line. */
+const quoted = (word: string): string => (/^[\w.=:/+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

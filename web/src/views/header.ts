@@ -1,0 +1,104 @@
+// What this is: title, counts, where it comes from, the sweep's own text; and the line that stays in sight, with the
+// filter, what times are looked at, and the selected chip.
+
+import { chipName, differences } from '../card';
+import { columnsOf } from '../columns';
+import { shortNames } from '../data';
+import { choice, h } from '../dom';
+import { parseFilter } from '../filter';
+import { count, ratio, time } from '../format';
+import type { State } from '../state';
+
+export function headerView(state: State): HTMLElement {
+  const r = state.report;
+  const { chips, bases, refused, rows, done, failed } = r.counts;
+  const n = (x: number) => x.toLocaleString('en-US');
+  const open = rows - done - failed;
+  const counts =
+    `${count(chips - bases, 'chip')}, ${n(refused)} of them refused, and ${count(bases, 'base')}; ${count(r.operators.id.length, 'operator')}. Times: ` +
+    `${n(done)} of ${n(rows)} done, ${n(failed)} failed${open > 0 ? `, ${n(open)} not computed yet` : ''}.`;
+  const facts = h('dl', {}, ...r.provenance.flatMap(([name, text]) => [h('dt', {}, name), h('dd', {}, text)]));
+  return h(
+    'header',
+    {},
+    h('h1', {}, r.title),
+    h('p', { id: 'counts' }, counts),
+    h(
+      'details',
+      {},
+      h('summary', {}, `The sweep ${r.sweep.file}, and where this comes from`),
+      facts,
+      h('pre', { tabIndex: 0 }, r.sweep.text),
+    ),
+  );
+}
+
+export function barView(state: State): HTMLElement {
+  const bar = h('div', { id: 'bar' });
+  bar.append(filterLine(state), timesChoice(state), selection(state));
+  return bar;
+}
+
+function filterLine(state: State): HTMLElement {
+  const columns = columnsOf(state);
+  const input = h('input', { type: 'search', size: 34, spellcheck: false, aria: { label: 'filter of chips' } });
+  const swept = columns[1]?.names[0] ?? 'chip';
+  input.placeholder = `${swept} >= …, ratio < 0.9`;
+  input.title = `Conditions with commas between them, of: ${columns.map((c) => c.names.at(-1) ?? '').join(', ')}`;
+  const said = h('span', { className: 'note', aria: { live: 'polite' } });
+  const all = state.report.chips.base.map((_, chip) => chip);
+  const say = () => {
+    const shown = state.get().shown.length;
+    said.textContent = shown === all.length ? '' : `${shown.toLocaleString('en-US')} of ${count(all.length, 'chip')}`;
+  };
+  const apply = () => {
+    const parsed = parseFilter(input.value, columns);
+    input.setAttribute('aria-invalid', String('error' in parsed));
+    said.classList.toggle('wrong', 'error' in parsed);
+    if ('error' in parsed) {
+      said.textContent = parsed.error;
+      return;
+    }
+    state.set({ shown: input.value.trim() === '' ? all : all.filter(parsed.test) });
+    say();
+  };
+  input.addEventListener('change', apply);
+  input.addEventListener('search', apply);
+  return h('label', { className: 'choice' }, 'chips ', input, said);
+}
+
+function timesChoice(state: State): HTMLElement {
+  const r = state.report;
+  const sources = r.chips.totals.map((t) => t.source);
+  const of = ['all, weighted', ...r.operators.id];
+  return h(
+    'span',
+    { className: 'controls' },
+    sources.length > 1 &&
+      choice('times', sources, 0, (i) => {
+        const source = sources[i];
+        if (source) state.set({ source });
+      }),
+    of.length > 2 && choice('operators', of, 0, (i) => state.set({ operator: i === 0 ? null : i - 1 })),
+  );
+}
+
+function selection(state: State): HTMLElement {
+  const host = h('span', { id: 'selection', aria: { live: 'polite' } });
+  const names = shortNames(state.report.axes.map((a) => a.name));
+  state.watch(['chip', 'source', 'operator'], () => {
+    const chip = state.get().chip;
+    host.replaceChildren();
+    if (chip === null) return;
+    const clear = h('button', { type: 'button' }, 'clear');
+    clear.addEventListener('click', () => state.set({ chip: null }));
+    const us = state.times()[chip];
+    const text = [
+      differences(state.report, chip, names),
+      typeof us === 'number' ? time(us) : '',
+      ratio(state.ratios()[chip]),
+    ];
+    host.append(h('strong', {}, chipName(chip)), ` ${text.filter((t) => t !== '').join(' · ')} `, clear);
+  });
+  return host;
+}

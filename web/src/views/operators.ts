@@ -1,0 +1,87 @@
+// The operators of the selected chip: times, what binds, and each one's best program beside that of the base, for every
+// chip gets kernels of its own.
+
+import { chipName, differences } from '../card';
+import { termColour } from '../colour';
+import { rowOf, shortNames, textOf } from '../data';
+import { absent, h } from '../dom';
+import { number, ratio, time } from '../format';
+import type { State } from '../state';
+import { programsOf } from './programs';
+
+export function operatorsView(state: State): HTMLElement {
+  const section = h('section', { id: 'operators', className: 'wide' });
+  let operator = 0;
+  const draw = () => {
+    const chosen = state.get().operator;
+    if (chosen !== null) operator = chosen;
+    section.replaceChildren(h('h2', {}, 'Operators and their programs'), ...contents(state, operator, choose));
+  };
+  const choose = (i: number) => {
+    operator = i;
+    if (state.get().operator !== null) state.set({ operator: i });
+    draw();
+    section.querySelector<HTMLElement>('button[aria-pressed=true]')?.focus();
+  };
+  state.watch(['chip', 'operator'], draw);
+  return section;
+}
+
+function contents(state: State, operator: number, choose: (i: number) => void): HTMLElement[] {
+  const chip = state.get().chip;
+  if (chip === null) return [absent('Select a chip in any drawing or table to see its operators here.')];
+  const r = state.report;
+  const names = shortNames(r.axes.map((a) => a.name));
+  const heading = h('p', { className: 'note' }, `${chipName(chip)}: ${differences(r, chip, names)}`);
+  return [
+    heading,
+    h(
+      'div',
+      { className: 'beside' },
+      h('div', { className: 'scroll' }, table(state, chip, operator, choose)),
+      programsOf(state, chip, operator),
+    ),
+  ];
+}
+
+function table(state: State, chip: number, chosen: number, choose: (i: number) => void): HTMLElement {
+  const { rows, operators } = state.report;
+  const sources = (['predicted', 'simulated', 'measured'] as const).filter((s) => s === 'predicted' || rows[`${s}_us`]);
+  const head = ['operator', 'kind', 'weight', ...sources, 'expected', 'of base', 'bound by'];
+  const body = operators.id.map((id, i) => {
+    const row = rowOf(state.report, chip, i);
+    const error = textOf(rows.error, row);
+    const button = h('button', { type: 'button', className: 'link', aria: { pressed: String(i === chosen) } }, id);
+    button.addEventListener('click', () => choose(i));
+    const bottleneck = textOf(rows.bottleneck, row);
+    const cells = [
+      h('td', { title: operators.about[i] ?? '' }, button),
+      h('td', {}, operators.kind[i] ?? ''),
+      h('td', { className: 'right' }, number(operators.weight[i] ?? 1)),
+      ...sources.map((s) => h('td', { className: 'right' }, known(rows[`${s}_us`]?.[row]))),
+      h('td', { className: 'right' }, expected(state, row)),
+      h('td', { className: 'right' }, ratio(rows.ratio.predicted[row])),
+      error ? h('td', { className: 'wrong' }, error) : h('td', {}, bottleneck && swatch(bottleneck), bottleneck ?? ''),
+    ];
+    return h('tr', { className: i === chosen ? 'selected' : '' }, ...cells);
+  });
+  return h(
+    'table',
+    { className: 'list' },
+    h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { aria: { scope: 'col' } }, name)))),
+    h('tbody', {}, ...body),
+  );
+}
+
+const known = (us: number | null | undefined): string => (us === null || us === undefined ? '' : time(us));
+
+const swatch = (term: string): HTMLElement =>
+  h('span', { className: 'swatch', style: { background: termColour(term) } });
+
+function expected(state: State, row: number): string {
+  const { band, predicted_us } = state.report.rows;
+  const code = band.codes[row];
+  const us = predicted_us[row];
+  if (code === null || code === undefined || us === null || us === undefined) return '';
+  return `${time(us * (band.low_ratio[code] ?? NaN))} to ${time(us * (band.high_ratio[code] ?? NaN))}`;
+}
