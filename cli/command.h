@@ -32,6 +32,7 @@ void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
+void add_search_quality(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 
 // The chip of --arch with its --set overrides: options that most commands have.

@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   cli::add_trace(app, status);
   cli::add_emit(app, status);
   cli::add_verify(app, status);
+  cli::add_search_quality(app, status);
   cli::add_doctor(app, status);
   try {
     app.parse(argc, argv);

@@ -14,7 +14,7 @@
 namespace tilescope::expr {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSuites = {"roller", "examples"};
+constexpr std::array<std::string_view, 3> kSuites = {"roller", "examples", "searches"};
 
 // What several operators share: kind and expression.
 struct Form {
