@@ -95,7 +95,7 @@ std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::P
 }
 
 CLI::Option* add_search(CLI::App& command, std::string& search) {
-  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), " or ")))
+  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), ", ")))
       ->capture_default_str();
 }
 

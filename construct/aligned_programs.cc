@@ -23,8 +23,12 @@ constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};  // as construc
 
 class Aligned {
  public:
-  explicit Aligned(const SearchSpace& space)
-      : search_(space), space_(space.space(0)), chip_(space.chip()), limits_(growth_limits(chip_)) {}
+  Aligned(const SearchSpace& space, std::size_t fusion)
+      : search_(space),
+        fusion_(fusion),
+        space_(space.space(fusion)),
+        chip_(space.chip()),
+        limits_(growth_limits(chip_)) {}
 
   // Elements strided over threads; reduced axes at the first step.
   std::vector<StageProgram> tiles() {
@@ -40,7 +44,7 @@ class Aligned {
 
  private:
   const std::vector<std::int64_t>& options(Choice choice, std::size_t axis) const {
-    const std::vector<Gene>& genes = search_.genes(0);
+    const std::vector<Gene>& genes = search_.genes(fusion_);
     return std::find_if(genes.begin(), genes.end(), [&](const Gene& g) { return g.choice == choice && g.of == axis; })
         ->options;
   }
@@ -79,6 +83,7 @@ class Aligned {
   }
 
   const SearchSpace& search_;
+  std::size_t fusion_;
   const std::shared_ptr<const TileSpace>& space_;
   const arch::ArchSpec& chip_;
   GrowthLimits limits_;
@@ -98,12 +103,13 @@ bool is_plain(const StageProgram& p, const StageProgram& tile) {
 
 AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
   std::vector<StageProgram> every, plain;
-  for (const StageProgram& tile : Aligned(space).tiles())
-    for (StageProgram& p : layouts_of(tile, space.chip())) {
-      if (!tile::fits(p, space.chip())) continue;
-      if (is_plain(p, tile)) plain.push_back(p);
-      if (every.size() <= most) every.push_back(std::move(p));
-    }
+  for (std::size_t fusion = 0; fusion < space.constructed_fusions(); ++fusion)
+    for (const StageProgram& tile : Aligned(space, fusion).tiles())
+      for (StageProgram& p : layouts_of(tile, space.chip())) {
+        if (!tile::fits(p, space.chip())) continue;
+        if (is_plain(p, tile)) plain.push_back(p);
+        if (every.size() <= most) every.push_back(std::move(p));
+      }
   const bool every_layout = every.size() <= most;
   AlignedPrograms out{std::move(every_layout ? every : plain), 0, every_layout};
   out.count = out.programs.size();

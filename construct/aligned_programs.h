@@ -14,9 +14,9 @@ struct AlignedPrograms {
   bool every_layout = false;  // of construct/layout.h; else only the reduction steps, staged, neighbours apart
 };
 
-// Every block tile over every register tile of the space's first fusion that fills warps (rule 1), ends on memory
-// transactions (rule 2) and wastes at most a tenth of an axis, or as little more as any tile does (rule 4); each in
-// every layout where that makes at most `most` programs, else in one layout a reduction step.
+// Every block tile over every register tile, in the fusions that construction uses, that fills warps (rule 1), ends on
+// memory transactions (rule 2) and wastes at most a tenth of an axis, or as little more as any tile does (rule 4); each
+// in every layout where that makes at most `most` programs, else in one layout a reduction step.
 AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most);
 
 }  // namespace tilescope::construct

@@ -226,16 +226,17 @@ std::size_t any_below(Random& random, std::size_t n) {
 
 SearchSpace::SearchSpace(const expr::Expression& one_stage, const arch::ArchSpec& a)
     : chip_(a), limits_(limits_of(one_stage, a)) {
-  std::vector<tile::Fusion> ways;
-  if (const auto product = tile::contraction_fusion(one_stage)) ways.push_back(*product);
-  ways.push_back(tile::contiguous_fusion(one_stage));
-  ways.push_back(tile::no_fusion(one_stage.stages.front()));
-  for (std::size_t w = 0; w < ways.size(); ++w) {
-    const auto end = ways.begin() + static_cast<std::ptrdiff_t>(w);
-    if (std::find(ways.begin(), end, ways[w]) != end) continue;
-    const auto space = tile::make_space(one_stage, ways[w]);
+  std::vector<tile::Fusion> known;
+  const auto add = [&](const tile::Fusion& fusion) {
+    if (std::find(known.begin(), known.end(), fusion) != known.end()) return;
+    known.push_back(fusion);
+    const auto space = tile::make_space(one_stage, fusion);
     fusions_.push_back({space, genes_of(*space, limits_, a.core.max_block_threads)});
-  }
+  };
+  if (const auto product = tile::contraction_fusion(one_stage)) add(*product);
+  add(tile::contiguous_fusion(one_stage));
+  constructed_ = fusions_.size();
+  add(tile::no_fusion(one_stage.stages.front()));
 }
 
 double SearchSpace::points() const {

@@ -56,6 +56,8 @@ class SearchSpace {
   const SearchLimits& limits() const { return limits_; }
   // As matrix product where the stage is one, neighbouring loops fused, no loops fused; each once.
   std::size_t fusions() const { return fusions_.size(); }
+  // The first of them are those that construction uses.
+  std::size_t constructed_fusions() const { return constructed_; }
   const std::shared_ptr<const tile::TileSpace>& space(std::size_t fusion) const { return fusions_[fusion].space; }
   const std::vector<Gene>& genes(std::size_t fusion) const { return fusions_[fusion].genes; }
 
@@ -81,6 +83,7 @@ class SearchSpace {
   const arch::ArchSpec& chip_;
   SearchLimits limits_;
   std::vector<Fused> fusions_;
+  std::size_t constructed_ = 0;
 };
 
 // An index below n, each as likely as the others; n is at least 1.

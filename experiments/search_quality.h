@@ -15,6 +15,10 @@
 
 namespace tilescope::experiments {
 
+// Programs of construction that are looked at, as ROLLER's; and the searches beside it.
+inline constexpr std::size_t kConstructed = 10;
+inline constexpr Search kTrying[] = {Search::kRandom, Search::kGenetic, Search::kAnneal};
+
 struct SearchQualityOptions {
   std::size_t budget = 200;  // programs that each search may try
   std::uint64_t seed = 1;
@@ -68,6 +72,9 @@ struct SearchQuality {
 std::optional<SearchQuality> search_quality(const Workload& workload, const arch::ArchSpec& a,
                                             const SearchQualityOptions& options, int jobs, const Progress& progress,
                                             base::Diagnostics& diags);
+
+// The statistics of operators after searches of that budget.
+SearchQuality quality_of(std::vector<SearchedOperator> operators, std::size_t budget);
 
 // Geometric mean over operators of the best time after n programs over the best known time; nothing where one has no
 // program among the first n.

@@ -63,6 +63,36 @@ TEST(Compile, IsTheSameForAnyNumberOfJobs) {
   }
 }
 
+TEST(Compile, SearchesAreTheSameForAnyNumberOfJobs) {
+  for (const Search search : {Search::kRandom, Search::kGenetic}) {
+    const SearchOptions options{search, 150, 3};
+    const std::string one = text_without_clock(compiled(suite("examples"), v100(), options, 3, 1));
+    EXPECT_EQ(text_without_clock(compiled(suite("examples"), v100(), options, 3, 3)), one);
+    EXPECT_NE(text_without_clock(compiled(suite("examples"), v100(), {search, 150, 4}, 3, 1)), one) << "another seed";
+  }
+}
+
+TEST(Compile, SearchesKeepTheBestOfWhatTheyTried) {
+  for (const Search search : {Search::kExhaustive, Search::kRandom, Search::kGenetic, Search::kAnneal}) {
+    const auto op = compiled(workload("O[i] +=! I[i,j]", "i=1024,j=256"), v100(), {search, 300, 1}, 5).at(0);
+    EXPECT_EQ(op.error, "") << name_of(search);
+    ASSERT_THAT(op.programs, SizeIs(5)) << name_of(search);
+    for (std::size_t r = 1; r < 5; ++r)
+      EXPECT_LE(op.programs[r - 1].prediction.predicted_us, op.programs[r].prediction.predicted_us);
+    expect_programs_read_back(op, v100());
+  }
+  const auto all = [](std::size_t budget) {
+    return compiled(workload("O[i] +=! I[i,j]", "i=1024,j=256"), v100(), {Search::kRandom, budget, 1}, 1).at(0);
+  };
+  EXPECT_LE(best_of(all(300)).prediction.predicted_us, best_of(all(10)).prediction.predicted_us);
+}
+
+TEST(CompileErrors, AnExhaustiveSearchSaysWhatItWouldTake) {
+  const auto op = compiled(workload(kMatmul, "m=512,n=512,k=512"), v100(), {Search::kExhaustive}).at(0);
+  EXPECT_THAT(op.programs, IsEmpty());
+  EXPECT_THAT(op.error, HasSubstr("aligned programs to try, and --budget allows 500: allow more, or choose another"));
+}
+
 TEST(Compile, KeepsAsManyAsAskedBestFirst) {
   for (const std::size_t keep : {1U, 4U, 10U}) {
     const auto op = compiled(workload(kMatmul, "m=512,n=512,k=512"), v100(), {Search::kRoller}, keep).at(0);
@@ -174,7 +204,8 @@ std::vector<std::string> errors_of(const Workload& w) {
 
 TEST(CompileErrors, OfTheWorkloadBearTheOptionsName) {
   EXPECT_THAT(errors_of(suite("rollr")),
-              ElementsAre("--suite: unknown suite 'rollr', expected one of roller, examples; did you mean 'roller'?"));
+              ElementsAre("--suite: unknown suite 'rollr', expected one of roller, examples, searches; did "
+                          "you mean 'roller'?"));
   EXPECT_THAT(errors_of(workload(kMatmul, "m=64,n=64")),
               ElementsAre("--op:1:16: axis 'k' has no size; give --size k=..."));
   Workload several = workload("C[m,n] + A[m,k]", "m=1,n=x");

@@ -130,9 +130,9 @@ TEST(Suites, MistakesInAnExpressionStandInTheFile) {
 TEST(Suites, UnknownNamesAreAnswered) {
   base::Diagnostics diags;
   EXPECT_FALSE(load_suite("rolle", base::Dtype::kF32, diags));
-  EXPECT_THAT(
-      diags.formatted_errors(),
-      testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, examples; did you mean 'roller'?"));
+  EXPECT_THAT(diags.formatted_errors(),
+              testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, examples, searches; did "
+                                   "you mean 'roller'?"));
 }
 
 }  // namespace
