@@ -36,6 +36,7 @@ void add_sweep(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
+void add_search_quality(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 
 // The chip of --arch with its --set overrides: options that most commands have.

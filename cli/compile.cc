@@ -27,6 +27,7 @@ struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
   std::string search = "roller", folder, print;
+  experiments::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
   bool json = false;
 };
@@ -63,7 +64,7 @@ std::optional<experiments::PublishedTimes> published_for(const Options& o, const
 }
 
 std::optional<std::vector<CompiledOperator>> compile(const Options& o, const experiments::Workload& w,
-                                                     const arch::ArchSpec& a, experiments::Search search,
+                                                     const arch::ArchSpec& a, const experiments::SearchOptions& search,
                                                      base::Diagnostics& diags) {
   Progress progress("operators");
   return experiments::compile(
@@ -91,7 +92,7 @@ int run(const Options& o) {
     experiments::check(workload, diags);
     return report(diags);
   }
-  const auto operators = compile(o, workload, *a, *search, diags);
+  const auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed}, diags);
   const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
@@ -121,6 +122,7 @@ void add_compile(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_search(*command, o->search);
+  add_search_budget(*command, o->trying);
   command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
   add_jobs(*command, o->jobs);
   command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   cli::add_status(app, status);
   cli::add_export(app, status);
   cli::add_report(app, status);
+  cli::add_search_quality(app, status);
   cli::add_doctor(app, status);
   try {
     app.parse(argc, argv);

@@ -95,7 +95,16 @@ std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::P
 }
 
 CLI::Option* add_search(CLI::App& command, std::string& search) {
-  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), " or ")))
+  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), ", ")))
+      ->capture_default_str();
+}
+
+void add_search_budget(CLI::App& command, experiments::SearchOptions& options) {
+  command.add_option("--budget", options.budget, "Programs a stage that searches which try programs may try")
+      ->check(whole_number(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "Where the chance of such a search begins")
+      ->check(whole_number(0, 1'000'000'000))
       ->capture_default_str();
 }
 

@@ -55,8 +55,11 @@ CLI::Option* add_measured_batch(CLI::App& command, std::string& batch);
 // Adds --least-threads and --most-accumulators.
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter);
 
-// Adds --search: how programs are constructed.
+// Adds --search: how programs are found.
 CLI::Option* add_search(CLI::App& command, std::string& search);
+
+// Adds --budget and --seed of the searches that try programs.
+void add_search_budget(CLI::App& command, experiments::SearchOptions& options);
 
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};

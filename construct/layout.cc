@@ -189,14 +189,16 @@ std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules
 
 // Parts of the reduction, until blocks are a few times as many as cores.
 std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules& rules) {
-  constexpr std::int64_t kMostBlocksPerCore = 8;
+  constexpr std::int64_t kMostBlocksPerCore = 8, kMostParts = 64;
   std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return out;
   const std::int64_t blocks = p.blocks() / p.split[*longest];
   for (std::int64_t parts = 1;; parts *= 2) {
     const bool enough = parts > 1 && blocks * parts > kMostBlocksPerCore * rules.arch.core.count;
-    if (enough || parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent)) return out;
+    if (enough || parts > kMostParts ||
+        parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent))
+      return out;
     if (parts == p.split[*longest]) continue;
     if (std::optional<StageProgram> q = split_into(p, parts, rules)) out.push_back(std::move(*q));
   }
@@ -214,10 +216,20 @@ StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
   return p;
 }
 
-std::span<const Choice> layout_choices() {
-  static constexpr std::array<Choice, 5> kChoices = {other_neighbours, other_staging, other_steps, other_splits,
-                                                     other_rasters};
+std::span<const LayoutChoice> layout_choices() {
+  static constexpr std::array<LayoutChoice, 5> kChoices = {other_neighbours, other_staging, other_steps, other_splits,
+                                                           other_rasters};
   return kChoices;
+}
+
+std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
+  std::vector<StageProgram> out = {laid_out(p, rules)};
+  for (const LayoutChoice choice : layout_choices()) {
+    const std::size_t so_far = out.size();
+    for (std::size_t i = 0; i < so_far; ++i)
+      for (StageProgram& q : choice(out[i], rules)) out.push_back(std::move(q));
+  }
+  return out;
 }
 
 std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {

@@ -25,8 +25,11 @@ tile::StageProgram laid_out(tile::StageProgram p, const LayoutRules& rules);
 
 // One thing about a program that may be otherwise while its blocks and threads compute the same elements: what it could
 // be instead, each laid out; not all of them fit the chip.
-using Choice = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
-std::span<const Choice> layout_choices();
+using LayoutChoice = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
+std::span<const LayoutChoice> layout_choices();
+
+// The program laid out, and every combination of what its choices could be.
+std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
 
 // The program with its longest reduction cut into so many parts; nothing where they would cut its windows or fragments.
 std::optional<tile::StageProgram> split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);

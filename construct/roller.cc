@@ -36,22 +36,6 @@ struct Seed {
   tile::MatrixUnit matrix;
 };
 
-// Whether reads of points along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
-bool overlaps(const TileSpace& space, std::size_t reduced) {
-  for (const tile::Operand& o : space.inputs) {
-    if (o.gathered) continue;
-    for (const tile::TileDim& d : o.dims) {
-      bool taps = false, spatial = false;
-      for (const expr::Term& t : d.terms) {
-        taps = taps || t.axis == static_cast<int>(reduced);
-        spatial = spatial || static_cast<std::size_t>(t.axis) < space.spatial;
-      }
-      if (taps && spatial && !d.whole) return true;
-    }
-  }
-  return false;
-}
-
 // The axes along which a matrix instruction's fragments lie: of every kind the one of most iterations.
 std::optional<tile::MatrixUnit> matrix_axes(const TileSpace& space) {
   std::optional<tile::MatrixUnit> best;
@@ -102,7 +86,7 @@ std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip
   add(tile::contiguous_fusion(e));
   Seed window = out.back();
   for (std::size_t a = window.space->axes.size(); a-- > window.space->spatial;) {
-    if (!overlaps(*window.space, a) || window.space->axes[a].extent == 1) continue;
+    if (!tile::taps_overlap(*window.space, a) || window.space->axes[a].extent == 1) continue;
     window.unit[a] = window.space->axes[a].extent;
     out.push_back(window);
   }
@@ -265,7 +249,7 @@ class Construction {
 
   // Takes one choice after the other to what is fastest while the others stay.
   void improve(Ranked at) {
-    for (const Choice choice : layout_choices())
+    for (const LayoutChoice choice : layout_choices())
       for (StageProgram& p : choice(at.program, rules_))
         if (const base::Microseconds time = ranking_.add(p); time < at.time) at = {std::move(p), time};
   }

@@ -127,7 +127,7 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
                                   const arch::ArchSpec& a, const CompareOptions& options,
                                   const std::optional<PublishedTimes>& published) {
   constexpr std::size_t kBestOf = 10;
-  const Constructor constructor(a, options.search, kBestOf);
+  const Constructor constructor(a, {options.search}, kBestOf);
   std::vector<Candidate> out(operators.size());
   parallel_for(out.size(), options.jobs, [&] {
     return [&](std::size_t i) {

@@ -15,12 +15,6 @@
 namespace tilescope::experiments {
 namespace {
 
-struct NamedSearch {
-  std::string_view name;
-  Search search;
-};
-constexpr NamedSearch kSearches[] = {{"roller", Search::kRoller}, {"roller-osdi22", Search::kRollerOsdi22}};
-
 std::string joined(const tile::Extents& extents, std::size_t count) {
   std::string out;
   for (std::size_t i = 0; i < count; ++i) out += fmt::format("{}{}", i == 0 ? "" : "x", extents[i]);
@@ -90,26 +84,11 @@ const CompiledProgram& best_of(const CompiledOperator& op) {
   });
 }
 
-std::vector<std::string_view> search_names() {
-  std::vector<std::string_view> names;
-  for (const NamedSearch& s : kSearches) names.push_back(s.name);
-  return names;
-}
-
-std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags) {
-  for (const NamedSearch& s : kSearches)
-    if (s.name == name) return s.search;
-  diags.error({diags.add_source("--search")},
-              fmt::format("expected one of {}, got '{}'{}", fmt::join(search_names(), ", "), name,
-                          base::did_you_mean(name, search_names())));
-  return std::nullopt;
-}
-
 void check(const Workload& workload, base::Diagnostics& diags) { expressions_of(workload, diags); }
 
-std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a, Search search,
-                                                     std::size_t keep, int jobs, const Progress& progress,
-                                                     base::Diagnostics& diags) {
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
+                                                     const SearchOptions& search, std::size_t keep, int jobs,
+                                                     const Progress& progress, base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
   const Constructor constructor(a, search, keep);

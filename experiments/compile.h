@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,10 +12,9 @@
 #include "base/dtype.h"
 #include "experiments/prediction.h"
 #include "experiments/progress.h"
+#include "experiments/search.h"
 
 namespace tilescope::experiments {
-
-enum class Search { kRoller, kRollerOsdi22 };
 
 // What to compile: a named suite, or one expression with its sizes and shapes as the command line writes them.
 struct Workload {
@@ -47,21 +45,15 @@ struct CompiledOperator {
 // The one predicted to be fastest of the programs, of which there are some.
 const CompiledProgram& best_of(const CompiledOperator& op);
 
-// Names that --search takes.
-std::vector<std::string_view> search_names();
-
-// The search of that name, or an error that lists the names.
-std::optional<Search> search_of(std::string_view name, base::Diagnostics& diags);
-
 // Every mistake of a workload, for who cannot compile it because of another mistake.
 void check(const Workload& workload, base::Diagnostics& diags);
 
 // Compiles every operator of the workload for the chip, `keep` programs each, on `jobs` threads; the result does not
 // depend on their number. Of an expression of several stages, program r is made of every stage's r-th best. Nothing
 // where the workload has a mistake.
-std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a, Search search,
-                                                     std::size_t keep, int jobs, const Progress& progress,
-                                                     base::Diagnostics& diags);
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
+                                                     const SearchOptions& search, std::size_t keep, int jobs,
+                                                     const Progress& progress, base::Diagnostics& diags);
 
 // The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}]}.
 base::Value to_document(const std::vector<CompiledOperator>& operators);

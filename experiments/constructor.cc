@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "arch/derive.h"
+#include "base/check.h"
+#include "construct/aligned_programs.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
 #include "experiments/from_model.h"
@@ -49,12 +51,13 @@ tile::StageProgram smallest_program(const expr::Expression& one_stage) {
 
 }  // namespace
 
-Constructor::Constructor(const arch::ArchSpec& a, Search search, std::size_t keep, construct::Restrictions given)
+Constructor::Constructor(const arch::ArchSpec& a, const SearchOptions& search, std::size_t keep,
+                         construct::Restrictions given)
     : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep), given_(std::move(given)) {}
 
 Constructed Constructor::construct(const expr::Expression& e) const {
   Constructed out;
-  if (search_ == Search::kRollerOsdi22 && !arch_.baselines.roller_osdi22) {
+  if (search_.search == Search::kRollerOsdi22 && !arch_.baselines.roller_osdi22) {
     out.error = fmt::format("{} has no baselines.roller-osdi22", arch_.name);
     return out;
   }
@@ -103,20 +106,55 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
 }
 
 std::vector<tile::StageProgram> Constructor::programs_of_stage(const expr::Expression& stage, Constructed& out) const {
-  if (search_ == Search::kRollerOsdi22) {
-    construct::Osdi22Result r = construct::roller_osdi22(stage, *arch_.baselines.roller_osdi22, static_cast<int>(keep_),
-                                                         arch::widest_access_of(arch_));
-    for (const construct::Round& round : r.rounds) out.rounds.emplace_back(round.eps, round.found);
-    return std::move(r.programs);
+  if (search_.search == Search::kRollerOsdi22) return published_programs(stage, out);
+  if (search_.search != Search::kRoller) return searched_programs(stage, out);
+  std::vector<tile::StageProgram> programs;
+  for (construct::Ranked& r : construct::roller(stage, arch_, judge(), keep_, given_))
+    programs.push_back(std::move(r.program));
+  return programs;
+}
+
+std::vector<tile::StageProgram> Constructor::published_programs(const expr::Expression& stage, Constructed& out) const {
+  construct::Osdi22Result r = construct::roller_osdi22(stage, *arch_.baselines.roller_osdi22, static_cast<int>(keep_),
+                                                       arch::widest_access_of(arch_));
+  for (const construct::Round& round : r.rounds) out.rounds.emplace_back(round.eps, round.found);
+  return std::move(r.programs);
+}
+
+// The best ones of a trace; equal times in the order of the trace.
+std::vector<tile::StageProgram> Constructor::searched_programs(const expr::Expression& stage, Constructed& out) const {
+  const construct::SearchSpace space(stage, arch_);
+  construct::Trace trace = searched(space, search_, construct::one_by_one(judge()), out.error);
+  std::stable_sort(trace.begin(), trace.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
+  std::vector<tile::StageProgram> programs;
+  for (construct::Ranked& r : trace) {
+    if (programs.size() == keep_ || r.time.v == std::numeric_limits<double>::infinity()) break;
+    programs.push_back(std::move(r.program));
   }
-  const construct::Judge judge = [this](const tile::RProgram& p) {
+  return programs;
+}
+
+construct::Judge Constructor::judge() const {
+  return [this](const tile::RProgram& p) {
     const auto e = model::estimate_stage(p.stages.front(), machine_);
     return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
   };
-  std::vector<tile::StageProgram> programs;
-  for (construct::Ranked& r : construct::roller(stage, arch_, judge, keep_, given_))
-    programs.push_back(std::move(r.program));
-  return programs;
+}
+
+construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
+                          const construct::BatchJudge& judge, std::string& why) {
+  const construct::SearchBudget budget{options.budget, options.seed};
+  if (options.search == Search::kRandom) return construct::random_search(space, judge, budget);
+  if (options.search == Search::kGenetic) return construct::genetic_search(space, judge, budget);
+  if (options.search == Search::kAnneal) return construct::anneal_search(space, judge, budget);
+  base::check(options.search == Search::kExhaustive, "construction is no search");
+  const construct::AlignedPrograms aligned = construct::aligned_programs(space, options.budget);
+  if (aligned.count > options.budget)
+    why = fmt::format(
+        "an exhaustive search has {} aligned programs to try, and --budget allows {}: allow more, or choose another "
+        "--search",
+        aligned.count, options.budget);
+  return construct::exhaustive_search(aligned.programs, space.chip(), judge);
 }
 
 }  // namespace tilescope::experiments

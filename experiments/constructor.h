@@ -8,7 +8,8 @@
 
 #include "arch/spec.h"
 #include "construct/roller.h"
-#include "experiments/compile.h"
+#include "construct/search.h"
+#include "experiments/search.h"
 #include "expr/expression.h"
 #include "model/estimate.h"
 #include "model/machine.h"
@@ -28,11 +29,16 @@ struct BestProgram {
   model::Estimate estimate;
 };
 
+// The trace of a search that tries programs; empty after `why` where an exhaustive one would need more than the budget.
+construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
+                          const construct::BatchJudge& judge, std::string& why);
+
 // Constructs for one chip; any number of threads may use one.
 class Constructor {
  public:
   // `given` restricts what `roller` constructs; the other searches know no restrictions.
-  Constructor(const arch::ArchSpec& a, Search search, std::size_t keep, construct::Restrictions given = {});
+  Constructor(const arch::ArchSpec& a, const SearchOptions& search, std::size_t keep,
+              construct::Restrictions given = {});
 
   const model::Machine& machine() const { return machine_; }
 
@@ -42,13 +48,16 @@ class Constructor {
   std::optional<BestProgram> best(const expr::Expression& e, std::string& why) const;
 
  private:
+  construct::Judge judge() const;  // the model's opinion
   std::string why_none(const expr::Expression& e, std::size_t stage) const;
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
   std::vector<tile::StageProgram> programs_of_stage(const expr::Expression& stage, Constructed& out) const;
+  std::vector<tile::StageProgram> published_programs(const expr::Expression& stage, Constructed& out) const;
+  std::vector<tile::StageProgram> searched_programs(const expr::Expression& stage, Constructed& out) const;
 
   const arch::ArchSpec& arch_;
   model::Machine machine_;
-  Search search_;
+  SearchOptions search_;
   std::size_t keep_;
   construct::Restrictions given_;
 };

@@ -24,7 +24,7 @@ constexpr std::size_t kKeep = 10;
 
 // A chip and what constructs for it; stays where it is, for the constructor refers to the chip.
 struct Chip {
-  explicit Chip(arch::ArchSpec spec) : arch(std::move(spec)), constructor(arch, Search::kRoller, kKeep) {}
+  explicit Chip(arch::ArchSpec spec) : arch(std::move(spec)), constructor(arch, {Search::kRoller}, kKeep) {}
   Chip(const Chip&) = delete;
   Chip& operator=(const Chip&) = delete;
 

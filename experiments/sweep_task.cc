@@ -56,7 +56,7 @@ double rank_of(const GivenProgram& g, const model::Machine& machine) {
 MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const expr::Expression& e,
                         double& cpu_us) {
   const double start_us = thread_cpu_us();
-  const Constructor constructor(a, Search::kRoller, kKeep, restrictions);
+  const Constructor constructor(a, {Search::kRoller}, kKeep, restrictions);
   std::string why;
   auto best = constructor.best(e, why);
   cpu_us += thread_cpu_us() - start_us;

@@ -14,8 +14,8 @@
 namespace tilescope::expr {
 namespace {
 
-constexpr std::array<std::string_view, 6> kSuites = {"roller",           "roller-scaleout",   "roller-small",
-                                                     "roller-irregular", "roller-tensorcore", "examples"};
+constexpr std::array<std::string_view, 7> kSuites = {
+    "roller", "roller-scaleout", "roller-small", "roller-irregular", "roller-tensorcore", "examples", "searches"};
 
 // What several operators share: kind and expression.
 struct Form {

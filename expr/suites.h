@@ -1,6 +1,6 @@
 #pragma once
 // Named lists of operators: `roller` (the 119 of ROLLER's operator benchmark, OSDI'22, Figure 10) and `examples` (one
-// of every kind that the notation can say).
+// of every kind that the notation can say), `searches` (small ones, for searches that simulate hundreds of programs).
 
 #include <optional>
 #include <string>

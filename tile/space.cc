@@ -62,6 +62,21 @@ double touched_elements(const Operand& operand, const Extents& tile) {
   return std::min(by_dims, by_points);
 }
 
+bool taps_overlap(const TileSpace& space, std::size_t reduced) {
+  for (const Operand& o : space.inputs) {
+    if (o.gathered) continue;
+    for (const TileDim& d : o.dims) {
+      bool taps = false, spatial = false;
+      for (const Term& t : d.terms) {
+        taps = taps || t.axis == static_cast<int>(reduced);
+        spatial = spatial || static_cast<std::size_t>(t.axis) < space.spatial;
+      }
+      if (taps && spatial && !d.whole) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<std::size_t> longest_reduced_axis(const TileSpace& space) {
   std::optional<std::size_t> longest;
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a)

@@ -121,6 +121,9 @@ std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& ti
 // Elements that the tile's points read, at most: of I[x*8+s] over four x and two s eight, where the data tile has 26.
 double touched_elements(const Operand& operand, const Extents& tile);
 
+// Whether reads of points along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
+bool taps_overlap(const TileSpace& space, std::size_t reduced);
+
 // The reduced tile axis of most iterations, or nothing where the stage reduces none.
 std::optional<std::size_t> longest_reduced_axis(const TileSpace& space);
 

@@ -15,10 +15,10 @@ TEST_F(Usage, OfCommands) {
   EXPECT_EQ(
       bad_input({}),
       "tilescope: expected a command: arch, compile, predict, compare, explain, calibrate, simulate, trace, emit, "
-      "verify, doctor; see tilescope --help\n");
+      "verify, search, doctor; see tilescope --help\n");
   EXPECT_EQ(bad_input({"compil"}),
             "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, calibrate, "
-            "simulate, trace, emit, verify, doctor; did you mean 'compile'?\n");
+            "simulate, trace, emit, verify, search, doctor; did you mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
   EXPECT_EQ(
@@ -124,24 +124,28 @@ TEST_F(Usage, OfTheWorkload) {
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", ""}), StartsWith("--op:1:1: expected a stage"));
   EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
             "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
-            "roller-irregular, roller-tensorcore, examples; did you mean 'roller'?\n");
+            "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
             "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n");
-  EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
-            "--search: expected one of roller, roller-osdi22, got 'rolle'; did you mean 'roller'?\n");
+  EXPECT_EQ(
+      bad_input(matmul(64, {"--search", "rolle"})),
+      "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
+      "'roller'?\n");
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", kMatmul, "--size", "m=9223372036854775807,n=9,k=9"}),
               StartsWith("--"));
 }
 
 TEST_F(Usage, EveryMistakeAtOnce) {
-  EXPECT_EQ(bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size",
-                       "m=x", "--set", "clock"}),
-            "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
-            "--search: expected one of roller, roller-osdi22, got 'rolle'; did you mean 'roller'?\n"
-            "--set clock: expected path=value, such as memory.smem.banks=16\n"
-            "v10: neither a device nor a file; did you mean 'v100'?\n"
-            "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
-            "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
+  EXPECT_EQ(
+      bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
+                 "--set", "clock"}),
+      "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
+      "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
+      "'roller'?\n"
+      "--set clock: expected path=value, such as memory.smem.banks=16\n"
+      "v10: neither a device nor a file; did you mean 'v100'?\n"
+      "--op:1:6: expected '=' or a reducer such as '+=!' after 'C[...]', got '+'\n"
+      "--size:1:3: expected a whole number as the size of 'm', got 'x'\n");
 }
 
 // Whoever reads only the beginning (`| head`) gets it, and no complaint.

@@ -86,7 +86,7 @@ TEST(ErrorBands, HoldEightOfTenPublishedTimes) {
   Workload suite;
   suite.suite = "roller";
   const auto operators =
-      compile(suite, tests::v100(), Search::kRollerOsdi22, 10, 2, [](std::size_t, std::size_t) {}, diags);
+      compile(suite, tests::v100(), {Search::kRollerOsdi22}, 10, 2, [](std::size_t, std::size_t) {}, diags);
   std::map<std::string, std::vector<std::pair<Prediction, double>>> kinds;
   for (const CompiledOperator& op : operators.value())
     if (const auto c = compared(op, published.value()))

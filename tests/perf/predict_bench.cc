@@ -23,8 +23,8 @@ struct Batch {
     base::Diagnostics diags;
     experiments::Workload suite;
     suite.suite = "roller";
-    const auto operators =
-        experiments::compile(suite, chip, experiments::Search::kRoller, 10, 1, [](std::size_t, std::size_t) {}, diags);
+    const auto operators = experiments::compile(
+        suite, chip, {experiments::Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
     tests::require_no_errors(diags);
     for (const experiments::CompiledOperator& op : operators.value())
       for (const experiments::CompiledProgram& p : op.programs) add(op.id, p.document);

@@ -64,7 +64,7 @@ RC_GTEST_PROP(LayoutChoices, KeepTheTiles, ()) {
   const auto text = [](const tile::StageProgram& q) {
     return base::to_json(tile::to_document({"v100", {q}, {}}, v100().spec));
   };
-  for (const Choice choice : layout_choices())
+  for (const LayoutChoice choice : layout_choices())
     for (const tile::StageProgram& q : choice(p, {v100().spec})) {
       for (std::size_t a = 0; a < p.space->spatial; ++a) {
         RC_ASSERT(q.block[a] == p.block[a]);

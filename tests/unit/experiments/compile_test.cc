@@ -30,7 +30,7 @@ Workload suite(const std::string& name) {
   return w;
 }
 
-std::vector<CompiledOperator> compiled(const Workload& w, const arch::ArchSpec& a, Search search = Search::kRoller,
+std::vector<CompiledOperator> compiled(const Workload& w, const arch::ArchSpec& a, const SearchOptions& search = {},
                                        std::size_t keep = 10, int jobs = 1) {
   base::Diagnostics diags;
   auto out = compile(w, a, search, keep, jobs, [](std::size_t, std::size_t) {}, diags);
@@ -56,16 +56,46 @@ void expect_programs_read_back(const CompiledOperator& op, const arch::ArchSpec&
 }
 
 TEST(Compile, IsTheSameForAnyNumberOfJobs) {
-  for (const Search search : {Search::kRoller, Search::kRollerOsdi22}) {
+  for (const SearchOptions search : {SearchOptions{Search::kRoller}, SearchOptions{Search::kRollerOsdi22}}) {
     const std::string one = text_without_clock(compiled(suite("examples"), v100(), search, 3, 1));
     EXPECT_EQ(text_without_clock(compiled(suite("examples"), v100(), search, 3, 2)), one);
     EXPECT_EQ(text_without_clock(compiled(suite("examples"), v100(), search, 3, 5)), one);
   }
 }
 
+TEST(Compile, SearchesAreTheSameForAnyNumberOfJobs) {
+  for (const Search search : {Search::kRandom, Search::kGenetic}) {
+    const SearchOptions options{search, 150, 3};
+    const std::string one = text_without_clock(compiled(suite("examples"), v100(), options, 3, 1));
+    EXPECT_EQ(text_without_clock(compiled(suite("examples"), v100(), options, 3, 3)), one);
+    EXPECT_NE(text_without_clock(compiled(suite("examples"), v100(), {search, 150, 4}, 3, 1)), one) << "another seed";
+  }
+}
+
+TEST(Compile, SearchesKeepTheBestOfWhatTheyTried) {
+  for (const Search search : {Search::kExhaustive, Search::kRandom, Search::kGenetic, Search::kAnneal}) {
+    const auto op = compiled(workload("O[i] +=! I[i,j]", "i=1024,j=256"), v100(), {search, 300, 1}, 5).at(0);
+    EXPECT_EQ(op.error, "") << name_of(search);
+    ASSERT_THAT(op.programs, SizeIs(5)) << name_of(search);
+    for (std::size_t r = 1; r < 5; ++r)
+      EXPECT_LE(op.programs[r - 1].prediction.predicted_us, op.programs[r].prediction.predicted_us);
+    expect_programs_read_back(op, v100());
+  }
+  const auto all = [](std::size_t budget) {
+    return compiled(workload("O[i] +=! I[i,j]", "i=1024,j=256"), v100(), {Search::kRandom, budget, 1}, 1).at(0);
+  };
+  EXPECT_LE(best_of(all(300)).prediction.predicted_us, best_of(all(10)).prediction.predicted_us);
+}
+
+TEST(CompileErrors, AnExhaustiveSearchSaysWhatItWouldTake) {
+  const auto op = compiled(workload(kMatmul, "m=512,n=512,k=512"), v100(), {Search::kExhaustive}).at(0);
+  EXPECT_THAT(op.programs, IsEmpty());
+  EXPECT_THAT(op.error, HasSubstr("aligned programs to try, and --budget allows 500: allow more, or choose another"));
+}
+
 TEST(Compile, KeepsAsManyAsAskedBestFirst) {
   for (const std::size_t keep : {1U, 4U, 10U}) {
-    const auto op = compiled(workload(kMatmul, "m=512,n=512,k=512"), v100(), Search::kRoller, keep).at(0);
+    const auto op = compiled(workload(kMatmul, "m=512,n=512,k=512"), v100(), {Search::kRoller}, keep).at(0);
     ASSERT_THAT(op.programs, SizeIs(keep));
     for (std::size_t r = 1; r < keep; ++r)
       EXPECT_LE(op.programs[r - 1].prediction.predicted_us, op.programs[r].prediction.predicted_us);
@@ -74,7 +104,7 @@ TEST(Compile, KeepsAsManyAsAskedBestFirst) {
 
 TEST(Compile, ProgramsReadBackToTheirPredictedTime) {
   for (const std::string chip : {"v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50", "tilescope_one"})
-    for (const CompiledOperator& op : compiled(suite("examples"), tests::chip(chip), Search::kRoller, 2)) {
+    for (const CompiledOperator& op : compiled(suite("examples"), tests::chip(chip), {Search::kRoller}, 2)) {
       EXPECT_EQ(op.error, "") << op.id;
       EXPECT_FALSE(op.programs.empty()) << op.id;
       expect_programs_read_back(op, tests::chip(chip));
@@ -82,7 +112,7 @@ TEST(Compile, ProgramsReadBackToTheirPredictedTime) {
 }
 
 TEST(Compile, ProgramsOfThePublishedSearchReadBackToo) {
-  for (const CompiledOperator& op : compiled(suite("examples"), v100(), Search::kRollerOsdi22, 2))
+  for (const CompiledOperator& op : compiled(suite("examples"), v100(), {Search::kRollerOsdi22}, 2))
     expect_programs_read_back(op, v100());
 }
 
@@ -90,7 +120,7 @@ TEST(Compile, ReportsEveryOperatorOnceAsItIsDone) {
   base::Diagnostics diags;
   std::vector<std::size_t> seen;
   compile(
-      suite("examples"), v100(), Search::kRoller, 1, 3,
+      suite("examples"), v100(), {Search::kRoller}, 1, 3,
       [&](std::size_t done, std::size_t all) {
         EXPECT_EQ(all, 11U);
         seen.push_back(done);
@@ -100,7 +130,7 @@ TEST(Compile, ReportsEveryOperatorOnceAsItIsDone) {
 }
 
 TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
-  const auto op = compiled(workload(kSoftmax, "i=256,j=128"), v100(), Search::kRoller, 2).at(0);
+  const auto op = compiled(workload(kSoftmax, "i=256,j=128"), v100(), {Search::kRoller}, 2).at(0);
   ASSERT_THAT(op.programs, SizeIs(2));
   EXPECT_EQ(op.programs[0].stages, 4U);
   const std::string text = base::to_json(op.programs[0].document);
@@ -136,13 +166,13 @@ TEST(CompileErrors, NoInstructionForTheDtype) {
 
 TEST(CompileErrors, NoConstantsForThePublishedSearch) {
   const arch::ArchSpec minimal = tests::chip(tests::source_path("tests/error/arch/minimal.yaml").string());
-  const auto op = compiled(workload(kMatmul, "m=64,n=64,k=64"), minimal, Search::kRollerOsdi22).at(0);
+  const auto op = compiled(workload(kMatmul, "m=64,n=64,k=64"), minimal, {Search::kRollerOsdi22}).at(0);
   EXPECT_THAT(op.programs, IsEmpty());
   EXPECT_EQ(op.error, "minimal has no baselines.roller-osdi22");
 }
 
 TEST(Compile, ThePublishedSearchLogsItsRounds) {
-  const auto op = compiled(workload(kMatmul, "m=4096,n=4096,k=4096"), v100(), Search::kRollerOsdi22).at(0);
+  const auto op = compiled(workload(kMatmul, "m=4096,n=4096,k=4096"), v100(), {Search::kRollerOsdi22}).at(0);
   ASSERT_FALSE(op.rounds.empty());
   EXPECT_THAT(base::to_json(to_document({op})), HasSubstr(R"("rounds":[[)"));
   EXPECT_THAT(compiled(workload(kMatmul, "m=64,n=64,k=64"), v100()).at(0).rounds, IsEmpty());
@@ -158,7 +188,7 @@ TEST(Compile, NotesAReadThatIsNotAffine) {
   base::Diagnostics diags;
   EXPECT_TRUE(
       compile(
-          workload("B[i] = A[i/2]", "i=64"), v100(), Search::kRoller, 1, 1, [](std::size_t, std::size_t) {}, diags)
+          workload("B[i] = A[i/2]", "i=64"), v100(), {Search::kRoller}, 1, 1, [](std::size_t, std::size_t) {}, diags)
           .has_value());
   ASSERT_THAT(diags.notes(), SizeIs(1));
   EXPECT_EQ(diags.format(diags.notes()[0]), "--op:1:1: the read A[i/2] is not affine; a tile takes its full extent");
@@ -166,7 +196,7 @@ TEST(Compile, NotesAReadThatIsNotAffine) {
 
 std::vector<std::string> errors_of(const Workload& w) {
   base::Diagnostics compiling, checking;
-  EXPECT_FALSE(compile(w, v100(), Search::kRoller, 1, 1, [](std::size_t, std::size_t) {}, compiling).has_value());
+  EXPECT_FALSE(compile(w, v100(), {Search::kRoller}, 1, 1, [](std::size_t, std::size_t) {}, compiling).has_value());
   check(w, checking);
   EXPECT_EQ(checking.formatted_errors(), compiling.formatted_errors());
   return compiling.formatted_errors();
@@ -175,7 +205,7 @@ std::vector<std::string> errors_of(const Workload& w) {
 TEST(CompileErrors, OfTheWorkloadBearTheOptionsName) {
   EXPECT_THAT(errors_of(suite("rollr")),
               ElementsAre("--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
-                          "roller-irregular, roller-tensorcore, examples; did you mean 'roller'?"));
+                          "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?"));
   EXPECT_THAT(errors_of(workload(kMatmul, "m=64,n=64")),
               ElementsAre("--op:1:16: axis 'k' has no size; give --size k=..."));
   Workload several = workload("C[m,n] + A[m,k]", "m=1,n=x");
@@ -195,8 +225,9 @@ TEST(SearchOf, KnowsItsNames) {
   EXPECT_EQ(search_of("", diags), std::nullopt);
   EXPECT_THAT(
       diags.formatted_errors(),
-      ElementsAre("--search: expected one of roller, roller-osdi22, got 'roller-osdi2'; did you mean 'roller-osdi22'?",
-                  "--search: expected one of roller, roller-osdi22, got ''"));
+      ElementsAre("--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got "
+                  "'roller-osdi2'; did you mean 'roller-osdi22'?",
+                  "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got ''"));
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ TEST(Explain, AgreesWithCompilingOnTheChangedChip) {
                                            {"core.max_threads", "1024", 0.5}}) {
     base::Diagnostics diags;
     const arch::ArchSpec changed = chip("v100", {{path, value}});
-    const auto compiled = compile(w, changed, Search::kRoller, 10, 1, [](std::size_t, std::size_t) {}, diags);
+    const auto compiled = compile(w, changed, {Search::kRoller}, 10, 1, [](std::size_t, std::size_t) {}, diags);
     const double there_us = best_of(compiled.value().at(0)).prediction.predicted_us;
     const std::vector<Elasticity> rows = at(op, path);
     const auto e = std::find_if(rows.begin(), rows.end(),

@@ -156,7 +156,7 @@ TEST(Suites, UnknownNamesAreAnswered) {
   EXPECT_THAT(
       diags.formatted_errors(),
       testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, roller-scaleout, roller-small, "
-                           "roller-irregular, roller-tensorcore, examples; did you mean 'roller'?"));
+                           "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?"));
 }
 
 }  // namespace

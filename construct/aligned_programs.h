@@ -1,0 +1,22 @@
+#pragma once
+// The programs that an exhaustive search tries: every aligned tile of a stage, laid out as construction does.
+
+#include <cstddef>
+#include <vector>
+
+#include "construct/search_space.h"
+
+namespace tilescope::construct {
+
+struct AlignedPrograms {
+  std::vector<tile::StageProgram> programs;  // none where `count` is more than was asked for
+  std::size_t count = 0;
+  bool every_layout = false;  // of construct/layout.h; else only the reduction steps, staged, neighbours apart
+};
+
+// Every block tile over every register tile, in the fusions that construction uses, that fills warps (rule 1), ends on
+// memory transactions (rule 2) and wastes at most a tenth of an axis, or as little more as any tile does (rule 4); each
+// in every layout where that makes at most `most` programs, else in one layout a reduction step.
+AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most);
+
+}  // namespace tilescope::construct

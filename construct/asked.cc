@@ -1,0 +1,63 @@
+#include "construct/asked.h"
+
+#include "base/check.h"
+
+namespace tilescope::construct {
+namespace {
+
+// Draws of one fusion after which it has no further program, as far as we care. A thousandth of a fusion's points at
+// least say programs on the chips and operators that were looked at.
+constexpr int kMostDraws = 100000;
+
+}  // namespace
+
+Asked::Asked(const SearchSpace& space, const BatchJudge& judge, const SearchBudget& budget)
+    : space_(space), judge_(judge), budget_(budget.programs), random_(budget.seed) {}
+
+std::optional<Point> Asked::fresh_point(const std::set<Point>& but) {
+  std::set<std::size_t> exhausted;
+  while (exhausted.size() < space_.fusions()) {
+    const std::size_t fusion = any_below(random_, space_.fusions());
+    if (exhausted.count(fusion) > 0) continue;
+    for (int draw = 0; draw < kMostDraws; ++draw) {
+      Point p = space_.any_point(random_, fusion);
+      if (space_.program_at(p) && !knows(p) && but.count(p) == 0) return p;
+    }
+    exhausted.insert(fusion);
+  }
+  return std::nullopt;
+}
+
+std::vector<Point> Asked::fresh_points(std::size_t count) {
+  std::set<Point> drawn;
+  std::vector<Point> out;
+  while (out.size() < count) {
+    const std::optional<Point> p = fresh_point(drawn);
+    if (!p) break;
+    drawn.insert(*p);
+    out.push_back(*p);
+  }
+  return out;
+}
+
+void Asked::judge(const std::vector<Point>& points) {
+  std::vector<Point> asked;
+  std::set<Point> seen;
+  std::vector<tile::RProgram> programs;
+  for (const Point& p : points) {
+    if (asked.size() == left()) break;
+    if (knows(p) || !seen.insert(p).second) continue;
+    std::optional<tile::StageProgram> program = space_.program_at(p);
+    base::check(program.has_value(), "a search judges programs");
+    asked.push_back(p);
+    programs.push_back({space_.chip().name, {std::move(*program)}, {}});
+  }
+  if (programs.empty()) return;
+  const std::vector<base::Microseconds> times = judge_(programs);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    times_[asked[i]] = times[i].v;
+    trace_.push_back({std::move(programs[i].stages.front()), times[i]});
+  }
+}
+
+}  // namespace tilescope::construct

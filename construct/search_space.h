@@ -1,0 +1,93 @@
+#pragma once
+// Every program that the searches may try for one stage on a chip: a list of choices with few options each. What is not
+// among the options (thread order, loop order, unrolling, matrix instructions) stays as make_stage_program leaves it.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "arch/spec.h"
+#include "expr/expression.h"
+#include "tile/program.h"
+
+namespace tilescope::construct {
+
+// The source of chance of a search; the same sequence for the same seed.
+using Random = std::mt19937_64;
+
+// How an input gets to the threads: straight from memory, one element or as many as there are at a time; or staged,
+// with rows as they are, longer by a bank, by a vector or by alignment rule 3, or rotated by a vector or a bank each.
+enum class Way : std::uint8_t { kSingle, kDirect, kStaged, kPadBank, kPadVector, kPadRule, kRotated, kRotatedBank };
+inline constexpr std::int64_t kWays = 8;
+
+// What a gene decides.
+enum class Choice : std::uint8_t { kThreads, kVirtual, kSerial, kStep, kWindow, kSplit, kWay, kPipeline, kRaster };
+
+struct Gene {
+  Choice choice;
+  std::size_t of = 0;                 // the tile axis, or the input of a way
+  std::vector<std::int64_t> options;  // extents or counts; a Way; a tile::Raster
+};
+
+// One option of every gene of one of the ways to fuse the stage's loops.
+struct Point {
+  std::size_t fusion = 0;
+  std::vector<std::size_t> options;  // by gene, an index
+
+  auto operator<=>(const Point&) const = default;
+};
+
+// What the chip says about tiles, in elements of the stage.
+struct SearchLimits {
+  std::int64_t transaction = 1;  // of memory
+  std::int64_t vector = 1;       // of one access of one thread
+  std::int64_t bank = 1;
+  std::int64_t banks = 1;
+  std::int64_t thread_results = 0;  // that fit one thread's registers
+};
+
+class SearchSpace {
+ public:
+  // `a` must live as long as this.
+  SearchSpace(const expr::Expression& one_stage, const arch::ArchSpec& a);
+
+  const arch::ArchSpec& chip() const { return chip_; }
+  const SearchLimits& limits() const { return limits_; }
+  // As matrix product where the stage is one, neighbouring loops fused, no loops fused; each once.
+  std::size_t fusions() const { return fusions_.size(); }
+  // The first of them are those that construction uses.
+  std::size_t constructed_fusions() const { return constructed_; }
+  const std::shared_ptr<const tile::TileSpace>& space(std::size_t fusion) const { return fusions_[fusion].space; }
+  const std::vector<Gene>& genes(std::size_t fusion) const { return fusions_[fusion].genes; }
+
+  // How many points there are, programs or not; beyond 2^53 rounded.
+  double points() const;
+
+  // The program that a point says; nothing where there is none. Different points say different programs. A program
+  //   fits the chip, and its threads' results fit their registers;
+  //   has a warp of threads at least, or one block for everything;
+  //   computes at most as many elements of an axis for nothing as the axis has (alignment rule 4, its loosest);
+  //   is not what another point says: no padding by what another way pads by, no pipeline without staged steps.
+  std::optional<tile::StageProgram> program_at(const Point& p) const;
+
+  // Any point of a fusion, each as likely as the others.
+  Point any_point(Random& random, std::size_t fusion) const;
+
+ private:
+  struct Fused {
+    std::shared_ptr<const tile::TileSpace> space;
+    std::vector<Gene> genes;
+  };
+
+  const arch::ArchSpec& chip_;
+  SearchLimits limits_;
+  std::vector<Fused> fusions_;
+  std::size_t constructed_ = 0;
+};
+
+// An index below n, each as likely as the others; n is at least 1.
+std::size_t any_below(Random& random, std::size_t n);
+
+}  // namespace tilescope::construct

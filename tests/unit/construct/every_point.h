@@ -1,0 +1,28 @@
+#pragma once
+// All points of a search space, counted through one by one, for spaces that are small.
+
+#include <functional>
+
+#include "construct/search_space.h"
+
+namespace tilescope::tests {
+
+// Calls `see` with every point of every fusion.
+inline void for_every_point(const construct::SearchSpace& space,
+                            const std::function<void(const construct::Point&)>& see) {
+  for (std::size_t f = 0; f < space.fusions(); ++f) {
+    const std::vector<construct::Gene>& genes = space.genes(f);
+    construct::Point p{f, std::vector<std::size_t>(genes.size(), 0)};
+    for (std::size_t g = 0; g < genes.size();) {
+      if (g == 0) see(p);
+      if (++p.options[g] < genes[g].options.size()) {
+        g = 0;
+      } else {
+        p.options[g] = 0;
+        ++g;
+      }
+    }
+  }
+}
+
+}  // namespace tilescope::tests
