@@ -57,8 +57,9 @@ void expect_said(const SearchSpace& space, const Point& point, const tile::Stage
     const auto way = static_cast<Way>(option_of(space, point, Choice::kWay, i, 0));
     const tile::OperandPlan& plan = p.operands[i];
     EXPECT_EQ(plan.staged, way != Way::kSingle && way != Way::kDirect);
-    EXPECT_EQ(plan.padding == 0, way <= Way::kStaged || way == Way::kRotated);
-    EXPECT_EQ(plan.swizzle != 0, way == Way::kRotated);
+    const bool rotated = way == Way::kRotated || way == Way::kRotatedBank;
+    EXPECT_EQ(plan.padding == 0, way <= Way::kStaged || rotated);
+    EXPECT_EQ(plan.swizzle != 0, rotated);
     if (way == Way::kSingle) {
       EXPECT_EQ(plan.vector, 1);
     }
