@@ -56,7 +56,7 @@ TEST_F(Search, TriesOneStageOnly) {
 TEST_F(Search, WrongOptions) {
   EXPECT_THAT(bad_input({"search", "--arch", "v100"}), HasSubstr("--op or --suite"));
   EXPECT_THAT(bad_input(row_sum({"--budget", "0"})), HasSubstr("--budget"));
-  EXPECT_THAT(bad_input(matmul(64, {"--search", "anealing"})), HasSubstr("did you mean 'anneal'?"));
+  EXPECT_THAT(bad_input(matmul(64, {"--search", "anneel"})), HasSubstr("did you mean 'anneal'?"));
 }
 
 TEST_F(Search, CompileTakesABudgetAndASeed) {
