@@ -90,9 +90,10 @@ int run(const Options& o) {
     print_best(state);
   }
   print_reasons(state);
+  for (const std::string& lost : done->lost) fmt::print(stderr, "{}; the row is not kept\n", lost);
   if (done->stopped)
-    fmt::print(stderr, "interrupted at {} of {} rows; tilescope sweep {} --store {} goes on from there\n",
-               state.rows_done, state.rows, o.request.file, o.request.store);
+    fmt::print(stderr, "ended at {} of {} rows; tilescope sweep {} --store {} goes on from there\n", state.rows_done,
+               state.rows, o.request.file, o.request.store);
   return done->stopped || state.rows_failed > 0 ? kFailed : kDone;
 }
 

@@ -103,6 +103,7 @@ class Runner {
 
   std::size_t computed() const { return progress_.done - progress_.known; }
   bool complete() const { return progress_.done == progress_.all; }
+  const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
 
  private:
@@ -231,6 +232,7 @@ class Runner {
     };
     calls.end = [&](std::size_t i, WorkerResult answer) {
       MadeRow row = std::move(under_way.extract(i).mapped());
+      if (answer.died) return lost_.push_back(fmt::format("{}: {}", place_of(units[i]), answer.error));
       SimulatedProgram simulated = simulated_by(std::move(answer));
       row.row.simulation = std::move(simulated.simulation);
       row.row.error = std::move(simulated.error);
@@ -248,7 +250,8 @@ class Runner {
     if (broken_) return;
     try {
       store_.add(key_of(u), texts);
-      if (Clock::now() - committed_ > kCommitEvery) commit();
+      // A simulation takes long enough to be worth a commit of its own.
+      if (tasks_[u.task].simulate || Clock::now() - committed_ > kCommitEvery) commit();
     } catch (...) {
       broken_ = true;
       throw;
@@ -272,8 +275,16 @@ class Runner {
     for (const std::size_t p : t.points) {
       if (plan_.points[p].point.is_base) continue;
       ++progress_.points_done;
-      if (!t.failed && t.weighted_us < best_us_) best_us_ = t.weighted_us, describe_best(t, plan_.points[p].point);
+      if (t.failed || t.weighted_us >= best_us_) continue;
+      best_us_ = t.weighted_us;
+      describe_best(t, plan_.points[p].point);
     }
+  }
+
+  // "mm at core.count 40".
+  std::string place_of(Unit u) const {
+    const StoredPoint& point = plan_.points[tasks_[u.task].points.front()].point;
+    return fmt::format("{} at {}", spec_.workloads[u.workload].name, experiments::place_of(point, plan_.axes));
   }
 
   void describe_best(const Task& t, const StoredPoint& p) {
@@ -281,7 +292,7 @@ class Runner {
     const bool known = base != nullptr && base->left == 0 && !base->failed;
     progress_.best = fmt::format(
         "{}{}", known ? fmt::format("{:.3f} of {} at ", t.weighted_us / base->weighted_us, p.base) : std::string(),
-        place_of(p, plan_.axes));
+        experiments::place_of(p, plan_.axes));
   }
 
   const Task* base_task(std::size_t base) const {
@@ -308,6 +319,7 @@ class Runner {
   std::atomic<bool> broken_ = false;
   Clock::time_point committed_ = Clock::now();
   SweepProgress progress_;
+  std::vector<std::string> lost_;
   double best_us_ = std::numeric_limits<double>::infinity();
   double construct_cpu_us_ = 0;
 };
@@ -349,6 +361,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.cpu_seconds = process_cpu_seconds() - start_cpu_seconds;
     out.construct_cpu_seconds = runner.construct_cpu_seconds();
     out.computed = runner.computed();
+    out.lost = runner.lost();
     out.stopped = !runner.complete();
   }
   out.state = stored_state(request.store, spec->title, diags);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/diagnostics.h"
 #include "experiments/sweep_state.h"
@@ -28,11 +29,12 @@ struct SweepProgress {
 };
 
 struct SweepRun {
-  SweepState state;          // of the store, afterwards
-  std::size_t computed = 0;  // rows
-  bool stopped = false;      // before all was done
-  double seconds = 0, cpu_seconds = 0,
-         construct_cpu_seconds = 0;  // of computing, of all threads, of their construction
+  SweepState state;               // of the store, afterwards
+  std::size_t computed = 0;       // rows
+  bool stopped = false;           // before all was done
+  std::vector<std::string> lost;  // rows whose worker died, with how: they are not kept, and may come out another time
+  // Of computing; of all its threads, simulations left out; of what of it is construction.
+  double seconds = 0, cpu_seconds = 0, construct_cpu_seconds = 0;
 };
 
 // Computes what the store lacks of the sweep, `jobs` at a time, and commits it once a second at least; what is stored

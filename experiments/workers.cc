@@ -96,6 +96,7 @@ WorkerResult finish(const Child& c) {
   r.cpu_seconds = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                   1e-6 * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
   r.peak_bytes = static_cast<std::size_t>(used.ru_maxrss) * 1024;
+  r.died = WIFSIGNALED(status) || c.answer.empty();
   if (WIFSIGNALED(status))
     r.error = fmt::format("the worker was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   else if (c.answer.empty())

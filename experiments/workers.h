@@ -14,6 +14,7 @@ namespace tilescope::experiments {
 struct WorkerResult {
   std::string text;            // what the job returned
   std::string error;           // why it returned nothing: an exception's text, or how its process ended
+  bool died = false;           // its process ended without an answer: another time it may have one
   double cpu_seconds = 0;      // of the worker
   std::size_t peak_bytes = 0;  // resident memory of the worker
 };
