@@ -75,11 +75,11 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, std::vecto
 
 // The ways to fuse a stage's loops: as a matrix product where it is one, there also by the chip's matrix instructions,
 // and as it is, there also with windows of the innermost axis of taps or of all of them.
-std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip) {
+std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip, const Restrictions& given) {
   std::vector<Seed> out;
   const auto add = [&](const tile::Fusion& fusion) {
     const SpacePtr space = tile::make_space(e, fusion);
-    add_matrix_seeds(space, chip, out);
+    if (given.matrix_instructions) add_matrix_seeds(space, chip, out);
     out.push_back({space, Extents(space->axes.size(), 1), nullptr, {}});
   };
   if (const auto fusion = tile::contraction_fusion(e)) add(*fusion);
@@ -160,7 +160,7 @@ class Construction {
         given_(given),
         rules_{a, given.pads},
         limits_(growth_limits(a)),
-        seeds_(seeds_of(one_stage, a)),
+        seeds_(seeds_of(one_stage, a, given)),
         ranking_(a, judge) {}
 
   std::vector<Ranked> best(std::size_t keep) {

@@ -15,6 +15,7 @@ namespace tilescope::construct {
 // chip does to one tile.
 struct Restrictions {
   bool pads = true;                 // staged rows may be padded or rotated
+  bool matrix_instructions = true;  // multiply fragments where the chip can
   std::vector<std::int64_t> block;  // extents of the block tile along the spatial axes; free where empty
 };
 

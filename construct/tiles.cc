@@ -222,7 +222,7 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     const std::size_t inner = space.spatial - 1;
     const std::int64_t widest =
         std::max<std::int64_t>(1, limits.max_access.n / base::size_of(space.expression.dtype).n);
-    for (std::int64_t n = 1; n <= widest && n <= std::max<std::int64_t>(1, space.axes[inner].extent); n *= 2) {
+    for (std::int64_t n = unit[inner]; n == unit[inner] || n <= std::min(widest, space.axes[inner].extent); n *= 2) {
       one[inner] = n;
       out.push_back({one, 0, static_cast<double>(n)});
     }

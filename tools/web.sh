@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page of reports (web/), by npm: tools/web.sh build [OUT] | unit | browser
+# The page of reports (web/), by npm: tools/web.sh build [OUT] | unit | browser [OUT [TILESCOPE]]
 # Exit status 77, with the reason, where something that this needs is not there; ctest counts that as skipped.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../web"
@@ -49,7 +49,8 @@ case ${1:-} in
     need_packages
     [[ -x $chromium ]] || absent "$chromium is not there (apt-get install chromium)"
     [[ -f $out/report.html ]] || absent "the page is not built (./dev web)"
-    TILESCOPE_WEB_TEMPLATE=$(realpath "$out")/report.html TILESCOPE_CHROMIUM=$chromium npm run --silent browser
+    TILESCOPE_WEB_TEMPLATE=$(realpath "$out")/report.html TILESCOPE_CHROMIUM=$chromium TILESCOPE_BINARY=${3:-} \
+      npm run --silent browser
     ;;
   *)
     sed -n '2,3s/^# //p' "../tools/web.sh" >&2
