@@ -15,10 +15,10 @@ TEST_F(Usage, OfCommands) {
   EXPECT_EQ(
       bad_input({}),
       "tilescope: expected a command: arch, compile, predict, compare, explain, calibrate, simulate, trace, emit, "
-      "verify, doctor; see tilescope --help\n");
+      "verify, sweep, status, export, doctor; see tilescope --help\n");
   EXPECT_EQ(bad_input({"compil"}),
             "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, calibrate, "
-            "simulate, trace, emit, verify, doctor; did you mean 'compile'?\n");
+            "simulate, trace, emit, verify, sweep, status, export, doctor; did you mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
   EXPECT_EQ(
