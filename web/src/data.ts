@@ -161,19 +161,28 @@ export function valueOf(r: Report, axis: number, chip: number): string {
 /** Whether the chip is a base as it is, and no point of the grid. */
 export const isBase = (r: Report, chip: number): boolean => r.chips.base[chip] === chip;
 
-/** The directions in which the sweep goes, in the order of its axes; values in the order in which the grid has them. */
+/** The directions in which the sweep goes, in the order of its axes; values by number, or as the grid has them. */
 export function dimensionsOf(r: Report): Dimension[] {
   const groups = [...new Set(r.axes.flatMap((a) => (a.group === null ? [] : [a.group])))];
   return groups.map((group) => {
     const axes = r.axes.map((_, i) => i).filter((i) => r.axes[i]?.group === group);
-    const values = new Map<string, number>();
+    const seen = new Set<string>();
     const text = (chip: number) => axes.map((i) => valueOf(r, i, chip)).join(', ');
     r.chips.base.forEach((_, chip) => {
-      if (!isBase(r, chip) && !values.has(text(chip))) values.set(text(chip), values.size);
+      if (!isBase(r, chip)) seen.add(text(chip));
     });
-    const of = r.chips.base.map((_, chip) => values.get(text(chip)) ?? null);
-    return { name: axes.map((i) => r.axes[i]?.name ?? '').join(', '), values: [...values.keys()], of };
+    const values = inOrder([...seen], axes.length === 1 ? r.axes[axes[0] ?? -1] : undefined);
+    const places = new Map(values.map((value, place) => [value, place]));
+    const of = r.chips.base.map((_, chip) => places.get(text(chip)) ?? null);
+    return { name: axes.map((i) => r.axes[i]?.name ?? '').join(', '), values, of };
   });
+}
+
+/** Numbers from the least on: where constraints leave points out, the grid meets them in another order. */
+function inOrder(values: string[], axis: Axis | undefined): string[] {
+  const number = (value: string) => axis?.numbers[axis.values.indexOf(value)] ?? null;
+  if (!values.every((v) => number(v) !== null)) return values;
+  return values.sort((a, b) => (number(a) ?? 0) - (number(b) ?? 0));
 }
 
 /** The row of an operator on a chip. */

@@ -32,6 +32,9 @@ test('short names tell axes apart', () => {
 test('axes of one group are one dimension, axes that follow others none', () => {
   const r = sample(kSmall);
   expect(dimensionsOf(r).map((d) => d.values.length)).toEqual([5, 3, 3]);
+  const mixed = sample({ ...kSmall, axes: [{ name: 'core.count', values: [80, 40, 60], unit: '' }] });
+  expect(dimensionsOf(mixed)[0]?.values).toEqual(['40', '60', '80']);
+  expect(dimensionsOf(mixed)[0]?.of).toEqual([2, 2, 0, 1]);
   const [cores, banks, clock] = r.axes;
   if (!cores || !banks || !clock) throw new Error('three axes');
   banks.group = 0;
