@@ -14,9 +14,9 @@ namespace tilescope::construct {
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
 // chip does to one tile.
 struct Restrictions {
-  bool pads = true;                 // staged rows may be padded or rotated
-  bool matrix_instructions = true;  // multiply fragments where the chip can
-  std::vector<std::int64_t> block;  // extents of the block tile along the spatial axes; free where empty
+  bool pads = true;                      // staged rows may be padded or rotated
+  bool matrix_instructions = true;       // multiply fragments where the chip can
+  std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };
 
 // The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
