@@ -178,6 +178,12 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   return out;
 }
 
+// Rows as they are: what a placement saves in passes may cost more in room.
+std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
+  StageProgram q = laid_out(p, {rules.arch, false});
+  return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
+}
+
 std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules&) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
@@ -217,8 +223,8 @@ StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
 }
 
 std::span<const LayoutChoice> layout_choices() {
-  static constexpr std::array<LayoutChoice, 5> kChoices = {other_neighbours, other_staging, other_steps, other_splits,
-                                                           other_rasters};
+  static constexpr std::array<LayoutChoice, 6> kChoices = {other_neighbours, other_staging, other_steps,
+                                                           other_splits,     other_rasters, other_rows};
   return kChoices;
 }
 

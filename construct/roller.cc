@@ -19,9 +19,10 @@ using tile::StageProgram;
 using tile::TileSpace;
 using SpacePtr = std::shared_ptr<const TileSpace>;
 
-constexpr std::size_t kJudged = 128;      // tiles of one seed that the judge sees
-constexpr std::size_t kLaidOut = 16;      // tiles that are worth trying other layouts on
-constexpr std::size_t kLaidOutAgain = 4;  // a second time
+constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees,
+constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
+constexpr std::size_t kLaidOut = 16;       // tiles that are worth trying other layouts on
+constexpr std::size_t kLaidOutAgain = 4;   // a second time
 // Shares of an axis that tiles may waste, tried in this order. ROLLER's artifact goes from 0 to 1 in steps of 0.2, of
 // 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
 constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
@@ -32,8 +33,9 @@ constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 struct Seed {
   SpacePtr space;
   Extents unit;
+  std::size_t judged = kJudged;
   const arch::ComputeSpec* instruction = nullptr;  // null: multiply-adds of single threads
-  tile::MatrixUnit matrix;
+  tile::MatrixUnit matrix = {};
 };
 
 // The axes along which a matrix instruction's fragments lie: of every kind the one of most iterations.
@@ -63,7 +65,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, std::vecto
     if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
       continue;
     if (space->axes[axes->depth].extent < c.k) continue;
-    Seed seed{space, Extents(space->axes.size(), 1), &c, *axes};
+    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, *axes};
     seed.matrix.instruction = c.name;
     seed.matrix.m = seed.unit[axes->rows] = c.m;
     seed.matrix.n = seed.unit[axes->columns] = c.n;
@@ -74,16 +76,21 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, std::vecto
 }
 
 // The ways to fuse a stage's loops: as a matrix product where it is one, there also by the chip's matrix instructions,
-// and as it is, there also with windows of the innermost axis of taps or of all of them.
+// and as it is; where it is no such product also with windows of the innermost axis of taps or of all of them.
 std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip, const Restrictions& given) {
   std::vector<Seed> out;
   const auto add = [&](const tile::Fusion& fusion) {
     const SpacePtr space = tile::make_space(e, fusion);
     if (given.matrix_instructions) add_matrix_seeds(space, chip, out);
-    out.push_back({space, Extents(space->axes.size(), 1), nullptr, {}});
+    out.push_back({space, Extents(space->axes.size(), 1)});
   };
-  if (const auto fusion = tile::contraction_fusion(e)) add(*fusion);
+  const auto product = tile::contraction_fusion(e);
+  if (product) add(*product);
   add(tile::contiguous_fusion(e));
+  if (product) {
+    out.back().judged = kJudgedBeside;
+    return out;
+  }
   Seed window = out.back();
   for (std::size_t a = window.space->axes.size(); a-- > window.space->spatial;) {
     if (!tile::taps_overlap(*window.space, a) || window.space->axes[a].extent == 1) continue;
@@ -194,7 +201,7 @@ class Construction {
           pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_, seed.instruction)});
       if (pairs.size() >= enough || !given_.block.empty()) break;
     }
-    const std::size_t judged = std::min(pairs.size(), kJudged);
+    const std::size_t judged = std::min(pairs.size(), seed.judged);
     std::stable_sort(pairs.begin(), pairs.end(), [](const TilePair& a, const TilePair& b) { return a.cost < b.cost; });
     for (std::size_t i = 0; i < judged; ++i) add_tile(program_of(seed, limits, pairs[i].registers, pairs[i].block));
   }
@@ -241,7 +248,7 @@ class Construction {
     const Extents one(space.axes.size(), 1);
     for (const LevelTile& block :
          block_tiles(space, limits, one, first_step(space, limits), kEpsilons.back(), Alignment::kAny)) {
-      StageProgram p = program_of({seed.space, one, nullptr, {}}, limits, one, block.extents);
+      StageProgram p = program_of({seed.space, one}, limits, one, block.extents);
       for (std::size_t i = 0; i < space.inputs.size(); ++i) p.operands[i] = {};
       ranking_.add(std::move(p));
     }

@@ -119,10 +119,14 @@ class Growth {
       if (to.footprint >= 0)
         steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
     }
-    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.score > b.score; });
-    for (const Step& s : steps) {
+    // The best score first, of equal ones the first axis.
+    base::FixedVector<const Step*, tile::kMaxAxes> in_order;
+    for (const Step& s : steps) in_order.push_back(&s);
+    std::sort(in_order.begin(), in_order.end(),
+              [](const Step* a, const Step* b) { return a->score != b->score ? a->score > b->score : a < b; });
+    for (const Step* s : in_order) {
       if (tiles_.size() >= kMostTiles) return;
-      if (!visited(s.to.extents)) enlarge(s.to);
+      if (!visited(s->to.extents)) enlarge(s->to);
     }
   }
 

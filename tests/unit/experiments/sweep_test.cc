@@ -112,7 +112,7 @@ TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChip) {
   each_row([&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
     base::Diagnostics diags;
     const arch::ArchSpec chip = tests::chip("v100", overrides_of(p));
-    const auto compiled = compile(asked.at(w.name), chip, Search::kRoller, 10, 1, [](auto, auto) {}, diags);
+    const auto compiled = compile(asked.at(w.name), chip, {Search::kRoller}, 10, 1, [](auto, auto) {}, diags);
     const CompiledProgram& best = best_of(compiled->front());
     EXPECT_EQ(base::to_json(to_entries(*r->prediction)), base::to_json(to_entries(best.prediction)));
     EXPECT_EQ(base::to_json(store().program(r->program)), base::to_json(best.document));
