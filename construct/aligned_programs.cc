@@ -91,13 +91,13 @@ class Aligned {
   std::vector<StageProgram> tiles_;
 };
 
-// The tile in no layout but its own, but for the reduction step.
-bool is_plain(const StageProgram& p, const StageProgram& tile) {
+// The tile in no layout but its own, but for the reduction step; rows placed as they are best.
+bool is_plain(const StageProgram& p, const StageProgram& tile, const arch::ArchSpec& chip) {
   if (!(p.mapping == tile.mapping) || p.pipeline != tile.pipeline || !(p.split == tile.split)) return false;
   if (p.raster != tile.raster) return false;
   for (std::size_t i = 0; i < p.operands.size(); ++i)
     if (p.operands[i].staged != tile.operands[i].staged) return false;
-  return true;
+  return p.operands == laid_out(p, {chip}).operands;
 }
 
 }  // namespace
@@ -108,7 +108,7 @@ AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
     for (const StageProgram& tile : Aligned(space, fusion).tiles())
       for (StageProgram& p : layouts_of(tile, {space.chip()})) {
         if (!tile::fits(p, space.chip())) continue;
-        if (is_plain(p, tile)) plain.push_back(p);
+        if (is_plain(p, tile, space.chip())) plain.push_back(p);
         if (every.size() <= most) every.push_back(std::move(p));
       }
   const bool every_layout = every.size() <= most;

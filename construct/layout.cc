@@ -157,11 +157,12 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return out;
-  const std::int64_t part = base::ceil_div(p.space->axes[*longest].extent, p.split[*longest]);
+  const std::int64_t length = p.space->axes[*longest].extent, part = base::ceil_div(length, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
+  const auto times = [&](std::int64_t n) { return step * n <= part ? step * n : part == length ? length : step; };
   const std::int64_t stages = !stages_anything(p) ? 1 : rules.arch.core.async_copy ? 4 : 2;
   std::int64_t last = 0;
-  for (const std::int64_t other : {step / 2, step, std::min(step * 2, part), std::min(step * 4, part)}) {
+  for (const std::int64_t other : {step / 2, step, times(2), times(4)}) {
     if (other <= last) continue;
     last = other;
     Extents e = p.block;

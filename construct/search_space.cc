@@ -38,20 +38,25 @@ std::vector<std::int64_t> thread_options(std::int64_t length, std::int64_t most)
   return {out.begin(), out.end()};
 }
 
+// Powers of two; and of what fits a step, everything, its half, a quarter, and twice and four times those.
 std::vector<std::int64_t> step_options(std::int64_t length, std::int64_t most) {
-  std::vector<std::int64_t> out = powers_up_to(std::min(length, most));
-  if (length <= most && out.back() != length) out.push_back(length);
-  return out;
+  std::set<std::int64_t> out;
+  for (const std::int64_t n : powers_up_to(std::min(length, most))) out.insert(n);
+  for (std::int64_t part = length; length <= most && part > 0; part /= 2)
+    for (std::int64_t n = part; n <= std::min(length, 4 * part); n *= 2) out.insert(n);
+  return {out.begin(), out.end()};
 }
 
 std::vector<Gene> genes_of(const TileSpace& space, const SearchLimits& limits, std::int64_t most_threads) {
   std::vector<Gene> out;
+  bool windows = false;  // which neighbours share, as many as a thread keeps
+  for (std::size_t a = space.spatial; a < space.axes.size(); ++a) windows = windows || tile::taps_overlap(space, a);
   for (std::size_t a = 0; a < space.spatial; ++a) {
     const std::int64_t length = space.axes[a].extent;
     const std::int64_t kept = std::min(kWidestRegisterExtent, 2 * length - 1);
     out.push_back({Choice::kThreads, a, thread_options(length, most_threads)});
     out.push_back({Choice::kVirtual, a, powers_up_to(kept)});
-    out.push_back({Choice::kSerial, a, powers_up_to(std::min(kept, limits.vector))});
+    out.push_back({Choice::kSerial, a, powers_up_to(windows ? kept : std::min(kept, limits.vector))});
   }
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(space);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) {

@@ -27,7 +27,7 @@ std::string axis_names(const tile::TileSpace& space) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
-// What of a layout differs from the plain one: "mma.f16 A+8 B~4 serial 2 split 8 pipe 3 column" is a matrix
+// What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 column" is a matrix
 // instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction, pipeline
 // stages, raster.
 std::string layout_of(const tile::StageProgram& p) {
@@ -44,7 +44,7 @@ std::string layout_of(const tile::StageProgram& p) {
   const auto more_than_one = [&](const char* name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
-  if (!p.matrix) more_than_one("serial", p.mapping.back().serial);
+  if (!p.matrix) more_than_one("ser", p.mapping.back().serial);
   for (const std::int64_t n : p.split) more_than_one("split", n);
   more_than_one("pipe", p.pipeline);
   if (p.raster == tile::Raster::kColumn) parts.emplace_back("column");

@@ -84,7 +84,7 @@ TEST(SearchSpace, SaysProgramsThatFitAndMeanWhatTheirGenesSay) {
     const SearchSpace space(tests::expression(op, sizes), chip.spec);
     for (std::size_t f = 0; f < space.fusions(); ++f) {
       int programs = 0;
-      for (int draw = 0; draw < 3000; ++draw) {
+      for (int draw = 0; draw < 20000; ++draw) {
         const Point point = space.any_point(random, f);
         const auto p = space.program_at(point);
         if (!p) continue;
