@@ -17,7 +17,7 @@ using tile::TileSpace;
 
 constexpr std::int64_t kWidestRegisterExtent = 32;  // of one axis; a longer one leaves no registers for the others
 constexpr std::size_t kMostTiles = 96;              // visited per level; the reuse score decides which come first
-constexpr std::size_t kMostRegisterTiles = 12;      // that blocks are grown over
+constexpr std::size_t kMostRegisterTiles = 16;      // that blocks are grown over
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
 
