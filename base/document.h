@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,6 +86,11 @@ inline Value::Value(std::string_view v) : data_(std::string(v)) {}
 inline Value::Value(const char* v) : data_(std::string(v)) {}
 inline Value::Value(List v) : data_(std::move(v)) {}
 inline Value::Value(Map v) : data_(std::move(v)) {}
+
+// Adds the entries of `from` at the end of `to`.
+inline void append(Map& to, Map from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
 
 // Limits of what a reader accepts, so that hostile input ends in an error instead of a hang or an overflow.
 struct DocumentLimits {

@@ -92,6 +92,18 @@ int report_rows(const std::vector<Row>& rows) {
   return status;
 }
 
+// Why operators have no result, to stderr; false where any has none.
+template <class Operator>
+bool report_operators(const std::vector<Operator>& operators) {
+  bool every = true;
+  for (const Operator& op : operators) {
+    if (op.error.empty()) continue;
+    every = false;
+    fmt::print(stderr, "{}: {}\n", op.id, op.error);
+  }
+  return every;
+}
+
 // {"rows":[...],"summary":{...}} on stdout, a row at a time: the rows of a long batch are more than is worth keeping as
 // a tree.
 template <class Row>

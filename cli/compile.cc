@@ -97,11 +97,7 @@ int run(const Options& o) {
   if (!diags.ok()) return report(diags);
   report_notes(diags);
   if (!o.folder.empty() && !write_programs(*operators, o.folder)) return kFailed;
-  bool every = true;
-  for (const CompiledOperator& op : *operators) {
-    every = every && !op.programs.empty();
-    if (!op.error.empty()) fmt::print(stderr, "{}: {}\n", op.id, op.error);
-  }
+  const bool every = report_operators(*operators);
   if (!o.print.empty() && !print_kernels(*operators, *a, diags)) return report(diags);
   if (o.json)
     print_json(experiments::to_document(*operators));
@@ -122,7 +118,8 @@ void add_compile(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_search(*command, o->search);
-  add_search_budget(*command, o->trying);
+  add_search_budget(*command, "Programs a stage that a search which tries programs may try", o->trying.budget,
+                    o->trying.seed);
   command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
   add_jobs(*command, o->jobs);
   command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")
@@ -131,7 +128,7 @@ void add_compile(CLI::App& app, int& status) {
                            ->check(CLI::IsMember({"kernel"}));
   add_json(*command, o->json)->excludes(print);
   command->callback([o, &status] {
-    if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
+    o->workload.require();
     status = run(*o);
   });
 }

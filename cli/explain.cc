@@ -42,11 +42,7 @@ int run(const Options& o) {
   const auto operators = explain(o, workload, *a, diags);
   if (!operators) return report(diags);
   report_notes(diags);
-  bool every = true;
-  for (const ExplainedOperator& op : *operators) {
-    every = every && op.prediction;
-    if (!op.error.empty()) fmt::print(stderr, "{}: {}\n", op.id, op.error);
-  }
+  const bool every = report_operators(*operators);
   if (o.json)
     print_json(experiments::to_document(*operators));
   else if (o.workload.is_suite())
@@ -66,7 +62,7 @@ void add_explain(CLI::App& app, int& status) {
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, &status] {
-    if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
+    o->workload.require();
     status = run(*o);
   });
 }

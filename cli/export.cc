@@ -14,7 +14,8 @@ using experiments::Store;
 using experiments::TableForm;
 
 struct Options {
-  std::string store, sweep, out;
+  StoredSweepOptions sweep;
+  std::string out;
   bool json = false;
 };
 
@@ -28,8 +29,8 @@ std::optional<TableForm> form_of(const std::string& file, base::Diagnostics& dia
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto form = form_of(o.out, diags);
-  const auto store = Store::open(o.store, diags);
-  const auto sweep = store ? chosen_sweep(*store, o.store, o.sweep, diags) : std::nullopt;
+  const auto store = Store::open(o.sweep.store, diags);
+  const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
   if (!form || !sweep) return report(diags);
   const std::size_t rows = experiments::write_table_file(*store, *sweep, *form, o.out);
   if (o.json)
@@ -43,9 +44,8 @@ int run(const Options& o) {
 void add_export(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "A stored sweep as CSV or JSON lines");
-  command->add_option("STORE", o->store, "The store of a sweep")->required()->check(some_text());
+  o->sweep.add_to(*command);
   command->add_option("-o", o->out, "The file to write: .csv or .jsonl")->required()->check(some_text());
-  command->add_option("--sweep", o->sweep, "Its title, where the store has several")->check(some_text());
   add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }

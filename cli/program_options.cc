@@ -28,6 +28,10 @@ void WorkloadOptions::add_to(CLI::App& command) {
   command.add_option("--dtype", dtype_, "Element type: f32, f16, bf16, i8 or i32")->capture_default_str();
 }
 
+void WorkloadOptions::require() const {
+  if (!given()) throw CLI::RequiredError("--op or --suite");
+}
+
 experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   experiments::Workload out = workload_;
   if (const auto dtype = base::dtype_of(dtype_)) {
@@ -99,11 +103,9 @@ CLI::Option* add_search(CLI::App& command, std::string& search) {
       ->capture_default_str();
 }
 
-void add_search_budget(CLI::App& command, experiments::SearchOptions& options) {
-  command.add_option("--budget", options.budget, "Programs a stage that searches which try programs may try")
-      ->check(whole_number(1, 1'000'000))
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "Where the chance of such a search begins")
+void add_search_budget(CLI::App& command, const std::string& what, std::size_t& budget, std::uint64_t& seed) {
+  command.add_option("--budget", budget, what)->check(whole_number(1, 1'000'000))->capture_default_str();
+  command.add_option("--seed", seed, "Where the chance of the searches begins")
       ->check(whole_number(0, 1'000'000'000))
       ->capture_default_str();
 }

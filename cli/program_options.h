@@ -17,6 +17,8 @@ class WorkloadOptions {
  public:
   void add_to(CLI::App& command);
   bool given() const { return !op_->empty() || !suite_->empty(); }
+  // Throws what CLI11 throws for a missing option.
+  void require() const;
   bool is_suite() const { return !suite_->empty(); }
   // The workload; an error at --dtype where it is none.
   experiments::Workload read(base::Diagnostics& diags) const;
@@ -58,8 +60,8 @@ std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::P
 // Adds --search: how programs are found.
 CLI::Option* add_search(CLI::App& command, std::string& search);
 
-// Adds --budget and --seed of the searches that try programs.
-void add_search_budget(CLI::App& command, experiments::SearchOptions& options);
+// Adds --budget, of which `what` says what it counts, and --seed of the searches that try programs.
+void add_search_budget(CLI::App& command, const std::string& what, std::size_t& budget, std::uint64_t& seed);
 
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};

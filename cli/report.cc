@@ -14,7 +14,8 @@ namespace tilescope::cli {
 namespace {
 
 struct Options {
-  std::string store, sweep, out;
+  StoredSweepOptions sweep;
+  std::string out;
   bool json = false;
 };
 
@@ -25,13 +26,13 @@ int run(const Options& o) {
     return kFailed;
   }
   base::Diagnostics diags;
-  const auto store = experiments::Store::open(o.store, diags);
+  const auto store = experiments::Store::open(o.sweep.store, diags);
   if (!store) return report(diags);
-  const auto sweep = chosen_sweep(*store, o.store, o.sweep, diags);
+  const auto sweep = chosen_sweep(*store, o.sweep, diags);
   if (!sweep) return report(diags);
-  const base::Value document = experiments::report_document(*store, *sweep, o.store, TILESCOPE_VERSION);
+  const base::Value document = experiments::report_document(*store, *sweep, o.sweep.store, TILESCOPE_VERSION);
   if (o.json) {
-    fmt::print("{}\n", base::to_json(document));
+    print_json(document);
     return kDone;
   }
   constexpr double kMega = 1e6;
@@ -45,9 +46,8 @@ int run(const Options& o) {
 void add_report(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Write a sweep as one HTML file that a browser opens");
-  command->add_option("STORE", o->store, "The store of a sweep")->required()->check(some_text());
+  o->sweep.add_to(*command);
   auto* out = command->add_option("-o,--output", o->out, "The file that is written")->check(some_text());
-  command->add_option("--sweep", o->sweep, "Its title, where the store has several")->check(some_text());
   add_json(*command, o->json)->excludes(out);
   command->callback([o, &status] {
     if (o->out.empty() && !o->json) throw CLI::RequiredError("-o");

@@ -88,12 +88,7 @@ int run(const Options& o) {
       workload, *a, o.trial, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
   if (!q) return report(diags);
   report_notes(diags);
-  bool every = true;
-  for (const SearchedOperator& op : q->operators) {
-    if (op.error.empty()) continue;
-    every = false;
-    fmt::print(stderr, "{}: {}\n", op.id, op.error);
-  }
+  const bool every = report_operators(q->operators);
   if (!o.plot.empty()) {
     const std::string title =
         fmt::format("{} on {}: construction and searches", workload.suite.value_or("one operator"), a->name);
@@ -119,12 +114,7 @@ void add_search_quality(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("search", "Lay construction beside searches that simulate many programs");
   o->arch.add_to(*command);
   o->workload.add_to(*command);
-  command->add_option("--budget", o->trial.budget, "Programs that each search may try")
-      ->check(whole_number(1, 1'000'000))
-      ->capture_default_str();
-  command->add_option("--seed", o->trial.seed, "Where the chance of the searches begins")
-      ->check(whole_number(0, 1'000'000'000))
-      ->capture_default_str();
+  add_search_budget(*command, "Programs that each search may try", o->trial.budget, o->trial.seed);
   command->add_option("--oracle", o->trial.oracle, "Aligned programs that are all tried where there are no more")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
@@ -134,7 +124,7 @@ void add_search_quality(CLI::App& app, int& status) {
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, &status] {
-    if (!o->workload.given()) throw CLI::RequiredError("--op or --suite");
+    o->workload.require();
     status = run(*o);
   });
 }

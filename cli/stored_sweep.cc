@@ -6,12 +6,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/usage.h"
+
 namespace tilescope::cli {
 
 using experiments::StoredSweep;
 
-std::optional<StoredSweep> chosen_sweep(const experiments::Store& store, const std::string& store_path,
-                                        const std::string& title, base::Diagnostics& diags) {
+void StoredSweepOptions::add_to(CLI::App& command) {
+  command.add_option("STORE", store, "The store of a sweep")->required()->check(some_text());
+  command.add_option("--sweep", title, "Its title, where the store has several")->check(some_text());
+}
+
+std::optional<StoredSweep> chosen_sweep(const experiments::Store& store, const StoredSweepOptions& options,
+                                        base::Diagnostics& diags) {
+  const auto& [store_path, title] = options;
   std::vector<StoredSweep> sweeps = store.sweeps();
   std::vector<std::string_view> titles;
   for (const StoredSweep& s : sweeps) titles.push_back(s.title);

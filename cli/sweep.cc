@@ -44,13 +44,12 @@ int print_schema() {
 base::Value to_document(const SweepRun& run, const std::string& store) {
   base::Map out = {{"store", store, {}}};
   base::Value state = experiments::to_document(run.state);
-  for (base::Entry& e : *state.get_if<base::Map>()) out.push_back(std::move(e));
-  for (base::Entry& e : base::Map{{"computed", static_cast<std::int64_t>(run.computed), {}},
-                                  {"stopped", run.stopped, {}},
-                                  {"seconds", run.seconds, {}},
-                                  {"cpu_seconds", run.cpu_seconds, {}},
-                                  {"construct_cpu_seconds", run.construct_cpu_seconds, {}}})
-    out.push_back(std::move(e));
+  base::append(out, std::move(*state.get_if<base::Map>()));
+  base::append(out, base::Map{{"computed", static_cast<std::int64_t>(run.computed), {}},
+                              {"stopped", run.stopped, {}},
+                              {"seconds", run.seconds, {}},
+                              {"cpu_seconds", run.cpu_seconds, {}},
+                              {"construct_cpu_seconds", run.construct_cpu_seconds, {}}});
   return out;
 }
 

@@ -19,8 +19,6 @@ using tile::TileSpace;
 
 using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
-constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};  // as construction relaxes rule 4
-
 class Aligned {
  public:
   Aligned(const SearchSpace& space, std::size_t fusion)

@@ -196,7 +196,7 @@ std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules
 
 // Parts of the reduction, until blocks are a few times as many as cores.
 std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules& rules) {
-  constexpr std::int64_t kMostBlocksPerCore = 8, kMostParts = 64;
+  constexpr std::int64_t kMostBlocksPerCore = 8;
   std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return out;

@@ -13,6 +13,9 @@
 
 namespace tilescope::construct {
 
+// Parts that a reduction is cut into at most.
+inline constexpr std::int64_t kMostParts = 64;
+
 struct LayoutRules {
   const arch::ArchSpec& arch;
   bool pads = true;  // staged rows may be padded or rotated

@@ -23,9 +23,6 @@ constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge s
 constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::size_t kLaidOut = 16;       // tiles that are worth trying other layouts on
 constexpr std::size_t kLaidOutAgain = 4;   // a second time
-// Shares of an axis that tiles may waste, tried in this order. ROLLER's artifact goes from 0 to 1 in steps of 0.2, of
-// 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
-constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
 constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
 // What register tiles grow from: single elements, a window of filter taps that read overlapping elements, or the
@@ -194,11 +191,17 @@ class Construction {
       step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
     const std::vector<LevelTile> registers = register_tiles(*seed.space, limits, seed.unit);
     std::vector<TilePair> pairs;
+    const auto known = [&](const LevelTile& r, const LevelTile& b) {
+      return std::any_of(pairs.begin(), pairs.end(),
+                         [&](const TilePair& p) { return p.registers == r.extents && p.block == b.extents; });
+    };
     for (const double epsilon : kEpsilons) {
+      const bool first = pairs.empty();  // what wastes less is found again by every further share
       for (const LevelTile& r : registers)
         for (const LevelTile& b : given_.block.empty() ? block_tiles(*seed.space, limits, r.extents, step, epsilon)
                                                        : given_tile(*seed.space, r.extents, step))
-          pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_, seed.instruction)});
+          if (first || !known(r, b))
+            pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_, seed.instruction)});
       if (pairs.size() >= enough || !given_.block.empty()) break;
     }
     const std::size_t judged = std::min(pairs.size(), seed.judged);

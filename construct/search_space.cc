@@ -6,6 +6,8 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/layout.h"
+#include "construct/tiles.h"
 #include "tile/align.h"
 #include "tile/fit.h"
 
@@ -15,10 +17,7 @@ namespace {
 using tile::StageProgram;
 using tile::TileSpace;
 
-constexpr std::int64_t kWidestRegisterExtent = 32;  // of one axis, as in construction
-constexpr std::int64_t kMostEqualParts = 6;         // that threads may cut an axis into, as in construction
-constexpr std::int64_t kLongestStep = 16;           // transactions, as in construction
-constexpr std::int64_t kMostSplits = 64;            // as in construction
+constexpr std::int64_t kLongestStep = 16;  // transactions, as in construction
 constexpr std::int64_t kMostPipelineStages = 4;
 constexpr double kMostWaste = 1;  // of an axis; the loosest that ROLLER relaxes rule 4 to
 
@@ -63,7 +62,7 @@ std::vector<Gene> genes_of(const TileSpace& space, const SearchLimits& limits, s
     const std::int64_t length = space.axes[a].extent;
     out.push_back({Choice::kStep, a, step_options(length, kLongestStep * limits.transaction)});
     if (length > 1 && tile::taps_overlap(space, a)) out.push_back({Choice::kWindow, a, {1, length}});
-    if (a == longest) out.push_back({Choice::kSplit, a, powers_up_to(std::min(kMostSplits, length))});
+    if (a == longest) out.push_back({Choice::kSplit, a, powers_up_to(std::min(kMostParts, length))});
   }
   for (std::size_t i = 0; i < space.inputs.size(); ++i) {
     out.push_back({Choice::kWay, i, {}});

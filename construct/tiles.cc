@@ -15,9 +15,8 @@ namespace {
 using tile::Extents;
 using tile::TileSpace;
 
-constexpr std::int64_t kWidestRegisterExtent = 32;  // of one axis; a longer one leaves no registers for the others
-constexpr std::size_t kMostTiles = 96;              // visited per level; the reuse score decides which come first
-constexpr std::size_t kMostRegisterTiles = 16;      // that blocks are grown over
+constexpr std::size_t kMostTiles = 96;          // visited per level; the reuse score decides which come first
+constexpr std::size_t kMostRegisterTiles = 16;  // that blocks are grown over
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
 
@@ -88,23 +87,24 @@ class Growth {
     return {extents, footprint < 0 ? 0 : traffic_of(space_, extents, size), footprint};
   }
 
-  // A number that different tiles hardly ever share.
-  static std::uint64_t key_of(const Extents& e) {
-    std::uint64_t key = 0;
-    for (const std::int64_t n : e) key = (key ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15U;
-    return key;
+  static std::uint64_t hash_of(const Extents& e) {
+    std::uint64_t hash = 0;
+    for (const std::int64_t n : e) hash = (hash ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15U;
+    return hash;
   }
 
-  bool visited(const Extents& e) const {
-    const std::uint64_t key = key_of(e);
-    for (std::size_t i = 0; i < keys_.size(); ++i)
-      if (keys_[i] == key && tiles_[i].extents == e) return true;
-    return false;
+  // Where the tile stands in the table, or the empty place where it would.
+  std::size_t place_of(const Extents& e) const {
+    std::size_t at = hash_of(e) >> (64 - kLogPlaces);
+    while (places_[at] != 0 && tiles_[places_[at] - 1].extents != e) at = (at + 1) % places_.size();
+    return at;
   }
+  bool visited(const Extents& e) const { return places_[place_of(e)] != 0; }
 
   void enlarge(const LevelTile& tile) {
+    const std::size_t place = place_of(tile.extents);
     tiles_.push_back(tile);
-    keys_.push_back(key_of(tile.extents));
+    places_[place] = static_cast<std::uint8_t>(tiles_.size());
     struct Step {
       double score;
       LevelTile to;
@@ -115,6 +115,7 @@ class Growth {
       if (n == 0) continue;
       Extents extents = tile.extents;
       extents[a] = n;
+      if (visited(extents)) continue;
       const LevelTile to = tile_of(extents);
       if (to.footprint >= 0)
         steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
@@ -135,7 +136,9 @@ class Growth {
   Successor next_;
   Footprint footprint_;
   std::vector<LevelTile> tiles_;  // all that were visited
-  std::vector<std::uint64_t> keys_;
+  static constexpr int kLogPlaces = 8;
+  std::array<std::uint8_t, 1U << kLogPlaces> places_{};  // a hash table of them: their numbers from one on
+  static_assert(kMostTiles < (1U << kLogPlaces));
 };
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
@@ -175,11 +178,10 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
 // Extents that a block may have along an axis, ascending: threads by powers of two and what cuts the axis into few
 // equal parts, each `serial` wide, that waste at most `epsilon` of it.
 std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial, std::int64_t most, double epsilon) {
-  constexpr std::int64_t kMostParts = 6;
   const std::int64_t whole = base::ceil_div(length, serial);
   std::vector<std::int64_t> threads;
   for (std::int64_t power = 2; power <= std::min(whole, most); power *= 2) threads.push_back(power);
-  for (std::int64_t parts = 1; parts <= kMostParts; ++parts)
+  for (std::int64_t parts = 1; parts <= kMostEqualParts; ++parts)
     if (const std::int64_t n = base::ceil_div(whole, parts); n > 1 && n <= most) threads.push_back(n);
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());

@@ -1,6 +1,7 @@
 #pragma once
 // Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,14 @@
 #include "tile/space.h"
 
 namespace tilescope::construct {
+
+// The widest a register tile is along one axis, in units that it grows from: a wider one leaves no registers to others.
+inline constexpr std::int64_t kWidestRegisterExtent = 32;
+// Into how many equal parts threads may cut an axis, beside powers of two.
+inline constexpr std::int64_t kMostEqualParts = 6;
+// Shares of an axis that tiles may waste (rule 4), tried in this order until there are enough. ROLLER's artifact goes
+// from 0 to 1 in steps of 0.2, of 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
+inline constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
 
 // A tile of one level: what one thread keeps in registers, or what the threads of one block compute together.
 struct LevelTile {

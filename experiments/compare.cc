@@ -127,7 +127,8 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
                                   const arch::ArchSpec& a, const CompareOptions& options,
                                   const std::optional<PublishedTimes>& published) {
   constexpr std::size_t kBestOf = 10;
-  const Constructor constructor(a, {options.search}, kBestOf);
+  const Constructor constructor(a, {options.search}, kBestOf,
+                                options.simulate ? for_lowering() : construct::Restrictions{});
   std::vector<Candidate> out(operators.size());
   parallel_for(out.size(), options.jobs, [&] {
     return [&](std::size_t i) {
@@ -238,8 +239,7 @@ base::Value to_document(const ComparedRow& r) {
   if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
   if (!r.group.empty()) row.push_back({"group", r.group, {}});
   if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
-  if (r.prediction)
-    for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
+  if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
   if (r.measured_us && r.prediction)

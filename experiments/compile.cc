@@ -110,7 +110,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
     base::List programs;
     for (std::size_t r = 0; r < op.programs.size(); ++r) {
       base::Map row = {{"rank", static_cast<std::int64_t>(r), {}}};
-      for (base::Entry& e : to_entries(op.programs[r].prediction)) row.push_back(std::move(e));
+      base::append(row, to_entries(op.programs[r].prediction));
       row.push_back({"program", op.programs[r].document, {}});
       programs.emplace_back(std::move(row));
     }

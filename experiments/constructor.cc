@@ -141,6 +141,11 @@ construct::Judge Constructor::judge() const {
   };
 }
 
+construct::Restrictions for_lowering(construct::Restrictions given) {
+  given.matrix_instructions = false;
+  return given;
+}
+
 construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
                           const construct::BatchJudge& judge, std::string& why) {
   const construct::SearchBudget budget{options.budget, options.seed};

@@ -150,7 +150,7 @@ Fidelity fidelity_of(std::span<const JudgedTime> times, std::size_t least_tiles)
 
 base::Map to_entries(const Fidelity& f) {
   base::Map out = {{"rows", static_cast<std::int64_t>(f.rows), {}}};
-  for (base::Entry& e : to_entries(f.errors)) out.push_back(std::move(e));
+  base::append(out, to_entries(f.errors));
   if (f.by_row.groups == 0) return out;
   out.push_back({"by_row", to_entries(f.by_row), {}});
   out.push_back({"by_tile", to_entries(f.by_tile), {}});

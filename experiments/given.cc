@@ -18,8 +18,7 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == st
 
 std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, const arch::ArchSpec& a,
                                         int jobs) {
-  // Nobody who is given these lowers matrix instructions yet.
-  const Constructor constructor(a, {Search::kRoller}, 1, {.matrix_instructions = false});
+  const Constructor constructor(a, {Search::kRoller}, 1, for_lowering());
   std::vector<GivenProgram> out(expressions.size());
   parallel_for(out.size(), jobs, [&] {
     return [&](std::size_t i) {

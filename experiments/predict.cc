@@ -80,8 +80,7 @@ BatchSummary summarize(const std::vector<PredictedRow>& rows) {
 base::Value to_document(const PredictedRow& r) {
   base::Map row = {{"id", r.id, {}}};
   if (!r.group.empty()) row.push_back({"group", r.group, {}});
-  if (r.prediction)
-    for (base::Entry& e : to_entries(*r.prediction)) row.push_back(std::move(e));
+  if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
   if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
   if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
@@ -92,7 +91,7 @@ base::Value to_document(const BatchSummary& s) {
   base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
                        {"predicted", static_cast<std::int64_t>(s.predicted), {}},
                        {"failed", static_cast<std::int64_t>(s.failed), {}}};
-  for (base::Entry& e : to_entries(s.errors)) summary.push_back(std::move(e));
+  base::append(summary, to_entries(s.errors));
   return summary;
 }
 

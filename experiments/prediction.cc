@@ -70,15 +70,14 @@ Map to_entries(const Prediction& p) {
                       {}});
   Map out = {{"predicted_us", p.predicted_us, {}}};
   add_band(out, p.band);
-  for (base::Entry& e : Map{{"bottleneck", p.bottleneck, {}},
-                            {"terms", std::move(terms), {}},
-                            {"levels", std::move(levels), {}},
-                            {"occupancy_ratio", p.occupancy_ratio, {}},
-                            {"occupancy_limit", p.occupancy_limit, {}},
-                            {"registers_per_thread", p.registers_per_thread, {}},
-                            {"blocks", p.blocks, {}},
-                            {"waves", p.waves, {}}})
-    out.push_back(std::move(e));
+  base::append(out, Map{{"bottleneck", p.bottleneck, {}},
+                        {"terms", std::move(terms), {}},
+                        {"levels", std::move(levels), {}},
+                        {"occupancy_ratio", p.occupancy_ratio, {}},
+                        {"occupancy_limit", p.occupancy_limit, {}},
+                        {"registers_per_thread", p.registers_per_thread, {}},
+                        {"blocks", p.blocks, {}},
+                        {"waves", p.waves, {}}});
   return out;
 }
 

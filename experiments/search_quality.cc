@@ -96,7 +96,7 @@ class Trial {
 
  private:
   void add_constructed(Search search) {
-    const Constructor constructor(space_.chip(), {search}, kConstructed);
+    const Constructor constructor(space_.chip(), {search}, kConstructed, for_lowering());
     add(search, judge_(constructor.construct(op_.expression).programs));
   }
 

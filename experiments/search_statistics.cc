@@ -71,12 +71,11 @@ base::Value to_value(const std::vector<Quality>& qualities) {
                      {"programs", static_cast<std::int64_t>(q.n), {}},
                      {"operators", static_cast<std::int64_t>(q.operators), {}}};
     if (q.operators > 0)
-      for (base::Entry& e : base::Map{{"mean_ratio", q.mean_ratio, {}},
-                                      {"within_3_percent_ratio", q.within_3, {}},
-                                      {"within_15_percent_ratio", q.within_15, {}},
-                                      {"worst_ratio", q.worst_ratio, {}},
-                                      {"worst", q.worst, {}}})
-        row.push_back(std::move(e));
+      base::append(row, base::Map{{"mean_ratio", q.mean_ratio, {}},
+                                  {"within_3_percent_ratio", q.within_3, {}},
+                                  {"within_15_percent_ratio", q.within_15, {}},
+                                  {"worst_ratio", q.worst_ratio, {}},
+                                  {"worst", q.worst, {}}});
     out.emplace_back(std::move(row));
   }
   return out;

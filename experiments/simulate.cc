@@ -66,8 +66,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
     if (!r.group.empty()) row.push_back({"group", r.group, {}});
     if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
     add_band(row, r.predicted_band);
-    if (r.simulation)
-      for (base::Entry& e : to_entries(*r.simulation)) row.push_back(std::move(e));
+    if (r.simulation) base::append(row, to_entries(*r.simulation));
     if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
     if (r.measured_us && r.simulation)
       row.push_back({"error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
@@ -82,7 +81,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
   std::vector<double> errors;
   for (const SimulatedRow& r : rows)
     if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);
-  for (base::Entry& e : to_entries(statistics_of(errors))) summary.push_back(std::move(e));
+  base::append(summary, to_entries(statistics_of(errors)));
   return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
 }
 

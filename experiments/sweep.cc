@@ -194,11 +194,8 @@ class Runner {
   MadeRow make(Unit u, double& construct_cpu_us) const {
     const Task& t = tasks_[u.task];
     const GivenForWorkload* given = given_for(u);
-    if (given == nullptr) {
-      construct::Restrictions restrictions = t.restrictions;
-      restrictions.matrix_instructions = !spec_.simulate;  // which are not lowered yet
-      return constructed_row(*t.chip, restrictions, spec_.workloads[u.workload].expression, construct_cpu_us);
-    }
+    if (given == nullptr)
+      return constructed_row(*t.chip, t.restrictions, spec_.workloads[u.workload].expression, construct_cpu_us);
     MadeRow row = given_row(*t.chip, *given);
     if (t.chip_id == chip_ids_[t.base]) row.row.measured_us = given->measured_us;
     return row;

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/parse_number.h"
 #include "base/quantity.h"
+#include "experiments/constructor.h"
 #include "experiments/parallel.h"
 
 namespace tilescope::experiments {
@@ -212,6 +213,7 @@ class Planner {
     const auto [entry, fresh] = chip_numbers_.emplace(std::move(key), requests_.size());
     if (fresh) requests_.push_back({p.base, std::move(overrides), nullptr, {}});
     p.chip = entry->second;
+    if (spec_.simulate) p.restrictions = for_lowering(std::move(p.restrictions));
     p.point.ordinal = plan_.points.size();
     plan_.points.push_back(std::move(p));
   }

@@ -219,7 +219,7 @@ base::Value to_document(const std::vector<VerifiedRow>& rows) {
     base::Map row = {{"id", r.id, {}}};
     if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
     if (r.errors.empty()) {
-      for (base::Entry& e : compared(r)) row.push_back(std::move(e));
+      base::append(row, compared(r));
     } else {
       row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
       ++failed;

@@ -76,6 +76,15 @@ function frontOf(r: Report): number[] {
 const fastest = (r: Report): number =>
   range(r.counts.chips, (c) => c).reduce((best, c) => (total(r, c) < total(r, best) ? c : best), 0);
 
+// The chips that the page says are on the front, ascending.
+async function drawnFront(page: Page): Promise<number[]> {
+  const said = (await page.locator('#front').getAttribute('data-front')) ?? '';
+  return said
+    .split(' ')
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
 async function selectedEverywhere(page: Page, chip: number): Promise<void> {
   expect(await page.evaluate(() => location.hash)).toBe(`#chip=${chip}`);
   expect(await page.locator('#selection').innerText()).toContain(`chip ${chip} `);
@@ -100,13 +109,7 @@ describe('a sweep of 45 chips', () => {
   test('the front is that of all pairs; its points are where the axes say', () =>
     onPage(report, async (page) => {
       const front = frontOf(report);
-      const said = (await page.locator('#front').getAttribute('data-front')) ?? '';
-      expect(
-        said
-          .split(' ')
-          .map(Number)
-          .sort((a, b) => a - b),
-      ).toEqual(front);
+      expect(await drawnFront(page)).toEqual(front);
       expect(await page.locator('#front').getAttribute('data-points')).toBe('46');
       expect(await page.locator('#front > .note').innerText()).toContain(`${front.length} chips of 46 on the front`);
       for (const chip of front.filter((c) => c !== fastest(report))) {
@@ -257,7 +260,7 @@ describe('a sweep of 45 chips', () => {
 
   test('everything is reached by keyboard', () =>
     onPage(report, async (page) => {
-      const front = ((await page.locator('#front').getAttribute('data-front')) ?? '').split(' ').map(Number);
+      const front = await drawnFront(page);
       const reached = new Set<string>();
       for (let i = 0; i < 70; ++i) {
         await page.keyboard.press('Tab');
@@ -398,13 +401,7 @@ test('20,000 chips and 80,000 times', async () => {
     expect(await page.locator('#front').getAttribute('data-points')).toBe('20001');
     expect(Number(await page.locator('#scatter').getAttribute('data-points'))).toBeGreaterThan(20_000);
     expect(await page.locator('#chips').getAttribute('data-rows')).toBe('20001');
-    const said = (await page.locator('#front').getAttribute('data-front')) ?? '';
-    expect(
-      said
-        .split(' ')
-        .map(Number)
-        .sort((a, b) => a - b),
-    ).toEqual(frontOf(report));
+    expect(await drawnFront(page)).toEqual(frontOf(report));
     // Every hundredth chip, wherever it lies, is painted.
     for (let chip = 50; chip < 20_000; chip += 100) {
       const at = await place(page, 'front', [cost(report, chip), total(report, chip)]);
