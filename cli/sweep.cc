@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/sweep_tables.h"
 #include "cli/usage.h"
+#include "experiments/code_version.h"
 
 namespace tilescope::cli {
 namespace {

@@ -224,7 +224,8 @@ StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
 }
 
 std::span<const LayoutChoice> layout_choices() {
-  static constexpr std::array<LayoutChoice, 6> kChoices = {other_neighbours, other_staging, other_steps,
+  // Steps before staging: what is staged one step at a time may lose to direct reads, with the next step under way not.
+  static constexpr std::array<LayoutChoice, 6> kChoices = {other_neighbours, other_steps,   other_staging,
                                                            other_splits,     other_rasters, other_rows};
   return kChoices;
 }

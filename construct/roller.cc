@@ -21,7 +21,7 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 
 constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees,
 constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
-constexpr std::size_t kLaidOut = 16;       // tiles that are worth trying other layouts on
+constexpr std::size_t kLaidOut = 24;       // tiles that are worth trying other layouts on
 constexpr std::size_t kLaidOutAgain = 4;   // a second time
 constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
@@ -129,7 +129,15 @@ class Ranking {
   }
 
   // The best ones of distinct tiles, best first; equal times keep the order of construction.
-  std::vector<Ranked> best(std::size_t keep) const {
+  std::vector<Ranked> best(std::size_t keep) const { return best_of_distinct(keep, same_tiles); }
+
+  // The best ones that differ in what a thread keeps or in how many threads there are: where two axes may stand for
+  // each other, as images and channels of a depthwise convolution, one layout is as good for blocks along either.
+  std::vector<Ranked> best_of_each_size(std::size_t keep) const { return best_of_distinct(keep, same_size); }
+
+ private:
+  template <class Same>
+  std::vector<Ranked> best_of_distinct(std::size_t keep, Same same) const {
     std::vector<const Ranked*> in_order;
     for (const Ranked& r : programs_) in_order.push_back(&r);
     std::stable_sort(in_order.begin(), in_order.end(),
@@ -137,16 +145,18 @@ class Ranking {
     std::vector<Ranked> out;
     for (const Ranked* r : in_order) {
       if (out.size() >= keep) break;
-      const bool seen = std::any_of(out.begin(), out.end(), [&](const Ranked& o) { return same_tiles(o, *r); });
+      const bool seen =
+          std::any_of(out.begin(), out.end(), [&](const Ranked& o) { return same(o.program, r->program); });
       if (!seen) out.push_back(*r);
     }
     return out;
   }
 
- private:
-  static bool same_tiles(const Ranked& a, const Ranked& b) {
-    const StageProgram &p = a.program, &q = b.program;
+  static bool same_tiles(const StageProgram& p, const StageProgram& q) {
     return p.space == q.space && p.block == q.block && p.thread == q.thread;
+  }
+  static bool same_size(const StageProgram& p, const StageProgram& q) {
+    return p.space == q.space && p.thread == q.thread && p.threads() == q.threads();
   }
 
   const arch::ArchSpec& arch_;
@@ -173,7 +183,7 @@ class Construction {
       for (const Seed& seed : seeds_) add_unaligned(seed);
     // A choice may pay only once a later one is taken, so that the best go round again.
     for (const std::size_t tiles : {std::max(kLaidOut, keep), kLaidOutAgain})
-      for (const Ranked& r : ranking_.best(tiles)) improve(r);
+      for (const Ranked& r : ranking_.best_of_each_size(tiles)) improve(r);
     return ranking_.best(keep);
   }
 
@@ -221,7 +231,7 @@ class Construction {
 
   // A tile by itself, and where its blocks leave cores idle with the reduction shared among as many as there are cores.
   void add_tile(const StageProgram& plain) {
-    const StageProgram p = laid_out(plain, rules_);
+    const StageProgram p = fitting(laid_out(plain, rules_));
     ranking_.add(p);
     const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
     const std::int64_t blocks = p.blocks(), cores = arch_.core.count;
@@ -257,11 +267,18 @@ class Construction {
     }
   }
 
+  // The program, with its rows as they are where it does not fit with them placed.
+  StageProgram fitting(StageProgram p) const {
+    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false});
+  }
+
   // Takes one choice after the other to what is fastest while the others stay.
   void improve(Ranked at) {
     for (const LayoutChoice choice : layout_choices())
-      for (StageProgram& p : choice(at.program, rules_))
+      for (StageProgram& other : choice(at.program, rules_)) {
+        StageProgram p = fitting(std::move(other));
         if (const base::Microseconds time = ranking_.add(p); time < at.time) at = {std::move(p), time};
+      }
   }
 
   const arch::ArchSpec& arch_;

@@ -6,6 +6,7 @@
 #include "arch/load.h"
 #include "base/hash.h"
 #include "construct/aligned_programs.h"
+#include "experiments/code_version.h"
 #include "experiments/constructor.h"
 #include "experiments/kept_times.h"
 #include "experiments/simulated_programs.h"
@@ -18,19 +19,15 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// This binary and everything about the chip: what a simulated time depends on beside its program.
-std::string name_of_simulator(const arch::ArchSpec& a) {
-  constexpr base::DocumentLimits kOfBinary{std::size_t{1} << 30, 64};
-  base::Diagnostics unread;
-  const auto binary = base::read_file("/proc/self/exe", unread.add_source("/proc/self/exe"), unread, kOfBinary);
-  return base::content_hash(binary.value_or("")) + base::to_json(arch::to_document(a));
-}
-
 // The simulator as a judge, which remembers what it was asked.
 class SimulatedJudge {
  public:
   SimulatedJudge(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::function<void(std::size_t)> judged)
-      : chip_(a), jobs_(jobs), simulator_(name_of_simulator(a)), kept_(kept), judged_(std::move(judged)) {}
+      : chip_(a),
+        jobs_(jobs),
+        simulator_(simulator_version() + base::to_json(arch::to_document(a))),
+        kept_(kept),
+        judged_(std::move(judged)) {}
 
   std::vector<base::Microseconds> operator()(std::span<const tile::RProgram> programs) {
     // Few at a time, so that little is lost where the work is ended.
@@ -64,7 +61,7 @@ class SimulatedJudge {
 
   const arch::ArchSpec& chip_;
   int jobs_;
-  std::string simulator_;
+  std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
   KeptTimes& kept_;
   std::function<void(std::size_t)> judged_;
 };

@@ -46,7 +46,4 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
 // Where the JSON Schema of sweep files stands.
 std::string sweep_schema_path();
 
-// Names all code that a time depends on (cmake/results_version.cmake): stores that differ in it are not mixed.
-std::string results_version();
-
 }  // namespace tilescope::experiments

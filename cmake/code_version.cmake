@@ -1,0 +1,34 @@
+# Writes OUT, a source file with the functions of experiments/code_version.h: names of the contents of the libraries
+# that times come from. SIMULATOR and OTHERS are their files, separated by commas.
+
+function(contents_of files out)
+  string(REPLACE "," ";" files "${files}")
+  set(contents "")
+  foreach(file IN LISTS files)
+    file(SHA256 "${file}" content)
+    string(APPEND contents "${content}")
+  endforeach()
+  set(${out} "${contents}" PARENT_SCOPE)
+endfunction()
+
+function(name_of contents out)
+  string(SHA256 name "${contents}")
+  string(SUBSTRING "${name}" 0 12 name)
+  set(${out} "${name}" PARENT_SCOPE)
+endfunction()
+
+contents_of("${SIMULATOR}" simulator)
+contents_of("${OTHERS}" others)
+name_of("${simulator}" simulator_version)
+name_of("${simulator}${others}" results_version)
+file(WRITE "${OUT}" "// Written by cmake/code_version.cmake.
+#include \"experiments/code_version.h\"
+
+namespace tilescope::experiments {
+
+std::string results_version() { return \"${results_version}\"; }
+
+std::string simulator_version() { return \"${simulator_version}\"; }
+
+}  // namespace tilescope::experiments
+")
