@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/tiles.h"
 #include "model/staged_use.h"
 #include "tile/align.h"
 
@@ -114,8 +115,7 @@ bool is_innermost_somewhere(const tile::TileSpace& space, std::size_t axis) {
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
   if (p.matrix) return out;  // the instruction says who owns what
-  const std::int64_t widest =
-      std::max<std::int64_t>(1, arch::widest_access_of(rules.arch).n / base::size_of(p.space->expression.dtype).n);
+  const std::int64_t widest = widest_access(arch::widest_access_of(rules.arch), p.space->expression.dtype);
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost_somewhere(*p.space, a)) continue;
     const std::int64_t kept = p.mapping[a].thread_extent();

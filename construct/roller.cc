@@ -104,10 +104,12 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   const TileSpace& space = *seed.space;
   const bool reduces = space.axes.size() > space.spatial;
   const bool windowed = seed.unit != Extents(space.axes.size(), 1);
+  const std::int64_t widest = widest_access(limits.max_access, space.expression.dtype);
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space.spatial; ++a) {
-    const bool serial = windowed || (!reduces && a + 1 == space.spatial);
-    mapping.push_back({serial ? 1 : registers[a], block[a] / registers[a], serial ? registers[a] : 1});
+    const bool wide = !reduces && a + 1 == space.spatial;
+    const std::int64_t serial = windowed ? registers[a] : wide ? std::min(registers[a], widest) : 1;
+    mapping.push_back({registers[a] / serial, block[a] / registers[a], serial});
   }
   StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];

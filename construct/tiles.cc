@@ -226,8 +226,7 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     Extents one = unit;
     std::vector<LevelTile> out;
     const std::size_t inner = space.spatial - 1;
-    const std::int64_t widest =
-        std::max<std::int64_t>(1, limits.max_access.n / base::size_of(space.expression.dtype).n);
+    const std::int64_t widest = widest_access(limits.max_access, space.expression.dtype);
     for (std::int64_t n = unit[inner]; n == unit[inner] || n <= std::min(widest, space.axes[inner].extent); n *= 2) {
       one[inner] = n;
       out.push_back({one, 0, static_cast<double>(n)});

@@ -1,6 +1,7 @@
 #pragma once
 // Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -24,6 +25,11 @@ struct LevelTile {
   double traffic = 0;    // elements that the whole stage moves through this level under the tile
   double footprint = 0;  // elements that the tile keeps
 };
+
+// Elements of that type that one access moves at most; at least one.
+inline std::int64_t widest_access(base::Bytes max_access, base::Dtype dtype) {
+  return std::max<std::int64_t>(1, max_access.n / base::size_of(dtype).n);
+}
 
 // What bounds the growth of tiles on a chip.
 struct GrowthLimits {

@@ -47,39 +47,72 @@ double dram_time_us(const Traffic& t, const Machine& m) {
          m.dram_bytes_per_us;
 }
 
-// Times of a core that runs some blocks side by side.
+// Blocks that run side by side on every core.
+struct Wave {
+  double blocks = 0;                // of a core
+  double share = 1;                 // of all cores that have them
+  bool first = true, last = false;  // of the kernel
+};
+
+// Times of a core that runs waves of blocks.
 class CoreTime {
  public:
   CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
       : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), slots_(static_cast<int>(p.slots())) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     latency_cycles_ = waits_of_a_step(p, traffic, m);
-    // A core's share of what all cores share, in its own cycles, for one step of one block.
+    Traffic reads = traffic, writes = traffic;
+    reads.cache_write_bytes = reads.dram_write_bytes = 0;
+    writes.cache_read_bytes = writes.dram_read_bytes = 0;
     const double share_cycles =
         static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
-    device_cache_cycles_ = device_cache_time_us(traffic, m) * share_cycles;
-    dram_cycles_ = dram_time_us(traffic, m) * share_cycles;
+    const auto shared = [&](const Traffic& t) {
+      return Shared{device_cache_time_us(t, m) * share_cycles, dram_time_us(t, m) * share_cycles};
+    };
+    everything_ = shared(traffic);
+    reads_ = shared(reads);
+    writes_ = shared(writes);
   }
 
-  // Cycles until `blocks` blocks that start together are done, when a `share` of what all cores could run is running.
-  double together(double blocks, double share) const {
-    const double uneven = unevenness(blocks);
+  // Cycles until the blocks of a wave are done.
+  double of(const Wave& w) const {
+    const double uneven = unevenness(w.blocks);
     const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
+    const double store = work_.store.longest(machine_, uneven);
     // What a step takes when nobody else is there: the copy, then its use, which lasts as long as its own chain of
     // dependent results.
     const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
     const double alone = copy + use;
+    // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
+    // used and its copy is there, which began as many steps before as there are copies under way beside the step in
+    // use.
+    const double next = slots_ == 1 ? alone : std::max({alone / slots_, use, copy / (slots_ - 1)});
     // All steps under way, of all blocks and pipeline stages, share the core's resources: what a step needs of the
     // busiest one is queued for, and the rest of its phases runs beside other steps' work. One block's steps are used
-    // one after the other.
+    // one after the other. Stores go beside the next wave's work; after the last one's there is none.
     const double core = (work_.load + work_.compute).longest(machine_, uneven);
-    const std::array<double, 4> demand = {core, device_cache_cycles_ * share, dram_cycles_ * share,
-                                          work_.store.longest(machine_, uneven) / steps_};
-    const double round = cycles_per_round(demand, std::max(0.0, alone - core), static_cast<int>(blocks) * slots_);
-    return steps_ * (slots_ == 1 ? round : std::max(round / slots_, use));
+    const Shared& beside = w.last ? reads_ : everything_;
+    const std::array<double, 4> demand = {core, beside.device_cache_cycles * w.share, beside.dram_cycles * w.share,
+                                          w.last ? 0 : store / steps_};
+    const auto round = [&](double alone_cycles, int slots) {
+      return cycles_per_round(demand, std::max(0.0, alone_cycles - core), static_cast<int>(w.blocks) * slots);
+    };
+    const auto step = [&](double alone_cycles) { return std::max(round(slots_ * alone_cycles, slots_) / slots_, use); };
+    const double stores_after = w.last ? w.blocks * std::max({store, steps_ * w.share * writes_.device_cache_cycles,
+                                                              steps_ * w.share * writes_.dram_cycles})
+                                       : 0;
+    // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
+    // are not, so that others use what they leave idle meanwhile.
+    if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + stores_after;
+    return steps_ * step((machine_.block_launch_cycles + alone + (steps_ - 1) * next) / steps_) + stores_after;
   }
 
  private:
+  // A core's share of what all cores share, in its own cycles, for one step of one block.
+  struct Shared {
+    double device_cache_cycles = 0, dram_cycles = 0;
+  };
+
   // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
   double unevenness(double blocks) const {
     const double warps = warps_ * blocks, partitions = static_cast<double>(machine_.partitions);
@@ -90,7 +123,7 @@ class CoreTime {
   const Machine& machine_;
   double steps_, warps_ = 1, latency_cycles_ = 0;
   int slots_;
-  double device_cache_cycles_ = 0, dram_cycles_ = 0;
+  Shared everything_, reads_, writes_;
 };
 
 // The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order,
@@ -179,8 +212,11 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   const auto rest = static_cast<double>(s.blocks % resident);
   const double last = std::ceil(rest / static_cast<double>(m.cores));
   const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
-  double core_cycles = full > 0 ? full * core.together(per_core, 1) : 0;
-  if (last > 0) core_cycles += core.together(last, rest / (last * static_cast<double>(m.cores)));
+  double core_cycles = 0;
+  if (full > 0) core_cycles += core.of({per_core, 1, true, full == 1 && last == 0});
+  if (full > 2) core_cycles += (full - 2) * core.of({per_core, 1, false, false});
+  if (full > 1) core_cycles += core.of({per_core, 1, false, last == 0});
+  if (last > 0) core_cycles += core.of({last, rest / (last * static_cast<double>(m.cores)), full == 0, true});
 
   // What each resource alone would take on the core that gets the most blocks.
   const double most_blocks = full * per_core + last;

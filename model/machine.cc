@@ -20,6 +20,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
   m.async_copy_bytes = a.core.async_copy.value_or(arch::Bytes{0}).n;
   m.launch_us = a.launch.v;
+  m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
 }

@@ -44,7 +44,8 @@ struct Machine {
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
 
   double launch_us = 0;
-  double special_per_cycle = 0;  // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
+  double block_launch_cycles = 0;  // from a block's end to its successor's first instruction
+  double special_per_cycle = 0;    // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
 
   const arch::ArchSpec* arch = nullptr;  // outlives the machine
 };

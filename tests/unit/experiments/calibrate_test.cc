@@ -104,7 +104,7 @@ TEST(Calibrate, FindsTheRatiosOfTheModelsOwnTimes) {
 }
 
 TEST(Calibrate, OutliersMoveNothing) {
-  expect_near(calibrate(batch_of(other_chip(), 10), v100(), {1, 2}, kSilent), other_chip(), 0.05);
+  expect_near(calibrate(batch_of(other_chip(), 10), v100(), {1, 2}, kSilent), other_chip(), 0.08);
 }
 
 TEST(Calibrate, LeavesWhatNoRowRespondsTo) {
