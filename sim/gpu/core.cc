@@ -316,10 +316,14 @@ std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<
     jumps = jumps.subspan(1);
     if (!blocks_[b].resident) continue;
     if (j.successor >= 0) blocks_[b].stamp = j.stamp;
-    const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_;
-    for (Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
+    const std::span warps(warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_,
+                          static_cast<std::size_t>(warps_per_block_));
+    // All warps of a block by as many steps, for they meet at the barriers of each.
+    std::int64_t n = j.steps;
+    for (const Warp& w : warps) n = std::max(n, -code_->done(steps, w.uniforms));
+    for (Warp& w : warps) {
       if (j.successor >= 0) code_->become(j.successor, w.uniforms);
-      if (j.steps != 0) code_->jump(steps, w.uniforms, std::max(j.steps, -code_->done(steps, w.uniforms)));
+      if (j.steps != 0) code_->jump(steps, w.uniforms, n);
     }
   }
   return jumps;
