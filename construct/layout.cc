@@ -100,24 +100,13 @@ bool stages_anything(const StageProgram& p) {
   return std::any_of(p.operands.begin(), p.operands.end(), [](const tile::OperandPlan& o) { return o.staged; });
 }
 
-// Whether neighbours along an axis lie side by side in the memory of an operand.
-bool is_innermost_somewhere(const tile::TileSpace& space, std::size_t axis) {
-  for (std::size_t i = 0; i < space.operand_count(); ++i) {
-    const tile::Operand& o = space.operand(i);
-    if (o.dims.empty()) continue;
-    for (const expr::Term& t : o.dims.back().terms)
-      if (t.axis == static_cast<int>(axis)) return true;
-  }
-  return false;
-}
-
 // Threads that own elements one stride apart, or so many neighbours.
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
   if (p.matrix) return out;  // the instruction says who owns what
   const std::int64_t widest = widest_access(arch::widest_access_of(rules.arch), p.space->expression.dtype);
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
-    if (!is_innermost_somewhere(*p.space, a)) continue;
+    if (!is_innermost(*p.space, a)) continue;
     const std::int64_t kept = p.mapping[a].thread_extent();
     for (std::int64_t serial = 1; serial <= std::min(widest, kept) && kept % serial == 0; serial *= 2) {
       if (serial == p.mapping[a].serial) continue;

@@ -180,11 +180,12 @@ class Construction {
         ranking_(a, judge) {}
 
   std::vector<Ranked> best(std::size_t keep) {
-    for (const Seed& seed : seeds_) add_tiles(seed, keep);
+    const std::size_t enough = std::max(kLaidOut, keep);
+    for (const Seed& seed : seeds_) add_tiles(seed, enough);
     if (ranking_.best(1).empty() && given_.block.empty())
       for (const Seed& seed : seeds_) add_unaligned(seed);
     // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const std::size_t tiles : {std::max(kLaidOut, keep), kLaidOutAgain})
+    for (const std::size_t tiles : {enough, kLaidOutAgain})
       for (const Ranked& r : ranking_.best_of_each_size(tiles)) improve(r);
     return ranking_.best(keep);
   }

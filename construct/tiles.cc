@@ -19,6 +19,7 @@ constexpr std::size_t kMostTiles = 96;          // visited per level; the reuse 
 constexpr std::size_t kMostRegisterTiles = 16;  // that blocks are grown over
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
+constexpr double kSaves = 0.999;  // of the traffic: what saves less only follows from rounding
 
 // A thread keeps the elements that it reads; a block stages the whole box that holds them.
 enum class Level : std::uint8_t { kThread, kBlock };
@@ -50,15 +51,23 @@ double traffic_of(const TileSpace& space, const Extents& tile, const Size& size)
 // 32-bit registers of an element.
 double registers_of(base::Dtype dtype) { return static_cast<double>(base::size_of(dtype).n) / 4; }
 
+// What a tile with that axis grown to `extent` moves, of what it moves as it is.
+double traffic_ratio(const TileSpace& space, const Extents& tile, std::size_t axis, std::int64_t extent, Level level) {
+  const auto traffic = [&](const Extents& e) { return traffic_of(space, e, size_of(space, e, level)); };
+  Extents grown = tile;
+  grown[axis] = extent;
+  return traffic(grown) / traffic(tile);
+}
+
+// What one thread's tile moves after doubling an axis of the unit.
+double doubled_ratio(const TileSpace& space, const Extents& unit, std::size_t axis) {
+  return traffic_ratio(space, unit, axis, std::min(2 * unit[axis], space.axes[axis].extent), Level::kThread);
+}
+
 // Whether growing any axis saves traffic: without, a tile has nothing to reuse.
 bool has_reuse(const TileSpace& space, const Extents& unit) {
-  const auto traffic = [&](const Extents& e) { return traffic_of(space, e, size_of(space, e, Level::kThread)); };
-  const double before = traffic(unit);
-  for (std::size_t a = 0; a < space.spatial; ++a) {
-    Extents two = unit;
-    two[a] = std::min<std::int64_t>(2 * unit[a], space.axes[a].extent);
-    if (traffic(two) < before * kWorthIt) return true;
-  }
+  for (std::size_t a = 0; a < space.spatial; ++a)
+    if (doubled_ratio(space, unit, a) < kWorthIt) return true;
   return false;
 }
 
@@ -193,6 +202,16 @@ std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial
 
 }  // namespace
 
+bool is_innermost(const TileSpace& space, std::size_t axis) {
+  for (std::size_t i = 0; i < space.operand_count(); ++i) {
+    const tile::Operand& o = space.operand(i);
+    if (o.dims.empty()) continue;
+    for (const expr::Term& t : o.dims.back().terms)
+      if (t.axis == static_cast<int>(axis)) return true;
+  }
+  return false;
+}
+
 GrowthLimits growth_limits(const arch::ArchSpec& a) {
   GrowthLimits g;
   const arch::LevelSpec* registers = arch::registers_of(a);
@@ -233,9 +252,11 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     }
     return out;
   }
+  base::FixedVector<bool, tile::kMaxAxes> grows;
+  for (std::size_t a = 0; a < space.spatial; ++a) grows.push_back(doubled_ratio(space, unit, a) < kSaves);
   const auto next = [&](const Extents& e, std::size_t a) {
     const std::int64_t n = e[a] * 2;
-    return n <= kWidestRegisterExtent * unit[a] && n < space.axes[a].extent * 2 ? n : 0;
+    return grows[a] && n <= kWidestRegisterExtent * unit[a] && n < space.axes[a].extent * 2 ? n : 0;
   };
   const double of_input = registers_of(space.expression.dtype), of_output = registers_of(space.expression.accumulate);
   const auto footprint = [&](const Extents&, const Size& size) {
@@ -257,6 +278,18 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   std::array<std::vector<std::int64_t>, tile::kMaxAxes> extents;
   for (std::size_t a = 0; a < space.spatial; ++a)
     extents[a] = block_extents(space.axes[a].extent, registers[a], limits.max_threads, epsilon);
+  // An axis that saves nothing, as channels of a depthwise convolution, grows only where threads or transactions need
+  // it: where several do, tiles that differ in which of them they are long along would fill all that is visited.
+  const auto fills_block = [&](std::size_t but) {
+    std::int64_t threads = 1;
+    for (std::size_t a = 0; a < space.spatial; ++a)
+      if (a != but && !extents[a].empty()) threads *= base::ceil_div(space.axes[a].extent, registers[a]);
+    return threads >= limits.max_threads;
+  };
+  for (std::size_t a = 0; a < space.spatial; ++a)
+    if (!extents[a].empty() && !is_innermost(space, a) && fills_block(a) &&
+        traffic_ratio(space, first, a, extents[a].front(), Level::kBlock) >= kSaves)
+      extents[a].clear();
   const auto next = [&](const Extents& e, std::size_t a) -> std::int64_t {
     const auto larger = std::upper_bound(extents[a].begin(), extents[a].end(), e[a]);
     return larger == extents[a].end() ? 0 : *larger;

@@ -31,6 +31,9 @@ inline std::int64_t widest_access(base::Bytes max_access, base::Dtype dtype) {
   return std::max<std::int64_t>(1, max_access.n / base::size_of(dtype).n);
 }
 
+// Whether neighbours along an axis lie side by side in the memory of an operand.
+bool is_innermost(const tile::TileSpace& space, std::size_t axis);
+
 // What bounds the growth of tiles on a chip.
 struct GrowthLimits {
   std::int64_t registers = 0;     // 32-bit; that one thread's tile may take
