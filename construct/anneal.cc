@@ -51,7 +51,7 @@ class Anneal {
 
   Trace run() {
     asked_.judge(asked_.fresh_points(kBatch));
-    while (asked_.left() > 0) {
+    while (asked_.left() > 0 && !asked_.trace().empty()) {  // empty where no program fits
       learn();
       std::vector<Point> batch = planned();
       batch.resize(std::min(batch.size(), kBatch - kByChance));

@@ -220,8 +220,11 @@ std::span<const LayoutChoice> layout_choices() {
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
+  // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
+  constexpr std::array<LayoutChoice, 6> kOrder = {other_neighbours, other_staging, other_steps,
+                                                  other_splits,     other_rasters, other_rows};
   std::vector<StageProgram> out = {laid_out(p, rules)};
-  for (const LayoutChoice choice : layout_choices()) {
+  for (const LayoutChoice choice : kOrder) {
     const std::size_t so_far = out.size();
     for (std::size_t i = 0; i < so_far; ++i)
       for (StageProgram& q : choice(out[i], rules)) out.push_back(std::move(q));

@@ -240,17 +240,21 @@ class Construction {
     const std::int64_t blocks = p.blocks(), cores = arch_.core.count;
     if (!longest || blocks >= cores) return;
     std::int64_t parts = 2;
-    while (parts * blocks < cores) parts *= 2;
+    while (parts * blocks < cores && parts < kMostParts) parts *= 2;
     if (parts * p.block[*longest] <= p.space->axes[*longest].extent)
       if (std::optional<StageProgram> split = split_into(p, parts, rules_)) ranking_.add(std::move(*split));
   }
 
-  // The block tile that is given over a register tile; nothing where it does not cut it.
+  // The block tile that is given over a register tile; nothing where it does not cut it, or
+  // into more threads than a block may have.
   std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step) const {
     if (given_.block.size() != space.spatial) return {};
     Extents e = step;
+    std::int64_t threads = 1;
     for (std::size_t a = 0; a < space.spatial; ++a) {
-      if (given_.block[a] % registers[a] != 0) return {};
+      const std::int64_t along = given_.block[a] / registers[a];
+      if (along * registers[a] != given_.block[a] || along > limits_.max_threads / threads) return {};
+      threads *= along;
       e[a] = given_.block[a];
     }
     return {{e, 0, 0}};

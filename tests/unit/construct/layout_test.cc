@@ -2,6 +2,9 @@
 
 #include "construct/layout.h"
 
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -57,13 +60,23 @@ TEST(LaidOut, LeavesRowsWhereTheyAreIfAsked) {
   EXPECT_EQ(p.operands[0].swizzle, 0);
 }
 
+std::string text_of(const tile::StageProgram& p) {
+  return base::to_json(tile::to_document({"v100", {p}, {}}, v100().spec));
+}
+
+TEST(LayoutsOf, AreDifferentPrograms) {
+  const auto space = tile::make_space(tests::expression("S[i] +=! A[i,k]", "i=64,k=256"), {{0}, {1}});
+  const std::vector<tile::StageProgram> all =
+      layouts_of(tile::make_stage_program(space, {{1, 64, 1}}, {64, 8}, {16}), {v100().spec});
+  std::set<std::string> seen;
+  for (const tile::StageProgram& p : all) EXPECT_TRUE(seen.insert(text_of(p)).second) << text_of(p);
+  EXPECT_GT(all.size(), 20U);
+}
+
 // Every alternative computes the same elements in the same blocks and threads, and is another program.
 RC_GTEST_PROP(LayoutChoices, KeepTheTiles, ()) {
   const tile::StageProgram p = laid_out(tests::any_program(tests::any_operator(64), 256), {v100().spec});
   RC_LOG() << p.space->expression.stages.front().text << '\n';
-  const auto text = [](const tile::StageProgram& q) {
-    return base::to_json(tile::to_document({"v100", {q}, {}}, v100().spec));
-  };
   for (const LayoutChoice choice : layout_choices())
     for (const tile::StageProgram& q : choice(p, {v100().spec})) {
       for (std::size_t a = 0; a < p.space->spatial; ++a) {
@@ -71,7 +84,7 @@ RC_GTEST_PROP(LayoutChoices, KeepTheTiles, ()) {
         RC_ASSERT(q.thread[a] == p.thread[a]);
       }
       RC_ASSERT(q.threads() == p.threads());
-      RC_ASSERT(text(q) != text(p));
+      RC_ASSERT(text_of(q) != text_of(p));
     }
 }
 

@@ -115,6 +115,13 @@ TEST_P(Searches, EndWhereTheSpaceHasNoMore) {
   EXPECT_LE(GetParam().run(small, judge, {100000, 1}).size(), programs);
 }
 
+TEST_P(Searches, FindNothingWhereNothingFits) {
+  const arch::ArchSpec tiny = tests::chip("v100", {{"memory.dram.capacity", "16 KiB"}});
+  const SearchSpace none(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=32"), tiny);
+  const BatchJudge judge = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
+  EXPECT_TRUE(GetParam().run(none, judge, {100, 1}).empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Searches,
                          testing::Values(Named{"random", random_search}, Named{"genetic", genetic_search},
                                          Named{"anneal", anneal_search}),
