@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "arch/load.h"
 #include "base/hash.h"
 #include "construct/aligned_programs.h"
@@ -22,11 +24,14 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 // The simulator as a judge, which remembers what it was asked.
 class SimulatedJudge {
  public:
-  SimulatedJudge(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::function<void(std::size_t)> judged)
+  // `lost` becomes why a simulation's process ended without an answer, which is no time of its program.
+  SimulatedJudge(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::string& lost,
+                 std::function<void(std::size_t)> judged)
       : chip_(a),
         jobs_(jobs),
         simulator_(simulator_version() + base::to_json(arch::to_document(a))),
         kept_(kept),
+        lost_(lost),
         judged_(std::move(judged)) {}
 
   std::vector<base::Microseconds> operator()(std::span<const tile::RProgram> programs) {
@@ -36,7 +41,10 @@ class SimulatedJudge {
     for (std::size_t i = 0; i < programs.size(); i += at_a_time) {
       const auto some = programs.subspan(i, std::min(at_a_time, programs.size() - i));
       simulate(some);
-      for (const tile::RProgram& p : some) times.push_back({*kept_.find(key_of(p))});
+      for (const tile::RProgram& p : some) {
+        const double* us = kept_.find(key_of(p));
+        times.push_back({us == nullptr ? kNone : *us});
+      }
       judged_(some.size());
     }
     return times;
@@ -55,7 +63,10 @@ class SimulatedJudge {
         simulate_programs(unknown, chip_, SimulationMode::kSampled, jobs_, [](std::size_t, std::size_t) {});
     for (std::size_t i = 0; i < unknown.size(); ++i) {
       const auto& s = simulated[i].simulation;
-      kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch.v : kNone);
+      if (simulated[i].died)
+        lost_ = simulated[i].error;
+      else
+        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch.v : kNone);
     }
   }
 
@@ -63,6 +74,7 @@ class SimulatedJudge {
   int jobs_;
   std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
   KeptTimes& kept_;
+  std::string& lost_;
   std::function<void(std::size_t)> judged_;
 };
 
@@ -133,8 +145,9 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
   KeptTimes kept(options.keep);
+  std::string lost;
   std::size_t done = 0, all = 0;
-  const construct::BatchJudge judge = SimulatedJudge(a, jobs, kept, [&](std::size_t n) {
+  const construct::BatchJudge judge = SimulatedJudge(a, jobs, kept, lost, [&](std::size_t n) {
     done += n;
     progress(done, all);
   });
@@ -150,6 +163,9 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
       operators.push_back(trials[i]->run());
     else
       operators.push_back({op.id, op.kind, {}, 0, false, {}, "has several stages; a search tries programs of one"});
+    if (!lost.empty())
+      operators.back().error = fmt::format("a simulation was lost, try again (--keep keeps the others): {}", lost);
+    lost.clear();
     before += trials[i] ? trials[i]->most_programs() : 0;
     done = before;  // a small space may have had fewer
   }

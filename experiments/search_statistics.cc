@@ -12,6 +12,9 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
+// A ratio of two times that there are: neither of them infinite.
+bool comparable(double ratio) { return std::isfinite(ratio) && ratio > 0; }
+
 Quality quality_at(const std::vector<SearchedOperator>& operators, Search search, std::size_t n, bool oracle) {
   Quality q;
   q.search = search;
@@ -20,7 +23,7 @@ Quality quality_at(const std::vector<SearchedOperator>& operators, Search search
   for (const SearchedOperator& op : operators) {
     if (!op.error.empty() || (oracle && !op.oracle_us)) continue;
     const double ratio = op.of(search).best_us(n) / (oracle ? *op.oracle_us : op.best_known_us());
-    if (!std::isfinite(ratio)) continue;
+    if (!comparable(ratio)) continue;
     ++q.operators;
     logs += std::log(ratio);
     q.within_3 += ratio <= 1.03 ? 1 : 0;
@@ -55,7 +58,7 @@ void compare_constructions(SearchQuality& q) {
   for (const SearchedOperator& op : q.operators) {
     if (!op.error.empty()) continue;
     const double ratio = op.of(Search::kRollerOsdi22).best_us(1) / op.of(Search::kRoller).best_us(1);
-    if (!std::isfinite(ratio)) continue;
+    if (!comparable(ratio)) continue;
     ++q.over_osdi22_operators;
     logs += std::log(ratio);
   }

@@ -59,6 +59,7 @@ SimulatedProgram simulated_by(WorkerResult r) {
   p.cpu_seconds = r.cpu_seconds;
   p.peak_bytes = r.peak_bytes;
   p.error = std::move(r.error);
+  p.died = r.died;
   base::Diagnostics own;
   const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
   if (document) {

@@ -19,6 +19,7 @@ namespace tilescope::experiments {
 struct SimulatedProgram {
   std::optional<Simulation> simulation;
   std::string error;
+  bool died = false;                        // the worker's process: another time there may be one
   double cpu_seconds = 0;                   // of the worker process
   std::size_t peak_bytes = 0;               // of its resident memory
   std::optional<double> timeline_until_us;  // where the timeline is full

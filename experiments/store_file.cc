@@ -71,6 +71,9 @@ std::string why_none(SQLite::Database& file) {
       schema, kSchema);
 }
 
+// SQLite takes some names for more than a file: ":memory:", "file:x.db?mode=ro".
+std::string plain_name(const std::string& path) { return fs::absolute(path).string(); }
+
 Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why) {
   diags.error({diags.add_source(path)}, std::move(why));
   return nullptr;
@@ -79,7 +82,7 @@ Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why
 // Readers of a store that lies in a folder nobody may write to need no log beside it.
 std::string uri_of(const std::string& path) {
   std::string out = "file:";
-  for (const char c : fs::absolute(path).string())
+  for (const char c : plain_name(path))
     out += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", c) : std::string(1, c);
   return out + "?immutable=1";
 }
@@ -87,7 +90,7 @@ std::string uri_of(const std::string& path) {
 // A reader that may write leaves no log behind; it writes nothing else.
 Handle open_for_queries(const std::string& path) {
   try {
-    auto file = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE, kWaitMs);
+    auto file = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE, kWaitMs);
     is_empty(*file);
     file->exec("PRAGMA query_only = 1");
     return file;
@@ -112,12 +115,16 @@ void make_tables(SQLite::Database& file, const std::string& tool_version) {
 }  // namespace
 
 Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
-  if (!fs::exists(path))
+  std::error_code unknown;
+  if (!fs::exists(path, unknown))
     return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
   try {
     Handle file = open_for_queries(path);
     if (is_empty(*file)) return refuse(diags, path, "is empty: no sweep has begun here");
     if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
+    // All that is read is of one moment, which begins with the first look, whatever a sweep writes meanwhile.
+    file->exec("BEGIN");
+    file->execAndGet("SELECT count(*) FROM sweeps");
     return file;
   } catch (const SQLite::Exception& e) {
     return refuse(diags, path, fmt::format("cannot be read as a store of sweeps: {}", e.what()));
@@ -126,7 +133,8 @@ Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
 
 Handle open_to_write(const std::string& path, const std::string& tool_version, base::Diagnostics& diags) {
   try {
-    auto file = std::make_unique<SQLite::Database>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kWaitMs);
+    auto file =
+        std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kWaitMs);
     if (!is_empty(*file))
       if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
     // A commit is in the log once it returns, whatever then happens to the process; the log reaches the disk later.

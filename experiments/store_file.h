@@ -11,7 +11,7 @@
 
 namespace tilescope::experiments {
 
-// Opens for reading; null after an error.
+// Opens for reading, as it is now for as long as it is open; null after an error.
 std::unique_ptr<SQLite::Database> open_to_read(const std::string& path, base::Diagnostics& diags);
 
 // Opens for writing and makes a store of a file that is empty or not there. Null after an error: no store, or one that

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <optional>
 #include <unistd.h>
 
@@ -13,7 +14,12 @@
 namespace tilescope::experiments {
 namespace {
 
-std::string path_of(const std::string& store) { return store + "-lock"; }
+// One lock a file, whatever links lead to it.
+std::string path_of(const std::string& store) {
+  std::error_code unknown;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(store, unknown);
+  return (unknown ? store : file.string()) + "-lock";
+}
 
 struct flock whole_file() {
   struct flock all{};

@@ -212,7 +212,9 @@ class Runner {
         keep(predicted[i], made, construct_cpu_us);
       };
     });
-    if (!simulated.empty()) simulate(simulated, jobs, stopped);
+    if (simulated.empty() || stopped()) return;
+    commit();  // the first simulation may take minutes
+    simulate(simulated, jobs, stopped);
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
@@ -348,10 +350,12 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     auto store = StoreWriter::open(request.store, request.tool_version, diags);
     if (!store) return std::nullopt;
     Runner runner(*spec, *points, of_files, *store, tell);
-    runner.prepare();
-    const Clock::time_point start = Clock::now();
-    const double start_cpu_seconds = process_cpu_seconds();
+    Clock::time_point start;
+    double start_cpu_seconds = 0;
     try {
+      runner.prepare();
+      start = Clock::now();
+      start_cpu_seconds = process_cpu_seconds();
       runner.run(request.jobs, stop);
     } catch (const StoreError& e) {
       throw StoreError(

@@ -65,6 +65,16 @@ TEST(QualityOf, IsTheMeanOverOperators) {
   EXPECT_EQ(q.over_osdi22_operators, 2U);
 }
 
+TEST(QualityOf, LeavesOutWhatHasNoTime) {
+  const SearchQuality q = quality_of(
+      {searched("a", {12}, {18}, {12}, 10), searched("b", {kNone}, {10}, {5}, 5), searched("c", {4}, {8}, {4}, kNone)},
+      1);
+  EXPECT_EQ(q.over_osdi22_operators, 2U) << "ours has none for b";
+  EXPECT_DOUBLE_EQ(q.over_osdi22_ratio, std::sqrt(1.5 * 2));
+  EXPECT_EQ(of(q.by_oracle, Search::kRoller, 1).operators, 1U) << "c's oracle has none";
+  EXPECT_DOUBLE_EQ(of(q.by_oracle, Search::kRoller, 1).mean_ratio, 1.2);
+}
+
 TEST(QualityOf, DrawsNoMeanOfSomeOperators) {
   const std::vector<SearchedOperator> operators = {searched("a", {1}, {}, {kNone, 2}, {}),
                                                    searched("b", {1}, {}, {4, 4}, {})};

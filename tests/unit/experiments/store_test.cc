@@ -228,10 +228,11 @@ TEST_F(StoreTest, TotalsAreThereWhenAllOperatorsAre) {
 
   to.add({s.changed, s.request, s.second}, RowTexts(row(10), "{}"));
   to.commit();
-  totals = store.totals(sweep);
+  const Store later = reader();
+  totals = later.totals(sweep);
   EXPECT_EQ(totals[2].weighted_us, 25);
   EXPECT_EQ(totals[2].base_ratio, 0.5);
-  EXPECT_THAT(best_points(store.points(sweep), totals), ElementsAre(2, 1));
+  EXPECT_THAT(best_points(later.points(sweep), totals), ElementsAre(2, 1));
 }
 
 TEST_F(StoreTest, APointWithAFailureHasNoTotal) {
@@ -282,6 +283,36 @@ TEST_F(StoreTest, AnEnlargedSweepTakesTheOnesPlaceAndKeepsItsRows) {
   EXPECT_EQ(store.sweeps().front().text, larger.text);
   EXPECT_THAT(rows_of(store), ElementsAre(Seen{0, "a", 10, ""}));
   EXPECT_EQ(store.totals(store.sweeps().front()).at(0).weighted_us, 30);
+}
+
+TEST_F(StoreTest, AReaderSeesOneMoment) {
+  StoreWriter to = writer();
+  const SmallSweep s(to);
+  to.add({s.base, s.request, s.first}, RowTexts(row(10), "{}"));
+  to.commit();
+  const Store before = reader();
+  const std::vector<Seen> rows = rows_of(before);
+  to.add({s.base, s.request, s.second}, RowTexts(row(20), "{}"));
+  StoredSweep smaller = s.sweep;
+  smaller.text = "sweep: Banks\n# smaller\n";
+  to.put_sweep(smaller, {s.point(0, true, {{"32", 32.0}}, s.base)}, {{"a", "matmul", 3, s.first}});
+  EXPECT_EQ(rows_of(before), rows);
+  EXPECT_THAT(rows_of(reader()), ElementsAre(Seen{0, "a", 10, ""}));
+}
+
+// SQLite would take these for something else than files.
+TEST_F(StoreTest, AnyNameIsAFile) {
+  const fs::path here = fs::current_path();
+  fs::current_path(folder_);
+  for (const char* name : {":memory:", "file:x.db"}) {
+    base::Diagnostics diags;
+    {
+      const auto to = StoreWriter::open(name, kVersion, diags);
+    }
+    EXPECT_TRUE(Store::open(name, diags)) << name;
+    EXPECT_TRUE(fs::exists(folder_ / name));
+  }
+  fs::current_path(here);
 }
 
 TEST_F(StoreTest, WhatIsNotCommittedIsGoneWithTheProcess) {
