@@ -20,6 +20,8 @@ using base::Diagnostics;
 using base::Value;
 
 constexpr std::size_t kMostValues = 100'000;  // of one range
+// No scratchpad holds a longer tile, and construction need not be safe against products of any numbers.
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
 
 std::string plain_text(const Value& v) {
   const auto* text = v.get_if<std::string>();
@@ -78,12 +80,17 @@ std::vector<std::string> split_paths(std::string_view key) {
   }
 }
 
-bool is_block(std::string_view text) {
+// What is wrong with the text of a block tile, if anything is.
+std::optional<std::string> complaint_of_block(std::string_view text) {
   for (std::size_t dims = 0;; ++dims) {
     const std::size_t x = std::min(text.find('x'), text.size());
-    const auto extent = base::parse_integer<std::int64_t>(text.substr(0, x));
-    if (!extent || *extent < 1 || dims == expr::kMaxRank) return false;
-    if (x == text.size()) return true;
+    const std::string_view digits = text.substr(0, x);
+    const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!number || dims == expr::kMaxRank) return "expected the extents of a block tile such as 128x64, or best";
+    const auto extent = base::parse_integer<std::int64_t>(digits);  // none where 64 bits do not hold it
+    if (!extent || *extent < 1 || *extent > kMostExtent)
+      return fmt::format("an extent of a block is from 1 to {}", kMostExtent);
+    if (x == text.size()) return std::nullopt;
     text.remove_prefix(x + 1);
   }
 }
@@ -178,9 +185,9 @@ class AxesReader {
       return StoredValue{plain_text(v), std::nullopt};
     }
     if (path == kBlockAxis) {
-      if (plain_text(v) == kBest || is_block(plain_text(v))) return StoredValue{plain_text(v), std::nullopt};
-      diags_.error(v.at, fmt::format("{}: expected the extents of a block tile such as 128x64, or best, got {}", path,
-                                     v.describe()));
+      const auto complaint = plain_text(v) == kBest ? std::nullopt : complaint_of_block(plain_text(v));
+      if (!complaint) return StoredValue{plain_text(v), std::nullopt};
+      diags_.error(v.at, fmt::format("{}: {}, got {}", path, *complaint, v.describe()));
       return std::nullopt;
     }
     if (const arch::Number* n = number(path)) {

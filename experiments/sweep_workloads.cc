@@ -18,6 +18,8 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
+constexpr double kMostWeight = 1e12;  // totals stay far from the ends of doubles
+
 class WorkloadsReader {
  public:
   explicit WorkloadsReader(const SweepFile& file) : file_(file), diags_(file.diags) {}
@@ -50,7 +52,8 @@ class WorkloadsReader {
 
   double read_weight(const Value* v) {
     const auto weight = base::as_number(v, "weight", diags_);
-    if (weight && *weight <= 0) diags_.error(v->at, "weight: expected a number above 0");
+    if (weight && (*weight <= 0 || *weight > kMostWeight))
+      diags_.error(v->at, "weight: expected a number above 0 and at most 1e12");
     return weight.value_or(1);
   }
 
