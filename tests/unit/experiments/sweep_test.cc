@@ -158,6 +158,17 @@ TEST_F(SweepTest, TheTableDependsOnNothingButTheFile) {
   EXPECT_EQ(table("one.db"), table("parts.db"));
 }
 
+TEST_F(SweepTest, AnOperatorThatIsListedTwiceHasTheSumOfItsWeights) {
+  const std::string one = "  - {op: 'O[i] = A[i] + B[i]', size: i=1000", two = "  - {op: 'O[i] = A[i]', size: i=1000";
+  const SweepRun r =
+      run("sweep: Twice\nbase: v100\naxes:\n  core.count: [40]\nworkloads:\n" + one + "}\n" + two + ", id: copy}\n" +
+          one + ", weight: 2}\n" + two + ", weight: 3}\n" + two + ", id: copy}\n" + two + ", dtype: f16}\n");
+  std::map<std::string, double> weights;
+  each_row([&](const StoredPoint&, const StoredWorkload& w, const StoredRow*) { weights[w.name] = w.weight; });
+  EXPECT_EQ(weights, (std::map<std::string, double>{{"copy", 5}, {"op1", 3}, {"op2", 1}}));
+  EXPECT_EQ(r.computed, 2U * 3) << "of the base and of one point";
+}
+
 TEST_F(SweepTest, NothingIsComputedTwice) {
   const std::string axes = "sweep: Growing\nbase: v100\naxes:\n  core.count: ";
   EXPECT_EQ(run(axes + "[40, 60]\n" + kWorkloads).computed, 3U * 2) << "and the base";
