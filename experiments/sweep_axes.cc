@@ -10,6 +10,7 @@
 #include "arch/override.h"
 #include "base/fields.h"
 #include "base/parse_number.h"
+#include "base/plain_text.h"
 #include "base/quantity.h"
 #include "experiments/sweep_spec.h"
 
@@ -22,11 +23,6 @@ using base::Value;
 constexpr std::size_t kMostValues = 100'000;  // of one range
 // No scratchpad holds a longer tile, and construction need not be safe against products of any numbers.
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
-
-std::string plain_text(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  return text != nullptr ? *text : base::to_json(v);
-}
 
 // A value in the base unit of its dimension.
 std::optional<double> amount_of(const Value* v, const std::string& name, const arch::Number& n, Diagnostics& diags) {
@@ -54,8 +50,6 @@ std::optional<double> amount_of(const Value* v, const std::string& name, const a
   }
   return std::nullopt;
 }
-
-StoredValue value_of(const arch::Number& n, double amount) { return {plain_text(arch::written(n, amount)), amount}; }
 
 // A text that a document of YAML reads back as it is, or in quotes.
 std::string yaml_text(const Value& v) {
@@ -155,12 +149,6 @@ class AxesReader {
     return true;
   }
 
-  const arch::Number* number(std::string_view path) const {
-    for (const SweepBase& b : bases_)
-      if (const arch::Number* n = b.number(path)) return n;
-    return nullptr;
-  }
-
   void add_tuple(SweepAxis& axis, const Value& v) {
     const base::List* items = v.get_if<base::List>();
     if (axis.paths.size() > 1 && (items == nullptr || items->size() != axis.paths.size()))
@@ -175,22 +163,22 @@ class AxesReader {
                         [](const StoredValue& a, const StoredValue& b) { return a.text == b.text; });
     };
     if (std::any_of(axis.values.begin(), axis.values.end(), same))
-      return diags_.error(v.at, fmt::format("{} stands here a second time", plain_text(v)));
+      return diags_.error(v.at, fmt::format("{} stands here a second time", base::plain_text(v)));
     axis.values.push_back(std::move(tuple));
   }
 
   std::optional<StoredValue> read_value(const Value& v, const std::string& path) {
     if (path == kPaddingAxis) {
       if (!base::as_choice(&v, path, {kBest, "none"}, diags_)) return std::nullopt;
-      return StoredValue{plain_text(v), std::nullopt};
+      return StoredValue{base::plain_text(v), std::nullopt};
     }
     if (path == kBlockAxis) {
-      const auto complaint = plain_text(v) == kBest ? std::nullopt : complaint_of_block(plain_text(v));
-      if (!complaint) return StoredValue{plain_text(v), std::nullopt};
+      const auto complaint = base::plain_text(v) == kBest ? std::nullopt : complaint_of_block(base::plain_text(v));
+      if (!complaint) return StoredValue{base::plain_text(v), std::nullopt};
       diags_.error(v.at, fmt::format("{}: {}, got {}", path, *complaint, v.describe()));
       return std::nullopt;
     }
-    if (const arch::Number* n = number(path)) {
+    if (const arch::Number* n = number_at(path, bases_)) {
       const auto amount = amount_of(&v, path, *n, diags_);
       return amount ? std::optional(value_of(*n, *amount)) : std::nullopt;
     }
@@ -202,7 +190,7 @@ class AxesReader {
 
   void read_range(SweepAxis& axis, const Value& v) {
     const std::string& path = axis.paths.front();
-    const arch::Number* n = number(path);
+    const arch::Number* n = number_at(path, bases_);
     if (n == nullptr)
       return diags_.error(v.at, fmt::format("{}: a range needs a number that {} has; list the values", path,
                                             bases_.empty() ? "the base" : bases_.front().name));
@@ -243,7 +231,7 @@ class AxesReader {
     const Value* equals = f.require("equals");
     const auto text = base::as_text(equals, "equals", diags_);
     f.finish();
-    if (number(path) == nullptr)
+    if (number_at(path, bases_) == nullptr)
       diags_.error(axis.at, fmt::format("{}: equals gives numbers, and {} has none there", path,
                                         bases_.empty() ? "the base" : bases_.front().name));
     if (text) axis.equals = Formula::parse(*text, file_.text_at(*equals), known_, diags_);
@@ -271,19 +259,6 @@ class AxesReader {
 };
 
 }  // namespace
-
-const arch::Number* SweepBase::number(std::string_view at) const {
-  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.path == at; });
-  return found == numbers.end() ? nullptr : &*found;
-}
-
-std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases) {
-  std::vector<std::string_view> out;
-  for (const SweepBase& b : bases)
-    for (const arch::Number& n : b.numbers)
-      if (std::find(out.begin(), out.end(), n.path) == out.end()) out.push_back(n.path);
-  return out;
-}
 
 std::vector<SweepAxis> read_axes(const Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file) {
   return AxesReader(bases, file).read(axes);

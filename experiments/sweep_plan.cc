@@ -11,9 +11,9 @@
 
 #include "base/check.h"
 #include "base/parse_number.h"
-#include "base/quantity.h"
 #include "experiments/constructor.h"
 #include "experiments/parallel.h"
+#include "experiments/sweep_state.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -28,13 +28,6 @@ std::string unit_of(const arch::Number* n) {
   constexpr std::array<const char*, 6> kUnits = {"B", "Hz", "cycles", "us", "B/s", "FLOP/s"};  // in its order
   return kUnits[static_cast<std::size_t>(*n->dimension)];
 }
-
-std::string text_of(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  return text != nullptr ? *text : base::to_json(v);
-}
-
-StoredValue value_of(const arch::Number& n) { return {text_of(arch::written(n, n.value)), n.value}; }
 
 construct::Restrictions restrictions_of(const std::vector<StoredAxis>& axes, const std::vector<StoredValue>& at) {
   construct::Restrictions out;
@@ -105,16 +98,11 @@ class Planner {
     if (bases) plan_.axes.push_back({std::string(kBaseAxis), "", group++});
     for (const SweepAxis& a : spec_.axes) {
       for (const std::string& path : a.paths)
-        plan_.axes.push_back({path, unit_of(number_of(path)), a.equals ? std::nullopt : std::optional(group)});
+        plan_.axes.push_back(
+            {path, unit_of(number_at(path, spec_.bases)), a.equals ? std::nullopt : std::optional(group)});
       if (!a.equals) ++group;
     }
     if (spec_.programs.size() > 1) plan_.axes.push_back({std::string(kProgramsAxis), "", group});
-  }
-
-  const arch::Number* number_of(const std::string& path) const {
-    for (const SweepBase& b : spec_.bases)
-      if (const arch::Number* n = b.number(path)) return n;
-    return nullptr;
   }
 
   // The bases as they are, with programs constructed for them.
@@ -130,7 +118,7 @@ class Planner {
         else if (!is_path_of_chip(a))
           at.push_back({std::string(kBest), std::nullopt});
         else
-          at.push_back(n == nullptr ? StoredValue{} : value_of(*n));
+          at.push_back(n == nullptr ? StoredValue{} : value_of(*n, n->value));
       }
       PlannedPoint p;
       p.point = {b, spec_.bases[b].name, true, std::move(at), {}, {}, {}};
@@ -175,7 +163,7 @@ class Planner {
     }
     bool met = true;
     for (std::size_t c = 0; c < constraints_.size(); ++c) {
-      const bool this_one = value_of(constraints_[c], b, at) != 0;
+      const bool this_one = result_of(constraints_[c], b, at) != 0;
       met_[c] = met_[c] || this_one;
       met = met && this_one;
     }
@@ -198,7 +186,7 @@ class Planner {
       for (std::size_t a = 0; a < plan_.axes.size(); ++a) {
         if (!is_path_of_chip(plan_.axes[a])) continue;
         const arch::Number* n = spec_.bases[base].number(plan_.axes[a].name);
-        const std::string from = n == nullptr ? std::string() : value_of(*n).text;
+        const std::string from = n == nullptr ? std::string() : value_of(*n, n->value).text;
         if (from == at[a].text) continue;  // as the base says it: no change, and no stated peak is dropped
         p.point.differences.push_back({plan_.axes[a].name, from, at[a].text});
         overrides.push_back({plan_.axes[a].name, at[a].text});
@@ -234,7 +222,7 @@ class Planner {
     return out;
   }
 
-  static double value_of(const Placed& f, const SweepBase& b, const std::vector<StoredValue>& at) {
+  static double result_of(const Placed& f, const SweepBase& b, const std::vector<StoredValue>& at) {
     std::vector<double> values;
     for (std::size_t p = 0; p < f.axes.size(); ++p) {
       const arch::Number* n = b.number(f.formula->paths()[p]);
@@ -245,30 +233,18 @@ class Planner {
     }
     return f.formula->of(values);
   }
-  static StoredValue value_of(const arch::Number& n) { return experiments::value_of(n); }
 
   // The value that a formula gives a path, or nothing after an error.
   std::optional<StoredValue> follow(const SweepAxis& a, const Placed& f, const SweepBase& b,
                                     const std::vector<StoredValue>& at) {
-    arch::Number n = *number_of(a.paths.front());
-    const double value = value_of(f, b, at);
+    const arch::Number& n = *number_at(a.paths.front(), spec_.bases);
+    const double value = result_of(f, b, at);
     constexpr double kRounding = 1e-9;
     const double kept = n.whole ? std::round(value) : value;
-    if (std::isfinite(value) && value > 0 && std::abs(kept - value) <= kRounding * value) {
-      n.value = kept;
-      return value_of(n);
-    }
+    if (std::isfinite(value) && value > 0 && std::abs(kept - value) <= kRounding * value) return value_of(n, kept);
     diags_.error(a.equals->at(), fmt::format("{} would be {:.12g} at {}; expected {} above 0", n.path, value,
-                                             place_of(at), n.whole ? "a whole number" : "a number"));
+                                             place_of(at, plan_.axes), n.whole ? "a whole number" : "a number"));
     return std::nullopt;
-  }
-
-  // "memory.smem.banks 64, core.count 80".
-  std::string place_of(const std::vector<StoredValue>& at) const {
-    std::string out;
-    for (std::size_t a = 0; a < at.size(); ++a)
-      out += fmt::format("{}{} {}", a == 0 ? "" : ", ", plan_.axes[a].name, at[a].text);
-    return out.empty() ? "the base" : out;
   }
 
   bool check_constraints() {
@@ -320,7 +296,8 @@ class Planner {
     }
     if (accepted > 0) return true;
     for (const auto& [sentence, point] : why)
-      diags_.error(spec_.axes_at, fmt::format("every point is refused; {}: {}", place_of(point->at), sentence));
+      diags_.error(spec_.axes_at,
+                   fmt::format("every point is refused; {}: {}", place_of(*point, plan_.axes), sentence));
     return false;
   }
 

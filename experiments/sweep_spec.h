@@ -89,6 +89,12 @@ std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const Sw
 // Every path that a formula may read: the numbers of all bases.
 std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases);
 
+// The number at a path of the first base that has it, or null.
+const arch::Number* number_at(std::string_view path, const std::vector<SweepBase>& bases);
+
+// That value of the number, as a chip's file writes it.
+StoredValue value_of(const arch::Number& n, double amount);
+
 // What makes two operators one: {"stages","tensors","dtype","accumulate"}.
 base::Value document_of(const expr::Expression& e);
 
