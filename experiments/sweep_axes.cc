@@ -92,7 +92,7 @@ std::optional<std::string> complaint_of_block(std::string_view text) {
 class AxesReader {
  public:
   AxesReader(const std::vector<SweepBase>& bases, const SweepFile& file)
-      : bases_(bases), file_(file), diags_(file.diags), known_(number_paths(bases)) {}
+      : bases_(bases), file_(file), diags_(file.diags) {}
 
   std::vector<SweepAxis> read(const Value& axes) {
     base::Fields(axes, "axes", diags_);  // reports keys that stand twice
@@ -228,13 +228,11 @@ class AxesReader {
   void read_follower(SweepAxis& axis, const Value& v) {
     const std::string& path = axis.paths.front();
     base::Fields f(v, path, diags_);
-    const Value* equals = f.require("equals");
-    const auto text = base::as_text(equals, "equals", diags_);
+    axis.equals = read_formula(f.require("equals"), "equals", bases_, file_);
     f.finish();
     if (number_at(path, bases_) == nullptr)
       diags_.error(axis.at, fmt::format("{}: equals gives numbers, and {} has none there", path,
                                         bases_.empty() ? "the base" : bases_.front().name));
-    if (text) axis.equals = Formula::parse(*text, file_.text_at(*equals), known_, diags_);
   }
 
   // A follower reads what stands before it.
@@ -253,7 +251,6 @@ class AxesReader {
   const std::vector<SweepBase>& bases_;
   const SweepFile& file_;
   Diagnostics& diags_;
-  std::vector<std::string_view> known_;
   std::vector<std::string> taken_;
   std::vector<SweepAxis> axes_;
 };

@@ -1,7 +1,11 @@
 // What the bases of a sweep say at the paths of its axes and expressions.
 
 #include <algorithm>
+#include <utility>
 
+#include <fmt/format.h>
+
+#include "base/fields.h"
 #include "base/plain_text.h"
 #include "experiments/sweep_spec.h"
 
@@ -18,12 +22,35 @@ const arch::Number* number_at(std::string_view path, const std::vector<SweepBase
   return nullptr;
 }
 
+namespace {
+
+// In the order of the bases, each once: what a misspelt path may have meant.
 std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases) {
   std::vector<std::string_view> out;
   for (const SweepBase& b : bases)
     for (const arch::Number& n : b.numbers)
       if (std::find(out.begin(), out.end(), n.path) == out.end()) out.push_back(n.path);
   return out;
+}
+
+}  // namespace
+
+std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
+                                    const SweepFile& file) {
+  const auto written = base::as_text(text, name, file.diags);
+  auto formula =
+      written ? Formula::parse(*written, file.text_at(*text), number_paths(bases), file.diags) : std::nullopt;
+  if (!formula) return std::nullopt;
+  bool everywhere = true;
+  for (const std::string& path : formula->paths())
+    for (const SweepBase& b : bases) {
+      if (b.number(path) != nullptr) continue;
+      everywhere = false;
+      file.diags.error(
+          formula->at(),
+          fmt::format("{} has no number above 0 at '{}'; expressions read what every base has", b.name, path));
+    }
+  return everywhere ? std::move(formula) : std::nullopt;
 }
 
 StoredValue value_of(const arch::Number& n, double amount) {

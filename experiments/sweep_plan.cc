@@ -163,7 +163,8 @@ class Planner {
     }
     bool met = true;
     for (std::size_t c = 0; c < constraints_.size(); ++c) {
-      const bool this_one = result_of(constraints_[c], b, at) != 0;
+      const double result = result_of(constraints_[c], b, at);
+      const bool this_one = result != 0 && !std::isnan(result);  // what has no value promises nothing
       met_[c] = met_[c] || this_one;
       met = met && this_one;
     }
@@ -226,10 +227,8 @@ class Planner {
     std::vector<double> values;
     for (std::size_t p = 0; p < f.axes.size(); ++p) {
       const arch::Number* n = b.number(f.formula->paths()[p]);
-      if (f.axes[p])
-        values.push_back(at[*f.axes[p]].number.value_or(0));
-      else
-        values.push_back(n == nullptr ? 0 : n->value);
+      base::check(n != nullptr, "an expression reads numbers that every base has");
+      values.push_back(f.axes[p] ? at[*f.axes[p]].number.value() : n->value);
     }
     return f.formula->of(values);
   }

@@ -86,8 +86,9 @@ struct SweepFile {
 std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
 std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const SweepFile& file);
 
-// Every path that a formula may read: the numbers of all bases.
-std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases);
+// The expression of a text, over numbers that every base has; nothing after an error.
+std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
+                                    const SweepFile& file);
 
 // The number at a path of the first base that has it, or null.
 const arch::Number* number_at(std::string_view path, const std::vector<SweepBase>& bases);

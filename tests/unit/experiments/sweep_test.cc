@@ -104,6 +104,15 @@ TEST_F(SweepTest, PointsAreThoseOfPlainLoops) {
   EXPECT_EQ(got, expected);
 }
 
+TEST_F(SweepTest, AConstraintWithoutAValueIsNotMet) {
+  run("sweep: Roots\nbase: v100\naxes:\n  core.count: [40, 60, 70, 90]\nconstraints:\n"
+      "  - sqrt(70 - core.count)\n" +
+      kWorkloads);
+  std::vector<std::string> got;
+  for (const StoredPoint& p : points()) got.push_back(texts_of(p));
+  EXPECT_EQ(got, (std::vector<std::string>{"80", "40", "60"})) << "the root of -20 is no number, that of 0 is false";
+}
+
 TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChip) {
   run("sweep: Own programs\nbase: v100\naxes:\n  memory.smem.banks: [16, 64]\n  core.count: [20, 80]\n" + kWorkloads);
   const std::map<std::string, Workload> asked = {{"mm", tests::workload(kMatmul, "m=256,n=512,k=128")},
