@@ -51,16 +51,6 @@ std::optional<double> amount_of(const Value* v, const std::string& name, const a
   return std::nullopt;
 }
 
-// A text that a document of YAML reads back as it is, or in quotes.
-std::string yaml_text(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  if (text == nullptr) return base::to_json(v);
-  Diagnostics own;
-  const auto again = base::read_yaml(*text, own.add_source("value"), own);
-  const auto* same = again ? again->get_if<std::string>() : nullptr;
-  return same != nullptr && *same == *text ? *text : base::to_json(v);
-}
-
 std::vector<std::string> split_paths(std::string_view key) {
   std::vector<std::string> out;
   while (true) {
@@ -182,10 +172,7 @@ class AxesReader {
       const auto amount = amount_of(&v, path, *n, diags_);
       return amount ? std::optional(value_of(*n, *amount)) : std::nullopt;
     }
-    StoredValue out{yaml_text(v), std::nullopt};
-    if (const auto* whole = v.get_if<std::int64_t>()) out.number = static_cast<double>(*whole);
-    if (const auto* real = v.get_if<double>()) out.number = *real;
-    return out;
+    return value_of(v);
   }
 
   void read_range(SweepAxis& axis, const Value& v) {

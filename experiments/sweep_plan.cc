@@ -103,14 +103,18 @@ class Planner {
       if (!a.equals) ++group;
     }
     if (spec_.programs.size() > 1) plan_.axes.push_back({std::string(kProgramsAxis), "", group});
+    for (const SweepBase& b : spec_.bases) {
+      std::vector<StoredValue>& said = said_.emplace_back();
+      for (const StoredAxis& a : plan_.axes) said.push_back(is_path_of_chip(a) ? b.value_at(a.name) : StoredValue{});
+    }
   }
 
   // The bases as they are, with programs constructed for them.
   void add_bases() {
     for (std::size_t b = 0; b < spec_.bases.size(); ++b) {
       std::vector<StoredValue> at;
-      for (const StoredAxis& a : plan_.axes) {
-        const arch::Number* n = spec_.bases[b].number(a.name);
+      for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
+        const StoredAxis& a = plan_.axes[i];
         if (a.name == kBaseAxis)
           at.push_back({spec_.bases[b].name, std::nullopt});
         else if (a.name == kProgramsAxis)
@@ -118,7 +122,7 @@ class Planner {
         else if (!is_path_of_chip(a))
           at.push_back({std::string(kBest), std::nullopt});
         else
-          at.push_back(n == nullptr ? StoredValue{} : value_of(*n, n->value));
+          at.push_back(said_[b][i]);
       }
       PlannedPoint p;
       p.point = {b, spec_.bases[b].name, true, std::move(at), {}, {}, {}};
@@ -186,8 +190,7 @@ class Planner {
       std::vector<arch::Override> overrides;
       for (std::size_t a = 0; a < plan_.axes.size(); ++a) {
         if (!is_path_of_chip(plan_.axes[a])) continue;
-        const arch::Number* n = spec_.bases[base].number(plan_.axes[a].name);
-        const std::string from = n == nullptr ? std::string() : value_of(*n, n->value).text;
+        const std::string& from = said_[base][a].text;
         if (from == at[a].text) continue;  // as the base says it: no change, and no stated peak is dropped
         p.point.differences.push_back({plan_.axes[a].name, from, at[a].text});
         overrides.push_back({plan_.axes[a].name, at[a].text});
@@ -303,6 +306,7 @@ class Planner {
   const SweepSpec& spec_;
   Diagnostics& diags_;
   SweepPlan plan_;
+  std::vector<std::vector<StoredValue>> said_;  // by each base at each axis that is a path
   std::vector<Placed> followers_, constraints_;
   std::vector<bool> met_;
   std::vector<ChipRequest> requests_;

@@ -33,6 +33,8 @@ struct SweepBase {
 
   // The number at a path of the chip, or null.
   const arch::Number* number(std::string_view at) const;
+  // What the chip says at a path as an axis has it: its number, or what its files write; empty where they do not.
+  StoredValue value_at(std::string_view path) const;
 };
 
 // Paths that move together through the same number of values, or one that a formula gives.
@@ -95,6 +97,8 @@ const arch::Number* number_at(std::string_view path, const std::vector<SweepBase
 
 // That value of the number, as a chip's file writes it.
 StoredValue value_of(const arch::Number& n, double amount);
+// What is no such number, as a chip's file writes it.
+StoredValue value_of(const base::Value& v);
 
 // What makes two operators one: {"stages","tensors","dtype","accumulate"}.
 base::Value document_of(const expr::Expression& e);

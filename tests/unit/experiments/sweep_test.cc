@@ -274,6 +274,27 @@ TEST_F(SweepTest, ChipsThatDifferInWordsAloneAreOne) {
   EXPECT_EQ(run("sweep: Other words\nbase: same.yaml\naxes:\n  core.count: [40]\n" + kWorkloads).computed, 0U);
 }
 
+TEST_F(SweepTest, ATextThatTheBaseSaysIsNoChange) {
+  std::ofstream(path("kin.yaml")) << "extends: v100\nname: kin\ntitle: '12'\n";
+  run("sweep: Texts\nbase: [v100, kin.yaml]\naxes:\n  title: [Tesla V100 PCIe 16 GB, '12']\n"
+      "  compute.fma.f32.dtype: [f32]\n  calibration.dram.read.ratio: [0.5]\n" +
+      kWorkloads);
+  std::vector<std::string> got;
+  for (const StoredPoint& p : points()) {
+    got.push_back(texts_of(p));
+    for (const StoredDifference& d : p.differences) got.back() += fmt::format("; {}: {} > {}", d.path, d.from, d.to);
+  }
+  const std::string same = "Tesla V100 PCIe 16 GB", ratio = "calibration.dram.read.ratio: 0.966 > 0.5";
+  EXPECT_EQ(got, (std::vector<std::string>{
+                     "v100 " + same + " f32 0.966",
+                     "kin.yaml \"12\" f32 0.966",
+                     "v100 " + same + " f32 0.5; " + ratio,
+                     "v100 \"12\" f32 0.5; title: " + same + " > \"12\"; " + ratio,
+                     "kin.yaml " + same + " f32 0.5; title: \"12\" > " + same + "; " + ratio,
+                     "kin.yaml \"12\" f32 0.5; " + ratio,
+                 }));
+}
+
 TEST_F(SweepTest, JsonLinesHoldWhatCsvHolds) {
   run("sweep: Lines\nbase: v100\naxes:\n  memory.smem.bank_width: [4 B, 8 B]\n" + kWorkloads);
   const Store s = store();
