@@ -66,9 +66,17 @@ class PathResolver {
     return map_of(key, below(after(rest, key), find_field(fields, key)->shape, child));
   }
 
+  // What the chip has at the end of the path, or null.
+  const Value* found() const { return found_; }
+
  private:
+  std::optional<Value> leaf(const Value* here) {
+    found_ = here;
+    return leaf_;
+  }
+
   std::optional<Value> below(std::string_view rest, const Shape& shape, const Value* here) {
-    if (rest.empty()) return leaf_;
+    if (rest.empty()) return leaf(here);
     switch (shape.type) {
       case Type::kMap:
         return in_map(rest, shape.fields, here);
@@ -92,7 +100,8 @@ class PathResolver {
     const std::string_view name = longest_key(rest, names);
     if (name.empty()) return refuse(rest, rest.substr(0, rest.rfind('.')), "entry", names);
     const std::string_view inside = after(rest, name);
-    auto item = inside.empty() ? leaf_ : in_map(inside, shape.fields, find_named(*list, name));
+    const Value* known = find_named(*list, name);
+    auto item = inside.empty() ? leaf(known) : in_map(inside, shape.fields, known);
     if (!item || base::as_map(&*item, path_, diags_) == nullptr) return std::nullopt;
     Map named{{"name", placed(std::string(name)), at_}};
     for (base::Entry& e : *item->get_if<Map>()) named.push_back(std::move(e));
@@ -104,7 +113,7 @@ class PathResolver {
     const std::string_view name = longest_key(rest, names);
     if (name.empty()) return refuse(rest, rest.substr(0, rest.rfind('.')), "level", names);
     const std::string_view inside = after(rest, name);
-    return map_of(name, inside.empty() ? leaf_ : in_map(inside, shape.fields, here->find(name)));
+    return map_of(name, inside.empty() ? leaf(here->find(name)) : in_map(inside, shape.fields, here->find(name)));
   }
 
   // An entry may be new: its name is all but the last part of the path.
@@ -113,7 +122,7 @@ class PathResolver {
     if (name.empty()) name = rest.substr(0, rest.rfind('.'));
     const std::string_view inside = after(rest, name);
     const Value* known = here == nullptr ? nullptr : here->find(name);
-    return map_of(name, inside.empty() ? leaf_ : in_map(inside, shape.fields, known));
+    return map_of(name, inside.empty() ? leaf(known) : in_map(inside, shape.fields, known));
   }
 
   static std::vector<std::string_view> keys_of(const Value* here) {
@@ -147,6 +156,7 @@ class PathResolver {
   std::string_view path_;
   Position at_;
   std::optional<Value> leaf_;
+  const Value* found_ = nullptr;
   Diagnostics& diags_;
 };
 
@@ -167,6 +177,13 @@ std::optional<Value> document_of(const Override& override_, const Value& chip, D
   report_repeated_names(*value, diags);
   PathResolver resolver(override_.path, at, std::move(*value), diags);
   return resolver.in_map(override_.path, chip_shape().fields, &chip);
+}
+
+const Value* value_at(std::string_view path, const Value& chip) {
+  Diagnostics own;  // a path that leads nowhere has no value
+  PathResolver resolver(path, {}, Value(), own);
+  resolver.in_map(path, chip_shape().fields, &chip);
+  return resolver.found();
 }
 
 }  // namespace tilescope::arch

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "arch/load.h"
 #include "base/diagnostics.h"
@@ -17,5 +18,8 @@ std::string name_of(const Override& override_);
 // step the longest key of the chip that fits is taken. A path that neither the chip nor the table of keys knows is an
 // error.
 std::optional<base::Value> document_of(const Override& override_, const base::Value& chip, base::Diagnostics& diags);
+
+// What the chip's document says at the path of an override, or null.
+const base::Value* value_at(std::string_view path, const base::Value& chip);
 
 }  // namespace tilescope::arch

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/plain_text.h"
 #include "cli/table.h"
 
 namespace tilescope::cli {
@@ -18,12 +19,6 @@ using experiments::MeanElasticity;
 using experiments::Prediction;
 using experiments::Refusal;
 using experiments::TermRow;
-
-// A count or an amount, without the quotes of a document.
-std::string text_of(const base::Value& v) {
-  const auto* text = v.get_if<std::string>();
-  return text != nullptr ? *text : base::to_json(v);
-}
 
 std::string elasticity_text(double e) { return fmt::format("{:+.2f}", e); }
 
@@ -56,8 +51,8 @@ void print_refused(const std::vector<Refusal>& refused) {
   Table table({{"refused"}, {"changed to", true}, {"why"}});
   for (const Refusal& r : refused) {
     const std::string named = r.change.path + ": ";
-    table.add(
-        {r.change.path, text_of(r.change.changed), r.why.starts_with(named) ? r.why.substr(named.size()) : r.why});
+    table.add({r.change.path, base::plain_text(r.change.changed),
+               r.why.starts_with(named) ? r.why.substr(named.size()) : r.why});
   }
   fmt::print("\n");
   table.print();
@@ -77,8 +72,8 @@ std::vector<std::string> three_strongest(const ExplainedOperator& op) {
 void print_means(const std::vector<ExplainedOperator>& operators) {
   Table table({{"path"}, {"value", true}, {"changed to", true}, {"mean elasticity", true}, {"program fixed", true}});
   for (const MeanElasticity& m : strongest_means(operators))
-    table.add({m.change.path, text_of(m.change.value), text_of(m.change.changed), elasticity_text(m.elasticity),
-               elasticity_text(m.elasticity_fixed)});
+    table.add({m.change.path, base::plain_text(m.change.value), base::plain_text(m.change.changed),
+               elasticity_text(m.elasticity), elasticity_text(m.elasticity_fixed)});
   table.print();
 }
 
@@ -97,7 +92,7 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
   for (const Elasticity& e : rows) {
     const bool lucky = is_luck(e, op);
     luck = luck || lucky;
-    table.add({e.change.path, text_of(e.change.value), text_of(e.change.changed),
+    table.add({e.change.path, base::plain_text(e.change.value), base::plain_text(e.change.changed),
                elasticity_text(e.elasticity) + (lucky ? "*" : " "), elasticity_text(e.elasticity_fixed), e.bottleneck});
   }
   table.print();

@@ -19,13 +19,21 @@ struct Options {
   bool json = false;
 };
 
+// Whatever else is named, the store before all, is no place for a page.
+bool is_place_for_page(const std::string& file, base::Diagnostics& diags) {
+  if (file.ends_with(".html")) return true;
+  diags.error({diags.add_source("-o " + file)}, "expected a file that ends in .html");
+  return false;
+}
+
 int run(const Options& o) {
+  base::Diagnostics diags;
+  if (!o.json && !is_place_for_page(o.out, diags)) return report(diags);
   const std::string page = experiments::report_template_path();
   if (const auto why = o.json ? std::nullopt : experiments::why_no_template(page)) {
     fmt::print(stderr, "{}\n", *why);
     return kFailed;
   }
-  base::Diagnostics diags;
   const auto store = experiments::Store::open(o.sweep.store, diags);
   if (!store) return report(diags);
   const auto sweep = chosen_sweep(*store, o.sweep, diags);
@@ -47,7 +55,7 @@ void add_report(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("report", "Write a sweep as one HTML file that a browser opens");
   o->sweep.add_to(*command);
-  auto* out = command->add_option("-o,--output", o->out, "The file that is written")->check(some_text());
+  auto* out = command->add_option("-o,--output", o->out, "The file to write: .html")->check(some_text());
   add_json(*command, o->json)->excludes(out);
   command->callback([o, &status] {
     if (o->out.empty() && !o->json) throw CLI::RequiredError("-o");

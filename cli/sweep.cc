@@ -3,9 +3,7 @@
 #include "experiments/sweep.h"
 
 #include <csignal>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -36,9 +34,11 @@ void end_in_good_order() {
 }
 
 int print_schema() {
-  std::ostringstream text;
-  text << std::ifstream(experiments::sweep_schema_path()).rdbuf();
-  fmt::print("{}", text.str());
+  const std::string path = experiments::sweep_schema_path();
+  base::Diagnostics diags;
+  const auto text = base::read_file(path, diags.add_source(path), diags);
+  if (!text) return report(diags);
+  fmt::print("{}", *text);
   return kDone;
 }
 

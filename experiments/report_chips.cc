@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/plain_text.h"
+
 namespace tilescope::experiments {
 namespace {
 
@@ -31,11 +33,7 @@ std::optional<double> number(const Value* v) {
   return std::nullopt;
 }
 
-std::string text(const Value* v) {
-  if (v == nullptr) return {};
-  const auto* written = v->get_if<std::string>();
-  return written != nullptr ? *written : base::to_json(*v);
-}
+std::string text(const Value* v) { return v == nullptr ? std::string() : base::plain_text(*v); }
 
 template <class T>
 const T& items(const Value* v) {

@@ -10,6 +10,7 @@
 #include "arch/override.h"
 #include "base/fields.h"
 #include "base/parse_number.h"
+#include "base/plain_text.h"
 #include "base/quantity.h"
 #include "experiments/sweep_spec.h"
 
@@ -20,11 +21,8 @@ using base::Diagnostics;
 using base::Value;
 
 constexpr std::size_t kMostValues = 100'000;  // of one range
-
-std::string plain_text(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  return text != nullptr ? *text : base::to_json(v);
-}
+// No scratchpad holds a longer tile, and construction need not be safe against products of any numbers.
+constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
 
 // A value in the base unit of its dimension.
 std::optional<double> amount_of(const Value* v, const std::string& name, const arch::Number& n, Diagnostics& diags) {
@@ -53,18 +51,6 @@ std::optional<double> amount_of(const Value* v, const std::string& name, const a
   return std::nullopt;
 }
 
-StoredValue value_of(const arch::Number& n, double amount) { return {plain_text(arch::written(n, amount)), amount}; }
-
-// A text that a document of YAML reads back as it is, or in quotes.
-std::string yaml_text(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  if (text == nullptr) return base::to_json(v);
-  Diagnostics own;
-  const auto again = base::read_yaml(*text, own.add_source("value"), own);
-  const auto* same = again ? again->get_if<std::string>() : nullptr;
-  return same != nullptr && *same == *text ? *text : base::to_json(v);
-}
-
 std::vector<std::string> split_paths(std::string_view key) {
   std::vector<std::string> out;
   while (true) {
@@ -78,12 +64,17 @@ std::vector<std::string> split_paths(std::string_view key) {
   }
 }
 
-bool is_block(std::string_view text) {
+// What is wrong with the text of a block tile, if anything is.
+std::optional<std::string> complaint_of_block(std::string_view text) {
   for (std::size_t dims = 0;; ++dims) {
     const std::size_t x = std::min(text.find('x'), text.size());
-    const auto extent = base::parse_integer<std::int64_t>(text.substr(0, x));
-    if (!extent || *extent < 1 || dims == expr::kMaxRank) return false;
-    if (x == text.size()) return true;
+    const std::string_view digits = text.substr(0, x);
+    const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!number || dims == expr::kMaxRank) return "expected the extents of a block tile such as 128x64, or best";
+    const auto extent = base::parse_integer<std::int64_t>(digits);  // none where 64 bits do not hold it
+    if (!extent || *extent < 1 || *extent > kMostExtent)
+      return fmt::format("an extent of a block is from 1 to {}", kMostExtent);
+    if (x == text.size()) return std::nullopt;
     text.remove_prefix(x + 1);
   }
 }
@@ -91,7 +82,7 @@ bool is_block(std::string_view text) {
 class AxesReader {
  public:
   AxesReader(const std::vector<SweepBase>& bases, const SweepFile& file)
-      : bases_(bases), file_(file), diags_(file.diags), known_(number_paths(bases)) {}
+      : bases_(bases), file_(file), diags_(file.diags) {}
 
   std::vector<SweepAxis> read(const Value& axes) {
     base::Fields(axes, "axes", diags_);  // reports keys that stand twice
@@ -148,12 +139,6 @@ class AxesReader {
     return true;
   }
 
-  const arch::Number* number(std::string_view path) const {
-    for (const SweepBase& b : bases_)
-      if (const arch::Number* n = b.number(path)) return n;
-    return nullptr;
-  }
-
   void add_tuple(SweepAxis& axis, const Value& v) {
     const base::List* items = v.get_if<base::List>();
     if (axis.paths.size() > 1 && (items == nullptr || items->size() != axis.paths.size()))
@@ -168,34 +153,31 @@ class AxesReader {
                         [](const StoredValue& a, const StoredValue& b) { return a.text == b.text; });
     };
     if (std::any_of(axis.values.begin(), axis.values.end(), same))
-      return diags_.error(v.at, fmt::format("{} stands here a second time", plain_text(v)));
+      return diags_.error(v.at, fmt::format("{} stands here a second time", base::plain_text(v)));
     axis.values.push_back(std::move(tuple));
   }
 
   std::optional<StoredValue> read_value(const Value& v, const std::string& path) {
     if (path == kPaddingAxis) {
       if (!base::as_choice(&v, path, {kBest, "none"}, diags_)) return std::nullopt;
-      return StoredValue{plain_text(v), std::nullopt};
+      return StoredValue{base::plain_text(v), std::nullopt};
     }
     if (path == kBlockAxis) {
-      if (plain_text(v) == kBest || is_block(plain_text(v))) return StoredValue{plain_text(v), std::nullopt};
-      diags_.error(v.at, fmt::format("{}: expected the extents of a block tile such as 128x64, or best, got {}", path,
-                                     v.describe()));
+      const auto complaint = base::plain_text(v) == kBest ? std::nullopt : complaint_of_block(base::plain_text(v));
+      if (!complaint) return StoredValue{base::plain_text(v), std::nullopt};
+      diags_.error(v.at, fmt::format("{}: {}, got {}", path, *complaint, v.describe()));
       return std::nullopt;
     }
-    if (const arch::Number* n = number(path)) {
+    if (const arch::Number* n = number_at(path, bases_)) {
       const auto amount = amount_of(&v, path, *n, diags_);
       return amount ? std::optional(value_of(*n, *amount)) : std::nullopt;
     }
-    StoredValue out{yaml_text(v), std::nullopt};
-    if (const auto* whole = v.get_if<std::int64_t>()) out.number = static_cast<double>(*whole);
-    if (const auto* real = v.get_if<double>()) out.number = *real;
-    return out;
+    return value_of(v);
   }
 
   void read_range(SweepAxis& axis, const Value& v) {
     const std::string& path = axis.paths.front();
-    const arch::Number* n = number(path);
+    const arch::Number* n = number_at(path, bases_);
     if (n == nullptr)
       return diags_.error(v.at, fmt::format("{}: a range needs a number that {} has; list the values", path,
                                             bases_.empty() ? "the base" : bases_.front().name));
@@ -233,13 +215,11 @@ class AxesReader {
   void read_follower(SweepAxis& axis, const Value& v) {
     const std::string& path = axis.paths.front();
     base::Fields f(v, path, diags_);
-    const Value* equals = f.require("equals");
-    const auto text = base::as_text(equals, "equals", diags_);
+    axis.equals = read_formula(f.require("equals"), "equals", bases_, file_);
     f.finish();
-    if (number(path) == nullptr)
+    if (number_at(path, bases_) == nullptr)
       diags_.error(axis.at, fmt::format("{}: equals gives numbers, and {} has none there", path,
                                         bases_.empty() ? "the base" : bases_.front().name));
-    if (text) axis.equals = Formula::parse(*text, file_.text_at(*equals), known_, diags_);
   }
 
   // A follower reads what stands before it.
@@ -258,25 +238,11 @@ class AxesReader {
   const std::vector<SweepBase>& bases_;
   const SweepFile& file_;
   Diagnostics& diags_;
-  std::vector<std::string_view> known_;
   std::vector<std::string> taken_;
   std::vector<SweepAxis> axes_;
 };
 
 }  // namespace
-
-const arch::Number* SweepBase::number(std::string_view at) const {
-  const auto found = std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.path == at; });
-  return found == numbers.end() ? nullptr : &*found;
-}
-
-std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases) {
-  std::vector<std::string_view> out;
-  for (const SweepBase& b : bases)
-    for (const arch::Number& n : b.numbers)
-      if (std::find(out.begin(), out.end(), n.path) == out.end()) out.push_back(n.path);
-  return out;
-}
 
 std::vector<SweepAxis> read_axes(const Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file) {
   return AxesReader(bases, file).read(axes);

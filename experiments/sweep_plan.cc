@@ -11,9 +11,9 @@
 
 #include "base/check.h"
 #include "base/parse_number.h"
-#include "base/quantity.h"
 #include "experiments/constructor.h"
 #include "experiments/parallel.h"
+#include "experiments/sweep_state.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -28,13 +28,6 @@ std::string unit_of(const arch::Number* n) {
   constexpr std::array<const char*, 6> kUnits = {"B", "Hz", "cycles", "us", "B/s", "FLOP/s"};  // in its order
   return kUnits[static_cast<std::size_t>(*n->dimension)];
 }
-
-std::string text_of(const Value& v) {
-  const auto* text = v.get_if<std::string>();
-  return text != nullptr ? *text : base::to_json(v);
-}
-
-StoredValue value_of(const arch::Number& n) { return {text_of(arch::written(n, n.value)), n.value}; }
 
 construct::Restrictions restrictions_of(const std::vector<StoredAxis>& axes, const std::vector<StoredValue>& at) {
   construct::Restrictions out;
@@ -105,24 +98,23 @@ class Planner {
     if (bases) plan_.axes.push_back({std::string(kBaseAxis), "", group++});
     for (const SweepAxis& a : spec_.axes) {
       for (const std::string& path : a.paths)
-        plan_.axes.push_back({path, unit_of(number_of(path)), a.equals ? std::nullopt : std::optional(group)});
+        plan_.axes.push_back(
+            {path, unit_of(number_at(path, spec_.bases)), a.equals ? std::nullopt : std::optional(group)});
       if (!a.equals) ++group;
     }
     if (spec_.programs.size() > 1) plan_.axes.push_back({std::string(kProgramsAxis), "", group});
-  }
-
-  const arch::Number* number_of(const std::string& path) const {
-    for (const SweepBase& b : spec_.bases)
-      if (const arch::Number* n = b.number(path)) return n;
-    return nullptr;
+    for (const SweepBase& b : spec_.bases) {
+      std::vector<StoredValue>& said = said_.emplace_back();
+      for (const StoredAxis& a : plan_.axes) said.push_back(is_path_of_chip(a) ? b.value_at(a.name) : StoredValue{});
+    }
   }
 
   // The bases as they are, with programs constructed for them.
   void add_bases() {
     for (std::size_t b = 0; b < spec_.bases.size(); ++b) {
       std::vector<StoredValue> at;
-      for (const StoredAxis& a : plan_.axes) {
-        const arch::Number* n = spec_.bases[b].number(a.name);
+      for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
+        const StoredAxis& a = plan_.axes[i];
         if (a.name == kBaseAxis)
           at.push_back({spec_.bases[b].name, std::nullopt});
         else if (a.name == kProgramsAxis)
@@ -130,7 +122,7 @@ class Planner {
         else if (!is_path_of_chip(a))
           at.push_back({std::string(kBest), std::nullopt});
         else
-          at.push_back(n == nullptr ? StoredValue{} : value_of(*n));
+          at.push_back(said_[b][i]);
       }
       PlannedPoint p;
       p.point = {b, spec_.bases[b].name, true, std::move(at), {}, {}, {}};
@@ -175,7 +167,8 @@ class Planner {
     }
     bool met = true;
     for (std::size_t c = 0; c < constraints_.size(); ++c) {
-      const bool this_one = value_of(constraints_[c], b, at) != 0;
+      const double result = result_of(constraints_[c], b, at);
+      const bool this_one = result != 0 && !std::isnan(result);  // what has no value promises nothing
       met_[c] = met_[c] || this_one;
       met = met && this_one;
     }
@@ -197,8 +190,7 @@ class Planner {
       std::vector<arch::Override> overrides;
       for (std::size_t a = 0; a < plan_.axes.size(); ++a) {
         if (!is_path_of_chip(plan_.axes[a])) continue;
-        const arch::Number* n = spec_.bases[base].number(plan_.axes[a].name);
-        const std::string from = n == nullptr ? std::string() : value_of(*n).text;
+        const std::string& from = said_[base][a].text;
         if (from == at[a].text) continue;  // as the base says it: no change, and no stated peak is dropped
         p.point.differences.push_back({plan_.axes[a].name, from, at[a].text});
         overrides.push_back({plan_.axes[a].name, at[a].text});
@@ -234,41 +226,27 @@ class Planner {
     return out;
   }
 
-  static double value_of(const Placed& f, const SweepBase& b, const std::vector<StoredValue>& at) {
+  static double result_of(const Placed& f, const SweepBase& b, const std::vector<StoredValue>& at) {
     std::vector<double> values;
     for (std::size_t p = 0; p < f.axes.size(); ++p) {
       const arch::Number* n = b.number(f.formula->paths()[p]);
-      if (f.axes[p])
-        values.push_back(at[*f.axes[p]].number.value_or(0));
-      else
-        values.push_back(n == nullptr ? 0 : n->value);
+      base::check(n != nullptr, "an expression reads numbers that every base has");
+      values.push_back(f.axes[p] ? at[*f.axes[p]].number.value() : n->value);
     }
     return f.formula->of(values);
   }
-  static StoredValue value_of(const arch::Number& n) { return experiments::value_of(n); }
 
   // The value that a formula gives a path, or nothing after an error.
   std::optional<StoredValue> follow(const SweepAxis& a, const Placed& f, const SweepBase& b,
                                     const std::vector<StoredValue>& at) {
-    arch::Number n = *number_of(a.paths.front());
-    const double value = value_of(f, b, at);
+    const arch::Number& n = *number_at(a.paths.front(), spec_.bases);
+    const double value = result_of(f, b, at);
     constexpr double kRounding = 1e-9;
     const double kept = n.whole ? std::round(value) : value;
-    if (std::isfinite(value) && value > 0 && std::abs(kept - value) <= kRounding * value) {
-      n.value = kept;
-      return value_of(n);
-    }
+    if (std::isfinite(value) && value > 0 && std::abs(kept - value) <= kRounding * value) return value_of(n, kept);
     diags_.error(a.equals->at(), fmt::format("{} would be {:.12g} at {}; expected {} above 0", n.path, value,
-                                             place_of(at), n.whole ? "a whole number" : "a number"));
+                                             place_of(at, plan_.axes), n.whole ? "a whole number" : "a number"));
     return std::nullopt;
-  }
-
-  // "memory.smem.banks 64, core.count 80".
-  std::string place_of(const std::vector<StoredValue>& at) const {
-    std::string out;
-    for (std::size_t a = 0; a < at.size(); ++a)
-      out += fmt::format("{}{} {}", a == 0 ? "" : ", ", plan_.axes[a].name, at[a].text);
-    return out.empty() ? "the base" : out;
   }
 
   bool check_constraints() {
@@ -320,13 +298,15 @@ class Planner {
     }
     if (accepted > 0) return true;
     for (const auto& [sentence, point] : why)
-      diags_.error(spec_.axes_at, fmt::format("every point is refused; {}: {}", place_of(point->at), sentence));
+      diags_.error(spec_.axes_at,
+                   fmt::format("every point is refused; {}: {}", place_of(*point, plan_.axes), sentence));
     return false;
   }
 
   const SweepSpec& spec_;
   Diagnostics& diags_;
   SweepPlan plan_;
+  std::vector<std::vector<StoredValue>> said_;  // by each base at each axis that is a path
   std::vector<Placed> followers_, constraints_;
   std::vector<bool> met_;
   std::vector<ChipRequest> requests_;

@@ -86,11 +86,9 @@ class SpecReader {
     out_.constraints_at = v.at;
     const base::List* list = base::as_list(&v, "constraints", diags_);
     if (list == nullptr || out_.bases.empty()) return;
-    const std::vector<std::string_view> known = number_paths(out_.bases);
     for (const Value& item : *list)
-      if (const auto text = base::as_text(&item, "a constraint", diags_))
-        if (auto formula = Formula::parse(*text, file_.text_at(item), known, diags_))
-          out_.constraints.push_back(std::move(*formula));
+      if (auto formula = read_formula(&item, "a constraint", out_.bases, file_))
+        out_.constraints.push_back(std::move(*formula));
   }
 
   void read_programs(const Value* v) {

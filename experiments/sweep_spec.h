@@ -33,6 +33,8 @@ struct SweepBase {
 
   // The number at a path of the chip, or null.
   const arch::Number* number(std::string_view at) const;
+  // What the chip says at a path as an axis has it: its number, or what its files write; empty where they do not.
+  StoredValue value_at(std::string_view path) const;
 };
 
 // Paths that move together through the same number of values, or one that a formula gives.
@@ -86,8 +88,17 @@ struct SweepFile {
 std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
 std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const SweepFile& file);
 
-// Every path that a formula may read: the numbers of all bases.
-std::vector<std::string_view> number_paths(const std::vector<SweepBase>& bases);
+// The expression of a text, over numbers that every base has; nothing after an error.
+std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
+                                    const SweepFile& file);
+
+// The number at a path of the first base that has it, or null.
+const arch::Number* number_at(std::string_view path, const std::vector<SweepBase>& bases);
+
+// That value of the number, as a chip's file writes it.
+StoredValue value_of(const arch::Number& n, double amount);
+// What is no such number, as a chip's file writes it.
+StoredValue value_of(const base::Value& v);
 
 // What makes two operators one: {"stages","tensors","dtype","accumulate"}.
 base::Value document_of(const expr::Expression& e);

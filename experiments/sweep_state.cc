@@ -94,12 +94,13 @@ base::Value to_document(const SweepState& s) {
       {"failed", to_list(s.failures), {}}};
 }
 
-std::string place_of(const StoredPoint& point, const std::vector<StoredAxis>& axes) {
+std::string place_of(const std::vector<StoredValue>& at, const std::vector<StoredAxis>& axes) {
   std::string out;
-  for (std::size_t a = 0; a < axes.size(); ++a)
-    if (!point.at[a].text.empty())
-      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axes[a].name, point.at[a].text);
-  return out;
+  for (std::size_t a = 0; a < at.size(); ++a)
+    if (!at[a].text.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axes[a].name, at[a].text);
+  return out.empty() ? "the base" : out;
 }
+
+std::string place_of(const StoredPoint& point, const std::vector<StoredAxis>& axes) { return place_of(point.at, axes); }
 
 }  // namespace tilescope::experiments

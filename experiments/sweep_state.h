@@ -36,7 +36,8 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
 // {"sweep","file","fidelity","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..]}.
 base::Value to_document(const SweepState& state);
 
-// "memory.smem.banks 64, core.count 80": the coordinates of a point.
+// "memory.smem.banks 64, core.count 80": coordinates, those of the first axes or all; "the base" where nothing varies.
+std::string place_of(const std::vector<StoredValue>& at, const std::vector<StoredAxis>& axes);
 std::string place_of(const StoredPoint& point, const std::vector<StoredAxis>& axes);
 
 }  // namespace tilescope::experiments

@@ -18,6 +18,8 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
+constexpr double kMostWeight = 1e12;  // totals stay far from the ends of doubles
+
 class WorkloadsReader {
  public:
   explicit WorkloadsReader(const SweepFile& file) : file_(file), diags_(file.diags) {}
@@ -50,7 +52,8 @@ class WorkloadsReader {
 
   double read_weight(const Value* v) {
     const auto weight = base::as_number(v, "weight", diags_);
-    if (weight && *weight <= 0) diags_.error(v->at, "weight: expected a number above 0");
+    if (weight && (*weight <= 0 || *weight > kMostWeight))
+      diags_.error(v->at, "weight: expected a number above 0 and at most 1e12");
     return weight.value_or(1);
   }
 
@@ -110,20 +113,24 @@ class WorkloadsReader {
     if (text.op.text.empty() || !dtype) return;
     if (auto e = expression_of(text, false, diags_)) {
       std::string kind = e->stages.size() == 1 ? kind_of(*e) : "several stages";
-      std::string name = id ? *id : fmt::format("op{}", ++unnamed_);
-      add({std::move(name), std::move(kind), weight, std::move(*e), {}}, item.at, Given::kByItself);
+      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}}, item.at, id ? Given::kById : Given::kUnnamed);
     }
   }
 
-  enum class Given { kBySuite, kByItself };
+  enum class Given { kBySuite, kById, kUnnamed };
 
-  // What is there already counts more; what only bears its name gets the element type behind it.
+  // What is there already counts more, under any name where it is given none; what only bears the name of another gets
+  // the element type behind it.
   void add(SweepWorkload w, base::Position at, Given given) {
     w.document = document_of(w.expression);
     const auto named = [&](const std::string& name) {
       return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
     };
     const auto is_same = [&](const SweepWorkload& o) { return base::to_json(o.document) == base::to_json(w.document); };
+    if (given == Given::kUnnamed) {
+      const auto same = std::find_if(out_.begin(), out_.end(), is_same);
+      w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
+    }
     auto there = named(w.name);
     if (there != out_.end() && !is_same(*there) && given == Given::kBySuite) {
       w.name += fmt::format(" {}", base::name_of(w.expression.dtype));

@@ -76,6 +76,10 @@ TEST_F(Report, SaysWhatIsWrong) {
   EXPECT_THAT(refused({"r.db", "--sweep", "Two bank"}), HasSubstr("did you mean 'Two banks'?"));
   EXPECT_THAT(bad_input({"report", "r.db"}), HasSubstr("-o is required"));
   EXPECT_THAT(bad_input({"report", "-o", "r.html"}), HasSubstr("STORE is required"));
+  const std::string store = text_of_file(path("r.db"));
+  for (const char* file : {"r.db", "r.csv"})
+    EXPECT_THAT(bad_input({"report", "r.db", "-o", file}), HasSubstr("expected a file that ends in .html"));
+  EXPECT_EQ(text_of_file(path("r.db")), store) << "a page in its place would be the end of the store";
   const CliResult nowhere = run({"report", "r.db", "-o", "no/folder/r.html"});
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("no/folder/r.html: cannot be written: No such file or directory"));

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/cli/run_cli.h"
+#include "tests/support/environment.h"
 
 namespace tilescope::tests {
 namespace {
@@ -118,6 +119,8 @@ TEST_F(Sweep, WrongInputIsNamed) {
 
 TEST_F(Sweep, SchemaIsTheOneOfTheTree) {
   EXPECT_EQ(run({"sweep", "--schema"}).out, text_of_file(source_path("experiments/sweep.schema.json")));
+  const EnvironmentVariable home("TILESCOPE_HOME", path("nowhere").string());
+  EXPECT_THAT(bad_input({"sweep", "--schema"}), HasSubstr("nowhere/experiments/sweep.schema.json: cannot be read"));
 }
 
 TEST_F(Sweep, AFailedOperatorIsAFailureThatIsKept) {

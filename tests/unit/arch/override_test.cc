@@ -1,5 +1,7 @@
 // `--set`: what it reaches, what follows from it, and what it refuses.
 
+#include "arch/override.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,6 +141,22 @@ TEST(Set, EveryMistakeAtOnce) {
   const LoadedChip loaded = load("v100", {{"clok", "1 GHz"}, {"memory.smem.banks", "0"}, {"core.warp", "wide"}});
   EXPECT_EQ(loaded.errors.size(), 3U);
   EXPECT_THAT(loaded.notes, IsEmpty());
+}
+
+TEST(Set, WhatAChipSaysAtAPathIsFound) {
+  base::Diagnostics diags;
+  const auto source = ChipSource::read("tilescope_one", diags);
+  ASSERT_TRUE(source);
+  const auto said = [&](const char* path) {
+    const base::Value* v = value_at(path, source->document());
+    return v == nullptr ? "nothing" : base::to_json(*v);
+  };
+  EXPECT_EQ(said("class"), "\"gpu\"");
+  EXPECT_EQ(said("compute.fma.f32.dtype"), "\"f32\"");
+  EXPECT_EQ(said("compute.fma.f32.shape"), R"({"m":1,"n":1,"k":1})");
+  EXPECT_EQ(said("memory.dram.scope"), "\"device\"");
+  for (const char* path : {"memory.dram.title", "memory.l9.kind", "compute.fma.f8.dtype", "extends", "title.text", ""})
+    EXPECT_EQ(said(path), "nothing") << path;
 }
 
 TEST(Set, AChipThatIsReadOnceGivesTheSameChipsAndMistakes) {

@@ -104,6 +104,15 @@ TEST_F(SweepTest, PointsAreThoseOfPlainLoops) {
   EXPECT_EQ(got, expected);
 }
 
+TEST_F(SweepTest, AConstraintWithoutAValueIsNotMet) {
+  run("sweep: Roots\nbase: v100\naxes:\n  core.count: [40, 60, 70, 90]\nconstraints:\n"
+      "  - sqrt(70 - core.count)\n" +
+      kWorkloads);
+  std::vector<std::string> got;
+  for (const StoredPoint& p : points()) got.push_back(texts_of(p));
+  EXPECT_EQ(got, (std::vector<std::string>{"80", "40", "60"})) << "the root of -20 is no number, that of 0 is false";
+}
+
 TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChip) {
   run("sweep: Own programs\nbase: v100\naxes:\n  memory.smem.banks: [16, 64]\n  core.count: [20, 80]\n" + kWorkloads);
   const std::map<std::string, Workload> asked = {{"mm", tests::workload(kMatmul, "m=256,n=512,k=128")},
@@ -156,6 +165,17 @@ TEST_F(SweepTest, TheTableDependsOnNothingButTheFile) {
     EXPECT_GT(part->computed, 0U);
   }
   EXPECT_EQ(table("one.db"), table("parts.db"));
+}
+
+TEST_F(SweepTest, AnOperatorThatIsListedTwiceHasTheSumOfItsWeights) {
+  const std::string one = "  - {op: 'O[i] = A[i] + B[i]', size: i=1000", two = "  - {op: 'O[i] = A[i]', size: i=1000";
+  const SweepRun r =
+      run("sweep: Twice\nbase: v100\naxes:\n  core.count: [40]\nworkloads:\n" + one + "}\n" + two + ", id: copy}\n" +
+          one + ", weight: 2}\n" + two + ", weight: 3}\n" + two + ", id: copy}\n" + two + ", dtype: f16}\n");
+  std::map<std::string, double> weights;
+  each_row([&](const StoredPoint&, const StoredWorkload& w, const StoredRow*) { weights[w.name] = w.weight; });
+  EXPECT_EQ(weights, (std::map<std::string, double>{{"copy", 5}, {"op1", 3}, {"op2", 1}}));
+  EXPECT_EQ(r.computed, 2U * 3) << "of the base and of one point";
 }
 
 TEST_F(SweepTest, NothingIsComputedTwice) {
@@ -252,6 +272,27 @@ TEST_F(SweepTest, ChipsThatDifferInWordsAloneAreOne) {
   std::ofstream(path("same.yaml")) << "extends: v100\nname: v100\ntitle: Another title\nvendor: Nobody\n";
   run("sweep: Words\nbase: v100\naxes:\n  core.count: [40]\n" + kWorkloads);
   EXPECT_EQ(run("sweep: Other words\nbase: same.yaml\naxes:\n  core.count: [40]\n" + kWorkloads).computed, 0U);
+}
+
+TEST_F(SweepTest, ATextThatTheBaseSaysIsNoChange) {
+  std::ofstream(path("kin.yaml")) << "extends: v100\nname: kin\ntitle: '12'\n";
+  run("sweep: Texts\nbase: [v100, kin.yaml]\naxes:\n  title: [Tesla V100 PCIe 16 GB, '12']\n"
+      "  compute.fma.f32.dtype: [f32]\n  calibration.dram.read.ratio: [0.5]\n" +
+      kWorkloads);
+  std::vector<std::string> got;
+  for (const StoredPoint& p : points()) {
+    got.push_back(texts_of(p));
+    for (const StoredDifference& d : p.differences) got.back() += fmt::format("; {}: {} > {}", d.path, d.from, d.to);
+  }
+  const std::string same = "Tesla V100 PCIe 16 GB", ratio = "calibration.dram.read.ratio: 0.966 > 0.5";
+  EXPECT_EQ(got, (std::vector<std::string>{
+                     "v100 " + same + " f32 0.966",
+                     "kin.yaml \"12\" f32 0.966",
+                     "v100 " + same + " f32 0.5; " + ratio,
+                     "v100 \"12\" f32 0.5; title: " + same + " > \"12\"; " + ratio,
+                     "kin.yaml " + same + " f32 0.5; title: \"12\" > " + same + "; " + ratio,
+                     "kin.yaml \"12\" f32 0.5; " + ratio,
+                 }));
 }
 
 TEST_F(SweepTest, JsonLinesHoldWhatCsvHolds) {
