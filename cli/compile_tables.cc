@@ -13,7 +13,7 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block tile"},   {"thread tile"},
+  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block tile"},   {"per thread"},
                                  {"layout"},          {"threads", true},  {"blocks", true}, {"waves", true},
                                  {"occupancy", true}, {"predicted", true}};
   const bool banded = op.programs.front().prediction.band.has_value();

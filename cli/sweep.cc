@@ -56,7 +56,7 @@ base::Value to_document(const SweepRun& run, const std::string& store) {
 
 // "5950 rows computed in 11.2 s, 22.1 s of CPU time, 98 % of it construction".
 std::string effort_of(const SweepRun& run) {
-  if (run.computed == 0) return "nothing was left to compute";
+  if (run.computed == 0) return run.stopped ? "nothing was computed" : "nothing was left to compute";
   std::string out =
       fmt::format("{} rows computed in {:.3g} s, {:.3g} s of CPU time", run.computed, run.seconds, run.cpu_seconds);
   if (run.construct_cpu_seconds > 0)
