@@ -245,8 +245,8 @@ class Construction {
       if (std::optional<StageProgram> split = split_into(p, parts, rules_)) ranking_.add(std::move(*split));
   }
 
-  // The block tile that is given over a register tile; nothing where it does not cut it, or
-  // into more threads than a block may have.
+  // The block tile that is given over a register tile; nothing where it does not cut it, or into more threads than a
+  // block may have.
   std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step) const {
     if (given_.block.size() != space.spatial) return {};
     Extents e = step;

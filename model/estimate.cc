@@ -212,11 +212,14 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   const auto rest = static_cast<double>(s.blocks % resident);
   const double last = std::ceil(rest / static_cast<double>(m.cores));
   const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
-  double core_cycles = 0;
-  if (full > 0) core_cycles += core.of({per_core, 1, true, full == 1 && last == 0});
-  if (full > 2) core_cycles += (full - 2) * core.of({per_core, 1, false, false});
-  if (full > 1) core_cycles += core.of({per_core, 1, false, last == 0});
-  if (last > 0) core_cycles += core.of({last, rest / (last * static_cast<double>(m.cores)), full == 0, true});
+  const double waves = full + (last > 0 ? 1 : 0);
+  const auto wave_cycles = [&](bool is_first, bool is_last) {
+    if (is_last && last > 0) return core.of({last, rest / (last * static_cast<double>(m.cores)), is_first, is_last});
+    return core.of({per_core, 1, is_first, is_last});
+  };
+  double core_cycles = wave_cycles(true, waves == 1);
+  if (waves > 2) core_cycles += (waves - 2) * wave_cycles(false, false);
+  if (waves > 1) core_cycles += wave_cycles(false, true);
 
   // What each resource alone would take on the core that gets the most blocks.
   const double most_blocks = full * per_core + last;

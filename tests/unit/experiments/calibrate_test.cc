@@ -103,6 +103,7 @@ TEST(Calibrate, FindsTheRatiosOfTheModelsOwnTimes) {
   EXPECT_LT(all.after.median_error_ratio, 0.02);
 }
 
+// Nothing far: of 160 rows 16 or so are five times too slow, and dram.read, which few rows show, is off by 6 %.
 TEST(Calibrate, OutliersMoveNothing) {
   expect_near(calibrate(batch_of(other_chip(), 10), v100(), {1, 2}, kSilent), other_chip(), 0.08);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -74,6 +75,49 @@ tile::StageProgram square_matmul() {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
   return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{8, 16, 1}, {8, 16, 1}},
                                   {1, 1, 8}, {16});
+}
+
+// A sum over rows in so many steps of eight elements, 32 threads a block that own a row each.
+tile::StageProgram row_sums(std::int64_t blocks, std::int64_t steps, std::int64_t pipeline) {
+  const expr::Expression e = tests::expression("S[i] +=! A[i,k]", fmt::format("i={},k={}", 32 * blocks, 8 * steps));
+  tile::StageProgram p =
+      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 32, 1}}, {1, 8}, {16});
+  p.pipeline = pipeline;
+  return p;
+}
+
+// With two steps under way the copy of the second begins when the first has come, and nothing hides either.
+TEST(Estimate, AShortPipelineWaitsForMemoryTwice) {
+  const Machine& m = machine("v100");
+  const double latency_us = m.dram_latency_cycles * 1e6 / m.clock_hz;
+  EXPECT_GE(estimate_stage(row_sums(1, 2, 2), m)->total_us, m.launch_us + 2 * latency_us);
+}
+
+// Every wave but the first starts so long after the one before; of a single block a core nothing else hides it.
+TEST(Estimate, BlocksStartAfterTheirPredecessors) {
+  Machine one = machine("v100");
+  one.max_blocks = 1;
+  Machine late = one;
+  late.block_launch_cycles += 1e4;
+  for (const std::int64_t waves : {1, 2, 5}) {
+    const tile::StageProgram p = row_sums(waves * one.cores, 1, 1);
+    const double later_us = estimate_stage(p, late)->total_us - estimate_stage(p, one)->total_us;
+    const double expected_us = static_cast<double>(waves - 1) * 1e4 * 1e6 / one.clock_hz;
+    EXPECT_NEAR(later_us, expected_us, 0.02 * expected_us) << waves << " waves";
+  }
+}
+
+// The blocks of a single wave store their eight parts of every sum when their arithmetic is done, all at once.
+TEST(Estimate, TheLastWaveStoresAfterItsWork) {
+  const Machine& m = machine("v100");
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=2048");
+  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+                                                  {{8, 8, 1}, {4, 16, 1}}, {1, 1, 8}, {16});
+  p.split[2] = 8;
+  const auto s = estimate_stage(p, m);
+  ASSERT_LE(s->waves, 1);
+  const double written_us = 8 * 4.0 * 512 * 512 / m.dram_write_ratio / m.dram_bytes_per_us;
+  EXPECT_GE(s->total_us, 2 * m.launch_us + s->term(Term::kArithmetic) + written_us);
 }
 
 TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
