@@ -1,5 +1,8 @@
 #pragma once
 // Element types of tensors and their sizes.
+//
+// tf32 is what matrix instructions multiply of an f32 (PTX ISA, "Alternate floating point data formats"): its exponent,
+// and 10 bits of its fraction. It is stored as that f32 and summed up in f32.
 
 #include <array>
 #include <cstdint>
@@ -11,7 +14,7 @@
 
 namespace tilescope::base {
 
-enum class Dtype : std::uint8_t { kF32, kF16, kBf16, kI8, kI32 };
+enum class Dtype : std::uint8_t { kF32, kTf32, kF16, kBf16, kI8, kI32 };
 
 struct DtypeName {
   Dtype dtype;
@@ -19,8 +22,9 @@ struct DtypeName {
   std::int64_t bytes;
 };
 
-inline constexpr std::array<DtypeName, 5> kDtypes = {{
+inline constexpr std::array<DtypeName, 6> kDtypes = {{
     {Dtype::kF32, "f32", 4},
+    {Dtype::kTf32, "tf32", 4},
     {Dtype::kF16, "f16", 2},
     {Dtype::kBf16, "bf16", 2},
     {Dtype::kI8, "i8", 1},

@@ -1,7 +1,10 @@
 #include "cli/command.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -87,5 +90,14 @@ CLI::Option* add_json(CLI::App& command, bool& json) {
 }
 
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }
+
+bool write_text(const std::string& text, const std::string& file) {
+  errno = 0;
+  std::ofstream out(file);
+  out << text;
+  if (out.flush()) return true;
+  fmt::print(stderr, "{}: cannot be written: {}\n", file, std::strerror(errno));
+  return false;
+}
 
 }  // namespace tilescope::cli

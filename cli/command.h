@@ -32,6 +32,7 @@ void add_simulate(CLI::App& app, int& status);
 void add_trace(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_verify(CLI::App& app, int& status);
+void add_measure(CLI::App& app, int& status);
 void add_sweep(CLI::App& app, int& status);
 void add_status(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
@@ -79,6 +80,9 @@ CLI::Option* add_json(CLI::App& command, bool& json);
 
 // One JSON document on stdout.
 void print_json(const base::Value& document);
+
+// Writes a file; says why, on stderr, where it cannot be written.
+bool write_text(const std::string& text, const std::string& file);
 
 // What is wrong with rows, to stderr; the status of bad input where anything is.
 template <class Row>

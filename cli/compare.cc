@@ -25,7 +25,7 @@ using experiments::FidelityOfClass;
 
 struct Options {
   ArchOptions arch;
-  std::string suite, batch, search = "roller", plot;
+  std::string suite, batch, search = "roller", rows, plot;
   experiments::CompareOptions compare;
   std::size_t worst = 10;
   bool json = false;
@@ -82,11 +82,13 @@ void print_worst(const Comparison& c, std::size_t n) {
                {"predicted", true},
                {"error", true},
                {"binds"},
-               {"simulated", true}});
+               {"simulated", true},
+               {"library", true}});
   for (const ComparedRow* r : rows)
     table.add({r->id, r->tile, time_text(*r->measured_us), time_text(r->prediction->predicted_us),
                percent_text(r->prediction->predicted_us / *r->measured_us - 1), r->prediction->bottleneck,
-               r->simulation ? time_text(r->simulation->simulated_us) : ""});
+               r->simulation ? time_text(r->simulation->simulated_us) : "",
+               r->library_us ? fmt::format("{} {}", r->library, time_text(*r->library_us)) : ""});
   fmt::print("\n");
   table.print();
 }
@@ -100,6 +102,8 @@ int run(const Options& o) {
   experiments::ProgramSource source;
   if (o.batch.empty()) {
     source.workload.suite = o.suite;
+    if (!o.rows.empty()) options.rows = read_batch(o.rows, diags);
+    if (!diags.ok()) return report(diags);
   } else {
     source.batch = read_batch(o.batch, diags);
     if (!source.batch) return report(diags);
@@ -133,6 +137,9 @@ void add_compare(CLI::App& app, int& status) {
   CLI::Option* batch = add_measured_batch(*command, o->batch);
   suite->check(some_text())->excludes(batch);
   add_search(*command, o->search)->excludes(batch);
+  command->add_option("--rows", o->rows, "Times that measure kept, in place of published ones")
+      ->check(some_text())
+      ->needs(suite);
   command->add_flag("--simulate", o->compare.simulate, "Simulate every compared row too, sampled: seconds a row");
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber)

@@ -29,7 +29,7 @@ struct Options {
   std::string search = "roller", folder, print;
   experiments::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
-  bool json = false;
+  bool json = false, nvrtc = false;
 };
 
 // One program as a file of its own; says why where it cannot be written.
@@ -72,6 +72,23 @@ std::optional<std::vector<CompiledOperator>> compile(const Options& o, const exp
       [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
+// What the chip's compiler makes of every program; false where it makes nothing of one, which it then says.
+bool add_usage(const Options& o, const arch::ArchSpec& a, std::vector<CompiledOperator>& operators) {
+  {
+    Progress progress("programs");
+    experiments::add_device_usage(operators, a, o.jobs,
+                                  [&](std::size_t done, std::size_t all) { progress.update(done, all); });
+  }
+  bool every = true;
+  for (const CompiledOperator& op : operators)
+    for (std::size_t r = 0; r < op.programs.size(); ++r) {
+      if (op.programs[r].usage_error.empty()) continue;
+      every = false;
+      fmt::print(stderr, "{}: program {}: {}\n", op.id, r, op.programs[r].usage_error);
+    }
+  return every;
+}
+
 // The kernels of every operator's first program.
 bool print_kernels(const std::vector<CompiledOperator>& operators, const arch::ArchSpec& a, base::Diagnostics& diags) {
   for (const CompiledOperator& op : operators) {
@@ -92,12 +109,17 @@ int run(const Options& o) {
     experiments::check(workload, diags);
     return report(diags);
   }
-  const auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed}, diags);
+  if (const std::string why = o.nvrtc ? experiments::no_device_compiler(*a) : ""; !why.empty()) {
+    fmt::print(stderr, "{}\n", why);
+    return kFailed;
+  }
+  auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed}, diags);
   const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
   if (!o.folder.empty() && !write_programs(*operators, o.folder)) return kFailed;
-  const bool every = report_operators(*operators);
+  bool every = report_operators(*operators);
+  if (o.nvrtc) every = add_usage(o, *a, *operators) && every;
   if (!o.print.empty() && !print_kernels(*operators, *a, diags)) return report(diags);
   if (o.json)
     print_json(experiments::to_document(*operators));
@@ -105,8 +127,9 @@ int run(const Options& o) {
     return every ? kDone : kFailed;
   else if (o.workload.is_suite())
     print_suite(*operators, published);
-  else if (every)
+  else if (!operators->front().programs.empty())
     print_operator(operators->front(), *a);
+  if (o.nvrtc && !o.json) print_usage(*operators);
   return every ? kDone : kFailed;
 }
 
@@ -126,6 +149,8 @@ void add_compile(CLI::App& app, int& status) {
       ->check(some_text());
   CLI::Option* print = command->add_option("--print", o->print, "kernel: the kernels of every first program")
                            ->check(CLI::IsMember({"kernel"}));
+  command->add_flag("--nvrtc", o->nvrtc, "Compile every program for the chip: registers, spills, shared memory")
+      ->excludes(print);
   add_json(*command, o->json)->excludes(print);
   command->callback([o, &status] {
     o->workload.require();

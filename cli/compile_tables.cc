@@ -13,7 +13,7 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block tile"},   {"per thread"},
+  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block"},        {"a thread"},
                                  {"layout"},          {"threads", true},  {"blocks", true}, {"waves", true},
                                  {"occupancy", true}, {"predicted", true}};
   const bool banded = op.programs.front().prediction.band.has_value();
@@ -126,6 +126,34 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   fmt::print("\n{} of {} operators, constructed and ranked in {:.0f} ms of CPU time\n", compiled, operators.size(),
              construct_ms);
   if (compared) print_errors(experiments::errors_by_kind(operators, *published));
+}
+
+void print_usage(const std::vector<CompiledOperator>& operators) {
+  Table table({{"operator"},
+               {"#", true},
+               {"target"},
+               {"registers assumed", true},
+               {"real", true},
+               {"spilled bytes", true},
+               {"shared bytes assumed", true},
+               {"real", true}});
+  std::size_t programs = 0, compiled = 0, without_spills = 0;
+  for (const CompiledOperator& op : operators)
+    for (std::size_t r = 0; r < op.programs.size(); ++r) {
+      const CompiledProgram& p = op.programs[r];
+      ++programs;
+      if (!p.usage) continue;
+      ++compiled;
+      without_spills += p.usage->spill_bytes() == 0 ? 1 : 0;
+      table.add({op.id, fmt::format("{}", r), p.usage->target, fmt::format("{}", p.prediction.registers_per_thread),
+                 fmt::format("{}", p.usage->registers()), fmt::format("{}", p.usage->spill_bytes()),
+                 fmt::format("{}", p.usage->assumed_shared_bytes), fmt::format("{}", p.usage->shared_bytes())});
+    }
+  if (compiled > 0) {
+    fmt::print("\n");
+    table.print();
+  }
+  fmt::print("\n{} of {} programs compiled, {} without spills\n", compiled, programs, without_spills);
 }
 
 }  // namespace tilescope::cli

@@ -18,4 +18,7 @@ void print_operator(const experiments::CompiledOperator& op, const arch::ArchSpe
 void print_suite(const std::vector<experiments::CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published);
 
+// One row per program that the chip's compiler was given: what was assumed of it, and what it takes.
+void print_usage(const std::vector<experiments::CompiledOperator>& operators);
+
 }  // namespace tilescope::cli

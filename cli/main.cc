@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   cli::add_trace(app, status);
   cli::add_emit(app, status);
   cli::add_verify(app, status);
+  cli::add_measure(app, status);
   cli::add_sweep(app, status);
   cli::add_status(app, status);
   cli::add_export(app, status);

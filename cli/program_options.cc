@@ -6,6 +6,7 @@
 #include "base/document.h"
 #include "base/dtype.h"
 #include "cli/usage.h"
+#include "experiments/microbenchmarks.h"
 
 namespace tilescope::cli {
 namespace {
@@ -25,7 +26,7 @@ void WorkloadOptions::add_to(CLI::App& command) {
   op_->excludes(suite_);
   command.add_option("--size", workload_.sizes, "Ranges of axes: m=4096,n=4096,k=4096")->needs(op_);
   command.add_option("--shape", workload_.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op_);
-  command.add_option("--dtype", dtype_, "Element type: f32, f16, bf16, i8 or i32")->capture_default_str();
+  command.add_option("--dtype", dtype_, "Element type: f32, tf32, f16, bf16, i8 or i32")->capture_default_str();
 }
 
 void WorkloadOptions::require() const {
@@ -81,6 +82,15 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
   if (!diags.ok()) return std::nullopt;
   return out;
+}
+
+CLI::Option* MicrobenchmarkOption::add_to(CLI::App& command, const std::string& what) {
+  option_ =
+      command
+          .add_option("--microbench", curves_, fmt::format("{}: {}", what, fmt::join(experiments::curve_names(), ", ")))
+          ->expected(0, -1);
+  ProgramOptions::exclude(command, *option_);
+  return option_;
 }
 
 CLI::Option* add_measured_batch(CLI::App& command, std::string& batch) {

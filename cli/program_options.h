@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -49,6 +50,20 @@ class ProgramOptions {
  private:
   WorkloadOptions workload_;
   std::string program_file_, batch_file_;
+};
+
+// --microbench: curves of a chip, in place of programs.
+class MicrobenchmarkOption {
+ public:
+  // `what` begins its help, which ends with the names of the curves. Refuses the options of programs beside it.
+  CLI::Option* add_to(CLI::App& command, const std::string& what);
+  bool given() const { return option_->count() > 0; }
+  // As they were given: all of them where none is named.
+  const std::vector<std::string>& curves() const { return curves_; }
+
+ private:
+  std::vector<std::string> curves_;
+  CLI::Option* option_ = nullptr;
 };
 
 // Adds --batch of measured programs.

@@ -23,9 +23,8 @@ using experiments::Simulation;
 struct Options {
   ArchOptions arch;
   ProgramOptions programs;
+  MicrobenchmarkOption microbench;
   std::string mode = "sampled";
-  CLI::Option* microbench = nullptr;
-  std::vector<std::string> curves;
   experiments::TimelineWords timeline;
   int jobs = 0;
   bool json = false;
@@ -141,7 +140,7 @@ std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(con
                                                                              base::Diagnostics& diags) {
   Progress progress("points");
   return experiments::run_microbenchmarks(
-      o.curves, a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+      o.microbench.curves(), a, o.jobs, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
 int run_microbenchmarks(const Options& o) {
@@ -205,18 +204,14 @@ void add_simulate(CLI::App& app, int& status) {
   o->programs.add_to(*command, ProgramOptions::kBatches);
   command->add_option("--mode", o->mode, "full: every step; sampled: what is steady is extrapolated")
       ->capture_default_str();
-  o->microbench = command
-                      ->add_option("--microbench", o->curves,
-                                   fmt::format("Curves that one measures on a chip, with points where others than the "
-                                               "usual are meant (latency:4,64,1024): {}",
-                                               fmt::join(experiments::curve_names(), ", ")))
-                      ->expected(0, -1);
-  o->programs.exclude(*command, *o->microbench);
+  o->microbench.add_to(*command,
+                       "Curves that one measures on a chip, with points where others than the "
+                       "usual are meant (latency:4,64,1024)");
   add_timeline(*command, o->timeline);
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, &status] {
-    if (o->microbench->count() > 0) {
+    if (o->microbench.given()) {
       status = run_microbenchmarks(*o);
       return;
     }

@@ -7,6 +7,7 @@
 #include "arch/derive.h"
 #include "construct/layout.h"
 #include "construct/tiles.h"
+#include "model/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
 
@@ -92,7 +93,7 @@ class Aligned {
 // The tile in no layout but its own, but for the reduction step; rows placed as they are best.
 bool is_plain(const StageProgram& p, const StageProgram& tile, const arch::ArchSpec& chip) {
   if (!(p.mapping == tile.mapping) || p.pipeline != tile.pipeline || !(p.split == tile.split)) return false;
-  if (p.raster != tile.raster) return false;
+  if (p.raster != tile.raster || p.band != tile.band) return false;
   for (std::size_t i = 0; i < p.operands.size(); ++i)
     if (p.operands[i].staged != tile.operands[i].staged) return false;
   return p.operands == laid_out(p, {chip}).operands;
@@ -106,6 +107,7 @@ AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
     for (const StageProgram& tile : Aligned(space, fusion).tiles())
       for (StageProgram& p : layouts_of(tile, {space.chip()})) {
         if (!tile::fits(p, space.chip())) continue;
+        p = model::held_to_registers(std::move(p), space.machine());
         if (is_plain(p, tile, space.chip())) plain.push_back(p);
         if (every.size() <= most) every.push_back(std::move(p));
       }

@@ -43,8 +43,8 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const tile::Operand& o = p.space->inputs[i];
   const std::int64_t row = tile::data_tile(o, p.block).back();
-  const std::int64_t bank = std::max<std::int64_t>(1, scratchpad.bank_width.n / o.element.n);
-  const std::int64_t widest = std::max<std::int64_t>(1, max_access.n / o.element.n);
+  const std::int64_t bank = elements_in(scratchpad.bank_width, o.element);
+  const std::int64_t widest = elements_in(max_access, o.element);
   struct Placement {
     std::int64_t padding, swizzle;
   };
@@ -91,6 +91,7 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.split = p.split;
   q.pipeline = p.pipeline;
   q.raster = p.raster;
+  q.band = p.band;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) q.operands[i].staged = p.operands[i].staged;
   q.matrix = p.matrix;
   if (fit_windows(q, p)) out.push_back(laid_out(std::move(q), rules));
@@ -104,7 +105,7 @@ bool stages_anything(const StageProgram& p) {
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
   if (p.matrix) return out;  // the instruction says who owns what
-  const std::int64_t widest = widest_access(arch::widest_access_of(rules.arch), p.space->expression.dtype);
+  const std::int64_t widest = elements_in(arch::widest_access_of(rules.arch), base::size_of(p.space->expression.dtype));
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost(*p.space, a)) continue;
     const std::int64_t kept = p.mapping[a].thread_extent();
@@ -174,13 +175,21 @@ std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& r
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 
-std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules&) {
+std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules& rules) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
   if (long_axes < 2) return {};
-  StageProgram q = p;
-  q.raster = p.raster == tile::Raster::kRow ? tile::Raster::kColumn : tile::Raster::kRow;
-  return {q};
+  std::vector<StageProgram> out;
+  for (const tile::Raster raster : {tile::Raster::kRow, tile::Raster::kColumn}) {
+    StageProgram q = p;
+    q.raster = raster;
+    q.band = 1;
+    if (raster != p.raster) out.push_back(q);
+    if (!bands_fit(q, rules.arch.core.count)) continue;
+    q.band = square_band(rules.arch.core.count);
+    out.push_back(std::move(q));
+  }
+  return out;
 }
 
 // Parts of the reduction, until blocks are a few times as many as cores.
@@ -230,6 +239,18 @@ std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& r
       for (StageProgram& q : choice(out[i], rules)) out.push_back(std::move(q));
   }
   return out;
+}
+
+std::int64_t square_band(std::int64_t cores) {
+  std::int64_t band = 1;
+  while (band * band < cores) band *= 2;
+  return band;
+}
+
+bool bands_fit(const StageProgram& p, std::int64_t cores) {
+  const std::optional<std::size_t> banded = p.banded_axis();
+  const std::int64_t band = square_band(cores);
+  return banded && band > 1 && p.blocks() >= 2 * cores && p.blocks_along(*banded) % band == 0;
 }
 
 std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {

@@ -34,6 +34,11 @@ std::span<const LayoutChoice> layout_choices();
 // The program laid out, and every combination of what its choices could be.
 std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
 
+// Rows of blocks in a band that makes what a core each computes about as high as it is wide: a power of two. Whether
+// the program has so many blocks, and its rows are a multiple of the band.
+std::int64_t square_band(std::int64_t cores);
+bool bands_fit(const tile::StageProgram& p, std::int64_t cores);
+
 // The program with its longest reduction cut into so many parts; nothing where they would cut its windows or fragments.
 std::optional<tile::StageProgram> split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
 

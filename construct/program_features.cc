@@ -65,6 +65,7 @@ Features features_of(const tile::StageProgram& p) {
   out.amount(p.points_per_step());
   out.choice(static_cast<double>(p.pipeline));
   out.choice(static_cast<double>(p.raster));
+  out.amount(p.band);
   return out.take();
 }
 

@@ -9,6 +9,7 @@
 #include "base/integer.h"
 #include "construct/layout.h"
 #include "construct/tiles.h"
+#include "model/registers.h"
 #include "tile/fit.h"
 
 namespace tilescope::construct {
@@ -55,13 +56,14 @@ std::optional<tile::MatrixUnit> matrix_axes(const TileSpace& space) {
 
 // A seed for every instruction of the chip that multiplies fragments of the expression's dtypes no larger than its
 // axes.
-void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, std::vector<Seed>& out) {
+void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Restrictions& given,
+                      std::vector<Seed>& out) {
   const std::optional<tile::MatrixUnit> axes = matrix_axes(*space);
   if (!axes) return;
   for (const arch::ComputeSpec& c : a.compute) {
     if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
       continue;
-    if (space->axes[axes->depth].extent < c.k) continue;
+    if (space->axes[axes->depth].extent < c.k || (given.multiplies != nullptr && !given.multiplies(c, a))) continue;
     Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, *axes};
     seed.matrix.instruction = c.name;
     seed.matrix.m = seed.unit[axes->rows] = c.m;
@@ -78,7 +80,7 @@ std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip
   std::vector<Seed> out;
   const auto add = [&](const tile::Fusion& fusion) {
     const SpacePtr space = tile::make_space(e, fusion);
-    if (given.matrix_instructions) add_matrix_seeds(space, chip, out);
+    add_matrix_seeds(space, chip, given, out);
     out.push_back({space, Extents(space->axes.size(), 1)});
   };
   const auto product = tile::contraction_fusion(e);
@@ -104,7 +106,7 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   const TileSpace& space = *seed.space;
   const bool reduces = space.axes.size() > space.spatial;
   const bool windowed = seed.unit != Extents(space.axes.size(), 1);
-  const std::int64_t widest = widest_access(limits.max_access, space.expression.dtype);
+  const std::int64_t widest = elements_in(limits.max_access, base::size_of(space.expression.dtype));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space.spatial; ++a) {
     const bool wide = !reduces && a + 1 == space.spatial;
@@ -119,12 +121,13 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
 
 class Ranking {
  public:
-  Ranking(const arch::ArchSpec& a, const Judge& judge) : arch_(a), judge_(judge), asked_{a.name, {{}}, {}} {}
+  Ranking(const arch::ArchSpec& a, const Judge& judge)
+      : arch_(a), machine_(model::make_machine(a)), judge_(judge), asked_{a.name, {{}}, {}} {}
 
   // Its time; never where it does not fit or the judge cannot tell.
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
-    asked_.stages[0] = std::move(p);
+    asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
     const base::Microseconds time = judge_(asked_);
     if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
     return time;
@@ -162,6 +165,7 @@ class Ranking {
   }
 
   const arch::ArchSpec& arch_;
+  const model::Machine machine_;
   const Judge& judge_;
   tile::RProgram asked_;         // reused: one stage, replaced for every question
   std::deque<Ranked> programs_;  // in the order of construction

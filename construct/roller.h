@@ -14,8 +14,9 @@ namespace tilescope::construct {
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
 // chip does to one tile.
 struct Restrictions {
-  bool pads = true;                      // staged rows may be padded or rotated
-  bool matrix_instructions = true;       // multiply fragments where the chip can
+  bool pads = true;  // staged rows may be padded or rotated
+  // Which of the chip's matrix instructions may multiply; all where nothing says so.
+  bool (*multiplies)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
   std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };
 

@@ -8,6 +8,7 @@
 #include "base/integer.h"
 #include "construct/layout.h"
 #include "construct/tiles.h"
+#include "model/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
 
@@ -76,6 +77,7 @@ std::vector<Gene> genes_of(const TileSpace& space, const SearchLimits& limits, s
     out.push_back({Choice::kRaster,
                    0,
                    {static_cast<std::int64_t>(tile::Raster::kRow), static_cast<std::int64_t>(tile::Raster::kColumn)}});
+  if (space.spatial > 1 && limits.band > 1) out.push_back({Choice::kBand, 0, {1, limits.band}});
   return out;
 }
 
@@ -100,6 +102,7 @@ class Decoder {
     p.split = split_;
     p.pipeline = pipeline_;
     p.raster = raster_;
+    p.band = band_;
     for (std::size_t a = space_->spatial; a < space_->axes.size(); ++a) {
       if (p.points_along(a) % window_[a] != 0) return std::nullopt;
       p.thread[a] = window_[a];
@@ -143,6 +146,9 @@ class Decoder {
       case Choice::kRaster:
         raster_ = static_cast<tile::Raster>(option);
         break;
+      case Choice::kBand:
+        band_ = option;
+        break;
     }
   }
 
@@ -171,9 +177,10 @@ class Decoder {
     return true;
   }
 
-  // Blocks lie along two axes at least, so that their order is a choice.
+  // Blocks lie along two axes at least, so that their order is a choice, and bands are whole.
   bool raster_matters(const StageProgram& p) const {
-    if (p.raster == tile::Raster::kRow) return true;
+    if (p.band > 1 && !bands_fit(p, chip_.core.count)) return false;
+    if (p.raster == tile::Raster::kRow && p.band == 1) return true;
     std::size_t cut = 0;
     for (std::size_t a = 0; a < space_->spatial; ++a) cut += p.block[a] < space_->axes[a].extent ? 1 : 0;
     return cut > 1;
@@ -216,13 +223,13 @@ class Decoder {
   base::FixedVector<Way, tile::kMaxOperands> ways_;
   std::int64_t pipeline_ = 1;
   tile::Raster raster_ = tile::Raster::kRow;
+  std::int64_t band_ = 1;
 };
 
 SearchLimits limits_of(const expr::Expression& e, const arch::ArchSpec& a) {
-  const std::int64_t element = base::size_of(e.dtype).n;
   const arch::LevelSpec* cache = arch::device_cache_of(a);
   const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
-  const auto elements = [element](base::Bytes b) { return std::max<std::int64_t>(1, b.n / element); };
+  const auto elements = [&](base::Bytes b) { return elements_in(b, base::size_of(e.dtype)); };
   SearchLimits out;
   out.transaction = elements(arch::transaction_of(cache == nullptr ? *arch::dram_of(a) : *cache));
   out.vector = elements(arch::widest_access_of(a));
@@ -233,6 +240,7 @@ SearchLimits limits_of(const expr::Expression& e, const arch::ArchSpec& a) {
   constexpr std::int64_t kRegisterBytes = 4;
   const std::int64_t of_result = base::ceil_div(base::size_of(e.accumulate).n, kRegisterBytes);
   out.thread_results = arch::registers_of(a)->per_thread.value_or(std::numeric_limits<std::int64_t>::max()) / of_result;
+  out.band = square_band(a.core.count);
   return out;
 }
 
@@ -243,7 +251,7 @@ std::size_t any_below(Random& random, std::size_t n) {
 }
 
 SearchSpace::SearchSpace(const expr::Expression& one_stage, const arch::ArchSpec& a)
-    : chip_(a), limits_(limits_of(one_stage, a)) {
+    : chip_(a), machine_(model::make_machine(a)), limits_(limits_of(one_stage, a)) {
   std::vector<tile::Fusion> known;
   const auto add = [&](const tile::Fusion& fusion) {
     if (std::find(known.begin(), known.end(), fusion) != known.end()) return;
@@ -269,7 +277,9 @@ double SearchSpace::points() const {
 
 std::optional<StageProgram> SearchSpace::program_at(const Point& p) const {
   const Fused& f = fusions_[p.fusion];
-  return Decoder(f.space, f.genes, p, chip_, limits_).program();
+  std::optional<StageProgram> program = Decoder(f.space, f.genes, p, chip_, limits_).program();
+  if (program) program = model::held_to_registers(std::move(*program), machine_);
+  return program;
 }
 
 Point SearchSpace::any_point(Random& random, std::size_t fusion) const {

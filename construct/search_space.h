@@ -10,6 +10,7 @@
 
 #include "arch/spec.h"
 #include "expr/expression.h"
+#include "model/machine.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -23,7 +24,18 @@ enum class Way : std::uint8_t { kSingle, kDirect, kStaged, kPadBank, kPadVector,
 inline constexpr std::int64_t kWays = 8;
 
 // What a gene decides.
-enum class Choice : std::uint8_t { kThreads, kVirtual, kSerial, kStep, kWindow, kSplit, kWay, kPipeline, kRaster };
+enum class Choice : std::uint8_t {
+  kThreads,
+  kVirtual,
+  kSerial,
+  kStep,
+  kWindow,
+  kSplit,
+  kWay,
+  kPipeline,
+  kRaster,
+  kBand
+};
 
 struct Gene {
   Choice choice;
@@ -46,6 +58,7 @@ struct SearchLimits {
   std::int64_t bank = 1;
   std::int64_t banks = 1;
   std::int64_t thread_results = 0;  // that fit one thread's registers
+  std::int64_t band = 1;            // rows of blocks
 };
 
 class SearchSpace {
@@ -54,6 +67,7 @@ class SearchSpace {
   SearchSpace(const expr::Expression& one_stage, const arch::ArchSpec& a);
 
   const arch::ArchSpec& chip() const { return chip_; }
+  const model::Machine& machine() const { return machine_; }
   const SearchLimits& limits() const { return limits_; }
   // As matrix product where the stage is one, neighbouring loops fused, no loops fused; each once.
   std::size_t fusions() const { return fusions_.size(); }
@@ -69,7 +83,8 @@ class SearchSpace {
   //   fits the chip, and its threads' results fit their registers;
   //   has a warp of threads at least, or one block for everything;
   //   computes at most as many elements of an axis for nothing as the axis has (alignment rule 4, its loosest);
-  //   is not what another point says: no padding by what another way pads by, no pipeline without staged steps.
+  //   is not what another point says: no padding by what another way pads by, no pipeline without staged steps;
+  //   holds its compiler to the registers that it is expected to need.
   std::optional<tile::StageProgram> program_at(const Point& p) const;
 
   // Any point of a fusion, each as likely as the others.
@@ -82,6 +97,7 @@ class SearchSpace {
   };
 
   const arch::ArchSpec& chip_;
+  model::Machine machine_;
   SearchLimits limits_;
   std::vector<Fused> fusions_;
   std::size_t constructed_ = 0;

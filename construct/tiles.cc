@@ -231,8 +231,7 @@ GrowthLimits growth_limits(const arch::ArchSpec& a) {
 Extents first_step(const TileSpace& space, const GrowthLimits& limits) {
   Extents step(space.axes.size(), 1);
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(space);
-  const std::int64_t element = base::size_of(space.expression.dtype).n;
-  const std::int64_t elements = std::max<std::int64_t>(1, limits.transaction.n / element);
+  const std::int64_t elements = elements_in(limits.transaction, base::size_of(space.expression.dtype));
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) {
     const std::int64_t n = space.axes[a].extent;
     step[a] = a == longest || n <= elements ? std::min(n, elements) : 1;
@@ -245,7 +244,7 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     Extents one = unit;
     std::vector<LevelTile> out;
     const std::size_t inner = space.spatial - 1;
-    const std::int64_t widest = widest_access(limits.max_access, space.expression.dtype);
+    const std::int64_t widest = elements_in(limits.max_access, base::size_of(space.expression.dtype));
     for (std::int64_t n = unit[inner]; n == unit[inner] || n <= std::min(widest, space.axes[inner].extent); n *= 2) {
       one[inner] = n;
       out.push_back({one, 0, static_cast<double>(n)});

@@ -26,9 +26,9 @@ struct LevelTile {
   double footprint = 0;  // elements that the tile keeps
 };
 
-// Elements of that type that one access moves at most; at least one.
-inline std::int64_t widest_access(base::Bytes max_access, base::Dtype dtype) {
-  return std::max<std::int64_t>(1, max_access.n / base::size_of(dtype).n);
+// Elements that so many bytes hold (an access, a transaction, a bank); at least one.
+inline std::int64_t elements_in(base::Bytes bytes, base::Bytes element) {
+  return std::max<std::int64_t>(1, bytes.n / element.n);
 }
 
 // Whether neighbours along an axis lie side by side in the memory of an operand.

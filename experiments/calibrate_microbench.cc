@@ -15,12 +15,12 @@
 #include "base/parse_number.h"
 #include "experiments/calibrate.h"
 #include "experiments/given.h"
+#include "experiments/microbenchmarks.h"
 #include "model/machine.h"
 
 namespace tilescope::experiments {
 namespace {
 
-constexpr std::string_view kHeader = "chip,curve,x,unit,measured,source";
 constexpr std::string_view kUnit = "GB/s";
 constexpr double kMostRise = 0.1;    // of a curve from its last but one point to its last
 constexpr double kMostSpread = 0.1;  // of what a ratio is taken from
@@ -50,7 +50,7 @@ std::string take_line(std::string_view line, std::string_view chip, Curves& to) 
   std::array<std::string_view, 5> cells;  // chip, curve, x, unit, measured
   for (std::string_view& cell : cells) {
     const std::size_t comma = line.find(',');
-    if (comma == std::string_view::npos) return fmt::format("expected {}", kHeader);
+    if (comma == std::string_view::npos) return fmt::format("expected {}", kMicrobenchmarkHeader);
     cell = line.substr(0, comma);
     line.remove_prefix(comma + 1);
   }
@@ -69,7 +69,7 @@ Curves read_curves(const NamedText& file, std::string_view chip) {
   Curves out;
   for (auto [number, line] : batch_lines(file.text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line == kHeader) continue;
+    if (line == kMicrobenchmarkHeader) continue;
     const std::string wrong = take_line(line, chip, out);
     if (!wrong.empty()) out.refused.push_back(fmt::format("{}:{}: {}", file.name, number, wrong));
   }

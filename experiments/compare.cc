@@ -11,6 +11,7 @@
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/measured_rows.h"
 #include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 #include "experiments/published.h"
@@ -122,13 +123,39 @@ void simulate_rows(std::vector<Candidate>& candidates, const arch::ArchSpec& a, 
   }
 }
 
+// What a suite's rows are compared with: published times, or ours.
+struct KnownTimes {
+  std::optional<PublishedTimes> published;
+  std::optional<MeasuredTimes> measured;
+};
+
+// Adds what is known of an operator, or that nothing is.
+void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dtype, Candidate& c) {
+  if (known.measured) {
+    const auto library = known.measured->libraries.find(operator_key(c.row.id, base::name_of(dtype)));
+    if (library != known.measured->libraries.end()) {
+      c.row.library = library->second.name;
+      c.row.library_us = library->second.us;
+    }
+    if (!c.program) return;
+    const auto time = known.measured->programs_us.find(program_hash(*c.program, a));
+    if (time != known.measured->programs_us.end())
+      c.row.measured_us = time->second;
+    else
+      c.row.errors.push_back(fmt::format("{}: no row is of this program", c.row.id));
+  } else if (known.published) {
+    c.row.measured_us = known.published->us_of(c.row.id);
+    if (!c.row.measured_us)
+      c.row.errors.push_back(fmt::format("{}: no time of {} is published", c.row.id, kPublishedColumn));
+  }
+}
+
 // Of every operator the best of ten programs. A suite is one group, in which each operator is a tile of its own.
 std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<NamedExpression>& operators,
-                                  const arch::ArchSpec& a, const CompareOptions& options,
-                                  const std::optional<PublishedTimes>& published) {
+                                  const arch::ArchSpec& a, const CompareOptions& options, const KnownTimes& known) {
   constexpr std::size_t kBestOf = 10;
   const Constructor constructor(a, {options.search}, kBestOf,
-                                options.simulate ? for_lowering() : construct::Restrictions{});
+                                options.simulate || options.rows ? for_lowering() : construct::Restrictions{});
   std::vector<Candidate> out(operators.size());
   parallel_for(out.size(), options.jobs, [&] {
     return [&](std::size_t i) {
@@ -142,10 +169,7 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
         c.program = std::move(best->program);
       else
         c.row.errors.push_back(fmt::format("{}: {}", op.id, why));
-      if (!published) return;
-      c.row.measured_us = published->us_of(op.id);
-      if (!c.row.measured_us)
-        c.row.errors.push_back(fmt::format("{}: no time of {} is published", op.id, kPublishedColumn));
+      add_times(known, a, op.expression.dtype, c);
     };
   });
   return out;
@@ -206,15 +230,20 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
     out.left_out = all - candidates.size();
   } else {
     const std::string suite = source.workload.suite.value_or("");
-    const auto published = load_published(a.name, suite, diags);
-    if (!published && !options.simulate && diags.ok())
-      diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, or "
-                                  "compare a --batch with measured_us",
+    KnownTimes known;
+    if (options.rows)
+      known.measured = times_in(read_kept_rows(*options.rows, diags), a.name);
+    else
+      known.published = load_published(a.name, suite, diags);
+    if (!known.published && !known.measured && !options.simulate && diags.ok())
+      diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, give "
+                                  "--rows, or compare a --batch with measured_us",
                                   suite, a.name));
     const auto operators = expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
-    if (published) out.measured = kPublishedColumn;
-    candidates = suite_rows(suite, *operators, a, options, published);
+    if (known.published) out.measured = kPublishedColumn;
+    if (known.measured) out.measured = options.rows->name;
+    candidates = suite_rows(suite, *operators, a, options, known);
   }
   predict(candidates, a, options.jobs);
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
@@ -242,6 +271,10 @@ base::Value to_document(const ComparedRow& r) {
   if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (r.library_us) {
+    row.push_back({"library", r.library, {}});
+    row.push_back({"library_us", *r.library_us, {}});
+  }
   if (r.measured_us && r.prediction)
     row.push_back({"error_ratio", r.prediction->predicted_us / *r.measured_us - 1, {}});
   if (r.measured_us && r.simulation)

@@ -22,6 +22,7 @@ namespace tilescope::experiments {
 struct CompareOptions {
   Search search = Search::kRoller;    // of a suite's programs
   bool simulate = false;              // every compared row, sampled; takes seconds a row
+  std::optional<NamedText> rows;      // times measured by us, in place of published ones
   std::optional<std::size_t> sample;  // so many rows of each group, drawn at random
   std::uint64_t seed = 1;             // of the draw
   ProgramFilter programs;             // of a batch, the others are left out
@@ -34,6 +35,8 @@ struct ComparedRow {
   std::string id, kind, group;
   std::string tile;  // block tile over the spatial axes: "m=128 n=64"
   std::optional<double> measured_us;
+  std::optional<double> library_us;  // of the vendor's fastest library that was measured
+  std::string library;               // which it is
   std::optional<Prediction> prediction;
   std::optional<Simulation> simulation;
   bool comparable = true;           // false where the line or its time is wrong; else it ranks, last without a time
@@ -58,7 +61,8 @@ struct FidelityOfClass {
 };
 
 // Compares every line of a batch with its measured_us, or the best program of ten of each operator of a suite, which is
-// one group, with the times published for it on this chip. Lines without a time above 0, and groups of a single
+// one group, with the times published for it on this chip
+// or measured by us. Lines without a time above 0, and groups of a single
 // program, are rows with errors. Nothing where the source has mistakes as a whole.
 std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
                                   const Progress& progress, base::Diagnostics& diags);

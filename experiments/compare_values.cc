@@ -26,19 +26,30 @@ bool exact(const tile::StageProgram& s) {
   };
   const expr::Stage& stage = s.space->stage();
   const base::Dtype sum = s.space->expression.accumulate;
-  const bool narrow = sum == base::Dtype::kF16 || sum == base::Dtype::kBf16;  // long sums of quarters round
+  const bool narrow = !base::is_integer(sum) && sum != base::Dtype::kF32;  // long sums of quarters round
   return !narrow && !rounds_every_step(s) && stage.reducer != expr::Reducer::kMean &&
          std::none_of(stage.body.begin(), stage.body.end(), rounds);
 }
 
 constexpr double kOperationsAround = 32;
 
+// Half a unit in the last place of the floats of a dtype, at most, of a value of one.
+double half_unit(base::Dtype dtype) {
+  switch (dtype) {
+    case base::Dtype::kTf32:
+    case base::Dtype::kF16:
+      return 0x1p-11;
+    case base::Dtype::kBf16:
+      return 0x1p-8;
+    default:
+      return 0x1p-24;
+  }
+}
+
 // Half a unit in the last place for every step of the reduction and for a few operations around it (Higham 2002,
 // section 4.2).
 double allowed_ratio(const tile::StageProgram& s) {
-  const base::Dtype kept = s.space->expression.dtype;
-  const double unit = kept == base::Dtype::kF16 ? 0x1p-11 : kept == base::Dtype::kBf16 ? 0x1p-8 : 0x1p-24;
-  return (static_cast<double>(s.space->reduced) + kOperationsAround) * unit;
+  return (static_cast<double>(s.space->reduced) + kOperationsAround) * half_unit(s.space->expression.dtype);
 }
 
 // A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at
@@ -57,6 +68,20 @@ double gain(const tile::StageProgram& s) {
                                                          : kGreatestInput;
 }
 
+// The greatest of the values that are finite.
+double scale_of(const expr::Values& values) {
+  double scale = 0;
+  for (const double v : values)
+    if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+  return scale;
+}
+
+// What errors of an output are counted in.
+double unit_of(base::Dtype dtype, double scale) {
+  if (base::is_integer(dtype)) return std::max(scale * kOperationsAround * 0x1p-24, 1.0);
+  return std::max(scale, std::numeric_limits<double>::min());
+}
+
 }  // namespace
 
 ValueErrors allowed_errors(const tile::RProgram& p) {
@@ -70,17 +95,20 @@ ValueErrors allowed_errors(const tile::RProgram& p) {
   return out;
 }
 
+double tolerance_of(base::Dtype dtype, const ValueErrors& allowed, const expr::Values& expected) {
+  return (base::is_integer(dtype) ? allowed.units : allowed.ratio) * unit_of(dtype, scale_of(expected));
+}
+
 ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr::Values& expected) {
-  double worst = values.size() == expected.size() ? 0 : HUGE_VAL, scale = 0;
+  double worst = values.size() == expected.size() ? 0 : HUGE_VAL;
   for (std::size_t i = 0; i < std::min(values.size(), expected.size()); ++i) {
-    if (std::isfinite(expected[i])) scale = std::max(scale, std::abs(expected[i]));
     if (values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]))) continue;
     const bool finite = std::isfinite(values[i]) && std::isfinite(expected[i]);
     worst = std::max(worst, finite ? std::abs(values[i] - expected[i]) : HUGE_VAL);
   }
   if (worst == 0) return {};
-  if (base::is_integer(dtype)) return {0, worst / std::max(scale * kOperationsAround * 0x1p-24, 1.0)};
-  return {worst / std::max(scale, std::numeric_limits<double>::min()), 0};
+  const double errors = worst / unit_of(dtype, scale_of(expected));
+  return base::is_integer(dtype) ? ValueErrors{0, errors} : ValueErrors{errors, 0};
 }
 
 }  // namespace tilescope::experiments

@@ -16,4 +16,7 @@ ValueErrors allowed_errors(const tile::RProgram& p);
 // infinities of one sign are equal, and so are two values that are no number.
 ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr::Values& expected);
 
+// The greatest |difference| of one element that stays within what is allowed, of an output of these values.
+double tolerance_of(base::Dtype dtype, const ValueErrors& allowed, const expr::Values& expected);
+
 }  // namespace tilescope::experiments

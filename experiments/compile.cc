@@ -27,9 +27,9 @@ std::string axis_names(const tile::TileSpace& space) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
-// What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 column" is a matrix
-// instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction, pipeline
-// stages, raster.
+// What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 c4" is a
+// matrix instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction,
+// pipeline stages, raster in bands of four columns.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
   if (p.matrix) parts.push_back(p.matrix->instruction);
@@ -47,7 +47,11 @@ std::string layout_of(const tile::StageProgram& p) {
   if (!p.matrix) more_than_one("ser", p.mapping.back().serial);
   for (const std::int64_t n : p.split) more_than_one("split", n);
   more_than_one("pipe", p.pipeline);
-  if (p.raster == tile::Raster::kColumn) parts.emplace_back("column");
+  const bool column = p.raster == tile::Raster::kColumn;
+  if (p.band > 1)
+    parts.push_back(fmt::format("{}{}", column ? 'c' : 'r', p.band));
+  else if (column)
+    parts.emplace_back("column");
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 
@@ -60,7 +64,9 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           joined(first.thread, first.space->spatial),
           layout_of(first),
           first.threads(),
-          tile::to_document(p, a)};
+          tile::to_document(p, a),
+          {},
+          {}};
 }
 
 CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a) {
@@ -111,6 +117,8 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
     for (std::size_t r = 0; r < op.programs.size(); ++r) {
       base::Map row = {{"rank", static_cast<std::int64_t>(r), {}}};
       base::append(row, to_entries(op.programs[r].prediction));
+      if (op.programs[r].usage) row.push_back({"usage", to_document(*op.programs[r].usage), {}});
+      if (!op.programs[r].usage_error.empty()) row.push_back({"usage_error", op.programs[r].usage_error, {}});
       row.push_back({"program", op.programs[r].document, {}});
       programs.emplace_back(std::move(row));
     }

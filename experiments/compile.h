@@ -10,6 +10,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "experiments/device_usage.h"
 #include "experiments/prediction.h"
 #include "experiments/progress.h"
 #include "experiments/search.h"
@@ -30,7 +31,9 @@ struct CompiledProgram {
   // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
   std::string axes, block_tile, thread_tile, layout;
   std::int64_t threads = 0;
-  base::Value document;  // what --program reads
+  base::Value document;              // what --program reads
+  std::optional<DeviceUsage> usage;  // what the chip's compiler made of it, where it was asked
+  std::string usage_error;           // why it made nothing of it
 };
 
 struct CompiledOperator {

@@ -14,6 +14,7 @@
 #include "construct/roller_osdi22.h"
 #include "experiments/from_model.h"
 #include "expr/infer.h"
+#include "lower/lower.h"
 #include "model/estimate.h"
 #include "tile/fit.h"
 
@@ -142,7 +143,7 @@ construct::Judge Constructor::judge() const {
 }
 
 construct::Restrictions for_lowering(construct::Restrictions given) {
-  given.matrix_instructions = false;
+  given.multiplies = &lower::lowers;
   return given;
 }
 

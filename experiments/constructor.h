@@ -33,7 +33,7 @@ struct BestProgram {
 construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
                           const construct::BatchJudge& judge, std::string& why);
 
-// The restrictions of programs that are simulated or emitted too: without what lower/ does not say yet.
+// The restrictions of programs that are simulated or emitted too: without instructions that lower/ does not know.
 construct::Restrictions for_lowering(construct::Restrictions given = {});
 
 // Constructs for one chip; any number of threads may use one.

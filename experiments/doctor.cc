@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "arch/load.h"
+#include "backends/cuda/cache.h"
+#include "backends/cuda/installed.h"
 #include "backends/cuda/toolchain.h"
 #include "base/home.h"
 #include "expr/suites.h"
@@ -51,6 +53,14 @@ Finding host_compiler() {
   return {"kernels on the CPU", !refusal, refusal ? *refusal : fmt::format("compiled once, kept in {}", cache)};
 }
 
+Finding found(const char* part, const cuda::Installed& i) { return {part, i.present, i.detail}; }
+
+// Compiles what `emit --dialect hip` prints.
+Finding hip_compiler() {
+  const cuda::HipCompiler compiler = cuda::find_hip_compiler();
+  return {"HIP", compiler.refusal.empty(), compiler.command + compiler.refusal};
+}
+
 }  // namespace
 
 std::vector<Finding> examine() {
@@ -60,7 +70,11 @@ std::vector<Finding> examine() {
           {"threads", true, fmt::format("{} processors for --jobs", omp_get_num_procs())},
           {"simulator", true, "in worker processes of this binary"},
           host_compiler(),
-          {"kernels on a GPU", false, "not part of this version: CUDA is emitted, and run on the CPU"}};
+          found("NVRTC", cuda::installed_nvrtc()),
+          found("CUDA driver", cuda::installed_driver()),
+          found("cuBLAS", cuda::installed_cublas()),
+          found("cuDNN", cuda::installed_cudnn()),
+          hip_compiler()};
 }
 
 }  // namespace tilescope::experiments

@@ -1,8 +1,11 @@
 #include "experiments/emit.h"
 
+#include <fmt/format.h>
+
 #include "backends/cuda/emit.h"
 #include "base/check.h"
 #include "experiments/given.h"
+#include "experiments/program_code.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "tile/program_json.h"
@@ -16,6 +19,15 @@ std::optional<lower::Module> lowered(const tile::RProgram& p, const arch::ArchSp
   auto module = lower::lower(p, a, why);
   for (const std::string& w : why) diags.error(at, w);
   return module;
+}
+
+// The dialect of that name, or an error that lists the names.
+std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics& diags) {
+  if (name == "cuda") return cuda::Dialect::kCuda;
+  if (name == "hip") return cuda::Dialect::kHip;
+  diags.error({diags.add_source("--dialect")},
+              fmt::format("expected one of cuda, hip, got '{}'{}", name, base::did_you_mean(name, {"cuda", "hip"})));
+  return std::nullopt;
 }
 
 std::string_view name_of(lower::Role role) {
@@ -62,14 +74,19 @@ std::optional<std::string> kernel_text(const base::Value& document, const arch::
   return lower::print(*module);
 }
 
-std::optional<EmittedProgram> emit_cuda(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
+std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
+                                           base::Diagnostics& diags) {
+  const auto language = dialect_of(dialect, diags);
   const auto program = read_program_file(file, a, diags);
-  if (!program) return std::nullopt;
-  const auto module = lowered(*program, a, {diags.add_source(file.name)}, diags);
+  if (!language || !program) return std::nullopt;
+  const base::Position at{diags.add_source(file.name)};
+  for (const tile::StageProgram& p : program->stages)
+    if (p.matrix && language == cuda::Dialect::kHip)
+      diags.error(at, fmt::format("instruction {}: matrix instructions are not said in HIP", p.matrix->instruction));
+  if (!diags.ok()) return std::nullopt;
+  const auto module = lowered(*program, a, at, diags);
   if (!module) return std::nullopt;
-  std::string about;
-  for (const tile::StageProgram& p : program->stages) about += p.space->stage().text + "\n";
-  cuda::Emitted emitted = cuda::emit(*module, about);
+  cuda::Emitted emitted = cuda::emit(*module, about(*program), *language);
   base::Value document = to_document(*module, emitted);
   return EmittedProgram{std::move(emitted.text), std::move(document)};
 }

@@ -16,20 +16,25 @@ namespace {
 
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
-std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, const arch::ArchSpec& a,
-                                        int jobs) {
-  const Constructor constructor(a, {Search::kRoller}, 1, for_lowering());
-  std::vector<GivenProgram> out(expressions.size());
-  parallel_for(out.size(), jobs, [&] {
-    return [&](std::size_t i) {
-      out[i].id = expressions[i].id;
-      out[i].kind = expressions[i].kind;
-      Constructed found = constructor.construct(expressions[i].expression);
-      out[i].place = out[i].id;
-      if (!found.error.empty()) out[i].errors.push_back(out[i].place + ": " + found.error);
-      if (!found.programs.empty()) out[i].program = std::move(found.programs.front());
-    };
-  });
+std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
+                                        const arch::ArchSpec& a, int jobs) {
+  const Constructor constructor(a, {Search::kRoller}, top, for_lowering());
+  std::vector<Constructed> found(expressions.size());
+  parallel_for(found.size(), jobs,
+               [&] { return [&](std::size_t i) { found[i] = constructor.construct(expressions[i].expression); }; });
+  std::vector<GivenProgram> out;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    GivenProgram op;
+    op.id = op.place = expressions[i].id;
+    op.kind = expressions[i].kind;
+    if (!found[i].error.empty()) op.errors.push_back(op.place + ": " + found[i].error);
+    if (found[i].programs.empty()) out.push_back(op);
+    for (tile::RProgram& p : found[i].programs) {
+      GivenProgram& given = out.emplace_back(op);
+      given.rank = static_cast<std::size_t>(&p - found[i].programs.data());
+      given.program = std::move(p);
+    }
+  }
   return out;
 }
 
@@ -133,7 +138,7 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   }
   const auto expressions = expressions_of(source.workload, diags);
   if (!expressions) return std::nullopt;
-  return construct_all(*expressions, a, jobs);
+  return construct_all(*expressions, source.top, a, jobs);
 }
 
 }  // namespace tilescope::experiments

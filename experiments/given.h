@@ -18,6 +18,7 @@ namespace tilescope::experiments {
 // One program, or why there is none.
 struct GivenProgram {
   std::string id, kind, group;
+  std::size_t rank = 0;  // among those constructed for its operator
   std::optional<double> measured_us;
   std::optional<tile::RProgram> program;
   std::string place;                // what messages about it begin with: its file and line, or its id

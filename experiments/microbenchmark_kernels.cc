@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -346,7 +347,7 @@ struct CurveMaker {
 const std::vector<CurveMaker>& makers() {
   using Chip = const arch::ArchSpec&;
   static const std::vector<CurveMaker> kMakers = {
-      {{"latency", "a warp that follows a chain, over its footprint", "kB", "cycles"},
+      {{kLatencyCurve, "a warp that follows a chain, over its footprint", "kB", "cycles"},
        [](Chip c) { return footprints(4, 64, c); },
        latency},
       {{"read", "every thread reads 8 B, over resident threads", "threads", "GB/s"}, residencies, streams<1, false>},
@@ -411,6 +412,13 @@ std::vector<Curve> curves() {
 std::vector<double> usual_points(std::string_view curve, const arch::ArchSpec& chip) {
   const CurveMaker* m = maker_of(curve);
   return m == nullptr ? std::vector<double>{} : m->points(chip);
+}
+
+ChaseShape chase_shape(const lower::Module& chase) {
+  const std::int64_t words = chase.globals.front().elements, links = words * kWordBytes / kChaseBytes;
+  const lower::Kernel& k = chase.kernels.front();
+  const auto& loop = std::get<lower::Loop>(k.body.front().what);
+  return {links, words, far_step(links), k.indices[static_cast<std::size_t>(loop.index)].range.high + 1};
 }
 
 std::optional<Microbenchmark> microbenchmark(std::string_view curve, double x, const arch::ArchSpec& chip,

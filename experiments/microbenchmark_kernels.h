@@ -32,6 +32,14 @@ struct Microbenchmark {
   double cycles_of_own = 0;  // of every access, that a chip would not need
 };
 
+// The curve whose kernels follow a chain. Here its places are computed; on a chip they are what the loads before them
+// find, in an array of so many links, each so many links further on.
+inline constexpr std::string_view kLatencyCurve = "latency";
+struct ChaseShape {
+  std::int64_t links = 0, words = 0, step = 0, accesses = 0;
+};
+ChaseShape chase_shape(const lower::Module& chase);
+
 // The values of x at which a curve is measured where nobody says others.
 std::vector<double> usual_points(std::string_view curve, const arch::ArchSpec& chip);
 

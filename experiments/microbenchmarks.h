@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arch/spec.h"
@@ -21,6 +22,9 @@ struct MicrobenchmarkRow {
   std::string error;
 };
 
+// Of files of measured points, a line each.
+inline constexpr std::string_view kMicrobenchmarkHeader = "chip,curve,x,unit,measured,source";
+
 // Names of all curves, for people.
 std::vector<std::string> curve_names();
 
@@ -31,7 +35,8 @@ std::optional<std::vector<MicrobenchmarkRow>> run_microbenchmarks(const std::vec
                                                                   const arch::ArchSpec& a, int jobs,
                                                                   const Progress& progress, base::Diagnostics& diags);
 
-// {"chip":...,"rows":[{"curve","x","x_unit","simulated","unit" | "error"}]}
-base::Value to_document(const std::vector<MicrobenchmarkRow>& rows, const arch::ArchSpec& a);
+// {"chip":...,"rows":[{"curve","x","x_unit","simulated","unit" | "error"}]}, the value under the name `y`.
+base::Value to_document(const std::vector<MicrobenchmarkRow>& rows, const arch::ArchSpec& a,
+                        std::string_view y = "simulated");
 
 }  // namespace tilescope::experiments

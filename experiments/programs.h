@@ -2,6 +2,7 @@
 // Where the programs come from that a command works on: constructed for a workload, a program file, or the lines of a
 // batch.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,9 +21,10 @@ struct ProgramFilter {
   std::optional<std::int64_t> most_accumulators;  // of a thread
 };
 
-// A program file or a batch where there is one; else the workload, of which every operator's first program is taken.
+// A program file or a batch where there is one; else the workload, of which every operator's first programs are taken.
 struct ProgramSource {
   Workload workload;
+  std::size_t top = 1;  // so many of each
   std::optional<NamedText> program, batch;
 };
 

@@ -93,7 +93,7 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
   out.push_back({"search", "roller", {}});
   out.push_back({"keep", static_cast<std::int64_t>(kKeep), {}});
   out.push_back({"pads", restrictions.pads, {}});
-  out.push_back({"matrix_instructions", restrictions.matrix_instructions, {}});
+  out.push_back({"matrix_instructions", restrictions.multiplies == nullptr ? "all" : "lowered", {}});
   out.push_back({"block", std::move(block), {}});
   return out;
 }

@@ -18,14 +18,18 @@ struct FloatFormat {
   int digits;
   int least_exponent;
   double greatest;
+  bool ties_away = false;  // from zero, not to even
 };
 constexpr FloatFormat kF16 = {11, -14, 65504.0};
 constexpr FloatFormat kBf16 = {8, -126, 0x1.FEp127};
+// As PTX's cvt.rna.tf32.f32 rounds, the only conversion to it that every chip with tf32 has (PTX ISA, "cvt").
+constexpr FloatFormat kTf32 = {11, -126, 0x1.FFCp127, true};
 
 double round_float(double v, const FloatFormat& f) {
   if (v == 0 || !std::isfinite(v)) return v;
   const int exponent = std::max(std::ilogb(v), f.least_exponent) - (f.digits - 1);
-  const double rounded = std::scalbn(std::nearbyint(std::scalbn(v, -exponent)), exponent);
+  const double units = std::scalbn(v, -exponent);
+  const double rounded = std::scalbn(f.ties_away ? std::round(units) : std::nearbyint(units), exponent);
   return std::fabs(rounded) > f.greatest ? std::copysign(std::numeric_limits<double>::infinity(), v) : rounded;
 }
 
@@ -128,27 +132,38 @@ std::optional<std::int64_t> element_of(const Read& read, const Tensor& tensor, c
   return element;
 }
 
+// `value_of(tensor, element)` is what is read there.
+template <class ValueOf>
 class StageRun {
  public:
-  StageRun(const Expression& e, const Stage& stage, const std::vector<double>& scalars, std::vector<Values>& tensors)
+  StageRun(const Expression& e, const Stage& stage, const std::vector<double>& scalars, ValueOf value_of)
       : e_(e),
         stage_(stage),
         scalars_(scalars),
-        tensors_(tensors),
+        value_of_(value_of),
         point_(stage.axes.size(), 0),
         nodes_(stage.body.size(), 0),
         numbers_(numbers_of(e, stage)) {}
 
-  void run() {
-    const auto output = static_cast<std::size_t>(stage_.output);
-    const std::size_t spatial = stage_.spatial_count();
+  // Of all elements of the output.
+  Values values() {
     Values out;
-    do out.push_back(round_to(e_.tensors[output].dtype, reduced(spatial)));
-    while (step(point_, stage_, 0, spatial));
-    tensors_[output] = std::move(out);
+    do out.push_back(rounded());
+    while (step(point_, stage_, 0, stage_.spatial_count()));
+    return out;
+  }
+
+  double value_at(std::int64_t element) {
+    for (std::size_t a = stage_.spatial_count(); a-- > 0; element /= stage_.axes[a].size)
+      point_[a] = element % stage_.axes[a].size;
+    return rounded();
   }
 
  private:
+  double rounded() {
+    return round_to(e_.tensors[static_cast<std::size_t>(stage_.output)].dtype, reduced(stage_.spatial_count()));
+  }
+
   // The value of one output element: all reduced axes at the current spatial ones.
   double reduced(std::size_t spatial) {
     if (stage_.reducer == Reducer::kNone) return body();
@@ -175,13 +190,13 @@ class StageRun {
   double read(const Read& r) const {
     const auto tensor = static_cast<std::size_t>(r.tensor);
     const auto element = element_of(r, e_.tensors[tensor], point_);
-    return element ? tensors_[tensor][static_cast<std::size_t>(*element)] : 0;
+    return element ? value_of_(r.tensor, *element) : 0;
   }
 
   const Expression& e_;
   const Stage& stage_;
   const std::vector<double>& scalars_;
-  std::vector<Values>& tensors_;
+  ValueOf value_of_;
   std::vector<std::int64_t> point_;  // by axis
   std::vector<double> nodes_;        // by node of the body
   Numbers numbers_;
@@ -193,6 +208,8 @@ double round_to(base::Dtype dtype, double value) {
   switch (dtype) {
     case base::Dtype::kF32:
       return double{static_cast<float>(value)};
+    case base::Dtype::kTf32:
+      return round_float(double{static_cast<float>(value)}, kTf32);
     case base::Dtype::kF16:
       return round_float(value, kF16);
     case base::Dtype::kBf16:
@@ -273,7 +290,17 @@ void evaluate(const Expression& e, const std::vector<double>& scalars, std::vect
   for (std::size_t t = 0; t < tensors.size(); ++t)
     if (e.tensors[t].producer == kInput)
       base::check(std::cmp_equal(tensors[t].size(), e.tensors[t].elements()), "an input has all its elements");
-  for (const Stage& stage : e.stages) StageRun(e, stage, scalars, tensors).run();
+  const auto value_of = [&](int tensor, std::int64_t element) {
+    return tensors[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(element)];
+  };
+  for (const Stage& stage : e.stages)
+    tensors[static_cast<std::size_t>(stage.output)] = StageRun(e, stage, scalars, value_of).values();
+}
+
+double evaluate_element(const Expression& e, std::size_t stage, std::int64_t element,
+                        const std::vector<double>& scalars,
+                        const std::function<double(int tensor, std::int64_t element)>& value_of) {
+  return StageRun(e, e.stages[stage], scalars, std::cref(value_of)).value_at(element);
 }
 
 void visit_reads(const Expression& e, std::size_t stage,

@@ -42,6 +42,12 @@ double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes);
 // by scalar index. One thread; time is the product of all axes.
 void evaluate(const Expression& e, const std::vector<double>& scalars, std::vector<Values>& tensors);
 
+// One element of what a stage writes; `value_of` is asked for every element that is read inside its tensor. Time is the
+// product of the reduced axes.
+double evaluate_element(const Expression& e, std::size_t stage, std::int64_t element,
+                        const std::vector<double>& scalars,
+                        const std::function<double(int tensor, std::int64_t element)>& value_of);
+
 // Calls `visit` with the flat element index of every read of a stage that lies inside its tensor, in loop order: what
 // brute-force checks of footprint and traffic count.
 void visit_reads(const Expression& e, std::size_t stage,

@@ -127,6 +127,7 @@ Body StageLowering::initial() {
 
 Body StageLowering::compute(const Affine& step, const Affine& slot) {
   const StepPosition at = indices_.at_step(step);
+  if (p_.matrix) return in_chunk_loops(multiply_fragments(at, slot));
   std::vector<Guard> inside = inside_reduction(at);
   Body of_point = fragments(false, at, slot, inside);
   of_point.push_back(arithmetic());
@@ -144,15 +145,19 @@ Body StageLowering::compute(const Affine& step, const Affine& slot) {
 // What keeps the last step of an axis, or of a part of it, from going beyond its end.
 std::vector<Guard> StageLowering::inside_reduction(const StepPosition& at) {
   std::vector<Guard> inside;
-  for (std::size_t a = space().spatial; a < space().axes.size(); ++a) {
-    const auto guard = [&](const Affine& value, std::int64_t bound) {
-      if (maker_.range(value).high >= bound) inside.push_back({value, bound});
-    };
-    const Affine value = at.begin[a] + indices_.along(a, indices_.thread_loops(a, 1));
-    if (p_.split[a] > 1) guard(value - indices_.block_begin(a), indices_.part_extent(a));
-    guard(value, space().axes[a].extent);
-  }
+  for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
+    add_ends(a, at.begin[a] + indices_.along(a, indices_.thread_loops(a, 1)), inside);
   return inside;
+}
+
+void StageLowering::add_ends(std::size_t a, const Affine& value, std::vector<Guard>& inside) const {
+  const auto guard = [&](const Affine& v, std::int64_t bound) {
+    const Guard g{v, bound};
+    const bool known = std::find(inside.begin(), inside.end(), g) != inside.end();
+    if (!known && maker_.range(v).high >= bound) inside.push_back(g);
+  };
+  if (p_.split[a] > 1) guard(value - indices_.block_begin(a), indices_.part_extent(a));
+  guard(value, space().axes[a].extent);
 }
 
 Body StageLowering::in_chunk_loops(Body body) {
@@ -160,6 +165,7 @@ Body StageLowering::in_chunk_loops(Body body) {
   if (loops.empty()) return body;
   std::int64_t statements = 1;
   for (std::size_t a = 0; a < space().axes.size(); ++a) statements *= indices_.mapping(a).thread_extent();
+  if (p_.matrix) statements /= p_.matrix->m * p_.matrix->n * p_.matrix->k;
   const AxisLoop inner = loops.back();
   loops.pop_back();
   const std::int64_t unroll = p_.unroll == 0 ? 0 : std::clamp<std::int64_t>(p_.unroll / statements, 1, inner.extent);
@@ -195,7 +201,9 @@ Statement StageLowering::store(int registers) {
   const std::int64_t vector = p_.operands.back().vector;
   const std::vector<std::vector<AxisLoop>> by_axis = result_loops(vector);
   const StepPosition begin = indices_.at_step(constant(0));
-  std::vector<Affine> axes = absolute_values(local_values(by_axis), begin);
+  std::vector<Affine> local = local_values(by_axis);
+  if (p_.matrix) add_lane(local);
+  const std::vector<Affine> axes = absolute_values(local, begin);
   Located to = addresses_.in_memory(space().output, tile::output_read(space().stage()), axes);
   to.inside.clear();
   for (std::size_t a = 0; a < space().spatial; ++a)

@@ -39,7 +39,8 @@ struct CopyCount {
   bool operator==(const CopyCount&) const = default;
 };
 
-// By copy of a kernel: the order in which copies stand in its body, loops and Ifs entered where they stand.
+// By copy of a kernel: the order in which copies stand in its body, loops and Ifs entered where they stand. The rows
+// that LoadMatrices reads are one.
 using KernelCounters = std::vector<CopyCount>;
 
 // The copies of a kernel in that order.

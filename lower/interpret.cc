@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "lower/lanes.h"
+#include "lower/matrix_layout.h"
 #include "lower/print.h"
 
 namespace tilescope::lower {
@@ -131,6 +132,80 @@ class KernelRun {
     }
     if (n.kind == expr::NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
     return expr::apply(n, numbers, nodes);
+  }
+
+  // The first threads of the warps.
+  std::vector<std::int64_t> warps() const {
+    if (k_.threads % kMatrixLanes != 0) fail("a warp that lacks lanes", k_.threads - 1);
+    std::vector<std::int64_t> out;
+    for (std::int64_t t = 0; t < k_.threads; t += kMatrixLanes) out.push_back(t);
+    return out;
+  }
+
+  void run(const LoadMatrices& l) {
+    const auto to = static_cast<std::size_t>(l.rows.to.buffer);
+    const std::int64_t row = l.rows.elements, lanes = kMatrixRows * l.count;
+    const std::int64_t each = row * kMatrixRegisterBytes / kMatrixRowBytes;  // of a lane, of one matrix
+    if (l.transposed && each != 2) fail("transposed elements of other than two bytes", 0);
+    std::vector<double> rows(static_cast<std::size_t>(lanes * row));
+    for (const std::int64_t first : warps()) {
+      for (std::int64_t lane = 0; lane < kMatrixLanes; ++lane) {
+        const std::int64_t t = first + lane;
+        if (lanes_.holds(l.rows.when, t) != (lane < lanes)) fail("other lanes than those that read rows", t);
+        if (lane >= lanes) continue;
+        const std::int64_t from = begin_of(l.rows.from, row, t);
+        for (std::int64_t e = 0; e < row; ++e)
+          rows[static_cast<std::size_t>(lane * row + e)] =
+              read(static_cast<std::size_t>(l.rows.from.buffer), from + e, t);
+      }
+      for (std::int64_t t = first; t < first + kMatrixLanes; ++t) {
+        const std::int64_t at = begin_of(l.rows.to, l.count * each, t);
+        const std::int64_t sharing = row / each;  // lanes, of a row
+        const std::int64_t line = (t - first) / sharing, begin = (t - first) % sharing * each;
+        for (std::int64_t n = 0; n < l.count * each; ++n) {
+          const std::int64_t matrix = n / each * kMatrixRows, e = begin + n % each;
+          const std::int64_t place = l.transposed ? (matrix + e) * row + line : (matrix + line) * row + e;
+          write(to, at + n, t, rows[static_cast<std::size_t>(place)]);
+        }
+      }
+    }
+  }
+
+  void run(const MultiplyMatrices& m) {
+    const auto place = [](std::int64_t row, std::int64_t column, std::int64_t columns) {
+      return static_cast<std::size_t>(row * columns + column);
+    };
+    const auto [rows, columns, depth] = m.shape;
+    const std::int64_t bytes = base::size_of(k_.buffers[static_cast<std::size_t>(m.a.buffer)].dtype).n;
+    const auto sums = static_cast<std::size_t>(m.d.buffer);
+    const base::Dtype dtype = k_.buffers[sums].dtype;
+    const expr::Numbers numbers = base::is_integer(dtype) ? expr::Numbers::kInt32 : expr::Numbers::kReal;
+    std::vector<double> a(static_cast<std::size_t>(rows * depth)), b(static_cast<std::size_t>(depth * columns));
+    for (const std::int64_t first : warps()) {
+      const auto gather = [&](const Access& from, std::vector<double>& matrix, auto place_of, std::int64_t across) {
+        const std::int64_t each = lane_elements(std::ssize(matrix));
+        for (std::int64_t lane = 0; lane < kMatrixLanes; ++lane) {
+          const std::int64_t at = begin_of(from, each, first + lane);
+          for (std::int64_t n = 0; n < each; ++n) {
+            const MatrixPlace p = place_of(lane, n, bytes);
+            matrix[place(p.row, p.column, across)] = read(static_cast<std::size_t>(from.buffer), at + n, first + lane);
+          }
+        }
+      };
+      gather(m.a, a, &place_in_a, depth);
+      gather(m.b, b, &place_in_b, columns);
+      for (std::int64_t lane = 0; lane < kMatrixLanes; ++lane) {
+        const std::int64_t each = lane_elements(rows * columns), at = begin_of(m.d, each, first + lane);
+        for (std::int64_t n = 0; n < each; ++n) {
+          const MatrixPlace p = place_in_d(lane, n);
+          double sum = read(sums, at + n, first + lane);
+          for (std::int64_t k = 0; k < depth; ++k)
+            sum = expr::reduce(expr::Reducer::kSum, numbers, sum,
+                               a[place(p.row, k, depth)] * b[place(k, p.column, columns)]);
+          write(sums, at + n, first + lane, expr::round_to(dtype, sum));
+        }
+      }
+    }
   }
 
   void run(const Barrier&) {

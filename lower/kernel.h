@@ -8,6 +8,7 @@
 //   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
 //   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
 //   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
+//   LoadMatrices and MultiplyMatrices are what the 32 lanes of a warp do together, as PTX's ldmatrix and mma define it.
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
@@ -95,6 +96,29 @@ struct Compute {
   std::vector<Access> operands;
 };
 
+// Up to four matrices of eight rows of 16 bytes, from the scratchpad into registers. Lane l of the first 8 * count
+// reads row l % 8 of matrix l / 8, as `rows` says, whose `when` holds in no other lane. Every lane then has 4 bytes of
+// each matrix from `rows.to` on, one matrix after the other: lane l bytes 4 (l % 4) to 4 (l % 4) + 3 of row l / 4; or,
+// where they are transposed, elements (of 2 bytes) 2 (l % 4) and the next one of column l / 4.
+struct LoadMatrices {
+  Copy rows;
+  std::int64_t count = 4;  // 1, 2 or 4
+  bool transposed = false;
+};
+
+struct MatrixShape {
+  std::int64_t m = 1, n = 1, k = 1;
+
+  bool operator==(const MatrixShape&) const = default;
+};
+
+// d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of a warp's lanes as
+// lower/matrix_layout.h says. Each access is to the first of a lane's elements.
+struct MultiplyMatrices {
+  MatrixShape shape;
+  Access d, a, b;
+};
+
 struct Barrier {};
 // Ends a group of this thread's asynchronous copies.
 struct Commit {};
@@ -115,7 +139,7 @@ struct If {
   std::vector<Statement> body;
 };
 struct Statement {
-  std::variant<Loop, If, Copy, Compute, Barrier, Commit, Wait> what;
+  std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, Barrier, Commit, Wait> what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };
 
@@ -125,7 +149,8 @@ inline constexpr int kThreadIndex = 1;  // of the thread's number in its block
 struct Kernel {
   std::string name;
   std::int64_t blocks = 1;
-  std::int64_t threads = 1;  // of a block
+  std::int64_t threads = 1;    // of a block
+  std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
   std::int64_t shared_bytes = 0;  // of a block

@@ -4,6 +4,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
 #include "tile/fit.h"
 
@@ -75,12 +76,14 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   for (const tile::StageProgram& p : program.stages) {
     const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
     why.insert(why.end(), exceeded.begin(), exceeded.end());
-    if (p.matrix)
-      why.push_back(fmt::format("instruction {}: matrix instructions are not lowered yet", p.matrix->instruction));
     if (why.size() == before) StageLowering(p, chip, names, module, why).run();
   }
   if (why.size() > before) return std::nullopt;
   return module;
+}
+
+bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  return chip.core.warp == kMatrixLanes && is_known({c.m, c.n, c.k}, c.dtype, c.accumulate);
 }
 
 }  // namespace tilescope::lower

@@ -47,7 +47,8 @@ class Printer {
   void kernel(const Kernel& k) {
     if (!out_.empty()) out_.push_back('\n');
     k_ = &k;
-    line(0, fmt::format("kernel {}: {} blocks of {} threads", k.name, k.blocks, k.threads));
+    const std::string most = k.registers == 0 ? "" : fmt::format(", {} registers each", k.registers);
+    line(0, fmt::format("kernel {}: {} blocks of {} threads{}", k.name, k.blocks, k.threads, most));
     for (const Buffer& b : k.buffers) line(1, buffer(b));
     for (const Index& i : k.indices)
       if (i.kind == IndexKind::kDerived) line(1, derived(i));
@@ -88,9 +89,18 @@ class Printer {
     line(depth, "if " + guards(i.when) + note);
     body(i.body, depth + 1);
   }
-  void statement(const Copy& c, const std::string& note, int depth) {
+  void statement(const Copy& c, const std::string& note, int depth) { copy(c, "", note, depth); }
+  void statement(const LoadMatrices& l, const std::string& note, int depth) {
+    copy(l.rows, fmt::format(" rows of {} matrices{}", l.count, l.transposed ? " transposed" : ""), note, depth);
+  }
+  void statement(const MultiplyMatrices& m, const std::string& note, int depth) {
+    line(depth, fmt::format("{} += {} * {} matrices {}x{}x{}{}", access(m.d), access(m.a), access(m.b), m.shape.m,
+                            m.shape.n, m.shape.k, note));
+  }
+  void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
-    std::string text = fmt::format("{} {} {}{}", access(c.to), c.asynchronous ? "<~" : "<-", access(c.from), wide);
+    std::string text =
+        fmt::format("{} {} {}{}{}", access(c.to), c.asynchronous ? "<~" : "<-", access(c.from), wide, how);
     if (!c.inside.empty()) text += " or 0 unless " + guards(c.inside);
     if (!c.when.empty()) text += " if " + guards(c.when);
     line(depth, text + note);

@@ -17,6 +17,7 @@ Kernel empty_kernel(const tile::StageProgram& p) {
   k.name = "compute_" + p.space->output.name;
   k.blocks = p.blocks();
   k.threads = p.threads();
+  k.registers = p.registers;
   return k;
 }
 
@@ -102,6 +103,7 @@ void StageLowering::add_results() {
     if (static_cast<int>(a) != neighbours) result_axes_.push_back(a);
     elements *= p_.mapping[a].thread_extent();
   }
+  elements /= p_.lanes();
   if (neighbours >= 0) result_axes_.push_back(static_cast<std::size_t>(neighbours));
   const base::Dtype held = reduces() ? expression().accumulate : t.dtype;
   accumulators_ = results_ = add_buffer({t.name + "_part", Space::kRegister, held, elements, -1, 0});
@@ -122,14 +124,19 @@ int StageLowering::neighbour_axis(const Operand& o) const {
 }
 
 void StageLowering::run() {
+  if (p_.matrix && !matrices_lower()) return;
   add_scalars();
   add_inputs();
   for (std::size_t i = 0; i < tiles_.size(); ++i)
     if (p_.operands[i].staged) add_staged_tile(i);
   kernel_.shared_bytes = staging_.bytes.n;
   add_results();
-  cut_points();
-  add_fragments();
+  if (p_.matrix) {
+    add_matrix_fragments();
+  } else {
+    cut_points();
+    add_fragments();
+  }
   kernel_.body = block_body();
   drop_unused_indices(kernel_);
   const std::string name = space().output.name;
@@ -143,6 +150,7 @@ void StageLowering::run() {
 }
 
 std::vector<std::vector<AxisLoop>> StageLowering::result_loops(std::int64_t vector) {
+  if (p_.matrix) return matrix_result_loops(vector);
   std::vector<std::vector<AxisLoop>> loops(space().axes.size());
   const int neighbours = neighbour_axis(space().output);
   for (const std::size_t a : result_axes_)
@@ -151,6 +159,7 @@ std::vector<std::vector<AxisLoop>> StageLowering::result_loops(std::int64_t vect
 }
 
 Affine StageLowering::result_position(std::int64_t vector) {
+  if (p_.matrix) return matrix_result_position(vector);
   const std::vector<std::vector<AxisLoop>> loops = result_loops(vector);
   Affine out;
   for (const std::size_t a : result_axes_) out = out * p_.mapping[a].thread_extent() + indices_.position(loops[a]);

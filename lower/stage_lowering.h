@@ -1,7 +1,7 @@
 #pragma once
 // One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
 // (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc) and what a thread reads
-// of them (lower/fragments.cc).
+// of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
 
 #include <set>
 #include <string>
@@ -80,6 +80,8 @@ class StageLowering {
   Body initial();
   Body compute(const Affine& step, const Affine& slot);
   std::vector<Guard> inside_reduction(const StepPosition& at);
+  // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
+  void add_ends(std::size_t axis, const Affine& value, std::vector<Guard>& inside) const;
   Statement arithmetic();
   Body results();
   Statement store(int registers);
@@ -114,6 +116,37 @@ class StageLowering {
   // The widest access that is aligned wherever the thread stands.
   std::int64_t widest_read(std::size_t read, const StepPosition& at, const Affine& slot);
 
+  // lower/matrix_lowering.cc. An operand of a matrix instruction as the lanes of a warp hold it: fragment by fragment
+  // of a warp's tile, in each the words that PTX says.
+  struct MatrixSide {
+    std::size_t operand = 0, axis = 0;  // rows of the first operand, columns of the second
+    std::int64_t unit = 1;              // of a fragment along it
+    std::int64_t word = 1;              // elements of one register, side by side along k
+    std::int64_t along = 1, deep = 1;   // registers of a fragment, along the axis and along k
+    std::int64_t elements() const { return along * deep * word; }  // of a fragment that a lane holds
+  };
+  MatrixSide matrix_side(std::size_t operand) const;
+  bool matrices_lower();
+  void add_matrix_fragments();
+  // Extent of a fragment along a spatial axis.
+  std::int64_t fragment_unit(std::size_t axis) const;
+  // Loops over a warp's fragments along an axis, `together` an iteration; positions count fragments.
+  std::vector<AxisLoop> fragment_loops(std::size_t axis, std::int64_t together);
+  // Which fragment of those of the axes it is where the loops over `side` stand `together`.
+  Affine fragment_number(const std::vector<std::size_t>& axes, std::size_t side, std::int64_t together);
+  std::vector<std::size_t> fragment_axes(const MatrixSide& s) const;
+  // One of `count` values of the warp's lanes, of which each is that of `faster` neighbours.
+  Affine lane_digit(std::int64_t faster, std::int64_t count);
+  Affine in_staged_tile(const MatrixSide& s, std::int64_t together, const Affine& along, const Affine& deep,
+                        const StepPosition& at, const Affine& slot);
+  Statement load_matrix_fragments(std::size_t operand, const StepPosition& at, const Affine& slot);
+  Statement load_matrix_elements(const MatrixSide& s, const StepPosition& at, const Affine& slot);
+  Body multiply_fragments(const StepPosition& at, const Affine& slot);
+  std::vector<std::vector<AxisLoop>> matrix_result_loops(std::int64_t vector);
+  Affine matrix_result_position(std::int64_t vector);
+  // From where a warp's results begin to where a lane's do.
+  void add_lane(std::vector<Affine>& local);
+
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
   Body load_tiles(const StepPosition& at);
   Body keep_tiles(const Affine& slot);
@@ -126,6 +159,8 @@ class StageLowering {
     std::vector<Guard> when;
   };
   Piece piece(std::size_t operand, std::int64_t batch, bool in_flight);
+  // Where an element of a staged tile is in memory; what a matrix instruction may not add up is outside.
+  Located element_to_stage(std::size_t operand, const std::vector<Affine>& at_in_tile, const StepPosition& at);
   Statement load_batch(std::size_t operand, std::int64_t batch, const StepPosition& at);
   Statement keep_batch(std::size_t operand, std::int64_t batch, const Affine& slot);
   // Elements from the tile's beginning to coordinates in it.
@@ -163,6 +198,8 @@ class StageLowering {
   std::vector<Fragment> fragments_;      // by read; equal reads share one
   std::vector<std::size_t> result_axes_;
   int accumulators_ = -1, results_ = -1;
+  std::vector<int> matrix_registers_;  // by input: buffer of a matrix instruction's fragments
+  int row_half_ = -1, column_ = -1;    // loops over the results of a lane in a fragment
 };
 
 // A copy of the statements inside the loops, the first one outermost, unrolled wholly where `unroll` says so.

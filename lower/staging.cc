@@ -98,9 +98,21 @@ Affine StageLowering::in_slot(std::size_t i, const std::vector<Affine>& at, cons
   return offset + maker_.quotient(at.back() + row * swizzle, 1, t.shape.back(), space().inputs[i].name + "_place");
 }
 
+Located StageLowering::element_to_stage(std::size_t i, const std::vector<Affine>& at_in_tile, const StepPosition& at) {
+  const tile::Operand& o = space().inputs[i];
+  Located from = addresses_.tile_element(o, at_in_tile, at.begin);
+  if (!p_.matrix) return from;
+  // A warp's lanes multiply what they read together, beyond the end of a reduction too: zeros stand there.
+  for (std::size_t d = 0; d < o.dims.size(); ++d)
+    for (const expr::Term& t : o.dims[d].terms)
+      if (const auto a = static_cast<std::size_t>(t.axis); a >= space().spatial)
+        add_ends(a, at.begin[a] + at_in_tile[d], from.inside);
+  return from;
+}
+
 Statement StageLowering::load_batch(std::size_t i, std::int64_t batch, const StepPosition& at) {
   const Piece p = piece(i, batch, true);
-  const Located from = addresses_.tile_element(space().inputs[i], p.at, at.begin);
+  const Located from = element_to_stage(i, p.at, at);
   const std::int64_t vector = p_.operands[i].vector;
   check_aligned(space().inputs[i].name, from, vector);
   Copy copy{{tiles_[i].in_flight, p.in_flight}, {memory_[i], from.offset}, vector, p.when, from.inside};
@@ -150,7 +162,7 @@ Body StageLowering::copy_tiles_asynchronously(const StepPosition& at, const Affi
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     if (tiles_[i].shared < 0 || tiles_[i].in_flight >= 0) continue;
     const Piece p = piece(i, 0, false);
-    const Located from = addresses_.tile_element(space().inputs[i], p.at, at.begin);
+    const Located from = element_to_stage(i, p.at, at);
     const std::int64_t vector = p_.operands[i].vector;
     check_aligned(space().inputs[i].name, from, vector);
     Copy copy{{tiles_[i].shared, in_slot(i, p.at, slot)}, {memory_[i], from.offset}, vector, p.when, from.inside, true};

@@ -24,12 +24,11 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
   mapping_.resize(p.space->axes.size());
   // Blocks: in the program's raster, parts of a split reduction slowest of all.
   std::int64_t faster = 1;
-  const auto blocks = p.block_order();
-  for (std::size_t i = blocks.size(); i-- > 0;) {
-    const auto a = static_cast<std::size_t>(blocks[i]);
-    const std::int64_t count = base::ceil_div(space().axes[a].extent, p.block[a]);
-    block_begin_[a] =
-        maker.quotient(maker.block(), faster, count, "block_" + spelled(space().axes[a].name)) * p.block[a];
+  const auto digits = p.block_digits();
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const auto& [a, count, stride] = digits[i];
+    const std::string name = (stride > 1 ? "band_" : "block_") + spelled(space().axes[a].name);
+    block_begin_[a] = block_begin_[a] + maker.quotient(maker.block(), faster, count, name) * (stride * p.block[a]);
     faster *= count;
   }
   part_ = maker.quotient(maker.block(), faster, 0, "part");
@@ -39,8 +38,8 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
         maker.quotient(part_, faster_parts, p.split[a], "part_" + spelled(space().axes[a].name)) * part_extent(a);
     faster_parts *= p.split[a];
   }
-  // Threads: the last of thread_order fastest.
-  std::int64_t faster_threads = 1;
+  // Threads, or warps of a matrix instruction: the last of thread_order fastest.
+  std::int64_t faster_threads = p.lanes();
   for (std::size_t i = p.thread_order.size(); i-- > 0;) {
     const auto a = static_cast<std::size_t>(p.thread_order[i]);
     const tile::AxisMapping& m = p.mapping[a];

@@ -41,6 +41,10 @@ class IndexUses {
     in(c.target.offset);
     for (Access& a : c.operands) in(a.offset);
   }
+  void in(LoadMatrices& l) { in(l.rows); }
+  void in(MultiplyMatrices& m) {
+    for (Access* a : {&m.d, &m.a, &m.b}) in(a->offset);
+  }
   void in(Barrier&) {}
   void in(Commit&) {}
   void in(Wait&) {}

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/integer.h"
+#include "model/matrix_access.h"
 
 namespace tilescope::model {
 
@@ -13,12 +14,15 @@ bool copies_past_registers(const tile::StageProgram& p, std::size_t operand, con
 
 StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access) {
   const tile::Operand& o = p.space->operand(operand);
-  const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
   const WarpAccess write = scratchpad_write(p, operand, warp);
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block)) /
       static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
+  if (p.matrix)
+    if (const auto read = matrix_read(p, operand))
+      return {write, read->access, std::max(1.0, pieces), read->instructions * warps};
+  const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const double reads =
       tile::fragment_elements(p, operand) / static_cast<double>(vector * p.lanes()) * p.windows_per_step();
   return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps};

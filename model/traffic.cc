@@ -77,17 +77,19 @@ double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t star
 // What the blocks of one wave cover along every axis: consecutive blocks in the program's raster, and all of a
 // reduction. A part of a row counts as that part, so that a block more is never a row more.
 Extents wave_tile(const StageProgram& p, std::int64_t resident) {
-  Extents tile = p.block;
   auto left = static_cast<double>(resident);
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) tile[a] = p.space->axes[a].extent;
-  const auto order = p.block_order();
-  for (std::size_t i = order.size(); i-- > 0;) {
-    const auto a = static_cast<std::size_t>(order[i]);
+  base::FixedVector<double, tile::kMaxAxes> covered;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) covered.push_back(static_cast<double>(p.block[a]));
+  const auto digits = p.block_digits();
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const auto count = static_cast<double>(digits[i].count);
+    covered[digits[i].axis] *= std::clamp(left, 1.0, count);
+    left /= count;
+  }
+  Extents tile;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
     const std::int64_t n = p.space->axes[a].extent;
-    const auto blocks = static_cast<double>(base::ceil_div(n, p.block[a]));
-    const double covered = std::clamp(left, 1.0, blocks) * static_cast<double>(p.block[a]);
-    tile[a] = std::min(n, static_cast<std::int64_t>(std::ceil(covered)));
-    left /= blocks;
+    tile.push_back(a < p.space->spatial ? std::min(n, static_cast<std::int64_t>(std::ceil(covered[a]))) : n);
   }
   return tile;
 }

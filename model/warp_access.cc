@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "model/matrix_access.h"
 
 namespace tilescope::model {
 namespace {
@@ -192,12 +193,11 @@ std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
   return granules_of_sorted(sorted, access.bytes, size);
 }
 
-namespace {
-
-// Elements from a swizzled tile's beginning to the element of that row and column.
-std::int64_t swizzled(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
+std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
   return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
 }
+
+namespace {
 
 // The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
 WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
@@ -214,13 +214,13 @@ WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile:
   WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector);
   const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector);
   for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
-    access.offset[lane] = o.element.n * swizzled(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
-                                                 shape.back(), p.operands[operand]);
+    access.offset[lane] = o.element.n * staged_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
+                                                      shape.back(), p.operands[operand]);
   return access;
 }
 
-// The lanes that read the first fragments of a staged matrix: a piece of a row each, the same columns of as many rows
-// as the warp's tile has, then the next columns (as PTX's ldmatrix takes rows of eight).
+// The lanes that read the first fragments of a staged matrix, of instructions whose fragments nobody wrote down: a
+// piece of a row each, the same columns of as many rows as the warp's tile has, then the next columns.
 WarpAccess fragment_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
                          std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
@@ -234,8 +234,8 @@ WarpAccess fragment_read(const StageProgram& p, std::size_t operand, const tile:
   WarpAccess access;
   access.bytes = vector * o.element.n;
   for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane)
-    access.offset.push_back(
-        o.element.n * swizzled(lane % rows, lane / rows * vector % shape.back(), shape.back(), p.operands[operand]));
+    access.offset.push_back(o.element.n * staged_offset(lane % rows, lane / rows * vector % shape.back(), shape.back(),
+                                                        p.operands[operand]));
   return access;
 }
 
@@ -281,7 +281,7 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   access.bytes = plan.vector * o.element.n;
   std::int64_t row = 0, column = 0;
   for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
-    access.offset.push_back(o.element.n * swizzled(row, column, length, plan));
+    access.offset.push_back(o.element.n * staged_offset(row, column, length, plan));
     for (column += pieces.apart; column >= length; column -= length) ++row;
   }
   return access;
@@ -320,6 +320,8 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
+  if (p.matrix && operand == p.space->inputs.size())
+    if (const auto store = matrix_store(p)) return *store;
   if (o.gathered)
     return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
       std::int64_t offset = 0;

@@ -38,6 +38,9 @@ inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, st
 // Distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch.
 std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule);
 
+// Elements from a staged tile's beginning to the element of that row and column; its rows are `length` long.
+std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan);
+
 // The first warp's read of a staged operand for one point of the reduction: every lane reads `vector` elements of its
 // own first index.
 WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);

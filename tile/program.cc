@@ -8,10 +8,24 @@
 
 namespace tilescope::tile {
 
-base::FixedVector<int, kMaxAxes> StageProgram::block_order() const {
-  base::FixedVector<int, kMaxAxes> out;
-  const auto spatial = static_cast<int>(space->spatial);
-  for (int a = 0; a < spatial; ++a) out.push_back(raster == Raster::kRow ? a : spatial - 1 - a);
+std::int64_t StageProgram::blocks_along(std::size_t spatial_axis) const {
+  return base::ceil_div(space->axes[spatial_axis].extent, block[spatial_axis]);
+}
+
+std::optional<std::size_t> StageProgram::banded_axis() const {
+  if (space->spatial < 2) return std::nullopt;
+  return raster == Raster::kRow ? space->spatial - 2 : 1;
+}
+
+base::FixedVector<BlockDigit, kMaxAxes + 1> StageProgram::block_digits() const {
+  base::FixedVector<BlockDigit, kMaxAxes + 1> out;
+  const std::optional<std::size_t> banded = banded_axis();
+  for (std::size_t i = 0; i < space->spatial; ++i) {
+    const std::size_t a = raster == Raster::kRow ? i : space->spatial - 1 - i;
+    const std::int64_t rows = a == banded ? band : 1;
+    out.push_back({a, blocks_along(a) / rows, rows});
+  }
+  if (band > 1 && banded) out.push_back({*banded, band, 1});
   return out;
 }
 
@@ -23,8 +37,7 @@ std::int64_t StageProgram::threads() const {
 
 std::int64_t StageProgram::blocks() const {
   std::int64_t n = 1;
-  for (std::size_t a = 0; a < space->axes.size(); ++a)
-    n *= a < space->spatial ? base::ceil_div(space->axes[a].extent, block[a]) : split[a];
+  for (std::size_t a = 0; a < space->axes.size(); ++a) n *= a < space->spatial ? blocks_along(a) : split[a];
   return n;
 }
 

@@ -5,22 +5,25 @@
 //   An index of spatial axis a is ((block*virtual_threads + v)*threads + t)*serial + s.
 //   Thread number: axes in the order of `thread_order`, the last one fastest; core.warp of them make a warp.
 //   Blocks are numbered over the grid, spatial axes in order, the last one fastest (raster row) or the first one
-//   fastest (raster column); the parts of a split reduction are the slowest of all. A part is a contiguous range of the
-//   axis, the last one possibly shorter; every part writes partial results of its own to memory, which a second step
-//   adds up in the order of the parts. Reduced axes are stepped through in `order`, the block tile's extent at a time.
-//   In a step every staged operand is copied once, between two barriers where `pipeline` is 1; with more pipeline
-//   stages that many steps' tiles are held, and a step waits for its own copy alone. A cooperative copy gives thread t
-//   the pieces t, t + T, ... of the staged tile in the data tile's row-major order, `vector` elements each; a `chunked`
-//   one gives it n neighbouring pieces, from t*n on, n being what each of T threads has to take. An operand that is not
-//   staged is read by every thread for itself, `vector` neighbouring elements along its innermost axis at a
-//   time; results are stored likewise. The register tile of a reduced axis is a window: a thread reads what all points
-//   of a window need of an operand once, elements that several points share included (filter taps that overlap), and
-//   then computes them; windows cut a step's points into whole parts. With a matrix instruction, `threads` of an axis
-//   counts warps in place of threads, and a register tile is a warp's: whole fragments, its window along the
-//   instruction's k a fragment long. Then every input is staged, a warp's lanes share the reads of its tile, and they
-//   hold results in pairs of neighbouring columns, row by row (as PTX's mma does). `unroll` is a hint to whoever emits
-//   code: the most statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no
-//   meaning.
+//   fastest (raster column). In bands, so many rows of blocks (along the axis beside the fastest) are numbered column
+//   by column before the next ones, so that blocks which run at the same time share more of both operands. The parts of
+//   a split reduction are the slowest of all. A part is a contiguous range of the axis, the last one possibly shorter;
+//   every part writes partial results of its own to memory, which a second step adds up in the order of the parts.
+//   Reduced axes are stepped through in `order`, the block tile's extent at a time. In a step every staged operand is
+//   copied once, between two barriers where `pipeline` is 1; with more pipeline stages that many steps' tiles are held,
+//   and a step waits for its own copy alone. A cooperative copy gives thread t the pieces t, t + T, ... of the staged
+//   tile in the data tile's row-major order, `vector` elements each; a `chunked` one gives it n neighbouring pieces,
+//   from t*n on, n being what each of T threads has to take. An operand that is not staged is read by every thread for
+//   itself, `vector` neighbouring elements along its innermost axis at a time; results are stored likewise. The
+//   register tile of a reduced axis is a window: a thread reads what all points of a window need of an operand once,
+//   elements that several points share included (filter taps that overlap), and then computes them; windows cut a
+//   step's points into whole parts. With a matrix instruction, `threads` of an axis counts warps in place of threads,
+//   and a register tile is a warp's: whole fragments, its window along the instruction's k a fragment long. Then every
+//   input is staged, a warp's lanes share the reads of its tile (as PTX's ldmatrix does), and they hold results in
+//   pairs of neighbouring columns, row by row (as PTX's mma does). `registers` holds the compiler to so many of a
+//   thread, on which the program counts for the blocks that a core holds; 0 leaves it to the compiler. `unroll` is a
+//   hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it to the compiler. The
+//   output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -55,6 +58,13 @@ struct OperandPlan {
 
 enum class Raster : std::uint8_t { kRow, kColumn };
 
+// One digit of a block's number: one more moves `stride` blocks along an axis.
+struct BlockDigit {
+  std::size_t axis = 0;
+  std::int64_t count = 1;
+  std::int64_t stride = 1;
+};
+
 // An instruction of the chip that multiplies fragments, a warp's lanes together: a unit tile like any other (ROLLER
 // OSDI'22, section 4).
 struct MatrixUnit {
@@ -75,13 +85,18 @@ struct StageProgram {
   base::FixedVector<int, kMaxAxes> order;                 // reduced axes, outermost loop first
   base::FixedVector<OperandPlan, kMaxOperands> operands;  // inputs in order, then the output
   Extents split;  // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
+  std::int64_t registers = 0;
   std::int64_t unroll = 0;
   std::int64_t pipeline = 1;
   Raster raster = Raster::kRow;
+  std::int64_t band = 1;             // divides the blocks along the axis beside the fastest one
   std::optional<MatrixUnit> matrix;  // in place of one multiply-add a thread
 
-  // Spatial axes in the order in which blocks are numbered, the slowest first.
-  base::FixedVector<int, kMaxAxes> block_order() const;
+  // How blocks are numbered over the spatial axes, the slowest digit first.
+  base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
+  std::int64_t blocks_along(std::size_t spatial_axis) const;
+  // The axis whose blocks bands are made of: the one beside the fastest; nothing where there is one axis.
+  std::optional<std::size_t> banded_axis() const;
 
   // Threads that keep a register tile together: one, or the warp of a matrix instruction.
   std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }

@@ -136,6 +136,8 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
       {"pipeline", p.pipeline, {}},
       {"split", named(space, p.split, space.spatial, axes), {}},
       {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
+  if (p.band != 1) out.push_back({"band", p.band, {}});
+  if (p.registers != 0) out.push_back({"registers", p.registers, {}});
   if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
   if (p.matrix)

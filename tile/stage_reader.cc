@@ -43,7 +43,7 @@ class StageReader {
   // Instead of read, where there is no space: still names the keys that no stage has.
   void take_all() {
     for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "copy", "vector", "order",
-                                       "unroll", "pipeline", "split", "raster", "instruction"})
+                                       "registers", "unroll", "pipeline", "split", "raster", "band", "instruction"})
       fields_.take(key);
   }
 
@@ -68,10 +68,12 @@ class StageReader {
     const auto integer = [&](std::string_view key, base::IntegerRange range, std::int64_t& out) {
       if (const auto n = base::as_integer(fields_.take(key), key, range, diags_)) out = *n;
     };
+    integer("registers", kNotNegative, p.registers);
     integer("unroll", kNotNegative, p.unroll);
     integer("pipeline", {1, 64}, p.pipeline);
     if (const auto r = base::as_choice(fields_.take("raster"), "raster", {"row", "column"}, diags_))
       p.raster = static_cast<Raster>(*r);
+    read_band(p);
     return p;
   }
 
@@ -323,6 +325,19 @@ class StageReader {
       const auto n = integer(&e.value, "split", e.key, {1, space_->axes[*a].extent});
       if (n && reduced) p.split[*a] = *n;
     }
+  }
+
+  void read_band(StageProgram& p) {
+    const Value* v = fields_.take("band");
+    const auto n = base::as_integer(v, "band", {.least = 1}, diags_);
+    const std::optional<std::size_t> banded = p.banded_axis();
+    if (!n || !comparable_) return;
+    const std::int64_t rows = banded ? p.blocks_along(*banded) : 1;
+    if (rows % *n != 0)
+      diags_.error(v->at, fmt::format("band: expected a divisor of {}, the blocks along {}, got {}", rows,
+                                      banded ? space_->axes[*banded].name : "the only axis", *n));
+    else
+      p.band = *n;
   }
 
   const Value& v_;

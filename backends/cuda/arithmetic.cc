@@ -152,6 +152,7 @@ class Arithmetic {
     switch (dtype) {
       case Dtype::kF32:
         return type_ == Type::kFloat ? value : fmt::format("float({})", value);
+      case Dtype::kTf32:
       case Dtype::kF16:
       case Dtype::kBf16:
         return type_ == Type::kFloat ? value : fmt::format("{}(float({}))", type_of(dtype), value);

@@ -1,12 +1,18 @@
 #include "backends/cuda/cache.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
-#include <string_view>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/process.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -42,12 +48,43 @@ std::vector<Kept> kept_in(const std::string& folder) {
 
 }  // namespace
 
+std::string default_cache_folder() {
+  if (const std::string chosen = environment("TILESCOPE_CACHE"); !chosen.empty()) return chosen;
+  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
+  if (!cache.empty()) return cache + "/tilescope";
+  return (home.empty() ? fs::temp_directory_path().string() : home + "/.cache") + "/tilescope";
+}
+
 // Its time of writing says when it was last used: not every file system keeps the time of reading.
 bool find_kept(const std::string& path) {
   std::error_code none;
   if (!fs::exists(path, none)) return false;
   utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
   return true;
+}
+
+std::string unfinished(const std::string& path) {
+  static std::atomic<int> next = 0;
+  return fmt::format("{}.{}.{}", path, getpid(), next++);
+}
+
+bool write_kept(const std::string& path, std::string_view bytes) {
+  const std::string moving = unfinished(path);
+  std::error_code error;
+  const bool written = write_file(moving, bytes);
+  if (written) fs::rename(moving, path, error);
+  if (written && !error) return true;
+  fs::remove(moving, error);
+  return false;
+}
+
+FolderLock::FolderLock(const std::string& folder)
+    : descriptor_(open((folder + "/runtime.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+  if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void drop_least_recently_used(const std::string& folder, std::uintmax_t most) {

@@ -1,36 +1,16 @@
 #include "backends/cuda/element_bytes.h"
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cuda/half.h"
 #include "base/check.h"
 
 namespace tilescope::cuda {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "memory of the chips and of this machine looks alike");
-
-// IEEE 754 binary16: 5 bits of exponent with a bias of 15, 10 bits of fraction.
-std::uint16_t f16_bits(double v) {
-  const unsigned sign = std::signbit(v) ? 0x8000U : 0U;
-  const double size = std::fabs(v);
-  if (std::isnan(v)) return static_cast<std::uint16_t>(sign | 0x7e00U);
-  if (std::isinf(v)) return static_cast<std::uint16_t>(sign | 0x7c00U);
-  if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
-  const int exponent = std::ilogb(size);
-  const auto fraction = static_cast<unsigned>((std::scalbn(size, -exponent) - 1) * 1024);
-  return static_cast<std::uint16_t>(sign | static_cast<unsigned>(exponent + 15) << 10 | fraction);
-}
-
-double f16_value(std::uint16_t bits) {
-  const double sign = (bits & 0x8000U) != 0 ? -1 : 1;
-  const unsigned exponent = bits >> 10 & 31U, fraction = bits & 1023U;
-  if (exponent == 31) return fraction != 0 ? std::nan("") : sign * INFINITY;
-  if (exponent == 0) return sign * fraction * 0x1p-24;
-  return sign * std::scalbn(1 + fraction / 1024.0, static_cast<int>(exponent) - 15);
-}
 
 template <class Element, class Encode>
 std::string encoded(const expr::Values& values, Encode encode) {
@@ -60,6 +40,8 @@ std::string to_bytes(base::Dtype dtype, const expr::Values& values) {
   switch (dtype) {
     case base::Dtype::kF32:
       return encoded<float>(values, [](double v) { return static_cast<float>(v); });
+    case base::Dtype::kTf32:
+      return encoded<float>(values, [&](double v) { return static_cast<float>(rounded(v)); });
     case base::Dtype::kF16:
       return encoded<std::uint16_t>(values, [&](double v) { return f16_bits(rounded(v)); });
     case base::Dtype::kBf16:
@@ -79,6 +61,7 @@ expr::Values from_bytes(base::Dtype dtype, std::string_view bytes) {
   const auto as_it_is = [](auto e) { return static_cast<double>(e); };
   switch (dtype) {
     case base::Dtype::kF32:
+    case base::Dtype::kTf32:
       return decoded<float>(bytes, as_it_is);
     case base::Dtype::kF16:
       return decoded<std::uint16_t>(bytes, f16_value);

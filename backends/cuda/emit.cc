@@ -21,8 +21,12 @@ constexpr std::size_t kColumns = 120;  // of a line
 // Text that grows line by line and knows where it stands.
 class Page {
  public:
-  explicit Page(std::string_view begin) : text_(begin) {
-    line_ += static_cast<int>(std::count(begin.begin(), begin.end(), '\n'));
+  explicit Page(std::string_view begin) { append(begin); }
+
+  // Text of whole lines.
+  void append(std::string_view lines) {
+    text_.append(lines);
+    line_ += static_cast<int>(std::count(lines.begin(), lines.end(), '\n'));
   }
 
   // The number of the line that is written.
@@ -101,6 +105,15 @@ std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
   return out;
 }
 
+bool any_matrices(const std::vector<lower::Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const lower::Statement& s) {
+    if (const auto* loop = std::get_if<lower::Loop>(&s.what)) return any_matrices(loop->body);
+    if (const auto* branch = std::get_if<lower::If>(&s.what)) return any_matrices(branch->body);
+    return std::holds_alternative<lower::LoadMatrices>(s.what) ||
+           std::holds_alternative<lower::MultiplyMatrices>(s.what);
+  });
+}
+
 std::string counted(std::int64_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
@@ -122,8 +135,13 @@ std::string launch(const lower::Module& m, const lower::Kernel& k, const std::st
 
 class KernelEmitter {
  public:
-  KernelEmitter(const lower::Module& module, const lower::Kernel& kernel, std::string name, Page& page)
-      : kernel_(kernel), names_(names_of(module, kernel)), formulas_(kernel, names_), scopes_(kernel), page_(page) {
+  KernelEmitter(const lower::Module& module, const lower::Kernel& kernel, std::string name, Dialect dialect, Page& page)
+      : kernel_(kernel),
+        dialect_(dialect),
+        names_(names_of(module, kernel)),
+        formulas_(kernel, names_),
+        scopes_(kernel),
+        page_(page) {
     out_.name = std::move(name);
     out_.blocks = kernel.blocks;
     out_.threads = kernel.threads;
@@ -136,7 +154,7 @@ class KernelEmitter {
   EmittedKernel run() {
     page_.add("");
     page_.note(counted(kernel_.blocks, "block") + " of " + counted(kernel_.threads, "thread"));
-    page_.add_list(fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", kernel_.threads, out_.name),
+    page_.add_list(fmt::format("extern \"C\" __global__ void {} {}(", bounds(), out_.name),
                    ended(parameters(), ",", ") {"));
     page_.indent();
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
@@ -176,6 +194,21 @@ class KernelEmitter {
     page_.close();
   }
 
+  void operator()(const lower::LoadMatrices& load) {
+    base::check(buffer(load.rows.from).space == Space::kShared && load.rows.inside.empty(),
+                "matrices are loaded from the scratchpad");
+    const std::vector<std::string> arguments = {fmt::format("&{},", formulas_.element(load.rows.to)),
+                                                fmt::format("&{});", formulas_.element(load.rows.from))};
+    const std::string call = fmt::format("load_matrices{}<{}>(", load.transposed ? "_transposed" : "", load.count);
+    out_.copy_lines.push_back(page_.add_list(call, arguments));
+  }
+
+  void operator()(const lower::MultiplyMatrices& m) {
+    page_.add_list(fmt::format("multiply_matrices_{}x{}x{}(", m.shape.m, m.shape.n, m.shape.k),
+                   {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
+                    fmt::format("&{});", formulas_.element(m.b))});
+  }
+
   void operator()(const lower::Copy& copy) {
     const auto when = ended(formulas_.conditions(copy.when), " &&", ",");
     const auto inside = ended(formulas_.conditions(copy.inside), " &&", ",");
@@ -196,6 +229,14 @@ class KernelEmitter {
  private:
   const lower::Buffer& buffer(const lower::Access& a) const {
     return kernel_.buffers[static_cast<std::size_t>(a.buffer)];
+  }
+
+  // Of a block's threads and of a thread's registers; in CUDA the two exclude each other.
+  std::string bounds() const {
+    const std::string threads = fmt::format("__launch_bounds__({})", kernel_.threads);
+    if (kernel_.registers == 0) return threads;
+    const std::string registers = fmt::format("__maxnreg__({})", kernel_.registers);
+    return dialect_ == Dialect::kHip ? threads + " " + registers : registers;
   }
 
   std::int64_t smallest_shared_element() const {
@@ -251,6 +292,7 @@ class KernelEmitter {
   }
 
   const lower::Kernel& kernel_;
+  Dialect dialect_;
   KernelNames names_;
   Formulas formulas_;
   Scopes scopes_;
@@ -261,7 +303,9 @@ class KernelEmitter {
 
 }  // namespace
 
-Emitted emit(const lower::Module& module, std::string_view about) {
+bool multiplies_matrices(const lower::Kernel& k) { return any_matrices(k.body); }
+
+Emitted emit(const lower::Module& module, std::string_view about, Dialect dialect) {
   std::string head;
   for (std::size_t begin = 0; begin < about.size();) {
     const std::size_t end = std::min(about.find('\n', begin), about.size());
@@ -271,12 +315,14 @@ Emitted emit(const lower::Module& module, std::string_view about) {
   const std::vector<std::string> names = function_names(module);
   for (std::size_t k = 0; k < names.size(); ++k)
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
-  Page page(head + "\n" + std::string(prelude()));
+  Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
+  const bool matrices = std::any_of(module.kernels.begin(), module.kernels.end(), &multiplies_matrices);
+  if (matrices) page.append(matrix_prelude());
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();
   for (std::size_t k = 0; k < names.size(); ++k)
-    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], page).run());
+    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], dialect, page).run());
   out.text = page.take();
   return out;
 }

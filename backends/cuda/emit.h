@@ -1,6 +1,7 @@
 #pragma once
 // Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
-// no header (backends/cuda/prelude.cuh), then the kernels.
+// no header (backends/cuda/prelude.cuh and matrices.cuh), then the kernels. For HIP the prelude has another head
+// (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +32,17 @@ struct Emitted {
   std::vector<EmittedKernel> kernels;
 };
 
+// What the text is for: NVIDIA's compilers and the CPU, or AMD's. Kernels of both are the same but for their bounds.
+enum class Dialect : std::uint8_t { kCuda, kHip };
+
 // The text of all kernels of a module, headed by `about` (lines: what is computed) and by how the kernels are launched.
-Emitted emit(const lower::Module& module, std::string_view about = {});
+Emitted emit(const lower::Module& module, std::string_view about = {}, Dialect dialect = Dialect::kCuda);
 
 // What stands before the kernels of every text, after its head.
 std::string_view prelude();
+std::string hip_prelude();
+// What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh); not for HIP.
+std::string_view matrix_prelude();
+bool multiplies_matrices(const lower::Kernel& k);
 
 }  // namespace tilescope::cuda

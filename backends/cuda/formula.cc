@@ -21,6 +21,8 @@ std::string_view type_of(base::Dtype dtype) {
   switch (dtype) {
     case base::Dtype::kF32:
       return "float";
+    case base::Dtype::kTf32:
+      return "tf32";
     case base::Dtype::kF16:
       return "f16";
     case base::Dtype::kBf16:

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "backends/cuda/cache.h"
 #include "backends/cuda/element_bytes.h"
 #include "backends/cuda/host/wire.h"
 #include "backends/cuda/process.h"

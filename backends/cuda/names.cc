@@ -24,15 +24,15 @@ constexpr std::string_view kKeywords =
 
 bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Words of the prelude that a call or a template's arguments follow, and its types.
+// Words of the preludes that a call or a template's arguments follow, and its types.
 std::set<std::string> prelude_names() {
-  std::set<std::string> out = {"f16", "bf16"};
-  const std::string_view text = prelude();
+  std::set<std::string> out = {"tf32", "f16", "bf16"};
+  const std::string text = std::string(prelude()) + hip_prelude() + std::string(matrix_prelude());
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '(' && text[at] != '<') continue;
     std::size_t begin = at;
     while (begin > 0 && in_word(text[begin - 1])) --begin;
-    out.emplace(text.substr(begin, at - begin));
+    out.insert(text.substr(begin, at - begin));
   }
   return out;
 }

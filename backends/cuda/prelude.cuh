@@ -1,5 +1,6 @@
-// What the kernels below are written in. One text for two compilers: nvcc or NVRTC for the chip (no header is needed),
-// any C++20 compiler for the CPU, where a runtime stands behind the functions tilescope_*.
+// What the kernels below are written in. One text for two compilers: that of the chip (nvcc, NVRTC or, with a head of
+// its own, HIP's; no header is needed), and any C++20 compiler for the CPU, where a runtime stands behind the functions
+// tilescope_*.
 //
 // Every access to memory and scratchpad is a call of load, store or copy_async: N neighbouring elements in one access.
 //   ..._if          `when` says whether it happens at all
@@ -56,6 +57,7 @@ TILESCOPE_DEVICE float float_of(unsigned int bits) { return __uint_as_float(bits
 
 #else
 
+#define TILESCOPE_ON_CPU
 #define TILESCOPE_DEVICE inline __attribute__((always_inline))
 #define TILESCOPE_BUILTIN(name) __builtin_##name
 // Where the kernel's text calls a function; an access is known by its line.
@@ -65,6 +67,7 @@ TILESCOPE_DEVICE float float_of(unsigned int bits) { return __uint_as_float(bits
 #define TILESCOPE_ACCESS volatile
 #define __global__
 #define __launch_bounds__(threads)
+#define __maxnreg__(registers)
 
 using tilescope_word16 = unsigned __int128;
 struct tilescope_index {
@@ -118,6 +121,8 @@ TILESCOPE_DEVICE float f16_value(unsigned short half) {
 
 #endif
 
+// From here on the text is the same for every compiler.
+
 // 16-bit floats are stored; arithmetic is done in float.
 struct f16 {
   unsigned short bits;
@@ -135,6 +140,20 @@ struct bf16 {
  private:
   TILESCOPE_DEVICE static unsigned int rounded(unsigned int x) {
     return (x & 0x7fffffffu) > 0x7f800000u ? x | 0x400000u : x + 0x7fffu + (x >> 16 & 1u);
+  }
+};
+
+// An f32 of which 10 bits of the fraction are kept: the nearest, ties away from zero, as PTX's cvt.rna.tf32.f32 rounds,
+// in words that chips without that instruction have too.
+struct tf32 {
+  unsigned int bits;
+  tf32() = default;
+  TILESCOPE_DEVICE tf32(float x) : bits(rounded(bits_of(x))) {}
+  TILESCOPE_DEVICE operator float() const { return float_of(bits); }
+
+ private:
+  TILESCOPE_DEVICE static unsigned int rounded(unsigned int x) {
+    return ((x & 0x7fffffffu) > 0x7f800000u ? x | 0x400000u : x + 0x1000u) & ~0x1fffu;
   }
 };
 
@@ -243,15 +262,19 @@ TILESCOPE_DEVICE void store_or_zero_if(bool when, bool inside, T* to, const T* f
 template <int N, class T>
 TILESCOPE_DEVICE void copy_async_or_zero_if(bool when, bool inside, T* to, const T* from TILESCOPE_PLACE) {
   [[maybe_unused]] constexpr int bytes = N * static_cast<int>(sizeof(T));
-#if !defined(__CUDACC__)
+#if defined(TILESCOPE_ON_CPU)
   tilescope_copy_async(to, from, bytes, when, inside, line);
 #else
 #if __CUDA_ARCH__ >= 800
   if constexpr (bytes == 4 || bytes == 8 || bytes == 16) {
     const unsigned int shared = static_cast<unsigned int>(__cvta_generic_to_shared(to));
-    if (when)
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes),
-                   "r"(inside ? bytes : 0)
+    const int read = inside ? bytes : 0;
+    if (!when) return;
+    if constexpr (bytes == 16)  // by no cache of the core
+      asm volatile("cp.async.cg.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(read)
+                   : "memory");
+    else
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared), "l"(from), "n"(bytes), "r"(read)
                    : "memory");
     return;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -19,16 +20,16 @@
 namespace tilescope::cuda {
 namespace {
 
-// Starts a program whose output goes into a file; an error number where that fails.
-int spawn(const std::vector<std::string>& arguments, const std::string& output, pid_t& process) {
+// Starts a program that reads nothing and whose output goes where `redirect` says; an error number where that fails.
+int spawn(const std::vector<std::string>& arguments, const std::function<void(posix_spawn_file_actions_t&)>& redirect,
+          pid_t& process) {
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  redirect(files);
   const int error = posix_spawnp(&process, argv[0], &files, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   return error;
@@ -41,25 +42,64 @@ int wait_for(pid_t process) {
   return status;
 }
 
-}  // namespace
-
-Finished run_program(const std::vector<std::string>& arguments) {
+Finished not_started(const std::string& program, int error) {
   Finished out;
-  const TemporaryFolder folder;
-  const std::string output = folder.file("output");
-  pid_t process = 0;
-  if (const int error = spawn(arguments, output, process); error != 0) {
-    out.output = fmt::format("{}: {}", arguments[0], std::strerror(error));
-    return out;
-  }
+  out.output = fmt::format("{}: {}", program, std::strerror(error));
+  return out;
+}
+
+// What became of a program that was started, and what it printed, which is there once it has ended.
+Finished finished(pid_t process, const std::function<std::string()>& printed) {
+  Finished out;
   out.started = true;
   const int status = wait_for(process);
-  out.output = file_bytes(output);
+  out.output = printed();
   if (WIFEXITED(status))
     out.status = WEXITSTATUS(status);
   else
     out.output += fmt::format("ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return out;
+}
+
+}  // namespace
+
+Finished run_program(const std::vector<std::string>& arguments) {
+  const TemporaryFolder folder;
+  const std::string output = folder.file("output");
+  pid_t process = 0;
+  const int error = spawn(
+      arguments,
+      [&](posix_spawn_file_actions_t& files) {
+        posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+      },
+      process);
+  if (error != 0) return not_started(arguments[0], error);
+  return finished(process, [&] { return file_bytes(output); });
+}
+
+Finished run_program(const std::vector<std::string>& arguments, const std::function<void(const std::string&)>& line) {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) return not_started(arguments[0], errno);
+  pid_t process = 0;
+  const int error = spawn(
+      arguments,
+      [&](posix_spawn_file_actions_t& files) { posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO); },
+      process);
+  close(ends[1]);
+  std::FILE* from = fdopen(ends[0], "r");
+  std::string so_far;
+  for (int c; (c = std::fgetc(from)) != EOF;) {
+    if (c != '\n') {
+      so_far += static_cast<char>(c);
+      continue;
+    }
+    line(so_far);
+    so_far.clear();
+  }
+  std::fclose(from);
+  if (error != 0) return not_started(arguments[0], error);
+  return finished(process, [] { return std::string(); });
 }
 
 int machine_cores() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
@@ -88,6 +128,11 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code none;
   std::filesystem::remove_all(path_, none);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 std::string file_bytes(const std::string& path) {

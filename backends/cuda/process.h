@@ -1,6 +1,7 @@
 #pragma once
-// Programs that this one starts and waits for, and folders that live as long as they are needed.
+// Programs that this one starts and waits for, folders that live as long as they are needed, files and variables.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,9 @@ struct Finished {
 
 // Runs arguments[0], looked for in PATH, to its end.
 Finished run_program(const std::vector<std::string>& arguments);
+
+// The same of a program whose standard output is handed out line by line as it comes; its standard error is this one's.
+Finished run_program(const std::vector<std::string>& arguments, const std::function<void(const std::string&)>& line);
 
 // Runs all of them, at most `jobs` at a time; results in order.
 std::vector<Finished> run_programs(const std::vector<std::vector<std::string>>& all, int jobs);
@@ -39,6 +43,9 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
+
+// The value of a variable; empty where it is not set.
+std::string environment(const char* name);
 
 // The bytes of a file; nothing of one that cannot be read.
 std::string file_bytes(const std::string& path);

@@ -32,6 +32,13 @@ class Uses {
     affine(c.target.offset);
     for (const lower::Access& a : c.operands) affine(a.offset);
   }
+  void operator()(const lower::LoadMatrices& l) {  // which lanes read is not written down
+    affine(l.rows.to.offset);
+    affine(l.rows.from.offset);
+  }
+  void operator()(const lower::MultiplyMatrices& m) {
+    for (const lower::Access* a : {&m.d, &m.a, &m.b}) affine(a->offset);
+  }
   void operator()(const lower::Barrier&) {}
   void operator()(const lower::Commit&) {}
   void operator()(const lower::Wait&) {}

@@ -1,14 +1,9 @@
 #include "backends/cuda/toolchain.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <fcntl.h>
 #include <filesystem>
 #include <sstream>
 #include <string_view>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,11 +24,6 @@ constexpr std::string_view kRuntimeFolder = "backends/cuda/host";
 // products and sums are joined only where the text says so; integers wrap as the chip's do.
 std::vector<std::string> common_flags() {
   return {"-std=c++20", "-fno-strict-aliasing", "-ffp-contract=off", "-fwrapv", "-ftrivial-auto-var-init=pattern"};
-}
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
 }
 
 // -Og: of kernels with a few million multiply-adds, compiling and running together take the least (-O1 compiles nearly
@@ -68,12 +58,6 @@ std::vector<std::string> words(const std::string& text) {
   return out;
 }
 
-// Beside `path`, and nobody else's.
-std::string unfinished(const std::string& path) {
-  static std::atomic<int> next = 0;
-  return fmt::format("{}.{}.{}", path, getpid(), next++);
-}
-
 std::string first_lines(const std::string& text) {
   constexpr std::size_t kMost = 4000;
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
@@ -95,30 +79,7 @@ std::string runtime_unit(HostBuild build) {
   return out;
 }
 
-// Keeps other processes from the same work while it lives.
-class Lock {
- public:
-  explicit Lock(const std::string& file) : descriptor_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (descriptor_ >= 0) flock(descriptor_, LOCK_EX);
-  }
-  ~Lock() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
-
-std::string default_cache_folder() {
-  if (const std::string chosen = environment("TILESCOPE_CACHE"); !chosen.empty()) return chosen;
-  const std::string cache = environment("XDG_CACHE_HOME"), home = environment("HOME");
-  if (!cache.empty()) return cache + "/tilescope";
-  return (home.empty() ? fs::temp_directory_path().string() : home + "/.cache") + "/tilescope";
-}
 
 Toolchain::Toolchain(std::string cache_folder)
     : folder_(std::move(cache_folder)), compiler_(words(environment("CXX"))) {
@@ -189,9 +150,8 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
 
 std::string Toolchain::link(HostBuild build, const std::vector<std::string>& objects, std::string& why) const {
   std::vector<std::string> all;
-  const std::string lock_file = fmt::format("{}/runtime.lock", folder_);
   {
-    const Lock lock(lock_file);
+    const FolderLock lock(folder_);
     const Object runtime = compile(build, runtime_flags(build), {runtime_unit(build)}, 1).front();
     why = first_lines(runtime.error);
     all.push_back(runtime.path);
@@ -210,7 +170,7 @@ std::string Toolchain::link(HostBuild build, const std::vector<std::string>& obj
   if (linked.ok()) fs::rename(moving, path, error);
   if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
   if (error) why = fmt::format("{} cannot be written: {}", path, error.message());
-  const Lock lock(lock_file);
+  const FolderLock lock(folder_);
   drop_least_recently_used(folder_, kMostKeptBytes);
   return why.empty() ? path : "";
 }

@@ -10,9 +10,6 @@
 
 namespace tilescope::cuda {
 
-// $TILESCOPE_CACHE, else tilescope in $XDG_CACHE_HOME, else in ~/.cache.
-std::string default_cache_folder();
-
 // One translation unit, compiled.
 struct Object {
   std::string path;

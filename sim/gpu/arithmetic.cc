@@ -114,4 +114,18 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   return cost;
 }
 
+ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
+  const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
+  for (const ComputeSpec& c : chip.compute) {
+    if (c.dtype != dtype(m.a) || c.accumulate != dtype(m.d) || lower::MatrixShape{c.m, c.n, c.k} != m.shape) continue;
+    const std::int64_t multiply_adds = c.m * c.n * c.k;
+    return {.issue = 1,
+            .arithmetic_parts = base::ceil_div(multiply_adds * chip.core.partitions * kCycleParts, c.per_core),
+            .special_parts = 0,
+            .latency = c.latency.n};
+  }
+  throw SimError(fmt::format("{}: no entry of `compute` multiplies fragments of {}x{}x{} of {} into {}", chip.name,
+                             m.shape.m, m.shape.n, m.shape.k, base::name_of(dtype(m.a)), base::name_of(dtype(m.d))));
+}
+
 }  // namespace tilescope::sim

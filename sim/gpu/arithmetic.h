@@ -1,5 +1,5 @@
 #pragma once
-// What one Compute statement costs a warp, in instructions of the chip's units.
+// What one statement that computes costs a warp, in instructions of the chip's units.
 
 #include "arch/spec.h"
 #include "lower/kernel.h"
@@ -18,5 +18,8 @@ struct ArithmeticCost {
 
 // Throws SimError where the chip has no unit for the dtype.
 ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+// The same of fragments that a warp multiplies: one instruction of the entry of `compute` that has their shape.
+ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip);
 
 }  // namespace tilescope::sim

@@ -155,7 +155,7 @@ class Core {
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
   void show_unit(const Warp& w, bool computes, std::int64_t parts) const;
   Cycle issue_one(const Warp& w, Cycle t);
-  Cycle access_port(const AccessPattern& p, std::int64_t line, Cycle t);
+  Cycle access_port(const AccessPattern& p, bool past_registers, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
   void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
                Cycle at);

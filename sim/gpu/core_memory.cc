@@ -89,14 +89,16 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 
 // When an access leaves the core, lanes, data and tags being looked after side by side. The latency of a level holds
 // the time of a whole warp's lanes and of one pass.
-Cycle Core::access_port(const AccessPattern& p, std::int64_t line, Cycle t) {
+Cycle Core::access_port(const AccessPattern& p, bool past_registers, std::int64_t line, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
   const Cycle lanes = address_.book(t, warp) - cycles_of(machine_.address, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
   const Cycle tags = tag_passes(line, p.touches, c.tags);
-  if (c.shares_scratchpad) return std::max(lanes, scratchpad_.book(t, std::max(p.cache_passes, tags)) - 1);
-  const Cycle data = cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
+  // What is copied past the registers passes the banks once, when it arrives.
+  const Cycle passes = past_registers ? 0 : p.cache_passes;
+  if (c.shares_scratchpad) return std::max(lanes, scratchpad_.book(t, std::max(passes, tags)) - 1);
+  const Cycle data = past_registers ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
   return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1);
 }
 
@@ -131,7 +133,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
     wake_one_for_a_miss(issued);
     return issued;
   }
-  const Cycle at = access_port(p, found.line, t);
+  const Cycle at = access_port(p, op.kind == Kind::kAsync, found.line, t);
   if (op.kind == Kind::kLoad)
     for (const Touch& touch : p.touches) cache_.expect(found.line + touch.line);
   for (const Touch& touch : p.touches) {

@@ -48,7 +48,8 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   o.registers_per_thread = needed;
   if (l.registers > 0) {
     // A block has to fit the core, so a compiler is held to what one block leaves each thread.
-    const std::int64_t most = std::min(l.registers_per_thread, l.registers / threads / kRegisterStep * kRegisterStep);
+    std::int64_t most = std::min(l.registers_per_thread, l.registers / threads / kRegisterStep * kRegisterStep);
+    if (k.registers > 0) most = std::min(most, base::round_up(k.registers, kRegisterStep));
     o.registers_per_thread = std::min(base::round_up(needed, kRegisterStep), std::max(most, kRegisterStep));
     o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
     blocks = std::min(blocks, std::max<std::int64_t>(1, l.registers / (threads * o.registers_per_thread)));

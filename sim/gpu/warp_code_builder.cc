@@ -8,7 +8,9 @@ namespace {
 using lower::Compute;
 using lower::Copy;
 using lower::If;
+using lower::LoadMatrices;
 using lower::Loop;
+using lower::MultiplyMatrices;
 using lower::Space;
 using lower::Statement;
 using Kind = WarpOp::Kind;
@@ -20,9 +22,12 @@ bool accumulates(const std::vector<Statement>& body, int index) {
   return std::any_of(body.begin(), body.end(), [index](const Statement& s) {
     if (const auto* l = std::get_if<Loop>(&s.what)) return accumulates(l->body, index);
     if (const auto* i = std::get_if<If>(&s.what)) return accumulates(i->body, index);
-    const auto* c = std::get_if<Compute>(&s.what);
-    if (c == nullptr || c->reducer == expr::Reducer::kNone) return false;
-    const auto& terms = c->target.offset.terms;
+    const lower::Access* sum = nullptr;
+    if (const auto* m = std::get_if<MultiplyMatrices>(&s.what)) sum = &m->d;
+    if (const auto* c = std::get_if<Compute>(&s.what); c != nullptr && c->reducer != expr::Reducer::kNone)
+      sum = &c->target;
+    if (sum == nullptr) return false;
+    const auto& terms = sum->offset.terms;
     return std::none_of(terms.begin(), terms.end(), [index](const lower::AffineTerm& t) { return t.index == index; });
   });
 }
@@ -67,7 +72,8 @@ bool WarpCodeBuilder::alone(const Statement& s) const {
   if (const auto* i = std::get_if<If>(&s.what)) return alone(i->body);
   if (const auto* c = std::get_if<Copy>(&s.what))
     return space_of(c->to) != Space::kGlobal && space_of(c->from) != Space::kGlobal;
-  return std::holds_alternative<Compute>(s.what);
+  return std::holds_alternative<Compute>(s.what) || std::holds_alternative<LoadMatrices>(s.what) ||
+         std::holds_alternative<MultiplyMatrices>(s.what);
 }
 
 bool WarpCodeBuilder::loads_only(const Statement& s) const {
@@ -206,6 +212,12 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
   const auto children = [&](const Body& body) {
     for (const Statement& c : body) n.children.push_back(node(c, uses));
   };
+  const auto copy = [&](const Copy& c) {
+    n.kind = SegmentNode::Kind::kCopy;
+    n.copy = number_of_.at(&c);
+    n.access = &code_.access(n.copy);
+    uses |= group_of(c.to.buffer) | group_of(c.from.buffer);
+  };
   if (const auto* l = std::get_if<Loop>(&s.what)) {
     n.kind = SegmentNode::Kind::kLoop;
     n.index = l->index;
@@ -217,10 +229,13 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     n.guards = uniform_guards(i->when);
     children(i->body);
   } else if (const auto* c = std::get_if<Copy>(&s.what)) {
-    n.kind = SegmentNode::Kind::kCopy;
-    n.copy = number_of_.at(c);
-    n.access = &code_.access(n.copy);
-    uses |= group_of(c->to.buffer) | group_of(c->from.buffer);
+    copy(*c);
+  } else if (const auto* load = std::get_if<LoadMatrices>(&s.what)) {
+    copy(load->rows);
+  } else if (const auto* m = std::get_if<MultiplyMatrices>(&s.what)) {
+    n.kind = SegmentNode::Kind::kCompute;
+    n.cost = arithmetic_cost(*m, kernel_, chip_);
+    uses |= group_of(m->d.buffer) | group_of(m->a.buffer) | group_of(m->b.buffer);
   } else {
     const Compute& compute = std::get<Compute>(s.what);
     n.kind = SegmentNode::Kind::kCompute;

@@ -76,5 +76,20 @@ TEST_F(Counters, OfCopiesInTurnAndInChunksAgree) {
     }
 }
 
+// Of whole tiles the model counts what warps read together, and store, as the simulator does.
+TEST_F(Counters, OfMatrixInstructionsAgreeWithTheModelsToo) {
+  for (const char* dtype : {"tf32", "f16", "bf16", "i8"})
+    for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[k,m] * B[k,n]"}) {
+      const Json row =
+          json_of_long_work({"verify", "--arch", "a100", "--op", op, "--size", "m=128,n=128,k=128", "--dtype", dtype})
+              .at("rows")
+              .at(0);
+      EXPECT_EQ(row.at("values_ok"), true) << dtype << ' ' << op;
+      EXPECT_EQ(row.at("counters_ok"), true) << dtype << ' ' << op;
+      for (const char* count : {"bank_passes", "sectors"})
+        EXPECT_EQ(row.at("model").at(count), row.at("simulator").at(count)) << dtype << ' ' << op << ' ' << count;
+    }
+}
+
 }  // namespace
 }  // namespace tilescope::tests

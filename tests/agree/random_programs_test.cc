@@ -1,6 +1,8 @@
 // Random programs of random operators: interpreter, emitted text on the CPU and simulator against plain loops and
 // against each other. RC_PARAMS="max_success=2000" draws more (experiments/random_programs).
 
+#include <functional>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -8,6 +10,7 @@
 #include "experiments/verify_programs.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "tests/support/random_matrix_program.h"
 #include "tests/support/random_program.h"
 #include "tile/program_json.h"
 
@@ -23,9 +26,9 @@ struct Drawn {
 };
 
 // Draws legal programs of operators that the chip can run; rapidcheck prints the seed.
-void draw(Drawn& out) {
+void draw(Drawn& out, const std::function<tile::RProgram()>& any) {
   const bool all = rc::check("programs are drawn", [&] {
-    tile::RProgram p = any_rprogram(out.chip.name, 9, 96);
+    tile::RProgram p = any();
     std::vector<std::string> why;
     if (!lower::lower(p, out.chip, why)) RC_DISCARD("stages more than a block has");
     experiments::GivenProgram given;
@@ -53,15 +56,23 @@ void expect_all_agree(const Drawn& drawn) {
 
 TEST(RandomPrograms, AllReadersAgree) {
   Drawn drawn{chip("v100"), {}};
-  draw(drawn);
+  draw(drawn, [] { return any_rprogram("v100", 9, 96); });
   expect_all_agree(drawn);
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnAsynchronousCopiesAndOtherBanks) {
   Drawn drawn{chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}, {"memory.l2.sector", "64 B"}}),
               {}};
-  draw(drawn);
+  draw(drawn, [] { return any_rprogram("v100", 9, 96); });
   expect_all_agree(drawn);
+}
+
+TEST(RandomPrograms, AllReadersAgreeOnMatrixInstructions) {
+  for (const char* name : {"a100", "rtx2080ti"}) {
+    Drawn drawn{chip(name), {}};
+    draw(drawn, [&] { return any_matrix_program(drawn.chip); });
+    expect_all_agree(drawn);
+  }
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// tilescope arch and doctor: what chips there are, what one is, whether a file describes one.
+// tilescope arch: what chips there are, what one is, whether a file describes one.
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Arch = Cli;
-using Doctor = Cli;
 
 TEST_F(Arch, ListNamesEveryDevice) {
   const Json devices = json({"arch", "list"}).at("devices");
@@ -90,17 +89,6 @@ TEST_F(Arch, CheckSaysOfEveryErrorFileWhatItsExpectationSays) {
 TEST_F(Arch, SchemaIsOneDocument) {
   EXPECT_EQ(json({"arch", "schema"}).at("$schema"), "http://json-schema.org/draft-07/schema#");
   EXPECT_EQ(Json::parse(run({"arch", "schema"}).out), json({"arch", "schema"}));
-}
-
-TEST_F(Doctor, SaysOfEveryPartWhatIsThereOrWhyNot) {
-  const Json parts = json({"doctor"}).at("parts");
-  ASSERT_FALSE(parts.empty());
-  const std::string table = run({"doctor"}).out;
-  for (const Json& p : parts) {
-    EXPECT_THAT(keys_of(p), ElementsAre("part", "present", "detail"));
-    EXPECT_NE(p.at("detail"), "");
-    EXPECT_THAT(table, HasSubstr(p.at("detail").get<std::string>()));
-  }
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
     EXPECT_EQ(p.at("program").at("arch"), "v100");
     EXPECT_THAT(keys_of(p.at("program").at("stages").at(0)),
                 ElementsAre("expr", "sizes", "shapes", "dtype", "accumulate", "tiles", "mapping", "staged", "padding",
-                            "vector", "order", "unroll", "pipeline", "split", "raster"));
+                            "vector", "order", "unroll", "pipeline", "split", "raster", "registers"));
   }
 }
 

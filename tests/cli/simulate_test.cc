@@ -92,8 +92,19 @@ TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {
   const CliResult written = run(with(emit, {"-o", "k.cu"}));
   EXPECT_EQ(written.out, "");
   EXPECT_EQ(text_of_file(path("k.cu")), printed.out);
-  EXPECT_THAT(bad_input(with(emit, {"--dialect", "hip"})), HasSubstr("hip is not part of this version"));
+  EXPECT_EQ(bad_input(with(emit, {"--dialect", "hpi"})),
+            "--dialect: expected one of cuda, hip, got 'hpi'; did you mean 'hip'?\n");
   EXPECT_EQ(run(with(emit, {"-o", "nowhere/k.cu"})).status, 1);
+}
+
+// Bodies of kernels are the same; what stands before them is another compiler's.
+TEST_F(Simulate, EmitPrintsHip) {
+  const Args emit = {"emit", "--arch", "v100", "--program", program()};
+  const std::string cuda = run(emit).out, hip = run(with(emit, {"--dialect", "hip"})).out;
+  const auto body = [](const std::string& text) { return text.substr(text.find("\n  const int block = blockIdx.x;")); };
+  EXPECT_TRUE(body(hip) == body(cuda));
+  EXPECT_THAT(hip, HasSubstr("__builtin_amdgcn_s_barrier"));
+  EXPECT_THAT(hip, HasSubstr(" __launch_bounds__(64) "));
 }
 
 TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {

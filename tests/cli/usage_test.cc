@@ -15,10 +15,11 @@ TEST_F(Usage, OfCommands) {
   EXPECT_EQ(
       bad_input({}),
       "tilescope: expected a command: arch, compile, predict, compare, explain, calibrate, simulate, trace, emit, "
-      "verify, sweep, status, export, report, search, doctor; see tilescope --help\n");
+      "verify, measure, sweep, status, export, report, search, doctor; see tilescope --help\n");
   EXPECT_EQ(bad_input({"compil"}),
             "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, calibrate, "
-            "simulate, trace, emit, verify, sweep, status, export, report, search, doctor; did you mean 'compile'?\n");
+            "simulate, trace, emit, verify, measure, sweep, status, export, report, search, doctor; did you mean "
+            "'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
   EXPECT_EQ(
@@ -126,7 +127,7 @@ TEST_F(Usage, OfTheWorkload) {
             "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
             "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
-            "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n");
+            "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n");
   EXPECT_EQ(
       bad_input(matmul(64, {"--search", "rolle"})),
       "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
@@ -139,7 +140,7 @@ TEST_F(Usage, EveryMistakeAtOnce) {
   EXPECT_EQ(
       bad_input({"compile", "--arch", "v10", "--op", "C[m] + q", "--dtype", "f33", "--search", "rolle", "--size", "m=x",
                  "--set", "clock"}),
-      "--dtype: expected one of f32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
+      "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, got 'f33'; did you mean 'f32'?\n"
       "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
       "'roller'?\n"
       "--set clock: expected path=value, such as memory.smem.banks=16\n"

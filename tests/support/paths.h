@@ -25,4 +25,8 @@ inline std::optional<std::filesystem::path> shared_path(std::string_view path) {
 // The command-line program of this build.
 inline std::filesystem::path binary_path() { return TILESCOPE_BINARY; }
 
+// What runs plans on a GPU, beside it; and the folder of the driver that needs none (tests/support/fake_driver).
+inline std::filesystem::path gpu_worker_path() { return binary_path().parent_path() / "tilescope_gpu"; }
+inline std::filesystem::path fake_driver_path() { return TILESCOPE_FAKE_DRIVER; }
+
 }  // namespace tilescope::tests

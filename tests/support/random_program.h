@@ -38,7 +38,8 @@ inline expr::Expression any_sized(const Form& form, std::int64_t most, base::Dty
 }
 
 inline base::Dtype any_float() {
-  return any_element<base::Dtype>({base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kF16, base::Dtype::kBf16});
+  return any_element<base::Dtype>(
+      {base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kTf32, base::Dtype::kF16, base::Dtype::kBf16});
 }
 inline base::Dtype any_dtype() {
   return any_of_range(0, 2) > 0 ? any_float() : any_element<base::Dtype>({base::Dtype::kI8, base::Dtype::kI32});
@@ -131,8 +132,11 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   p.unroll = any_of_range(0, 512);
+  p.registers = any_of_range(0, 255);
   p.pipeline = any_of_range(1, 3);
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
+  if (const auto banded = p.banded_axis())
+    if (const std::int64_t rows = any_of_range(1, 4); p.blocks_along(*banded) % rows == 0) p.band = rows;
   return p;
 }
 

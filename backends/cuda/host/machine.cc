@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <numeric>
 
 #include "backends/cuda/host/place.h"
@@ -35,11 +36,24 @@ struct AsyncCopy {
   Lands lands;
 };
 
+constexpr int kLanes = 32;  // of a warp; what PTX's instructions for whole warps are defined for
+
 struct ThreadState {
   bool ended = false;
+  bool meets = false;  // waits for the other lanes of its warp
   int barrier_line = 0;
   int committed = 0;  // groups
   std::vector<AsyncCopy> under_way;
+};
+
+// Where the lanes of a warp bring something that all of them read. A lane that has read goes on to the next place and
+// may be there before others have read: places take turns.
+struct Meeting {
+  static constexpr int kMostBytes = 64;  // of a lane
+  char brought[2][kLanes * kMostBytes];
+  int turn = 0;
+  int present = 0;
+  int line = 0, bytes = 0;
 };
 
 struct Machine {
@@ -50,6 +64,7 @@ struct Machine {
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
+  std::vector<Meeting> meetings;  // by warp
 
   ThreadState& running() { return threads[static_cast<std::size_t>(place.thread)]; }
 };
@@ -83,15 +98,39 @@ void land_at_barrier(ThreadState& t) {
   }
 }
 
+// The threads of a warp that all have come go on, in random order.
+void end_meeting(int warp, std::deque<long long>& ready) {
+  Meeting& m = machine.meetings[static_cast<std::size_t>(warp)];
+  m.present = 0;
+  m.turn = 1 - m.turn;
+  for (const long long lane : shuffled(kLanes, *machine.random)) {
+    machine.threads[static_cast<std::size_t>(warp * kLanes + lane)].meets = false;
+    ready.push_back(warp * kLanes + lane);
+  }
+}
+
 // All threads of the block to their next barrier or end.
 void run_phase() {
-  for (const long long t : shuffled(machine.kernel->threads, *machine.random)) {
+  const std::vector<long long> order = shuffled(machine.kernel->threads, *machine.random);
+  for (std::deque<long long> ready(order.begin(), order.end()); !ready.empty(); ready.pop_front()) {
+    const long long t = ready.front();
     place.thread = static_cast<int>(t);
     threadIdx.x = static_cast<unsigned int>(t);
     ThreadState& thread = machine.running();
     thread.ended = !machine.fibers->resume(place.thread);
     watch::thread_pauses();
-    land_at_barrier(thread);
+    const int warp = place.thread / kLanes;
+    if (!thread.meets)
+      land_at_barrier(thread);
+    else if (machine.meetings[static_cast<std::size_t>(warp)].present == kLanes)
+      end_meeting(warp, ready);
+  }
+  for (std::size_t t = 0; t < machine.threads.size(); ++t) {
+    if (!machine.threads[t].meets) continue;
+    const Meeting& m = machine.meetings[t / kLanes];
+    place.thread = static_cast<int>(t);
+    place.line = m.line;
+    fail("divergent warp: of %d lanes only %d come here", kLanes, m.present);
   }
 }
 
@@ -111,6 +150,7 @@ void check_agreement() {
 void run_block() {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
+  machine.meetings.assign(static_cast<std::size_t>((machine.kernel->threads + kLanes - 1) / kLanes), {});
   watch::block_begins();
   while (!machine.threads.front().ended) {
     run_phase();
@@ -127,7 +167,7 @@ void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, co
   const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
   void* shared = nullptr;
   if (posix_memalign(&shared, 1024, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
-  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}};
+  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}, {}};
   place = {kernel.name, -1, -1, 0};
   watch::kernel_begins(kernel, shared);
   for (const long long block : shuffled(kernel.blocks, random)) {
@@ -151,6 +191,22 @@ void tilescope_barrier(int line) {
   host::place.line = line;
   host::machine.running().barrier_line = line;
   host::machine.fibers->pause();
+}
+
+const void* tilescope_exchange(const void* mine, int bytes, int line) {
+  host::place.line = line;
+  host::Meeting& m = host::machine.meetings[static_cast<std::size_t>(host::place.thread / host::kLanes)];
+  if (bytes > host::Meeting::kMostBytes) host::fail("an exchange of %d bytes a lane", bytes);
+  if (m.present > 0 && (m.line != line || m.bytes != bytes))
+    host::fail("divergent warp: a lane is here while another one is at line %d", m.line);
+  m.line = line;
+  m.bytes = bytes;
+  ++m.present;
+  char* const brought = m.brought[m.turn];
+  std::memcpy(brought + host::place.thread % host::kLanes * bytes, mine, static_cast<std::size_t>(bytes));
+  host::machine.running().meets = true;
+  host::machine.fibers->pause();
+  return brought;
 }
 
 void tilescope_access(const void* at, int bytes, bool writes, bool happens, int line) {

@@ -72,7 +72,7 @@ TEST_P(EachDevice, StatesItsSchemaFirst) {
 // sources or names themselves need none.
 TEST_P(EachDevice, GivesASourceForEachNumber) {
   const std::regex number("(^|[ {:,\\[])-?[0-9]"), source("# \\[(D|M|S|P|E|X)\\] .{4,}$");
-  const std::regex text("^ *(source|title|vendor|name): |^ *#");
+  const std::regex text("^ *(source|title|vendor|target|name): |^ *#");
   std::istringstream lines(text_of_file(path()));
   bool in_folded_text = false;
   int place = 0;
@@ -170,6 +170,7 @@ INSTANTIATE_TEST_SUITE_P(All, EachSheet,
                                          Sheet{"v100_sxm2", "dram", 0.900, "NVIDIA V100 data sheet"},
                                          Sheet{"a100_pcie", "fma.f32", 19.5, "NVIDIA A100 data sheet"},
                                          Sheet{"a100_pcie", "mma.bf16", 312, "NVIDIA A100 data sheet"},
+                                         Sheet{"a100_pcie", "mma.tf32", 156, "NVIDIA A100 data sheet"},
                                          Sheet{"a100_pcie", "dram", 1.555, "NVIDIA A100 data sheet, 40 GB"},
                                          Sheet{"a100_80gb", "dram", 2.039, "NVIDIA A100 80 GB data sheet"},
                                          Sheet{"h100_sxm", "fma.f32", 66.9, "NVIDIA H100 white paper, SXM5"},

@@ -1,5 +1,6 @@
 // Arithmetic of every kind and dtype as the emitted text does it on the CPU, against expr/reference.h.
 
+#include <bit>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -116,6 +117,25 @@ TEST(Arithmetic, SixteenBitFloatsAreRoundedAndReadAsTheReferenceDoes) {
          {{"reading", Dtype::kBf16, Dtype::kF32, same}, b, b, b}});
 }
 
+// Values of f32 around some that tf32 has, among them the greatest and what is no number: the value, its neighbours,
+// and the middle between two.
+expr::Values around_tf32() {
+  std::vector<std::uint32_t> kept = {0x3fbff, 0x3fc00, 0x3fe00, 0x7fbff, 0x7fc00};
+  for (std::uint32_t bits = 0; bits < 1U << 19; bits += 1021) kept.push_back(bits);
+  expr::Values out;
+  for (const std::uint32_t bits : kept)
+    for (const std::uint32_t rest : {0U, 1U, 0xfffU, 0x1000U, 0x1001U, 0x1fffU})
+      out.push_back(double{std::bit_cast<float>(bits << 13 | rest)});
+  return out;
+}
+
+TEST(Arithmetic, Tf32IsRoundedAndReadAsTheReferenceDoes) {
+  const expr::Values x = around_tf32(), t = rounded(Dtype::kTf32, x);
+  const std::vector<expr::Node> same = {tests::operand(0)};
+  check({{{"rounding", Dtype::kF32, Dtype::kTf32, same}, x, x, t},
+         {{"reading", Dtype::kTf32, Dtype::kF32, same}, t, t, t}});
+}
+
 TEST(Arithmetic, IntegersSaturateAndRoundToEven) {
   const expr::Values x =
       rounded(Dtype::kF32, {0,    0.5,    1.5,  2.5, -0.5, -1.5,       -2.5,     126.5,    127.5,     1e6,
@@ -194,7 +214,7 @@ TEST(Arithmetic, FunctionsAreThoseOfTheReference) {
 TEST(Arithmetic, OperatorsAndReducersOfEveryDtype) {
   const expr::Values x = {6, -4, 9, 12, 7, -5}, y = {2, 4, -3, 5, 7, 1};
   std::vector<Case> cases;
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kF16, Dtype::kBf16, Dtype::kI8, Dtype::kI32}) {
+  for (const Dtype dtype : {Dtype::kF32, Dtype::kTf32, Dtype::kF16, Dtype::kBf16, Dtype::kI8, Dtype::kI32}) {
     const Dtype to = base::default_accumulator(dtype);
     const auto add = [&](const std::string& name, std::vector<expr::Node> body, double (*value)(double, double),
                          Reducer reducer = Reducer::kNone, double begin = 0) {

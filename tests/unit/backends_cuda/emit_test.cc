@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/formula.h"
+#include "backends/cuda/installed.h"
 #include "backends/cuda/process.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
@@ -131,8 +132,18 @@ TEST(Emit, AnIndexIsDefinedWhereItIsKnownAndUsed) {
   EXPECT_LT(at("const int block = blockIdx.x;"), at("float* const ring = shared_array<float>(0);"));
 }
 
-TEST(Emit, ThePreludeIsTheFile) {
+TEST(Emit, ThePreludesAreTheFiles) {
   EXPECT_EQ(prelude(), tests::text_of_file(tests::source_path("backends/cuda/prelude.cuh")));
+  EXPECT_EQ(matrix_prelude(), tests::text_of_file(tests::source_path("backends/cuda/matrices.cuh")));
+}
+
+TEST(Emit, MatricesBringTheirPrelude) {
+  const std::string text = emit(tests::matrices_sample().module).text;
+  EXPECT_NE(text.find(matrix_prelude()), text.npos);
+  EXPECT_NE(text.find("load_matrices<4>(&A_part[0], &A_tile["), text.npos);
+  EXPECT_NE(text.find("load_matrices_transposed<2>(&B_part[0], &B_tile["), text.npos);
+  EXPECT_NE(text.find("multiply_matrices_16x8x8(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
+  EXPECT_EQ(emit(tests::strided_sample().module).text.find(matrix_prelude()), text.npos);
 }
 
 // nvcc of the PATH or of the toolkit's usual folder.
@@ -142,11 +153,13 @@ std::string nvcc() {
   return "";
 }
 
-// All samples in one text, each under a name of its own.
-std::string all_samples() {
-  std::string text(prelude());
-  for (const tests::Sample& s : tests::samples()) {
-    const Emitted e = emit(s.module);
+// All samples that a chip of sm_75, or a later one, can run in one text, each under a name of its own.
+std::string all_samples(Dialect dialect, int sm = 75) {
+  const bool hip = dialect == Dialect::kHip;
+  std::string text = hip ? hip_prelude() : std::string(prelude()) + std::string(matrix_prelude());
+  for (const tests::Sample& s : tests::samples(sm)) {
+    if (hip && multiplies_matrices(s.module.kernels.front())) continue;
+    const Emitted e = emit(s.module, {}, dialect);
     for (const EmittedKernel& k : e.kernels)
       text += "#define " + k.name + " " + k.name + "_" + std::to_string(text.size()) + "\n";
     text += kernels_of(e);
@@ -159,12 +172,99 @@ TEST(Emit, NvccTakesEverySampleForTwoArchitectures) {
   const std::string compiler = nvcc();
   if (compiler.empty()) GTEST_SKIP() << "nvcc is neither in PATH nor in /usr/local/cuda/bin";
   const TemporaryFolder folder;
-  ASSERT_TRUE(write_file(folder.file("all.cu"), all_samples()));
   std::vector<std::vector<std::string>> commands;
-  for (const std::string arch : {"sm_75", "sm_80"})  // without and with asynchronous copies
-    commands.push_back({compiler, "-arch=" + arch, "-cubin", "-Werror", "all-warnings", "-o", folder.file(arch),
-                        folder.file("all.cu")});
+  for (const int sm : {75, 80}) {  // without and with asynchronous copies
+    const std::string arch = "sm_" + std::to_string(sm), text = folder.file(arch + ".cu");
+    ASSERT_TRUE(write_file(text, all_samples(Dialect::kCuda, sm)));
+    commands.push_back({compiler, "-arch=" + arch, "-cubin", "-Werror", "all-warnings", "-o", folder.file(arch), text});
+  }
   for (const Finished& f : run_programs(commands, machine_cores())) EXPECT_TRUE(f.ok()) << f.output;
+}
+
+// The head of the file for HIP between the lines that every compiler reads.
+TEST(EmitHip, ThePreludeHasAnotherHead) {
+  const std::string text = hip_prelude(),
+                    head = tests::text_of_file(tests::source_path("backends/cuda/prelude_hip.cuh"));
+  const std::size_t at = text.find(head);
+  ASSERT_NE(at, std::string::npos);
+  const std::string before = text.substr(0, at), after = text.substr(at + head.size());
+  EXPECT_TRUE(std::string(prelude()).starts_with(before + "#if defined(__CUDACC__)\n"));
+  EXPECT_TRUE(std::string(prelude()).ends_with("#endif\n\n" + after));
+  EXPECT_THAT(after, HasSubstr("struct f16 {"));
+}
+
+TEST(EmitHip, KernelsAreTheSameButForTheirBounds) {
+  lower::Module m = tests::matmul({});
+  const Emitted cuda = emit(m), hip = emit(m, {}, Dialect::kHip);
+  EXPECT_EQ(kernels_of(hip), kernels_of(cuda));
+  EXPECT_THAT(kernels_of(hip), HasSubstr("void __launch_bounds__(64) matmul("));
+  const auto lines = lines_of(hip.text);
+  EXPECT_THAT(lines.at(static_cast<std::size_t>(hip.kernels.at(0).copy_lines.at(0) - 1)), HasSubstr("load"));
+  m.kernels.front().registers = 40;
+  EXPECT_THAT(kernels_of(emit(m)), HasSubstr("void __maxnreg__(40) matmul("));
+  EXPECT_THAT(kernels_of(emit(m, {}, Dialect::kHip)), HasSubstr("void __launch_bounds__(64) __maxnreg__(40) matmul("));
+}
+
+// For HIP's device code as assembly: linking it takes AMD's own linker and device library.
+Finished compile_hip(const std::string& command, const std::string& target, const std::string& from,
+                     const std::string& to) {
+  return run_program({command, "-x", "hip", "--offload-arch=" + target, "--offload-device-only", "-nogpuinc",
+                      "-nogpulib", "-Wall", "-Wextra", "-Werror", "-O1", "-S", "-o", to, from});
+}
+
+TEST(EmitHip, ClangTakesEverySampleForTwoArchitectures) {
+  const HipCompiler compiler = find_hip_compiler();
+  if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder.file("all.hip"), all_samples(Dialect::kHip)));
+  for (const std::string target : {"gfx906", "gfx90a"}) {
+    const Finished f = compile_hip(compiler.command, target, folder.file("all.hip"), folder.file(target));
+    ASSERT_TRUE(f.ok()) << f.output;
+    const std::string code = file_bytes(folder.file(target));
+    EXPECT_TRUE(code.find("global_load_dwordx4") != std::string::npos) << "four elements are one access";
+    // Blocks of the samples are a warp of these chips at most.
+    EXPECT_TRUE(code.find("; wave barrier") != std::string::npos);
+  }
+}
+
+TEST(EmitHip, ClangTakesEveryFunctionOfThePrelude) {
+  const HipCompiler compiler = find_hip_compiler();
+  if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
+  std::string text =
+      hip_prelude() + "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t) {\n";
+  for (const std::string name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "abs", "relu"})
+    text += "  *f++ = " + name + "_of(*f);\n  *d++ = " + name + "_of(*d);\n";
+  for (const std::string name : {"max", "min"})
+    text += "  *f++ = " + name + "_of(*f, f[1]);\n  *d++ = " + name + "_of(*d, d[1]);\n";
+  text += "  *h = f16(fma_of(*f, *f, float(*b)));\n  *b = bf16(float(fma_of(*d, *d, to_i32(*d))));\n";
+  text += "  *t = tf32(fma_of(*t, *f, *f));\n}\n";
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder.file("all.hip"), text));
+  const Finished f = compile_hip(compiler.command, "gfx906", folder.file("all.hip"), folder.file("all.s"));
+  ASSERT_TRUE(f.ok()) << f.output;
+  const std::string code = file_bytes(folder.file("all.s"));
+  for (const std::string name : {"exp_f32", "exp_f64", "tanh_f32", "erf_f64"})
+    EXPECT_TRUE(code.find("__ocml_" + name) != std::string::npos) << name;
+}
+
+// What a kernel may take is what the assembly says that it takes.
+TEST(EmitHip, BoundsReachTheCompiler) {
+  const HipCompiler compiler = find_hip_compiler();
+  if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
+  lower::Module m = tests::matmul({});
+  m.kernels.front().registers = 16;
+  const TemporaryFolder folder;
+  ASSERT_TRUE(write_file(folder.file("one.hip"), emit(m, {}, Dialect::kHip).text));
+  const Finished f = compile_hip(compiler.command, "gfx906", folder.file("one.hip"), folder.file("one.s"));
+  ASSERT_TRUE(f.ok()) << f.output;
+  const std::string code = file_bytes(folder.file("one.s"));
+  const auto figure = [&](const std::string& key) {
+    const std::size_t at = code.find(key);
+    return at == std::string::npos ? -1 : std::stoi(code.substr(at + key.size()));
+  };
+  EXPECT_EQ(figure(".max_flat_workgroup_size:"), 64);
+  EXPECT_EQ(figure(".vgpr_count:"), 16);
+  EXPECT_GT(figure(".vgpr_spill_count:"), 0);
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ double worst_difference(const expr::Values& a, const expr::Values& b) {
 // A few units in the last place; functions of integers are far from where they would round otherwise.
 double tolerance_of(base::Dtype dtype) {
   if (base::is_integer(dtype)) return 0;
-  return dtype == base::Dtype::kF16 ? 4e-3 : dtype == base::Dtype::kBf16 ? 3e-2 : 2e-6;
+  if (dtype == base::Dtype::kBf16) return 3e-2;
+  return dtype == base::Dtype::kF16 || dtype == base::Dtype::kTf32 ? 4e-3 : 2e-6;
 }
 
 void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chip) {

@@ -44,6 +44,8 @@ class NaiveCount {
       } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
         side(*copy, copy->to, lanes, false);
         side(*copy, copy->from, lanes, true);
+      } else if (const auto* load = std::get_if<lower::LoadMatrices>(&s.what)) {
+        side(load->rows, load->rows.from, lanes, true);
       }
     }
   }

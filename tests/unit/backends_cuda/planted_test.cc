@@ -66,6 +66,25 @@ TEST_F(Planted, TheBarrierOfATransposeIsMissed) {
   EXPECT_THAT(counting_error(s), AllOf(HasSubstr("seed 1: transpose: block 0, thread "), HasSubstr("shared memory")));
 }
 
+TEST_F(Planted, LanesOfAWarpThatPartWaysAreFound) {
+  Sample s = tests::matrices_sample();
+  tests::Body& body = kernel(s).body;
+  const auto multiply = std::find_if(body.begin(), body.end(), [](const lower::Statement& one) {
+    return std::holds_alternative<lower::MultiplyMatrices>(one.what);
+  });
+  ASSERT_NE(multiply, body.end());
+  tests::Body inside = {*multiply};
+  *multiply = {lower::If{{{lower::Affine{{{lower::kThreadIndex, 1}}, 0}, 40}}, std::move(inside)}, {}};
+  for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting})
+    EXPECT_THAT(run(s, build, 1).error, HasSubstr("divergent warp: "));
+}
+
+TEST_F(Planted, AMissingBarrierBeforeMatricesIsFound) {
+  Sample s = tests::matrices_sample();
+  ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), 0));
+  EXPECT_THAT(counting_error(s), testing::AnyOf(HasSubstr("race: "), HasSubstr("which nobody wrote")));
+}
+
 TEST_F(Planted, AMissingWaitIsMissed) {
   Sample s = tests::matmul_sample("matmul", {32, 32, 32, 4, 4, true});
   ASSERT_TRUE(tests::remove<lower::Wait>(kernel(s), 0));

@@ -193,6 +193,89 @@ inline Sample taken_names_sample() {
   return s;
 }
 
+// D = A B of a 16x16 and a 16x8 matrix in each of two warps, as the PTX manual lays fragments out: A's rows of 16 bytes
+// as they stand, B's transposed, two products of half the depth each.
+inline Sample matrices_sample() {
+  KernelMaker k("matrices", 1, 64);
+  const base::Dtype half = base::Dtype::kF16;
+  const int a = k.global("A", 512, lower::Role::kInput, half), b = k.global("B", 256, lower::Role::kInput, half);
+  const int d = k.global("D", 256, lower::Role::kOutput);
+  const int a_tile = k.shared("A_tile", 512, half), b_tile = k.shared("B_tile", 256, half);
+  const int a_part = k.registers("A_part", 8, half), b_part = k.registers("B_part", 8, half);
+  const int sum = k.registers("D_part", 4);
+  const Affine warp = k.quotient(k.thread(), 32, 0, "warp"), lane = k.quotient(k.thread(), 1, 32, "lane");
+  const Affine row = k.quotient(k.thread(), 1, 16, "row"), right = k.quotient(k.thread(), 16, 2, "right");
+  const Affine group = k.quotient(k.thread(), 4, 8, "group"), pair = k.quotient(k.thread(), 1, 4, "pair");
+  Body body, zeros;
+  body.push_back(copy(a_part, {}, a, k.thread() * 8, 8));
+  body.push_back(copy(a_tile, k.thread() * 8, a_part, {}, 8));
+  body.push_back(copy(b_part, {}, b, k.thread() * 4, 4));
+  body.push_back(copy(b_tile, k.thread() * 4, b_part, {}, 4));
+  body.push_back({lower::Barrier{}, {}});
+  const lower::Copy rows_of_a{{a_part, {}}, {a_tile, warp * 256 + row * 16 + right * 8}, 8, {}, {}};
+  const lower::Copy rows_of_b{{b_part, {}}, {b_tile, warp * 128 + row * 8}, 8, {{lane, 16}}, {}};
+  body.push_back({lower::LoadMatrices{rows_of_a, 4, false}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_b, 2, true}, {}});
+  const int n = k.loop("n", 4);
+  zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
+  body.push_back(looped(n, std::move(zeros), 4));
+  for (const std::int64_t deep : {0, 1})
+    body.push_back(
+        {lower::MultiplyMatrices{
+             {16, 8, 8}, {sum, {}}, {a_part, lower::constant(4 * deep)}, {b_part, lower::constant(2 * deep)}},
+         {}});
+  const Affine to = warp * 128 + group * 8 + pair * 2;
+  body.push_back(copy(d, to, sum, {}, 2));
+  body.push_back(copy(d, to + lower::constant(64), sum, lower::constant(2), 2));
+  Sample s{"matrices", k.finish(std::move(body)), {}, {drawn(512, 11), drawn(256, 12), {}}, {}};
+  for (std::size_t w = 0; w < 2; ++w)
+    for (std::size_t m = 0; m < 16; ++m)
+      for (std::size_t c = 0; c < 8; ++c) {
+        double v = 0;
+        for (std::size_t i = 0; i < 16; ++i) v += s.inputs[0][w * 256 + m * 16 + i] * s.inputs[1][w * 128 + i * 8 + c];
+        s.expected.push_back(v);
+      }
+  return s;
+}
+
+// D = A B of a 16x8 and an 8x8 matrix of tf32, B given by columns. Row m of A is one at k = 3 m modulo 8 and else zero,
+// and all elements of B differ, so that D's rows are B's in that order and nothing else is.
+inline Sample one_hot_sample() {
+  KernelMaker k("one_hot", 1, 32);
+  const base::Dtype tf32 = base::Dtype::kTf32;
+  const int a = k.global("A", 128, lower::Role::kInput, tf32), b = k.global("B", 64, lower::Role::kInput, tf32);
+  const int d = k.global("D", 128, lower::Role::kOutput);
+  const int a_tile = k.shared("A_tile", 128, tf32), b_tile = k.shared("B_tile", 64, tf32);
+  const int a_part = k.registers("A_part", 4, tf32), b_part = k.registers("B_part", 2, tf32);
+  const int sum = k.registers("D_part", 4);
+  const Affine row = k.quotient(k.thread(), 1, 16, "row"), right = k.quotient(k.thread(), 16, 2, "right");
+  const Affine column = k.quotient(k.thread(), 1, 8, "column"), deeper = k.quotient(k.thread(), 8, 2, "deeper");
+  const Affine group = k.quotient(k.thread(), 4, 8, "group"), pair = k.quotient(k.thread(), 1, 4, "pair");
+  Body body, zeros;
+  body.push_back(copy(a_part, {}, a, k.thread() * 4, 4));
+  body.push_back(copy(a_tile, k.thread() * 4, a_part, {}, 4));
+  body.push_back(copy(b_part, {}, b, k.thread() * 2, 2));
+  body.push_back(copy(b_tile, k.thread() * 2, b_part, {}, 2));
+  body.push_back({lower::Barrier{}, {}});
+  const lower::Copy rows_of_a{{a_part, {}}, {a_tile, row * 8 + right * 4}, 4, {}, {}};
+  const lower::Copy rows_of_b{{b_part, {}}, {b_tile, column * 8 + deeper * 4}, 4, {{k.thread(), 16}}, {}};
+  body.push_back({lower::LoadMatrices{rows_of_a, 4, false}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_b, 2, false}, {}});
+  const int n = k.loop("n", 4);
+  zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
+  body.push_back(looped(n, std::move(zeros), 4));
+  body.push_back({lower::MultiplyMatrices{{16, 8, 8}, {sum, {}}, {a_part, {}}, {b_part, {}}}, {}});
+  body.push_back(copy(d, group * 8 + pair * 2, sum, {}, 2));
+  body.push_back(copy(d, group * 8 + pair * 2 + lower::constant(64), sum, lower::constant(2), 2));
+  Sample s{"one hot", k.finish(std::move(body)), {}, {expr::Values(128), expr::Values(64), {}}, {}};
+  for (std::size_t i = 0; i < 64; ++i) s.inputs[1][i] = 1 + static_cast<double>(i) * 0x1p-10;
+  for (std::size_t m = 0; m < 16; ++m) {
+    s.inputs[0][m * 8 + 3 * m % 8] = 1;
+    for (std::size_t c = 0; c < 8; ++c) s.expected.push_back(s.inputs[1][c * 8 + 3 * m % 8]);
+  }
+  return s;
+}
+
 // What a program of one output becomes, on inputs that are drawn.
 inline Sample lowered_sample(const tile::RProgram& p, const arch::ArchSpec& chip) {
   std::mt19937 random(7);
@@ -204,7 +287,8 @@ inline Sample lowered_sample(const tile::RProgram& p, const arch::ArchSpec& chip
   return {"lowered", std::move(m), {}, std::move(inputs), std::move(expected)};
 }
 
-inline std::vector<Sample> samples() {
+// Those that a chip of compute capability sm / 10 has instructions for.
+inline std::vector<Sample> samples(int sm = 80) {
   std::vector<Sample> out;
   out.push_back(matmul_sample("matmul", {}));
   out.push_back(matmul_sample("matmul of scalars without padding", {32, 32, 16, 1, 0, false}));
@@ -218,8 +302,11 @@ inline std::vector<Sample> samples() {
   for (const std::int64_t vector : {1, 3, 8}) out.push_back(vector_sample(base::Dtype::kF16, vector));
   for (const std::int64_t vector : {1, 4, 16, 32}) out.push_back(vector_sample(base::Dtype::kI8, vector));
   out.push_back(vector_sample(base::Dtype::kBf16, 2));
+  for (const std::int64_t vector : {1, 4}) out.push_back(vector_sample(base::Dtype::kTf32, vector));
   out.push_back(vector_sample(base::Dtype::kI32, 4));
   out.push_back(two_kernels_sample());
+  out.push_back(matrices_sample());
+  if (sm >= 80) out.push_back(one_hot_sample());
   out.push_back(taken_names_sample());
   out.push_back(pipeline_sample(2));
   out.push_back(pipeline_sample(3));

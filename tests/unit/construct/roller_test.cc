@@ -88,6 +88,18 @@ TEST(RollerFragments, AreWhole) {
   }
 }
 
+// No f32 loses bits unasked; where a chip has no such instruction, its units of f32 compute tf32.
+TEST(RollerFragments, OfTf32AreForTf32Alone) {
+  const auto first = [](const char* name, base::Dtype dtype) {
+    const tests::JudgedChip chip(name);
+    const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024", {}, dtype);
+    return roller(e, chip.spec, chip.judge(), 1).at(0).program.matrix;
+  };
+  EXPECT_FALSE(first("a100", base::Dtype::kF32).has_value());
+  EXPECT_EQ(first("a100", base::Dtype::kTf32).value().instruction, "mma.tf32");
+  EXPECT_FALSE(first("v100", base::Dtype::kTf32).has_value());
+}
+
 TEST(RollerRestrictions, AreKept) {
   const tests::JudgedChip chip("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024");
@@ -122,6 +134,16 @@ TEST(RollerDepthwise, ReadsWindows) {
   EXPECT_EQ(found.front().program.thread[5], 7) << "a row of taps at a time";
 }
 
+// Images share weights, channels share nothing: the best block is long along images alone.
+TEST(RollerDepthwise, BlocksGrowAlongWhatIsShared) {
+  const tests::JudgedChip chip("v100");
+  const auto found =
+      roller(tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7"),
+             chip.spec, chip.judge(), 10);
+  EXPECT_GT(found.front().program.block[0], 1);
+  EXPECT_EQ(found.front().program.block[1], 1);
+}
+
 tests::NamedStage stage_of(std::string_view suite, std::string_view id) {
   for (tests::NamedStage& s : tests::stages_of_suite(suite))
     if (s.id == id) return s;
@@ -138,6 +160,18 @@ TEST(RollerOrder, IsTheSameEveryTime) {
       return base::to_json(tile::to_document(all, chip.spec));
     };
     EXPECT_EQ(text(), text()) << id;
+  }
+}
+
+TEST(RollerOrder, TheFirstDoesNotHangOnHowManyAreAskedFor) {
+  const tests::JudgedChip chip("v100");
+  for (const char* id : {"C36", "D4", "D18", "P4", "P7", "R3"}) {
+    const expr::Expression e = stage_of("roller", id).expression;
+    const auto text = [&](std::size_t keep) {
+      const tile::StageProgram first = roller(e, chip.spec, chip.judge(), keep).front().program;
+      return base::to_json(tile::to_document({"v100", {first}, {}}, chip.spec));
+    };
+    EXPECT_EQ(text(1), text(10)) << id;
   }
 }
 

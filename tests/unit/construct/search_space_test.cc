@@ -53,6 +53,7 @@ void expect_said(const SearchSpace& space, const Point& point, const tile::Stage
   }
   EXPECT_EQ(p.pipeline, option_of(space, point, Choice::kPipeline, 0, 1));
   EXPECT_EQ(static_cast<std::int64_t>(p.raster), option_of(space, point, Choice::kRaster, 0, 0));
+  EXPECT_EQ(p.band, option_of(space, point, Choice::kBand, 0, 1));
   for (std::size_t i = 0; i < s.inputs.size(); ++i) {
     const auto way = static_cast<Way>(option_of(space, point, Choice::kWay, i, 0));
     const tile::OperandPlan& plan = p.operands[i];
@@ -165,6 +166,7 @@ std::optional<Point> point_of(const SearchSpace& space, const tile::StageProgram
                                  : g.choice == Choice::kSplit    ? p.split[g.of]
                                  : g.choice == Choice::kPipeline ? p.pipeline
                                  : g.choice == Choice::kRaster   ? static_cast<std::int64_t>(p.raster)
+                                 : g.choice == Choice::kBand     ? p.band
                                                                  : 0;
       const auto option = std::find(g.options.begin(), g.options.end(), value);
       if (option == g.options.end()) return std::nullopt;

@@ -16,9 +16,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 struct Format {
   Dtype dtype;
   int exponent_bits, fraction_bits;
+  bool as_ptx = false;  // what the nearest f32 becomes, ties away from zero; else what the double does, ties to even
 };
 constexpr Format kF16 = {Dtype::kF16, 5, 10};
 constexpr Format kBf16 = {Dtype::kBf16, 8, 7};
+constexpr Format kTf32 = {Dtype::kTf32, 8, 10, true};
 
 // The value of a bit pattern, decoded digit by digit: independent of how round_to works.
 double decode(std::uint32_t bits, const Format& f) {
@@ -31,7 +33,14 @@ double decode(std::uint32_t bits, const Format& f) {
   return sign * std::ldexp(hidden + std::ldexp(double(fraction), -f.fraction_bits), std::max(exponent, 1) - bias);
 }
 
-// Every finite value is kept; the middle of two neighbours goes to the even one, and a hair beside it to the nearer.
+// The number beside v, towards another one, that the format is converted from.
+double beside(double v, double towards, const Format& f) {
+  if (!f.as_ptx) return std::nextafter(v, towards);
+  return double{std::nextafter(static_cast<float>(v), static_cast<float>(towards))};
+}
+
+// Every finite value is kept; the middle of two neighbours goes to the even or greater one, and a hair beside it to the
+// nearer.
 void check_every_value(const Format& f) {
   const std::uint32_t infinity = ((1U << f.exponent_bits) - 1) << f.fraction_bits;
   for (std::uint32_t bits = 0; bits < infinity; ++bits) {
@@ -42,14 +51,27 @@ void check_every_value(const Format& f) {
     const double next = bits + 1 == infinity ? std::ldexp(1.0, 1 << (f.exponent_bits - 1)) : decode(bits + 1, f);
     const double above = bits + 1 == infinity ? kInf : next;
     const double middle = (v + next) / 2;
-    ASSERT_EQ(round_to(f.dtype, middle), bits % 2 == 0 ? v : above) << bits;
-    ASSERT_EQ(round_to(f.dtype, std::nextafter(middle, 0.0)), v) << bits;
-    ASSERT_EQ(round_to(f.dtype, std::nextafter(middle, kInf)), above) << bits;
+    const double tie = f.as_ptx || bits % 2 == 1 ? above : v;
+    ASSERT_EQ(round_to(f.dtype, middle), tie) << bits;
+    ASSERT_EQ(round_to(f.dtype, -middle), -tie) << bits;
+    ASSERT_EQ(round_to(f.dtype, beside(middle, 0.0, f)), v) << bits;
+    ASSERT_EQ(round_to(f.dtype, beside(middle, kInf, f)), above) << bits;
   }
 }
 
 TEST(Rounding, EveryF16Value) { check_every_value(kF16); }
 TEST(Rounding, EveryBf16Value) { check_every_value(kBf16); }
+TEST(Rounding, EveryTf32Value) { check_every_value(kTf32); }
+
+// Just below the middle of two, where the nearest f32 is the middle, and where it is not.
+TEST(Rounding, Tf32IsOfTheNearestF32) {
+  const double middle = 1 + 0x1p-11;
+  EXPECT_EQ(round_to(Dtype::kTf32, middle - 0x1p-40), 1 + 0x1p-10);
+  EXPECT_EQ(round_to(Dtype::kTf32, middle - 0x1p-23), 1);
+  EXPECT_EQ(round_to(Dtype::kTf32, -1e300), -kInf);
+  EXPECT_TRUE(std::signbit(round_to(Dtype::kTf32, -0x1p-140)));
+  EXPECT_TRUE(std::isnan(round_to(Dtype::kTf32, std::nan(""))));
+}
 
 TEST(Rounding, EdgesOfF16) {
   EXPECT_EQ(round_to(Dtype::kF16, 65504), 65504);

@@ -60,6 +60,28 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
   EXPECT_EQ(passes(0), 32);
 }
 
+// Rows of k pieces of 64 elements: rotated by 16 bytes they begin in eight banks, by other amounts nothing of 16 bytes
+// stays whole and lanes read element by element. Bytes whose neighbours lie along n are never read in rows.
+TEST(MatrixInstruction, ReadsElementByElementWhatIsNotWholeRows) {
+  tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
+  p.operands[0].swizzle = 8;
+  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).read, 32, 4), 4);
+  p.operands[0].swizzle = 4;
+  const StagedUse use = staged_use(p, 0, 32, {16});
+  EXPECT_EQ(use.read.bytes, 2);
+  EXPECT_EQ(use.reads, 4 * 64 * 64 / 32) << "an element of each lane at a time";
+}
+
+// A lane has two neighbouring columns, four lanes a row of eight: half a sector of each of eight rows in 16 bits.
+TEST(MatrixInstruction, StoresEightRows) {
+  const tile::StageProgram p = fragments("m=512,n=512,k=512");
+  const WarpAccess store = memory_access(p, 2, 32);
+  EXPECT_EQ(store.bytes, 4);
+  EXPECT_EQ(granules_touched(store, 32), 8);
+  EXPECT_EQ(store.offset[4] - store.offset[0], 512 * 2);
+  EXPECT_EQ(store.offset[1] - store.offset[0], 4);
+}
+
 // What a thread reads for a window, counted element by element.
 TEST(Windows, ReadEachElementOnce) {
   const expr::Expression e = tests::expression("O[c,y,x] +=! I[c,y*2+r,x+s] * W[c,r,s]", "c=4,y=16,x=64,r=3,s=5");

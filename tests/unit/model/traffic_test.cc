@@ -182,6 +182,19 @@ TEST(Traffic, OfFewBlocksDoesNotDependOnHowManyWouldFit) {
   EXPECT_EQ(traffic_of(p, machine("v100"), 32).cache_read_bytes, traffic_of(p, machine("v100"), 1).cache_read_bytes);
 }
 
+// 16 blocks that run at a time, each of as many rows of A as columns of B: a band of four makes a square of them.
+TEST(Traffic, ABandReadsTheSidesOfASquare) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2048,n=2048,k=2048");
+  tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_fusion(e.stages.front())), {32, 32, 32});
+  Machine m = machine("v100");
+  m.cores = 16;
+  m.cache_capacity_bytes = 0;  // nothing is left from wave to wave
+  const double wave = 2048.0 * 4 * 32, waves = 64 * 64 / 16.0;
+  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram_read_bytes, waves * wave * (1 + 16));
+  p.band = 4;
+  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram_read_bytes, waves * wave * (4 + 4));
+}
+
 TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512");
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
+#include "sim/gpu/machine.h"
 #include "tests/unit/sim/kernels.h"
 
 namespace tilescope::sim {
@@ -54,6 +55,36 @@ TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
   const int sum = k.registers("sum", 1), x = k.registers("x", 1), i = k.loop("i", kCount);
   k.add(loop_over(i, {multiply_add({sum, {}}, {x, {}}, {x, {}})}, 0));
   EXPECT_NEAR(running_cycles(simulated(k.module(), v100())), 4 * kCount, 8);
+}
+
+// Warps that multiply fragments, each `chains` sums in turn, `count` times.
+lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t count,
+                       lower::MatrixShape shape = {16, 8, 16}, base::Dtype dtype = base::Dtype::kF16) {
+  HandKernel k(1, 32 * warps);
+  const int sums = k.registers("sums", 4 * chains), i = k.loop("i", count);
+  const int a = k.registers("a", shape.m * shape.k / 32, dtype), b = k.registers("b", shape.n * shape.k / 32, dtype);
+  const int chain = k.loop("chain", chains);
+  const lower::MultiplyMatrices multiply{shape, {sums, affine({{chain, 4}})}, {a, {}}, {b, {}}};
+  k.add(loop_over(i, {loop_over(chain, {{multiply, {}}}, chains)}, 0));
+  return std::move(k).take();
+}
+
+TEST(Latency, OfMatrixInstructionsIsTheChipsAndIsHiddenByOthers) {
+  constexpr std::int64_t kCount = 200;
+  const arch::ArchSpec a100 = chip("a100");
+  EXPECT_NEAR(running_cycles(simulated(products(1, 1, kCount), a100)), 25 * kCount, 8) << "each waits for the last";
+  // A partition multiplies and adds 1024 / 4 a cycle, of 2048: one in eight cycles.
+  EXPECT_NEAR(running_cycles(simulated(products(4, 8, kCount), a100)), 8 * 8 * kCount, 40);
+  // Of tf32 half as many multiply-adds make an instruction, and half as many a cycle.
+  const auto of_tf32 = [&](std::int64_t warps, std::int64_t chains) {
+    return running_cycles(simulated(products(warps, chains, kCount, {16, 8, 8}, base::Dtype::kTf32), a100));
+  };
+  EXPECT_NEAR(of_tf32(1, 1), 25 * kCount, 8);
+  EXPECT_NEAR(of_tf32(4, 8), 8 * 8 * kCount, 40);
+}
+
+TEST(Latency, OfMatrixInstructionsThatAChipLacksIsUnknown) {
+  EXPECT_THROW(simulated(products(1, 1, 1), chip("k80")), SimError);
 }
 
 }  // namespace

@@ -22,9 +22,11 @@ void expect_same(const StageProgram& a, const StageProgram& b) {
   RC_ASSERT(a.order == b.order);
   RC_ASSERT(a.operands == b.operands);
   RC_ASSERT(a.split == b.split);
+  RC_ASSERT(a.registers == b.registers);
   RC_ASSERT(a.unroll == b.unroll);
   RC_ASSERT(a.pipeline == b.pipeline);
   RC_ASSERT(a.raster == b.raster);
+  RC_ASSERT(a.band == b.band);
   const TileSpace &s = *a.space, &t = *b.space;
   RC_ASSERT(s.stage().text == t.stage().text);
   RC_ASSERT(s.axes.size() == t.axes.size());

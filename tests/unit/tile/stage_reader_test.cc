@@ -127,7 +127,7 @@ TEST(StageReaderErrors, OfTheOperator) {
               ElementsAre("p.json:3:17: sizes.m: expected a whole number of at least 1, got the number 6.5"));
   EXPECT_THAT(
       errors_with("\"f32\",\n \"acc", "\"f23\",\n \"acc"),
-      ElementsAre("p.json:4:11: dtype: expected one of f32, f16, bf16, i8, i32, got 'f23'; did you mean 'f32'?"));
+      ElementsAre("p.json:4:11: dtype: expected one of f32, tf32, f16, bf16, i8, i32, got 'f23'; did you mean 'f32'?"));
   EXPECT_THAT(errors_with("\"dtype\"", "\"shapes\": {\"A\": [64, \"x\"]},\"dtype\""),
               ElementsAre("p.json:4:23: shapes.A: expected a whole number of at least 1, got the text 'x'"));
   EXPECT_THAT(
@@ -200,6 +200,8 @@ TEST(StageReaderErrors, OfTheLoops) {
               ElementsAre("p.json:14:12: split: 'n' is spatial; only a reduction is split"));
   EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"rwo\""),
               ElementsAre("p.json:15:12: raster: expected one of row, column, got 'rwo'; did you mean 'row'?"));
+  EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"row\", \"band\": 3"),
+              ElementsAre("p.json:15:27: band: expected a divisor of 4, the blocks along m, got 3"));
 }
 
 TEST(StageReaderErrors, AllOfAStageAtOnce) {

@@ -1,0 +1,147 @@
+#include "backends/cuda/device/driver.h"
+
+#include <utility>
+
+#include "backends/cuda/device/plan.h"
+
+namespace tilescope::cuda::device {
+namespace {
+
+// Numbers of the driver's interface, which never change.
+enum Attribute : int {
+  kBlockThreads = 1,
+  kClock = 13,
+  kCores = 16,
+  kMemoryClock = 36,
+  kMemoryBus = 37,
+  kDeviceCache = 38,
+  kCoreThreads = 39,
+  kMajor = 75,
+  kMinor = 76,
+  kCoreShared = 81,
+  kCoreRegisters = 82,
+  kBlockSharedOnDemand = 97,
+};
+constexpr int kMostDynamicShared = 8;            // attribute of a function
+constexpr std::int64_t kUsualShared = 48 << 10;  // that a block may have without being asked for
+
+}  // namespace
+
+Driver::Driver() : library_({"libcuda.so.1"}) { refusal_ = prepare(); }
+
+std::string Driver::prepare() {
+  if (!library_.ok()) return "no driver of a GPU: " + library_.refusal();
+  std::string missing;
+  const auto find = [&](const char* name, auto& function) {
+    if (!library_.find(name, function)) missing += std::string(missing.empty() ? "" : ", ") + name;
+  };
+  find("cuInit", f_.init);
+  find("cuDriverGetVersion", f_.driver_version);
+  find("cuDeviceGetCount", f_.device_count);
+  find("cuDeviceGetName", f_.device_name);
+  find("cuDeviceGetAttribute", f_.device_attribute);
+  find("cuDeviceTotalMem_v2", f_.device_memory);
+  find("cuDeviceGetPCIBusId", f_.device_bus);
+  find("cuDevicePrimaryCtxRetain", f_.retain_context);
+  find("cuCtxSetCurrent", f_.set_context);
+  find("cuCtxSynchronize", f_.synchronize);
+  find("cuModuleLoadData", f_.load_module);
+  find("cuModuleUnload", f_.unload_module);
+  find("cuModuleGetFunction", f_.function_of);
+  find("cuFuncSetAttribute", f_.set_function);
+  find("cuMemAlloc_v2", f_.allocate);
+  find("cuMemFree_v2", f_.release);
+  find("cuMemGetInfo_v2", f_.free_memory);
+  find("cuMemcpyHtoD_v2", f_.to_device);
+  find("cuMemcpyDtoH_v2", f_.from_device);
+  find("cuMemcpyDtoDAsync_v2", f_.copy);
+  find("cuMemsetD8Async", f_.fill);
+  find("cuLaunchKernel", f_.launch);
+  find("cuEventCreate", f_.create_event);
+  find("cuEventRecord", f_.record);
+  find("cuEventElapsedTime", f_.elapsed);
+  find("cuGetErrorString", f_.error_text);
+  if (!missing.empty()) return library_.path() + " lacks " + missing;
+  try {
+    check(f_.init(0), "cuInit");
+    int devices = 0;
+    check(f_.device_count(&devices), "cuDeviceGetCount");
+    if (devices == 0) return library_.path() + " finds no GPU";
+    examine();
+    void* context = nullptr;
+    check(f_.retain_context(&context, 0), "cuDevicePrimaryCtxRetain");
+    check(f_.set_context(context), "cuCtxSetCurrent");
+  } catch (const DeviceError& e) {
+    return library_.path() + ": " + e.what();
+  }
+  return {};
+}
+
+void Driver::examine() {
+  char text[256] = {};
+  check(f_.device_name(text, sizeof(text) - 1, 0), "cuDeviceGetName");
+  device_.name = text;
+  check(f_.device_bus(text, sizeof(text) - 1, 0), "cuDeviceGetPCIBusId");
+  device_.bus = text;
+  check(f_.driver_version(&device_.cuda), "cuDriverGetVersion");
+  std::size_t memory = 0;
+  check(f_.device_memory(&memory, 0), "cuDeviceTotalMem");
+  device_.memory_bytes = static_cast<std::int64_t>(memory);
+  const auto attribute = [&](Attribute which) {
+    int value = 0;
+    check(f_.device_attribute(&value, which, 0), "cuDeviceGetAttribute");
+    return value;
+  };
+  device_.major = attribute(kMajor);
+  device_.minor = attribute(kMinor);
+  device_.cores = attribute(kCores);
+  device_.clock_khz = attribute(kClock);
+  device_.memory_clock_khz = attribute(kMemoryClock);
+  device_.memory_bus_bits = attribute(kMemoryBus);
+  device_.device_cache_bytes = attribute(kDeviceCache);
+  device_.shared_per_block_bytes = attribute(kBlockSharedOnDemand);
+  device_.shared_per_core_bytes = attribute(kCoreShared);
+  device_.block_threads = attribute(kBlockThreads);
+  device_.core_threads = attribute(kCoreThreads);
+  device_.core_registers = attribute(kCoreRegisters);
+}
+
+void Driver::check(int code, const char* function) const {
+  if (code == 0) return;
+  const char* text = nullptr;
+  const bool known = f_.error_text(code, &text) == 0 && text != nullptr;
+  throw DeviceError(std::string(function) + ": " + (known ? text : "an error without a name") + " (" +
+                    std::to_string(code) + ")");
+}
+
+DeviceMemory::DeviceMemory(const Driver& driver, std::size_t bytes) : driver_(driver), bytes_(bytes) {
+  driver.check(driver.functions().allocate(&address_, bytes), "cuMemAlloc");
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (address_ != 0) driver_.functions().release(address_);
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
+    : driver_(other.driver_), address_(std::exchange(other.address_, 0)), bytes_(other.bytes_) {}
+
+DeviceModule::DeviceModule(const Driver& driver, const std::string& path) : driver_(driver) {
+  const auto bytes = bytes_of(path);
+  if (!bytes) throw DeviceError(path + " cannot be read");
+  driver.check(driver.functions().load_module(&module_, bytes->c_str()), "cuModuleLoadData");
+}
+
+DeviceModule::~DeviceModule() {
+  if (module_ != nullptr) driver_.functions().unload_module(module_);
+}
+
+void* DeviceModule::function(const std::string& name, std::int64_t shared_bytes) const {
+  void* out = nullptr;
+  driver_.check(driver_.functions().function_of(&out, module_, name.c_str()), "cuModuleGetFunction");
+  if (shared_bytes > kUsualShared)
+    driver_.check(driver_.functions().set_function(out, kMostDynamicShared, static_cast<int>(shared_bytes)),
+                  "cuFuncSetAttribute");
+  return out;
+}
+
+}  // namespace tilescope::cuda::device

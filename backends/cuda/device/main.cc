@@ -1,0 +1,83 @@
+// tilescope_gpu: runs plans (plan.h) on the GPU of the machine it is on. It needs no file but the plan and its cubins,
+// and is built of this folder, ../library.cc and the standard library:
+//
+//     g++ -O2 -std=c++20 -I. backends/cuda/device/*.cc backends/cuda/library.cc -ldl -pthread -o tilescope_gpu
+//
+//     tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N]
+//         measures what the files lack, prints rows and adds them to the first; begins no task after so many seconds
+//     tilescope_gpu PLAN --check ...
+//         reads the plan, and says how many of its tasks are left
+//     tilescope_gpu --device
+//         shows the GPU
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/device/plan.h"
+#include "backends/cuda/device/rows.h"
+#include "backends/cuda/device/supervise.h"
+
+namespace {
+
+using namespace tilescope::cuda::device;
+
+int usage() {
+  std::fprintf(stderr, "tilescope_gpu PLAN [--rows FILE] [--done FILE].. [--seconds N] [--check] | --device\n");
+  return kBadPlan;
+}
+
+struct Options {
+  std::string plan, rows;
+  std::vector<std::string> done;  // files of rows
+  double seconds = std::numeric_limits<double>::infinity();
+  bool only_check = false;
+};
+
+int run(const Options& o) {
+  const auto text = bytes_of(o.plan);
+  if (!text) {
+    std::fprintf(stderr, "%s: cannot be read\n", o.plan.c_str());
+    return kBadPlan;
+  }
+  const std::size_t slash = o.plan.rfind('/');
+  std::vector<std::string> errors;
+  const Plan plan = read_plan(*text, slash == std::string::npos ? "." : o.plan.substr(0, slash), errors);
+  for (const std::string& e : errors) std::fprintf(stderr, "%s: %s\n", o.plan.c_str(), e.c_str());
+  if (!errors.empty()) return kBadPlan;
+  Rows rows(o.rows);
+  for (const std::string& file : o.done) rows.count_as_done(file);
+  if (o.only_check) {
+    std::size_t left = 0;
+    for (const Task& t : plan.tasks) left += rows.has(t) ? 0 : 1;
+    std::printf("%zu tasks, %zu left\n", plan.tasks.size(), left);
+    return kDone;
+  }
+  return supervise(plan, rows, o.seconds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool last = i + 1 == argc;
+    if (word == "--device" && argc == 2) return show_device();
+    if (word == "--check")
+      o.only_check = true;
+    else if (word == "--rows" && !last)
+      o.rows = argv[++i];
+    else if (word == "--done" && !last)
+      o.done.emplace_back(argv[++i]);
+    else if (word == "--seconds" && !last)
+      o.seconds = std::strtod(argv[++i], nullptr);
+    else if (o.plan.empty() && !word.starts_with('-'))
+      o.plan = word;
+    else
+      return usage();
+  }
+  return o.plan.empty() ? usage() : run(o);
+}

@@ -1,0 +1,298 @@
+#include "backends/cuda/device/plan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+namespace tilescope::cuda::device {
+namespace {
+
+// What a device counts blocks with, and what one array may hold.
+constexpr std::int64_t kMostBlocks = 2147483647, kMostElements = std::int64_t{1} << 40;
+
+// FNV-1a: names for texts, of which a file holds some thousands.
+std::uint64_t hash_of(std::string_view text, std::uint64_t so_far) {
+  for (const char c : text) so_far = (so_far ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return so_far;
+}
+
+std::string hexadecimal(std::uint64_t n) {
+  std::string out;
+  for (int digit = 15; digit >= 0; --digit) out += "0123456789abcdef"[n >> (4 * digit) & 15U];
+  return out;
+}
+
+// The words of one line, taken from its front.
+class Words {
+ public:
+  explicit Words(std::string_view line) : rest_(line) { skip(); }
+
+  bool empty() const { return rest_.empty(); }
+  // All that is left.
+  std::string rest() { return std::string(std::exchange(rest_, {})); }
+  std::string_view next() {
+    const std::string_view word = rest_.substr(0, rest_.find(' '));
+    rest_.remove_prefix(word.size());
+    skip();
+    return word;
+  }
+
+ private:
+  void skip() { rest_.remove_prefix(std::min(rest_.size(), rest_.find_first_not_of(' '))); }
+
+  std::string_view rest_;
+};
+
+struct BadLine {
+  std::string why;
+};
+
+template <class Number>
+Number number(std::string_view word, std::string_view what, double least, double most) {
+  Number out{};
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
+  const auto value = static_cast<double>(out);
+  if (error == std::errc() && end == word.data() + word.size() && value >= least && value <= most) return out;
+  throw BadLine{"expected " + std::string(what) + ", got '" + std::string(word) + "'"};
+}
+
+std::int64_t whole(Words& words, std::string_view what, std::int64_t least, std::int64_t most) {
+  return number<std::int64_t>(words.next(), what, static_cast<double>(least), static_cast<double>(most));
+}
+
+class Reader {
+ public:
+  Reader(const std::string& folder, std::vector<std::string>& errors) : folder_(folder), errors_(errors) {}
+
+  Plan read(std::string_view text) {
+    for (number_ = 1; !text.empty(); ++number_) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      try {
+        read_line(line);
+      } catch (const BadLine& bad) {
+        errors_.push_back("line " + std::to_string(number_) + ": " + bad.why);
+      }
+      if (!headed_ && !errors_.empty()) break;
+    }
+    finish_task();
+    if (!headed_ && errors_.empty()) errors_.push_back("line 1: expected 'tilescope plan 1'");
+    return std::move(plan_);
+  }
+
+ private:
+  void read_line(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    Words words(line);
+    if (words.empty() || line.front() == '#') return;
+    if (!headed_) {
+      if (line != "tilescope plan 1") throw BadLine{"expected 'tilescope plan 1'"};
+      headed_ = true;
+      return;
+    }
+    const std::string_view verb = words.next();
+    if (verb == "task")
+      begin_task(words);
+    else if (verb == "note")
+      take_note(words);
+    else if (in_task_)
+      take_part(verb, words);
+    else
+      take_head(verb, words);
+    if (!words.empty()) throw BadLine{"'" + words.rest() + "' is too much for " + std::string(verb)};
+    if (in_task_) said_ = hash_of("\n", hash_of(line, said_));
+  }
+
+  void take_head(std::string_view verb, Words& words) {
+    if (verb == "helpers")
+      plan_.helpers = file(words.rest());
+    else if (verb == "limit")
+      plan_.limit_seconds = number<double>(words.next(), "seconds", 1e-3, 1e5);
+    else
+      throw BadLine{"unknown word '" + std::string(verb) + "' before the first task"};
+  }
+
+  void take_note(Words& words) {
+    const std::string key(words.next());
+    if (key.empty() || words.empty()) throw BadLine{"a note needs a key and words"};
+    (in_task_ ? task().notes : plan_.notes).emplace_back(key, words.rest());
+  }
+
+  void begin_task(Words& words) {
+    finish_task();
+    in_task_ = true;
+    plan_.tasks.emplace_back().id = words.rest();
+    if (task().id.empty()) throw BadLine{"a task needs an id"};
+  }
+
+  void finish_task() {
+    if (in_task_) task().key = hexadecimal(said_);
+    said_ = kNothingSaid;
+  }
+
+  void take_part(std::string_view verb, Words& words) {
+    if (verb == "module") {
+      task().module = file(words.rest());
+      if (const auto bytes = bytes_of(task().module)) said_ = hash_of(*bytes, said_);
+    } else if (verb == "array") {
+      task().arrays.push_back(array(words));
+    } else if (verb == "launch") {
+      task().steps.emplace_back(launch(words));
+    } else if (verb == "copy") {
+      const std::size_t to = named_array(words), from = named_array(words);
+      task().steps.emplace_back(DeviceCopy{to, from});
+    } else if (verb == "product") {
+      task().steps.emplace_back(product(words));
+    } else if (verb == "convolution") {
+      task().steps.emplace_back(convolution(words));
+    } else if (verb == "check") {
+      const std::size_t checked = named_array(words);
+      task().checks.push_back({checked, number<double>(words.next(), "a tolerance", 0, HUGE_VAL), {}});
+    } else if (verb == "expect") {
+      expect(words);
+    } else if (verb == "time") {
+      task().timing = timing(words);
+    } else {
+      throw BadLine{"unknown word '" + std::string(verb) + "' in a task"};
+    }
+  }
+
+  Array array(Words& words) {
+    Array a;
+    a.name = words.next();
+    if (std::any_of(task().arrays.begin(), task().arrays.end(), [&](const Array& b) { return b.name == a.name; }))
+      throw BadLine{"a second array '" + a.name + "'"};
+    const std::string_view dtype = words.next();
+    if (const auto known = base::dtype_of(dtype))
+      a.dtype = *known;
+    else
+      throw BadLine{"expected a dtype, got '" + std::string(dtype) + "'"};
+    a.elements = whole(words, "a number of elements", 1, kMostElements);
+    const std::string_view role = words.next();
+    if (role == "input") {
+      a.seed = number<std::uint64_t>(words.next(), "a seed", 0, HUGE_VAL);
+    } else if (role == "output") {
+      a.role = ArrayRole::kOutput;
+    } else if (role == "between") {
+      a.role = ArrayRole::kBetween;
+    } else if (role == "chain") {
+      a.role = ArrayRole::kChain;
+      a.step = whole(words, "a step", 1, kMostElements);
+      a.stride = whole(words, "a stride", 1, a.elements);
+      if (a.dtype != base::Dtype::kI32 || a.elements > std::numeric_limits<std::int32_t>::max())
+        throw BadLine{"a chain is of i32, and no longer than these count"};
+    } else {
+      throw BadLine{"expected input, output, between or chain, got '" + std::string(role) + "'"};
+    }
+    return a;
+  }
+
+  std::size_t position_of(std::string_view name) {
+    const auto& arrays = task().arrays;
+    const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const Array& a) { return a.name == name; });
+    if (found == arrays.end()) throw BadLine{"no array is named '" + std::string(name) + "'"};
+    return static_cast<std::size_t>(found - arrays.begin());
+  }
+  std::size_t named_array(Words& words) { return position_of(words.next()); }
+
+  Launch launch(Words& words) {
+    if (task().module.empty()) throw BadLine{"a launch before its module"};
+    Launch l;
+    l.function = words.next();
+    l.blocks = whole(words, "a number of blocks", 1, kMostBlocks);
+    l.threads = whole(words, "a number of threads", 1, kMostBlocks);
+    l.shared_bytes = whole(words, "bytes of shared memory", 0, kMostBlocks);
+    while (!words.empty()) {
+      const std::string_view word = words.next();
+      const bool is_number = (word.front() >= '0' && word.front() <= '9') || word.front() == '-';
+      if (!is_number)
+        l.arguments.emplace_back(position_of(word));
+      else if (word.ends_with('u'))
+        l.arguments.emplace_back(number<std::uint32_t>(word.substr(0, word.size() - 1), "a number", 0, HUGE_VAL));
+      else
+        l.arguments.emplace_back(number<float>(word, "a number", -HUGE_VAL, HUGE_VAL));
+    }
+    return l;
+  }
+
+  std::int64_t extent(Words& words) { return whole(words, "an extent", 1, 2147483647); }
+
+  Product product(Words& words) {
+    Product p;
+    for (std::int64_t* size : {&p.m, &p.n, &p.k, &p.batch}) *size = extent(words);
+    for (std::size_t* operand : {&p.a, &p.b, &p.c}) *operand = named_array(words);
+    return p;
+  }
+
+  Convolution convolution(Words& words) {
+    Convolution c;
+    const std::string_view algorithms = words.next();
+    if (algorithms != "any" && algorithms != "implicit")
+      throw BadLine{"expected any or implicit, got '" + std::string(algorithms) + "'"};
+    c.implicit = algorithms == "implicit";
+    for (std::int64_t* size :
+         {&c.images, &c.channels, &c.height, &c.width, &c.filters, &c.window_y, &c.window_x, &c.stride_y, &c.stride_x})
+      *size = extent(words);
+    for (std::int64_t* pad : {&c.pad_y, &c.pad_x}) *pad = whole(words, "a padding", 0, 2147483647);
+    c.groups = extent(words);
+    for (std::size_t* operand : {&c.in, &c.weights, &c.out}) *operand = named_array(words);
+    return c;
+  }
+
+  void expect(Words& words) {
+    if (task().checks.empty()) throw BadLine{"expect before check"};
+    Check& check = task().checks.back();
+    const std::int64_t elements = task().arrays[check.array].elements;
+    const std::int64_t element = whole(words, "an element of the array", 0, elements - 1);
+    const std::string_view value = words.next();
+    const bool none = value == "nan" || value == "inf" || value == "-inf";
+    const double expected = value == "nan" ? std::nan("") : value == "inf" ? HUGE_VAL : value == "-inf" ? -HUGE_VAL : 0;
+    check.expected.push_back({element, none ? expected : number<double>(value, "a value", -HUGE_VAL, HUGE_VAL)});
+  }
+
+  Timing timing(Words& words) {
+    Timing t;
+    const std::string_view cache = words.next();
+    if (cache != "cold" && cache != "warm") throw BadLine{"expected cold or warm, got '" + std::string(cache) + "'"};
+    t.cold = cache == "cold";
+    t.warm_up = static_cast<int>(whole(words, "a number of launches", 0, 1000000));
+    t.repeats = static_cast<int>(whole(words, "a number of repeats", 1, 1000000));
+    t.seconds = number<double>(words.next(), "seconds", 0, 1e5);
+    return t;
+  }
+
+  std::string file(const std::string& name) const {
+    std::string path = name.starts_with('/') ? name : folder_ + "/" + name;
+    if (!bytes_of(path)) throw BadLine{path + " cannot be read"};
+    return path;
+  }
+
+  Task& task() { return plan_.tasks.back(); }
+
+  static constexpr std::uint64_t kNothingSaid = 0xcbf29ce484222325U;
+
+  const std::string& folder_;
+  std::vector<std::string>& errors_;
+  Plan plan_;
+  std::uint64_t said_ = kNothingSaid;
+  std::size_t number_ = 0;
+  bool headed_ = false, in_task_ = false;
+};
+
+}  // namespace
+
+Plan read_plan(std::string_view text, const std::string& folder, std::vector<std::string>& errors) {
+  return Reader(folder, errors).read(text);
+}
+
+std::optional<std::string> bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  if (!in || !(out << in.rdbuf())) return std::nullopt;
+  return out.str();
+}
+
+}  // namespace tilescope::cuda::device

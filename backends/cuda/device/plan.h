@@ -1,0 +1,122 @@
+#pragma once
+// What is to be measured, as a text of lines that a machine beside a GPU reads with nothing but this folder. Words are
+// separated by spaces; an empty line and one that begins with # say nothing. The head:
+//
+//   tilescope plan 1
+//   note KEY WORDS..               for every row
+//   helpers FILE                   a cubin: the kernels tilescope_read and tilescope_nothing
+//   limit SECONDS                  a task that says nothing for longer is given up; 30 where there is no such line
+//
+// then tasks, each of which becomes a row:
+//
+//   task ID..
+//   note KEY WORDS..               for this row
+//   module FILE                    a cubin, its path as seen from the plan's folder
+//   array NAME DTYPE ELEMENTS input SEED | output | between | chain STEP STRIDE
+//   launch FUNCTION BLOCKS THREADS SHARED_BYTES [ARRAY | NUMBER]..
+//   copy ARRAY ARRAY               to the first from the second, by the driver
+//   product M N K BATCH A B C      C[b,m,n] = A[b,m,k] B[b,k,n], by cuBLAS
+//   convolution any|implicit N C H W F R S STRIDE_Y STRIDE_X PAD_Y PAD_X GROUPS I W O        by cuDNN
+//   check ARRAY TOLERANCE          what follows may be off by so much
+//   expect ELEMENT VALUE           of the array that was checked last
+//   time cold|warm WARM_UP REPEATS SECONDS
+//
+// What runs (launch, copy, product, convolution) runs in its order, and its time is that of all together. Numbers of a
+// launch are floats; one with the ending u is a 32-bit integer. Inputs are those of elements.h. A chain is an input of
+// i32 whose every STRIDE-th element is the place of the element STEP links on, round and round.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace tilescope::cuda::device {
+
+enum class ArrayRole : std::uint8_t { kInput, kOutput, kBetween, kChain };
+
+struct Array {
+  std::string name;
+  base::Dtype dtype{};
+  std::int64_t elements = 0;
+  ArrayRole role{};
+  std::uint64_t seed = 0;             // of an input
+  std::int64_t step = 0, stride = 1;  // of a chain
+
+  bool is_filled() const { return role == ArrayRole::kInput || role == ArrayRole::kChain; }
+  // What the array is filled with, whatever it is called.
+  auto contents() const { return std::tuple(dtype, elements, role, seed, step, stride); }
+  std::size_t bytes() const { return static_cast<std::size_t>(elements * base::size_of(dtype).n); }
+};
+
+using Argument = std::variant<std::size_t, float, std::uint32_t>;  // position of an array, or a number
+
+struct Launch {
+  std::string function;
+  std::int64_t blocks = 1, threads = 1, shared_bytes = 0;
+  std::vector<Argument> arguments;
+};
+struct DeviceCopy {
+  std::size_t to = 0, from = 0;
+};
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  std::size_t a = 0, b = 0, c = 0;
+};
+struct Convolution {
+  bool implicit = false;  // only the algorithm that multiplies what it gathers on the way
+  std::int64_t images = 0, channels = 0, height = 0, width = 0, filters = 0, window_y = 0, window_x = 0;
+  std::int64_t stride_y = 1, stride_x = 1, pad_y = 0, pad_x = 0, groups = 1;
+  std::size_t in = 0, weights = 0, out = 0;
+};
+using Step = std::variant<Launch, DeviceCopy, Product, Convolution>;
+
+struct Expected {
+  std::int64_t element = 0;
+  double value = 0;
+};
+struct Check {
+  std::size_t array = 0;
+  double tolerance = 0;
+  std::vector<Expected> expected;
+};
+
+struct Timing {
+  bool cold = false;  // the device's cache holds nothing of the task
+  int warm_up = 0, repeats = 1;
+  double seconds = 1;  // after which no further repeat is begun
+};
+
+using Notes = std::vector<std::pair<std::string, std::string>>;
+
+struct Task {
+  std::string id;
+  std::string key;  // names all that the task says, its module's bytes too
+  Notes notes;
+  std::string module;  // a path; empty where nothing is launched
+  std::vector<Array> arrays;
+  std::vector<Step> steps;
+  std::vector<Check> checks;
+  std::optional<Timing> timing;
+};
+
+struct Plan {
+  Notes notes;
+  std::string helpers;  // a path
+  double limit_seconds = 30;
+  std::vector<Task> tasks;
+};
+
+// Every line that says something else than the above is a sentence of `errors`, with its number; so is a file that is
+// not there. Paths are taken from `folder`.
+Plan read_plan(std::string_view text, const std::string& folder, std::vector<std::string>& errors);
+
+// The bytes of a file, or nothing.
+std::optional<std::string> bytes_of(const std::string& path);
+
+}  // namespace tilescope::cuda::device

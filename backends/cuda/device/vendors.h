@@ -1,0 +1,33 @@
+#pragma once
+// The vendor's own products and convolutions, as baselines: opened when the first task asks for them.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "backends/cuda/device/driver.h"
+#include "backends/cuda/device/plan.h"
+
+namespace tilescope::cuda::device {
+
+class Vendors {
+ public:
+  explicit Vendors(const Driver& driver);
+  ~Vendors();
+  Vendors(const Vendors&) = delete;
+  Vendors& operator=(const Vendors&) = delete;
+
+  // What puts the step on the device's queue. `memory` holds the task's arrays and outlives what is returned. Throws a
+  // DeviceError where the library is not there, or refuses. f32 is multiplied as f32, with no shorter significand.
+  std::function<void()> prepared(const Product& p, const Task& task, const std::vector<DeviceMemory>& memory);
+  std::function<void()> prepared(const Convolution& c, const Task& task, const std::vector<DeviceMemory>& memory);
+
+ private:
+  struct Products;
+  struct Convolutions;
+  const Driver& driver_;
+  std::unique_ptr<Products> products_;
+  std::unique_ptr<Convolutions> convolutions_;
+};
+
+}  // namespace tilescope::cuda::device

@@ -1,0 +1,109 @@
+#include "backends/cuda/installed.h"
+
+#include <cstddef>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "backends/cuda/library.h"
+#include "backends/cuda/nvrtc.h"
+#include "backends/cuda/process.h"
+
+namespace tilescope::cuda {
+namespace {
+
+// The functions of cuda.h that are called here: their types are part of the driver's binary interface, 0 is success.
+struct Driver {
+  int (*init)(unsigned flags) = nullptr;
+  int (*version)(int* version) = nullptr;
+  int (*count)(int* devices) = nullptr;
+  int (*device)(int* handle, int number) = nullptr;
+  int (*name)(char* text, int bytes, int handle) = nullptr;
+  int (*words_of)(int error, const char** text) = nullptr;
+
+  bool find_in(const Library& l) {
+    return l.find("cuInit", init) && l.find("cuDriverGetVersion", version) && l.find("cuDeviceGetCount", count) &&
+           l.find("cuDeviceGet", device) && l.find("cuDeviceGetName", name) && l.find("cuGetErrorString", words_of);
+  }
+};
+
+std::string words_of(const Driver& d, int error) {
+  constexpr int kStub = 34;
+  if (error == kStub) return "it is the toolkit's stub, which programs are linked with and no GPU is behind";
+  const char* text = nullptr;
+  if (d.words_of(error, &text) == 0 && text != nullptr) return fmt::format("error {}, {}", error, text);
+  return fmt::format("error {}", error);
+}
+
+// 13000 is 13.0.
+std::string driver_version(const Driver& d) {
+  int version = 0;
+  d.version(&version);
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::vector<std::string> devices_of(const Driver& d) {
+  std::vector<std::string> out;
+  int count = 0;
+  d.count(&count);
+  for (int number = 0; number < count; ++number) {
+    int handle = 0;
+    char name[256] = {};
+    if (d.device(&handle, number) == 0 && d.name(name, sizeof name, handle) == 0) out.emplace_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+Installed installed_nvrtc() {
+  const DeviceCompiler compiler;
+  if (!compiler.refusal().empty()) return {false, compiler.refusal()};
+  return {true,
+          fmt::format("{} in {}, for {}", compiler.version(), compiler.path(), fmt::join(compiler.targets(), " "))};
+}
+
+Installed installed_driver() {
+  const Library library({"libcuda.so.1"});
+  Driver d;
+  if (!library.ok()) return {false, library.refusal()};
+  if (!d.find_in(library)) return {false, fmt::format("{} lacks functions of a driver", library.path())};
+  if (const int error = d.init(0); error != 0)
+    return {false, fmt::format("{} does not start: {}", library.path(), words_of(d, error))};
+  const std::vector<std::string> devices = devices_of(d);
+  return {!devices.empty(), fmt::format("CUDA {} by {}: {}", driver_version(d), library.path(),
+                                        devices.empty() ? "no GPU" : fmt::format("{}", fmt::join(devices, ", ")))};
+}
+
+Installed installed_cublas() {
+  const Library library({"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"});
+  if (!library.ok()) return {false, library.refusal()};
+  int (*property)(int which, int* value) = nullptr;
+  if (!library.find("cublasGetProperty", property)) return {false, library.path() + " does not tell its version"};
+  int version[3] = {};  // major, minor, patch
+  for (int i = 0; i < 3; ++i) property(i, &version[i]);
+  return {true, fmt::format("{} in {}", fmt::join(version, "."), library.path())};
+}
+
+// 91300 is 9.13.0; before version 9, 8907 was 8.9.7.
+Installed installed_cudnn() {
+  const Library library({"libcudnn.so.9", "libcudnn.so.8"});
+  if (!library.ok()) return {false, library.refusal()};
+  std::size_t (*get_version)() = nullptr;
+  if (!library.find("cudnnGetVersion", get_version)) return {false, library.path() + " does not tell its version"};
+  const std::size_t v = get_version(), major = v < 10000 ? 1000 : 10000;
+  return {true, fmt::format("{}.{}.{} in {}", v / major, v % major / 100, v % 100, library.path())};
+}
+
+HipCompiler find_hip_compiler() {
+  std::vector<std::string> commands = {"clang++-19", "clang++"};
+  if (const std::string chosen = environment("HIPCXX"); !chosen.empty()) commands.insert(commands.begin(), chosen);
+  for (const std::string& command : commands)
+    if (run_program({command, "--print-targets"}).output.find("amdgcn") != std::string::npos) return {command, {}};
+  return {
+      {},
+      fmt::format("none of {} compiles for AMD's amdgcn; $HIPCXX may name one that does", fmt::join(commands, ", "))};
+}
+
+}  // namespace tilescope::cuda

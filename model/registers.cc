@@ -1,0 +1,148 @@
+#include "model/registers.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "model/occupancy.h"
+#include "model/staged_use.h"
+#include "model/warp_access.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+constexpr std::int64_t kRegisterBytes = 4;
+
+// What a warp holds for a matrix instruction is shared among its lanes.
+std::int64_t registers_for(const StageProgram& p, std::int64_t elements, base::Bytes element) {
+  return base::ceil_div(base::ceil_div(elements, p.lanes()) * element.n, kRegisterBytes);
+}
+
+std::int64_t accumulators_of(const StageProgram& p) {
+  const tile::TileSpace& space = *p.space;
+  return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
+}
+
+// Of one point of the reduction, or of a window.
+std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
+  return static_cast<std::int64_t>(tile::fragment_elements(p, operand));
+}
+
+// Of a cooperative copy, by one thread.
+std::int64_t pieces_of(const StageProgram& p, std::size_t operand) {
+  return base::ceil_div(tile::data_tile_elements(p.space->inputs[operand], p.block),
+                        p.threads() * p.operands[operand].vector);
+}
+
+// The pieces of a copy stand in registers between their load and their store, unless they go past them.
+std::int64_t in_flight_of(const StageProgram& p, std::size_t operand, const Machine& m) {
+  if (copies_past_registers(p, operand, m)) return 0;
+  const std::int64_t bytes = p.operands[operand].vector * p.space->inputs[operand].element.n;
+  return base::ceil_div(pieces_of(p, operand) * bytes, kRegisterBytes);
+}
+
+// Whether one address serves all of a thread's pieces of a cooperative copy, a constant distance apart; else each has
+// its own, kept through all steps. Pieces in turn lie so in the same column of each row, a chunk within a row or where
+// it is whole rows.
+bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
+  const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
+  const tile::OperandPlan& plan = p.operands[operand];
+  if (shape.empty()) return true;
+  if (!plan.chunked) return p.threads() * plan.vector % shape.back() == 0;
+  const std::int64_t chunk = pieces_of(p, operand) * plan.vector;
+  return shape.back() % chunk == 0 || chunk % shape.back() == 0;
+}
+
+// The next step's pieces are under way while this one's fragments are in use.
+std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t copies) {
+  return p.slots() > 1 ? fragments + copies : std::max(fragments, copies);
+}
+
+// --- kernels of lower/
+
+// What compilers hold beside values: round numbers for what a thread has to know at a time, chosen where NVRTC 13.0
+// needed no more for most first programs of the suite `roller` (sm_80, sm_90a). docs/model.md has what is left over, on
+// another target too.
+constexpr std::int64_t kBookkeeping = 8;    // pointers, indices and guards of one thing after another
+constexpr std::int64_t kOfSteps = 8;        // of an operand that is copied step by step: from where, to where, how far
+constexpr std::int64_t kOfPiece = 1;        // a place beside those of the pieces before it
+constexpr std::int64_t kMostPlaces = 8;     // beyond which compilers count on as they go
+constexpr std::int64_t kOfUnevenPiece = 5;  // an address of 64 bits, its place, and what guards it
+constexpr std::int64_t kOfGatheredPiece = 3;  // the same where pieces share what guards them
+
+// Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
+// along the innermost reduced axis.
+std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
+  const tile::Operand& o = p.space->inputs[operand];
+  if (!p.operands[operand].staged || p.matrix || o.dims.empty() || p.order.empty()) return 1;
+  const tile::TileDim& last = o.dims.back();
+  const bool along = !last.whole && last.terms.size() == 1 && last.terms[0].axis == p.order.back();
+  return along ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch)) : 1;
+}
+
+bool reads_windows(const StageProgram& p) {
+  return !p.matrix &&
+         std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
+}
+
+std::int64_t of_copy(const StageProgram& p, std::size_t operand, const Machine& m) {
+  const std::int64_t pieces = pieces_of(p, operand);
+  if (!copies_past_registers(p, operand, m))  // a piece of less than a register has one of its own
+    return std::max(in_flight_of(p, operand, m), pieces);
+  if (pieces_lie_evenly(p, operand)) return kOfPiece * std::min(pieces, kMostPlaces);
+  return pieces * (p.space->inputs[operand].gathered ? kOfGatheredPiece : kOfUnevenPiece);
+}
+
+std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
+  std::int64_t fragments = 0, copies = 0, bookkeeping = kBookkeeping;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
+    if (!p.operands[i].staged) continue;
+    copies += of_copy(p, i, m);
+    if (p.steps() > 1) bookkeeping += kOfSteps;
+  }
+  // The taps of a window are read as they are used: about half of them are held at a time.
+  if (reads_windows(p)) fragments = base::ceil_div(fragments, 2);
+  return accumulators_of(p) + moving(p, fragments, copies) + bookkeeping;
+}
+
+// --- kernels of others
+
+constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
+
+// Registers that hold addresses, loop counters and predicates. An allowance, not a fit: two for each operand's pointer,
+// two for each loop, and as many again in flight.
+std::int64_t bookkeeping_of_others(const StageProgram& p) {
+  return static_cast<std::int64_t>(4 * p.space->operand_count() + 2 * p.space->axes.size());
+}
+
+std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
+  std::int64_t fragments = 0, copies = 0, addresses = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    fragments += registers_for(p, fragment_of(p, i), p.space->inputs[i].element);
+    if (!p.operands[i].staged) continue;
+    copies += in_flight_of(p, i, m);
+    if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces_of(p, i);
+  }
+  return accumulators_of(p) + moving(p, fragments, copies) + addresses + bookkeeping_of_others(p);
+}
+
+}  // namespace
+
+std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
+  return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
+}
+
+StageProgram held_to_registers(StageProgram p, const Machine& m) {
+  p.registers = m.registers_per_thread;
+  const Occupancy o = occupancy_of(p, m);
+  const std::int64_t threads = base::round_up(p.threads(), m.warp);
+  const std::int64_t more = std::min({m.registers_per_thread, m.registers / (threads * o.blocks_per_core),
+                                      o.registers_per_thread + o.registers_per_thread / 10});
+  p.registers = std::max(o.registers_per_thread, more / kRegisterStep * kRegisterStep);
+  return p;
+}
+
+}  // namespace tilescope::model

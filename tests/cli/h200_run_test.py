@@ -1,0 +1,82 @@
+"""experiments/h200/run: all up to the launch, then beyond it on a driver that needs no GPU (tests/support/fake_driver).
+
+    h200_run_test.py BUILD_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(sys.argv.pop())
+STAGE, SUITE = "first", "roller-small"
+
+
+def run(*words, **environment):
+    return subprocess.run([sys.executable, ROOT / "experiments/h200/run", "--tilescope", BUILD / "tilescope", *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+
+
+class H200Run(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.plans = pathlib.Path(cls.folder.name) / "plans"
+        prepared = run("prepare", STAGE, "--suite", SUITE, "--plans", cls.plans)
+        if "libnvrtc" in prepared.stderr:
+            raise unittest.SkipTest(prepared.stderr.strip())
+        assert prepared.returncode == 0, prepared.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def beside_gpu(self, *words, out, **environment):
+        return run(*words, "--plans", self.plans, "--out", out, "--worker", BUILD / "tilescope_gpu",
+                   TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"), **environment)
+
+    def test_dry_run_compiles_the_worker_alone_and_reads_every_plan_as_it_does(self):
+        done = run("--dry-run", STAGE, "--suite", SUITE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"first 0: [0-9]+ tasks, [0-9]+ left")
+
+    def test_rows_come_back_and_are_not_measured_again(self):
+        with tempfile.TemporaryDirectory() as name:
+            out = pathlib.Path(name)
+            done = self.beside_gpu(STAGE, out=out)
+            self.assertEqual(done.returncode, 1, "this driver computes nothing: " + done.stderr)
+            self.assertEqual(sorted(file.name for file in out.iterdir()), ["device.json", "fake-1.jsonl"])
+            rows = [json.loads(line) for line in (out / "fake-1.jsonl").read_text().splitlines()]
+            self.assertEqual({row["chip"] for row in rows}, {"h200"})
+            for row in rows:
+                if row["kind"] != "launch":
+                    self.assertIn("are wrong", row["error"])
+            self.assertTrue(any(row["kind"] == "launch" and row["measured_us"] > 0 for row in rows))
+            self.assertEqual(len({row["key"] for row in rows}), len(rows))
+            again = self.beside_gpu(STAGE, out=out)
+            self.assertEqual(again.returncode, 0)
+            self.assertIn(f"{STAGE}: 0 rows, 0 failed", again.stdout)
+
+    def test_stops_in_time_with_no_task_begun(self):
+        with tempfile.TemporaryDirectory() as name:
+            done = self.beside_gpu("next", "--minutes", "0", out=pathlib.Path(name))
+            self.assertNotEqual(done.returncode, 0)
+            self.assertFalse((pathlib.Path(name) / "fake-1.jsonl").exists())
+
+    def test_says_what_is_missing(self):
+        missing = run(STAGE, "--plans", self.plans / "none", "--out", self.plans / "out", "--worker",
+                      BUILD / "tilescope_gpu", TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"))
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("'experiments/h200/run prepare' makes it", missing.stderr)
+        none = self.beside_gpu(STAGE, out=self.plans / "out", FAKE_DRIVER_DEVICES="0")
+        self.assertEqual(none.returncode, 1)
+        self.assertIn("finds no GPU", none.stderr)
+        self.assertIn("no such stage: what", run("what").stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

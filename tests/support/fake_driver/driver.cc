@@ -1,0 +1,191 @@
+// A driver without a GPU: memory is the host's, and a kernel does what its name says. It counts as one device, writes
+// every call into the file $FAKE_DRIVER_LOG, and can be told by the environment to be another device. Kernels:
+//
+//   copy            writes all of its first array from its second one
+//   copy_but_last   all but the last element of four bytes
+//   copy_wrong      and the first byte is another one
+//   fails           an error that this process's device never gets over
+//   hangs           never ends
+//   crashes         ends the process
+//
+// and any other one does nothing.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+constexpr int kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kIllegalAddress = 700;
+constexpr int kUsualShared = 48 << 10;
+
+struct Function {
+  std::string name;
+  int most_shared = kUsualShared;
+};
+
+std::map<std::uint64_t, std::size_t> allocated;  // bytes by address
+int broken = 0;                                  // what every call answers
+float ticks_ms = 0;                              // when events are recorded
+
+long setting(const char* name, long usual) {
+  const char* given = std::getenv(name);
+  return given != nullptr ? std::atol(given) : usual;
+}
+
+int called(const std::string& what) {
+  if (const char* file = std::getenv("FAKE_DRIVER_LOG")) {
+    std::FILE* log = std::fopen(file, "a");
+    std::fprintf(log, "%s\n", what.c_str());
+    std::fclose(log);
+  }
+  return broken;
+}
+
+std::uint64_t address_of(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+void* pointer(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+void run(const std::string& name, void** parameters) {
+  if (name == "fails") broken = kIllegalAddress;
+  if (name == "hangs") pause();
+  if (name == "crashes") std::abort();
+  if (!name.starts_with("copy")) return;
+  const std::uint64_t to = *static_cast<std::uint64_t*>(parameters[0]);
+  const std::uint64_t from = *static_cast<std::uint64_t*>(parameters[1]);
+  std::memcpy(pointer(to), pointer(from), allocated.at(to) - (name == "copy_but_last" ? 4 : 0));
+  if (name == "copy_wrong") ++*static_cast<unsigned char*>(pointer(to));
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return called("cuInit"); }
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+int cuDeviceGetCount(int* n) {
+  *n = static_cast<int>(setting("FAKE_DRIVER_DEVICES", 1));
+  return 0;
+}
+int cuDeviceGetName(char* name, int bytes, int) {
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", "Fake 1");
+  return 0;
+}
+int cuDeviceGetAttribute(int* value, int which, int) {
+  const std::map<int, long> figures = {
+      {1, 1024},      {13, 1980000}, {16, setting("FAKE_DRIVER_CORES", 132)}, {36, 3201000}, {37, 6144},
+      {38, 62914560}, {39, 2048},    {75, setting("FAKE_DRIVER_MAJOR", 9)},   {76, 0},       {81, 233472},
+      {82, 65536},    {97, 232448}};
+  const auto found = figures.find(which);
+  if (found == figures.end()) return kInvalid;
+  *value = static_cast<int>(found->second);
+  return 0;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+  *bytes = static_cast<std::size_t>(setting("FAKE_DRIVER_MEMORY", 1L << 30));
+  return 0;
+}
+int cuDeviceGetPCIBusId(char* id, int bytes, int) {
+  std::snprintf(id, static_cast<std::size_t>(bytes), "%s", "0000:01:00.0");
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = &allocated;
+  return called("cuDevicePrimaryCtxRetain");
+}
+int cuCtxSetCurrent(void* context) { return context == &allocated ? called("cuCtxSetCurrent") : kInvalid; }
+int cuCtxSynchronize() { return called("cuCtxSynchronize"); }
+int cuModuleLoadData(void** module, const void* image) {
+  *module = new std::string(static_cast<const char*>(image));
+  return called("cuModuleLoadData");
+}
+int cuModuleUnload(void* module) {
+  delete static_cast<std::string*>(module);
+  return called("cuModuleUnload");
+}
+// A module is a text that holds its functions' names; code for a chip has any function.
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  const std::string& text = *static_cast<std::string*>(module);
+  if (!text.starts_with("\x7f"
+                        "ELF") &&
+      text.find(name) == std::string::npos)
+    return kNotFound;
+  *function = new Function{name};
+  return broken;
+}
+int cuFuncSetAttribute(void* function, int which, int value) {
+  if (which != 8) return kInvalid;
+  static_cast<Function*>(function)->most_shared = value;
+  return called("cuFuncSetAttribute");
+}
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) return kOutOfMemory;
+  *address = address_of(memory);
+  allocated[*address] = bytes;
+  return called("cuMemAlloc");
+}
+int cuMemFree_v2(std::uint64_t address) {
+  allocated.erase(address);
+  std::free(pointer(address));
+  return called("cuMemFree");
+}
+int cuMemGetInfo_v2(std::size_t* there, std::size_t* all) {
+  cuDeviceTotalMem_v2(all, 0);
+  *there = *all;
+  for (const auto& [address, bytes] : allocated) *there -= bytes;
+  return broken;
+}
+int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
+  std::memcpy(pointer(to), from, bytes);
+  return called("cuMemcpyHtoD");
+}
+int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
+  std::memcpy(to, pointer(from), bytes);
+  return called("cuMemcpyDtoH");
+}
+int cuMemcpyDtoDAsync_v2(std::uint64_t to, std::uint64_t from, std::size_t bytes, void*) {
+  std::memcpy(pointer(to), pointer(from), bytes);
+  return called("cuMemcpyDtoD");
+}
+int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, void*) {
+  std::memset(pointer(to), value, bytes);
+  return called("cuMemsetD8");
+}
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared,
+                   void*, void** parameters, void**) {
+  const auto& f = *static_cast<Function*>(function);
+  if (static_cast<int>(shared) > f.most_shared || threads > 1024) return kInvalid;
+  const int answer = called("launch " + f.name);
+  if (answer == 0) run(f.name, parameters);
+  return answer;
+}
+int cuEventCreate(void** event, unsigned) {
+  *event = new float(0);
+  return broken;
+}
+// A hundredth of a millisecond between any two events, and more each time.
+int cuEventRecord(void* event, void*) {
+  static int n = 0;
+  ticks_ms += 0.01F + 0.001F * static_cast<float>(n++ / 2);
+  *static_cast<float*>(event) = ticks_ms;
+  return called("cuEventRecord");
+}
+int cuEventElapsedTime(float* ms, void* from, void* to) {
+  *ms = *static_cast<float*>(to) - *static_cast<float*>(from);
+  return broken;
+}
+int cuGetErrorString(int code, const char** text) {
+  *text = code == kIllegalAddress ? "an illegal memory access was encountered"
+          : code == kNotFound     ? "named symbol not found"
+                                  : "another error";
+  return 0;
+}
+
+}  // extern "C"

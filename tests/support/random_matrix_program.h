@@ -1,0 +1,94 @@
+#pragma once
+// Random products in narrow types and random legal programs of them by a chip's matrix instruction, drawn with
+// rapidcheck (call inside a property).
+
+#include <algorithm>
+#include <optional>
+
+#include "tests/support/random_program.h"
+
+namespace tilescope::tests {
+
+// Operands with every dimension side by side, a batch, and convolutions as implicit products.
+inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth) {
+  static const std::vector<Form> kForms = {
+      {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},          {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
+      {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},          {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
+      {"C[b,m,n] +=! A[b,m,k] * B[b,k,n]", "bmnk"},   {"O[n,f,y,x] +=! W[f,c,r,s] * I[n,c,y+r,x+s]", "nfyxcrs"},
+      {"O[n,y,x,f] +=! I[n,y,x,c] * W[c,f]", "nyxfc"}};
+  const Form form = any_element(kForms);
+  std::vector<std::string> sizes;
+  for (const char* a = form.axes; *a != 0; ++a) {
+    const bool depth = *a == 'k' || *a == 'c';
+    const bool few = *a == 'b' || *a == 'r' || *a == 's' || (*a == 'n' && form.axes[0] != 'm' && form.axes[0] != 'b');
+    sizes.push_back(fmt::format("{}={}", *a,
+                                depth ? any_of_range(least_depth, 3 * least_depth)
+                                      : any_of_range(1, few                      ? 3
+                                                        : *a == 'y' || *a == 'x' ? 6
+                                                                                 : 40)));
+  }
+  return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+}
+
+// The axes along which fragments can lie, drawn from all that can; nothing where there are none.
+inline std::optional<tile::MatrixUnit> any_matrix_axes(const tile::TileSpace& space) {
+  std::vector<tile::MatrixUnit> all;
+  for (std::size_t m = 0; m < space.spatial; ++m)
+    for (std::size_t n = 0; n < space.spatial; ++n)
+      for (std::size_t k = space.spatial; k < space.axes.size(); ++k)
+        if (tile::is_matrix_product(space, m, n, k)) {
+          tile::MatrixUnit& u = all.emplace_back();
+          u.rows = m;
+          u.columns = n;
+          u.depth = k;
+        }
+  return all.empty() ? std::nullopt : std::optional(any_element(all));
+}
+
+// A program by the chip's instruction of 16 rows and 8 columns; discards what has no fragments.
+inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip) {
+  std::vector<const arch::ComputeSpec*> instructions;
+  for (const arch::ComputeSpec& c : chip.compute)
+    if (c.m == 16 && c.n == 8) instructions.push_back(&c);
+  const arch::ComputeSpec& instruction = *any_element(instructions);
+  const expr::Expression e = any_product(instruction.dtype, instruction.k);
+  const auto space = tile::make_space(e, any_fusion(e));
+  std::optional<tile::MatrixUnit> unit = any_matrix_axes(*space);
+  if (!unit) RC_DISCARD("no matrix product");
+  unit->instruction = instruction.name;
+  unit->m = instruction.m;
+  unit->n = instruction.n;
+  unit->k = instruction.k;
+  unit->lanes = chip.core.warp;
+
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  for (std::size_t a = 0; a < space->spatial; ++a) {
+    const std::int64_t fragment = a == unit->rows ? unit->m : a == unit->columns ? unit->n : 1;
+    mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
+                       fragment * any_element<std::int64_t>({1, 1, 2, 3})});
+  }
+  tile::Extents step(space->axes.size(), 1);
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = any_of_range(1, space->axes[a].extent);
+  if (space->axes[unit->depth].extent < unit->k) RC_DISCARD("shorter than a fragment");
+  const std::int64_t parts = any_of_range(1, std::min<std::int64_t>(3, space->axes[unit->depth].extent / unit->k));
+  const std::int64_t part = (space->axes[unit->depth].extent + parts - 1) / parts;
+  step[unit->depth] = unit->k * any_of_range(1, std::min<std::int64_t>(3, part / unit->k));
+
+  tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
+  p.split[unit->depth] = parts;
+  if (any_of_range(0, 1) == 0) std::reverse(p.thread_order.begin(), p.thread_order.end());
+  if (any_of_range(0, 1) == 0) std::reverse(p.order.begin(), p.order.end());
+  p = tile::with_matrix_unit(std::move(p), *unit, {16});
+  for (std::size_t i = 0; i < space->operand_count(); ++i) {
+    const bool input = i < space->inputs.size();
+    p.operands[i] = {input, input ? any_element<std::int64_t>({0, 8, 16, 3}) : 0, 1,
+                     input ? any_element<std::int64_t>({0, 0, 8, 16, 4, 1}) : 0, input && any_of_range(0, 3) == 0};
+    p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
+  }
+  p.unroll = any_of_range(0, 64);
+  p.pipeline = any_of_range(1, 4);
+  p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
+  return {chip.name, {std::move(p)}, {}};
+}
+
+}  // namespace tilescope::tests

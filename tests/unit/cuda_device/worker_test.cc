@@ -1,0 +1,222 @@
+// The program that runs plans, on a driver without a GPU (tests/support/fake_driver): what it asks of the device and in
+// which order, which wrong outputs it finds, what a kernel that fails or hangs costs, and how it goes on.
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "backends/cuda/device/elements.h"
+#include "backends/cuda/process.h"
+#include "tests/support/paths.h"
+
+namespace tilescope::tests {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+class Worker : public testing::Test {
+ protected:
+  Worker() {
+    cuda::write_file(folder_.file("m.cubin"), "copy copy_but_last copy_wrong fails hangs crashes nothing");
+    cuda::write_file(folder_.file("helpers.cubin"), "tilescope_read");
+  }
+
+  // A task that copies A to C by the kernel, and expects it.
+  static std::string task(const std::string& id, const std::string& kernel, const std::string& more = "") {
+    std::string out = "task " + id + "\nmodule m.cubin\narray A f32 64 input 7\narray C f32 64 output\nlaunch " +
+                      kernel + " 2 32 0 C A\ncheck C 0\n";
+    for (const int i : {0, 1, 40})
+      out += "expect " + std::to_string(i) + " " + std::to_string(cuda::device::whole_input(7, i) / 4.0) + "\n";
+    return out + more;
+  }
+
+  cuda::Finished run(const std::string& tasks, const std::vector<std::string>& settings = {},
+                     const std::vector<std::string>& options = {}) {
+    cuda::write_file(folder_.file("plan"), "tilescope plan 1\nhelpers helpers.cubin\nnote chip fake\n" + tasks);
+    std::vector<std::string> words = {"env", "TILESCOPE_CUDA_PATH=" + fake_driver_path().string(),
+                                      "FAKE_DRIVER_LOG=" + folder_.file("log")};
+    words.insert(words.end(), settings.begin(), settings.end());
+    words.insert(words.end(), {gpu_worker_path().string(), folder_.file("plan"), "--rows", folder_.file("rows")});
+    words.insert(words.end(), options.begin(), options.end());
+    std::filesystem::remove(folder_.file("log"));
+    return cuda::run_program(words);
+  }
+
+  std::vector<std::string> rows() const { return lines_of(cuda::file_bytes(folder_.file("rows"))); }
+  std::vector<std::string> calls() const { return lines_of(cuda::file_bytes(folder_.file("log"))); }
+
+  cuda::TemporaryFolder folder_;
+};
+
+TEST_F(Worker, AsksTheDeviceInOrder) {
+  const cuda::Finished done = run(task("x", "copy", "time cold 1 2 1\n"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  const std::vector<std::string> on_poison = {"cuMemsetD8", "launch copy", "cuCtxSynchronize", "cuMemcpyDtoH"};
+  std::vector<std::string> expected = {
+      "cuInit",     "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc", "cuMemcpyHtoD",
+      "cuMemAlloc", "cuModuleLoadData"};
+  for (int poison = 0; poison < 2; ++poison) expected.insert(expected.end(), on_poison.begin(), on_poison.end());
+  for (const char* call : {"cuModuleLoadData", "cuMemAlloc", "cuMemsetD8", "launch copy", "cuCtxSynchronize"})
+    expected.emplace_back(call);  // helpers, memory beyond the cache, one launch to warm up
+  for (int repeat = 0; repeat < 2; ++repeat)
+    for (const char* call : {"launch tilescope_read", "cuEventRecord", "launch copy", "cuEventRecord"})
+      expected.emplace_back(call);
+  for (const char* call : {"cuCtxSynchronize", "cuModuleUnload", "cuMemFree", "cuCtxSynchronize"})
+    expected.emplace_back(call);
+  EXPECT_EQ(calls(), expected);
+}
+
+TEST_F(Worker, SaysTimesClocksAndWhereTheyAreFrom) {
+  const cuda::Finished done = run(task("x", "copy", "note predicted_us 12.5\ntime warm 0 3 1\n"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(1));
+  // Events are a hundredth of a millisecond apart, a thousandth more from pair to pair.
+  EXPECT_THAT(rows()[0],
+              AllOf(HasSubstr(R"({"id":"x","key":")"), HasSubstr(R"("chip":"fake","predicted_us":12.5,)"),
+                    HasSubstr(R"("device":"Fake 1","driver":"580.1","cuda":"13.0","values":"ok")"),
+                    HasSubstr(R"("repeats":3,"l2":"warm")"),
+                    HasSubstr(R"("core_mhz_before":1980,"core_mhz":1880,"memory_mhz":3201,"held":"power")")));
+  EXPECT_THAT(rows()[0], testing::ContainsRegex(R"("measured_us":1[01]\.[0-9]+,"low_us":1?[09]\.)"));
+  EXPECT_THAT(done.output,
+              HasSubstr(R"({"device":"Fake 1","capability":"9.0","driver":"580.1","cuda":"13.0","cores":132)"));
+  EXPECT_THAT(done.output, HasSubstr(rows()[0]));
+}
+
+TEST_F(Worker, FindsWrongOutputs) {
+  const cuda::Finished done = run(task("right", "copy") + task("wrong", "copy_wrong") + task("part", "copy_but_last") +
+                                  task("untouched", "nothing"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(4));
+  EXPECT_THAT(rows()[0], AllOf(HasSubstr(R"("values":"ok")"), Not(HasSubstr("error"))));
+  EXPECT_THAT(rows()[1], AllOf(HasSubstr(R"("values":"wrong")"), HasSubstr(R"("error":"C[0] is )"),
+                               HasSubstr("1 of 3 are wrong")));
+  EXPECT_THAT(rows()[2], HasSubstr(R"("error":"C[63] is not written, or another time differently")"));
+  EXPECT_THAT(rows()[3], HasSubstr("3 of 3 are wrong"));
+}
+
+// An integer output may hold any byte, that of the poison too.
+TEST_F(Worker, FindsUntouchedIntegers) {
+  const std::string head = "task x\nmodule m.cubin\narray A i8 4 input 1\narray C i8 4 output\n";
+  ASSERT_TRUE(run(head + "launch nothing 1 32 0 C A\ncheck C 0\nexpect 0 -1\n").ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], HasSubstr("C[0] is not written"));
+}
+
+TEST_F(Worker, LosesOnlyTheRowOfAKernelThatFails) {
+  const cuda::Finished done =
+      run(task("a", "copy") + task("b", "fails") + task("c", "crashes") + task("d", "copy", "time warm 0 1 1\n"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(4));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok")"));
+  EXPECT_THAT(rows()[1], HasSubstr(R"x("error":"cuCtxSynchronize: an illegal memory access was encountered (700)")x"));
+  EXPECT_THAT(rows()[2], AllOf(HasSubstr(R"({"id":"c",)"), HasSubstr("its process ended by signal Aborted")));
+  EXPECT_THAT(rows()[3], HasSubstr(R"("values":"ok","measured_us":)"));
+  const std::vector<std::string> all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuInit"), 3) << "a process for each that is left";
+}
+
+TEST_F(Worker, GivesUpAKernelThatHangs) {
+  const cuda::Finished done = run("limit 1\n" + task("a", "hangs") + task("b", "copy"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(2));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("error":"no answer within 1 s")"));
+  EXPECT_THAT(rows()[1], HasSubstr(R"("values":"ok")"));
+}
+
+TEST_F(Worker, GoesOnWhereRowsAreThere) {
+  const std::string a = task("a", "copy"), b = task("b", "copy", "time warm 0 1 1\n");
+  ASSERT_TRUE(run(a).ok());
+  const std::string first = cuda::file_bytes(folder_.file("rows"));
+  // The last line of a run that was ended in its midst.
+  cuda::write_file(folder_.file("rows"), first + R"({"id":"b","key":")");
+  ASSERT_TRUE(run(a + b).ok());
+  ASSERT_THAT(rows(), SizeIs(3));
+  EXPECT_EQ(rows()[0] + "\n", first);
+  EXPECT_THAT(rows()[2], HasSubstr(R"({"id":"b",)"));
+  const cuda::Finished again = run(a + b);
+  EXPECT_TRUE(again.ok());
+  EXPECT_THAT(calls(), IsEmpty()) << "nothing is left: no device is asked for";
+}
+
+// Programs of one operator share their inputs; after a wrong one nobody relies on them.
+TEST_F(Worker, MakesInputsOnceForTasksThatFollowEachOther) {
+  ASSERT_TRUE(run(task("a", "copy") + task("b", "copy", "time warm 0 1 1\n")).ok());
+  std::vector<std::string> all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuMemcpyHtoD"), 1);
+  ASSERT_TRUE(run(task("c", "copy_wrong") + task("d", "copy", "time warm 0 2 1\n")).ok());
+  all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuMemcpyHtoD"), 2);
+  ASSERT_THAT(rows(), SizeIs(4));
+  for (const int right : {0, 1, 3}) EXPECT_THAT(rows()[static_cast<std::size_t>(right)], HasSubstr(R"("values":"ok")"));
+}
+
+TEST_F(Worker, StopsInTime) {
+  const cuda::Finished done = run(task("a", "copy"), {}, {"--seconds", "-1"});
+  EXPECT_EQ(done.status, 3) << done.output;
+  EXPECT_THAT(rows(), IsEmpty());
+}
+
+TEST_F(Worker, RefusesWhatTheDeviceCannotHold) {
+  const std::string head = "module m.cubin\narray C f32 64 output\n";
+  const cuda::Finished done =
+      run("task big\narray C f32 300000000 output\nmodule m.cubin\nlaunch nothing 1 32 0 C\n"
+          "task threads\n" +
+          head +
+          "launch nothing 1 2048 0 C\n"
+          "task shared\n" +
+          head +
+          "launch nothing 1 32 232449 C\n"
+          "task most\n" +
+          head +
+          "launch nothing 1 32 232448 C\n"
+          "task none\n" +
+          head + "launch no_such 1 32 0 C\n");
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(5));
+  EXPECT_THAT(rows()[0], HasSubstr("the arrays take 1200000000 B; of the device's memory 1073741824 B are free"));
+  EXPECT_THAT(rows()[1], HasSubstr("a block of 2048 threads; the device takes 1024"));
+  EXPECT_THAT(rows()[2], HasSubstr("a block of 232449 B of shared memory; the device takes 232448"));
+  EXPECT_THAT(rows()[3], Not(HasSubstr("error"))) << "more than 48 KiB are asked for by the function's attribute";
+  EXPECT_THAT(rows()[4], HasSubstr("cuModuleGetFunction: named symbol not found (500)"));
+}
+
+TEST_F(Worker, CopiesByTheDriver) {
+  ASSERT_TRUE(run("task x\narray A i8 9 input 1\narray C i8 9 output\ncopy C A\ncheck C 0\ntime warm 0 1 1\n").ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok","measured_us":)"));
+}
+
+TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {
+  cuda::Finished done = run(task("a", "copy"), {"FAKE_DRIVER_DEVICES=0"});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_EQ(done.output, fake_driver_path().string() + "/libcuda.so.1 finds no GPU\n");
+  EXPECT_THAT(rows(), IsEmpty());
+  done = run(task("a", "copy"), {"TILESCOPE_CUDA_PATH=" + folder_.path()});
+  if (done.status == 0) GTEST_SKIP() << "this machine has a driver of its own";
+  EXPECT_THAT(done.output, testing::StartsWith("no driver of a GPU: libcuda.so.1 is not in "));
+}
+
+TEST_F(Worker, ReadsAPlanWithoutADevice) {
+  const cuda::Finished done = run(task("a", "copy") + task("b", "copy"), {"FAKE_DRIVER_DEVICES=0"}, {"--check"});
+  EXPECT_EQ(done.output, "2 tasks, 2 left\n");
+  EXPECT_TRUE(done.ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("rows")));
+  EXPECT_EQ(run("what\n").status, 2);
+}
+
+}  // namespace
+}  // namespace tilescope::tests
