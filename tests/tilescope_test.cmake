@@ -9,7 +9,8 @@ target_link_libraries(tilescope_test_support INTERFACE tilescope_flags)
 target_compile_definitions(tilescope_test_support INTERFACE
   TILESCOPE_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}"
   TILESCOPE_SHARED_FOLDER="${TILESCOPE_SHARED}"
-  TILESCOPE_BINARY="${PROJECT_BINARY_DIR}/tilescope")
+  TILESCOPE_BINARY="${PROJECT_BINARY_DIR}/tilescope"
+  TILESCOPE_FAKE_DRIVER="${PROJECT_BINARY_DIR}/tests/fake_driver")
 
 # Kernels that tests compile are kept in the build tree: no test depends on what its user compiled before.
 set(TILESCOPE_TEST_ENVIRONMENT "TILESCOPE_CACHE=${PROJECT_BINARY_DIR}/kernel-cache")
@@ -26,6 +27,7 @@ function(tilescope_test)
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE
     GTest::gtest_main GTest::gmock rapidcheck rapidcheck_gtest tilescope_test_support ${ARG_LINKS})
+  target_compile_options(${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)  # the sooner they are built
   set(alone FALSE)
   if(ARG_LABEL STREQUAL perf)  # a time measured beside another test is none
     set(alone TRUE)
