@@ -22,8 +22,8 @@ struct EmittedProgram {
   base::Value document;  // the text, the arrays to allocate and the kernels in their order, as docs/json.md says
 };
 
-// The kernels of a program file in a dialect, cuda or hip. Nothing where it is neither, or the program cannot run on the
-// chip or be said in it.
+// The kernels of a program file in a dialect, cuda or hip. Nothing where it is neither, or the program cannot run on
+// the chip or be said in it.
 std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
                                            base::Diagnostics& diags);
 
