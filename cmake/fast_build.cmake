@@ -2,7 +2,9 @@
 
 find_program(TILESCOPE_CCACHE ccache)
 if(TILESCOPE_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${TILESCOPE_CCACHE})
+  # Without these it keeps nothing that is compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${TILESCOPE_CCACHE})
 endif()
 
 include(CheckLinkerFlag)

@@ -1,0 +1,1 @@
+// What the tests' precompiled headers are made with (tests/tilescope_test.cmake).
