@@ -101,6 +101,8 @@ void describe(V& v, ShapeFields s) {
   v.field(required("m", "Rows of the result."), s.unit.m);
   v.field(required("n", "Columns of the result."), s.unit.n);
   v.field(required("k", "Products summed into each result."), s.unit.k);
+  v.field(optional("most_n", "Columns that one instruction takes at most, in steps of n; n where absent."),
+          s.unit.most_n);
 }
 
 template <class V>
@@ -110,8 +112,13 @@ void describe(V& v, ComputeSpec& s) {
   v.fallback(s.accumulate, base::default_accumulator(s.dtype));
   v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
           s.accumulate);
-  v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of a warp (a fragment)."),
+  v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of several (a fragment)."),
          ShapeFields{s});
+  v.field(optional("lanes", "Of a fragment: threads that execute the instruction together; a warp where absent."),
+          s.lanes);
+  v.field(optional("factors",
+                   "Of a fragment: the scratchpad that the factors are read from; they are in registers where absent."),
+          s.factors);
   v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
   v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
   v.field(optional("weights",

@@ -59,10 +59,13 @@ struct ComputeSpec {
   std::string name;
   Dtype dtype{};
   Dtype accumulate{};
-  std::int64_t m = 1, n = 1, k = 1;  // multiply-adds of one instruction of one thread (1x1x1) or warp (a fragment)
-  std::int64_t per_core = 0;         // multiply-adds a cycle and core
-  Cycles latency;                    // issue to dependent issue
-  std::optional<Bytes> weights;      // bsp: bytes a cycle of the operand that stays in the unit while others pass
+  std::int64_t m = 1, n = 1, k = 1;    // multiply-adds of one instruction of one thread (1x1x1) or more (a fragment)
+  std::optional<std::int64_t> most_n;  // columns that one instruction takes, in steps of n; n where absent
+  std::optional<std::int64_t> lanes;   // of a fragment: threads that execute one together; a warp where absent
+  std::optional<std::string> factors;  // the scratchpad that they are read from; they are in registers where absent
+  std::int64_t per_core = 0;           // multiply-adds a cycle and core
+  Cycles latency;                      // issue to dependent issue
+  std::optional<Bytes> weights;        // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<FlopsPerSecond> peak;
 };
 

@@ -9,6 +9,7 @@
 #include "construct/tiles.h"
 #include "model/staged_use.h"
 #include "tile/align.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::construct {
 namespace {
@@ -34,7 +35,7 @@ Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, 
   const model::BankUse read = model::bank_use(use.read, scratchpad.banks, scratchpad.bank_width.n);
   return {use.writes * static_cast<double>(write.passes) + use.reads * static_cast<double>(read.passes),
           use.writes * static_cast<double>(write.groups) + use.reads * static_cast<double>(read.groups),
-          use.writes + use.reads};
+          use.writes + use.read_instructions};
 }
 
 // Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
@@ -48,14 +49,16 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   struct Placement {
     std::int64_t padding, swizzle;
   };
-  std::array<Placement, 6> placements = {{{0, 0},
-                                          {bank, 0},
-                                          {widest, 0},
-                                          {tile::bank_padding(row, 1, scratchpad.banks, bank), 0},
-                                          {0, bank},
-                                          {0, widest}}};
-  std::sort(placements.begin() + 1, placements.begin() + 4,
-            [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
+  std::vector<Placement> placements = {{0, 0}};
+  if (p.matrix && p.matrix->factors_staged) {
+    placements.push_back({tile::core_padding(p, i), 0});
+  } else {
+    placements.insert(
+        placements.end(),
+        {{bank, 0}, {widest, 0}, {tile::bank_padding(row, 1, scratchpad.banks, bank), 0}, {0, bank}, {0, widest}});
+    std::sort(placements.begin() + 1, placements.begin() + 4,
+              [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
+  }
   double fewest = 0;
   std::int64_t widest_vector = 1;
   tile::OperandPlan best;

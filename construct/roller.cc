@@ -10,6 +10,7 @@
 #include "construct/layout.h"
 #include "construct/tiles.h"
 #include "model/registers.h"
+#include "tile/core_matrices.h"
 #include "tile/fit.h"
 
 namespace tilescope::construct {
@@ -63,13 +64,17 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
   for (const arch::ComputeSpec& c : a.compute) {
     if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
       continue;
+    if (!given.instruction.empty() && c.name != given.instruction) continue;
     if (space->axes[axes->depth].extent < c.k || (given.multiplies != nullptr && !given.multiplies(c, a))) continue;
-    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, *axes};
-    seed.matrix.instruction = c.name;
-    seed.matrix.m = seed.unit[axes->rows] = c.m;
-    seed.matrix.n = seed.unit[axes->columns] = c.n;
-    seed.matrix.k = seed.unit[axes->depth] = c.k;
-    seed.matrix.lanes = a.core.warp;
+    tile::MatrixUnit unit = tile::unit_of(c, a);
+    unit.rows = axes->rows;
+    unit.columns = axes->columns;
+    unit.depth = axes->depth;
+    if (unit.factors_staged && !tile::reads_core_matrices(*space, unit)) continue;
+    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, unit};
+    seed.unit[unit.rows] = c.m;
+    seed.unit[unit.columns] = c.n;
+    seed.unit[unit.depth] = c.k;
     out.push_back(std::move(seed));
   }
 }

@@ -3,6 +3,7 @@
 // chip, and let a judge rank the programs.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "arch/spec.h"
@@ -17,6 +18,7 @@ struct Restrictions {
   bool pads = true;  // staged rows may be padded or rotated
   // Which of the chip's matrix instructions may multiply; all where nothing says so.
   bool (*multiplies)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
+  std::string instruction = {};          // the only one of them that may, by name; any where empty
   std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };
 

@@ -1,6 +1,7 @@
 #include "lower/interpret.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@ struct SharedWord {
   bool written = false;
   std::int64_t writer = kNobody;  // thread
   std::int64_t reader = kNobody;  // thread, or several
+  bool published = false;         // since it was written
   int in_flight = 0;              // asynchronous copies on their way here
 };
 
@@ -67,6 +69,7 @@ class KernelRun {
     }
     landings_.clear();
     group_ = 0;
+    products_of_.reset();
   }
 
   void execute(const std::vector<Statement>& body) {
@@ -208,6 +211,78 @@ class KernelRun {
     }
   }
 
+  void run(const BeginProducts& begin) {
+    if (products_of_) fail("products begin before others have ended", 0);
+    products_of_ = begin.sums;
+  }
+
+  void run(const EndProducts& end) {
+    if (products_of_ != end.sums) fail("the end of products that did not begin", 0);
+    products_of_.reset();
+  }
+
+  void run(const Publish&) {
+    for (std::vector<SharedWord>& buffer : shared_)
+      for (SharedWord& w : buffer) w.published = w.in_flight == 0;
+  }
+
+  // The factor's element of that place along m or n, and along k.
+  double read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
+    const auto buffer = static_cast<std::size_t>(f.at.buffer);
+    const std::int64_t columns = kMatrixRowBytes / base::size_of(k_.buffers[buffer].dtype).n;
+    const std::int64_t row = f.transposed ? deep : along, column = f.transposed ? along : deep;
+    const std::int64_t at = first + row / kMatrixRows * (f.transposed ? f.deep : f.along) +
+                            row % kMatrixRows * columns + column / columns * (f.transposed ? f.along : f.deep) +
+                            column % columns;
+    if (at < 0 || at >= k_.buffers[buffer].elements)
+      fail(fmt::format("{}[{}] is outside its {} elements", k_.buffers[buffer].name, at, k_.buffers[buffer].elements),
+           0);
+    SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
+    const double value = read(buffer, at, kSeveral);
+    if (!w.published) fail(fmt::format("{}[{}] is read and was not published", k_.buffers[buffer].name, at), 0);
+    return value;
+  }
+
+  void run(const MultiplyStaged& m) {
+    if (products_of_ != m.d.buffer) fail("products that did not begin", 0);
+    if (k_.threads % m.lanes != 0) fail("a group that lacks lanes", k_.threads - 1);
+    const auto place = [](std::int64_t row, std::int64_t column, std::int64_t columns) {
+      return static_cast<std::size_t>(row * columns + column);
+    };
+    const auto [rows, columns, depth] = m.shape;
+    const auto sums = static_cast<std::size_t>(m.d.buffer);
+    const base::Dtype dtype = k_.buffers[sums].dtype;
+    const expr::Numbers numbers = base::is_integer(dtype) ? expr::Numbers::kInt32 : expr::Numbers::kReal;
+    std::vector<double> a(static_cast<std::size_t>(rows * depth)), b(static_cast<std::size_t>(depth * columns));
+    for (std::int64_t group = 0; group < k_.threads; group += m.lanes) {
+      const std::int64_t a_begin = common(m.a.at.offset, group, m.lanes),
+                         b_begin = common(m.b.at.offset, group, m.lanes);
+      for (std::int64_t k = 0; k < depth; ++k) {
+        for (std::int64_t r = 0; r < rows; ++r) a[place(r, k, depth)] = read(m.a, a_begin, r, k);
+        for (std::int64_t c = 0; c < columns; ++c) b[place(k, c, columns)] = read(m.b, b_begin, c, k);
+      }
+      for (std::int64_t lane = 0; lane < m.lanes; ++lane) {
+        const std::int64_t each = rows * columns / m.lanes, at = begin_of(m.d, each, group + lane);
+        for (std::int64_t n = 0; n < each; ++n) {
+          const MatrixPlace p = place_in_d(lane, n);
+          double& sum = registers_[sums].value[index(k_.buffers[sums], at + n, group + lane)];
+          for (std::int64_t k = 0; k < depth; ++k)
+            sum = expr::reduce(expr::Reducer::kSum, numbers, sum,
+                               a[place(p.row, k, depth)] * b[place(k, p.column, columns)]);
+          sum = expr::round_to(dtype, sum);
+        }
+      }
+    }
+  }
+
+  // The value that all lanes of a group have.
+  std::int64_t common(const Affine& a, std::int64_t first, std::int64_t lanes) {
+    const std::int64_t value = lanes_.value(a, first);
+    for (std::int64_t t = first; t < first + lanes; ++t)
+      if (lanes_.value(a, t) != value) fail("lanes of one group that multiply different factors", t);
+    return value;
+  }
+
   void run(const Barrier&) {
     for (std::vector<SharedWord>& buffer : shared_)
       for (SharedWord& w : buffer) w.writer = w.reader = kNobody;
@@ -259,6 +334,7 @@ class KernelRun {
       w.reader = w.reader == kNobody || w.reader == t ? t : kSeveral;
       return w.value;
     }
+    check_no_products(buffer, t);
     Array& a = array(buffer);
     const std::size_t i = index(b, at, t);
     if (a.written[i] == 0) fail(fmt::format("{}[{}] is read and nobody wrote it", b.name, at), t);
@@ -277,9 +353,11 @@ class KernelRun {
              t);
       w.value = value;
       w.written = true;
+      w.published = false;
       w.writer = t;
       return;
     }
+    check_no_products(buffer, t);
     Array& a = array(buffer);
     const std::size_t i = index(b, at, t);
     if (b.space == Space::kGlobal) {
@@ -287,6 +365,12 @@ class KernelRun {
     }
     a.value[i] = value;
     a.written[i] = 1;
+  }
+
+  // What products are added to is nobody else's until they have ended.
+  void check_no_products(std::size_t buffer, std::int64_t t) const {
+    if (products_of_ && static_cast<std::size_t>(*products_of_) == buffer)
+      fail(fmt::format("{} is used while products are added to it", k_.buffers[buffer].name), t);
   }
 
   Array& array(std::size_t buffer) {
@@ -299,8 +383,8 @@ class KernelRun {
   }
 
   [[noreturn]] void fail(std::string_view what, std::int64_t thread) const {
-    throw KernelError(fmt::format("kernel {}, block {}, thread {}, at `{}`: {}", k_.name, block_, thread,
-                                  print(m_, k_, *statement_), what));
+    throw KernelError(fmt::format("kernel {}, block {}, thread {}, at `{}`: {}", k_.name, block_,
+                                  std::max<std::int64_t>(thread, 0), print(m_, k_, *statement_), what));
   }
 
   const Module& m_;
@@ -312,6 +396,7 @@ class KernelRun {
   std::vector<Array> registers_;                            // by buffer, thread by thread
   std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group
   std::int64_t group_ = 0;
+  std::optional<int> products_of_;  // buffer, between BeginProducts and EndProducts
   std::int64_t block_ = 0;
   const Statement* statement_ = nullptr;
 };

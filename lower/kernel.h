@@ -8,7 +8,8 @@
 //   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
 //   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
 //   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
-//   LoadMatrices and MultiplyMatrices are what the 32 lanes of a warp do together, as PTX's ldmatrix and mma define it.
+//   LoadMatrices and MultiplyMatrices are what the 32 lanes of a warp do together, as PTX's ldmatrix and mma define it,
+//   MultiplyStaged is what several warps do.
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
@@ -119,6 +120,34 @@ struct MultiplyMatrices {
   Access d, a, b;
 };
 
+// A factor in the scratchpad, in core matrices of eight rows of 16 bytes that follow each other: from `at`, the first
+// element of a group's part, so many elements to the next core matrix along m or n, and along k. The rows run along k,
+// or, transposed, along m or n.
+struct StagedFactor {
+  Access at;
+  std::int64_t along = 0, deep = 0;
+  bool transposed = false;
+};
+
+// d += a * b of a group of lanes, as PTX's wgmma defines it: an instruction that runs by itself between BeginProducts
+// and EndProducts. Lanes of warp w of the group hold rows 16 w to 16 w + 15 of d, fragment after fragment of eight
+// columns, each as MultiplyMatrices has it; `d` is the first of a lane's elements.
+struct MultiplyStaged {
+  MatrixShape shape;
+  std::int64_t lanes = 128;
+  Access d;
+  StagedFactor a, b;
+};
+// Between the two a register buffer is MultiplyStaged's alone; after EndProducts all sums are there.
+struct BeginProducts {
+  int sums = 0;  // buffer
+};
+struct EndProducts {
+  int sums = 0;
+};
+// What this thread wrote to the scratchpad and what it waited for is seen by MultiplyStaged after the next Barrier.
+struct Publish {};
+
 struct Barrier {};
 // Ends a group of this thread's asynchronous copies.
 struct Commit {};
@@ -139,7 +168,9 @@ struct If {
   std::vector<Statement> body;
 };
 struct Statement {
-  std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, Barrier, Commit, Wait> what;
+  std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts,
+               Publish, Barrier, Commit, Wait>
+      what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };
 

@@ -83,7 +83,12 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
 }
 
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  return chip.core.warp == kMatrixLanes && is_known({c.m, c.n, c.k}, c.dtype, c.accumulate);
+  const MatrixShape shape{c.m, c.n, c.k};
+  const std::int64_t lanes = c.lanes.value_or(chip.core.warp);
+  if (chip.core.warp != kMatrixLanes) return false;
+  if (!c.factors) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
+  return lanes == kGroupLanes && c.most_n.value_or(c.n) <= kGroupMostColumns &&
+         is_known_staged(shape, c.dtype, c.accumulate);
 }
 
 }  // namespace tilescope::lower

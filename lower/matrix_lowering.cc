@@ -11,6 +11,7 @@
 
 #include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::lower {
 
@@ -23,13 +24,20 @@ bool StageLowering::matrices_lower() {
     why_.push_back(fmt::format("instruction {}: {}", u.instruction, what));
   };
   const base::Dtype elements = expression().tensors[static_cast<std::size_t>(space().inputs[0].tensor)].dtype;
-  if (!is_known({u.m, u.n, u.k}, elements, expression().accumulate))
+  const base::Dtype sums = expression().accumulate;
+  const MatrixShape shape{u.m, u.n, u.k};
+  if (!(u.factors_staged ? is_known_staged(shape, elements, sums) : is_known(shape, elements, sums)))
     refuse(fmt::format("fragments of {}x{}x{} ({} into {}) are not lowered; those of {} are", u.m, u.n, u.k,
-                       base::name_of(elements), base::name_of(expression().accumulate), known_multiplications()));
-  if (u.lanes != kMatrixLanes)
-    refuse(fmt::format("its {} lanes are not the {} that share fragments", u.lanes, kMatrixLanes));
+                       base::name_of(elements), base::name_of(sums),
+                       u.factors_staged ? known_staged_multiplications() : known_multiplications()));
+  if (const std::int64_t lanes = u.factors_staged ? kGroupLanes : kMatrixLanes; u.lanes != lanes)
+    refuse(fmt::format("its {} lanes are not the {} that share fragments", u.lanes, lanes));
+  if (u.factors_staged && u.most_columns > kGroupMostColumns)
+    refuse(fmt::format("{} columns are more than the {} that there are", u.most_columns, kGroupMostColumns));
   for (std::size_t i = 0; i < space().inputs.size(); ++i)
     if (!p_.operands[i].staged) refuse(fmt::format("{} is not staged", space().inputs[i].name));
+  if (why_.size() == before && u.factors_staged)
+    if (const std::string why = tile::core_matrices_refusal(p_); !why.empty()) refuse(why);
   return why_.size() == before;
 }
 
@@ -55,6 +63,11 @@ std::vector<std::size_t> StageLowering::fragment_axes(const MatrixSide& s) const
   return out;
 }
 
+void StageLowering::add_matrix_loops() {
+  row_half_ = maker_.loop("row_half", 2);
+  column_ = maker_.loop("column", 2);
+}
+
 void StageLowering::add_matrix_fragments() {
   for (std::size_t i = 0; i < space().inputs.size(); ++i) {
     const MatrixSide s = matrix_side(i);
@@ -65,8 +78,6 @@ void StageLowering::add_matrix_fragments() {
     matrix_registers_.push_back(
         add_buffer({o.name + "_part", Space::kRegister, dtype, fragments * s.elements(), -1, 0}));
   }
-  row_half_ = maker_.loop("row_half", 2);
-  column_ = maker_.loop("column", 2);
 }
 
 // --- fragments of a warp's tile
@@ -171,7 +182,7 @@ Body StageLowering::multiply_fragments(const StepPosition& at, const Affine& slo
   Body body;
   const tile::MatrixUnit& u = *p_.matrix;
   MultiplyMatrices multiply{{u.m, u.n, u.k}, {accumulators_, {}}, {}, {}};
-  multiply.d.offset = fragment_number(result_axes_, 0, 1) * lane_elements(u.m * u.n);
+  multiply.d.offset = fragment_number(result_axes_, u.columns, 1) * matrix_results();
   for (std::size_t i = 0; i < space().inputs.size(); ++i) {
     const MatrixSide s = matrix_side(i);
     body.push_back(load_matrix_fragments(i, at, slot));
@@ -185,6 +196,45 @@ Body StageLowering::multiply_fragments(const StepPosition& at, const Affine& slo
   return body;
 }
 
+// --- products of a group, whose factors stay in the scratchpad
+
+StagedFactor StageLowering::staged_factor(std::size_t i, std::int64_t together, const StepPosition& at,
+                                          const Affine& slot) {
+  const MatrixSide s = matrix_side(i);
+  const tile::CoreMatrices core = tile::core_matrices(p_, i);
+  const auto& dims = space().inputs[i].dims;
+  StagedFactor out{{tiles_[i].shared, in_staged_tile(s, together, {}, {}, at, slot)}, core.below, core.beside, false};
+  if (static_cast<std::size_t>(dims.back().terms[0].axis) != s.axis) return out;
+  std::swap(out.along, out.deep);
+  out.transposed = true;
+  return out;
+}
+
+// A group's fragments that lie side by side along the columns are one instruction's.
+Body StageLowering::begin_products(const StepPosition& at, const Affine& slot) {
+  const tile::MatrixUnit& u = *p_.matrix;
+  const std::int64_t together = tile::fragments_together(p_);
+  MultiplyStaged m{{u.m, u.n * together, u.k}, u.lanes, {accumulators_, {}}, {}, {}};
+  m.d.offset = fragment_number(result_axes_, u.columns, together) * matrix_results();
+  m.a = staged_factor(0, 1, at, slot);
+  m.b = staged_factor(1, together, at, slot);
+  std::vector<AxisLoop> loops;
+  for (const std::size_t a : result_axes_)
+    for (const AxisLoop& l : fragment_loops(a, a == u.columns ? together : 1)) loops.push_back(l);
+  Body body;
+  body.push_back({BeginProducts{accumulators_}, {}});
+  for (Statement& s : in_chunk_loops(nest(loops, {{m, {}}}, true))) body.push_back(std::move(s));
+  return body;
+}
+
+Body StageLowering::end_products() const {
+  Body body;
+  body.push_back({EndProducts{accumulators_}, {}});
+  return body;
+}
+
+std::int64_t StageLowering::matrix_results() const { return p_.matrix->m * p_.matrix->n / p_.matrix->lanes; }
+
 // Of a fragment a lane has two neighbouring columns of one row and of that eight rows further.
 std::vector<std::vector<AxisLoop>> StageLowering::matrix_result_loops(std::int64_t vector) {
   std::vector<std::vector<AxisLoop>> loops(space().axes.size());
@@ -196,12 +246,13 @@ std::vector<std::vector<AxisLoop>> StageLowering::matrix_result_loops(std::int64
 
 Affine StageLowering::matrix_result_position(std::int64_t vector) {
   const Affine in_fragment = maker_.value(row_half_) * 2 + (vector == 1 ? maker_.value(column_) : constant(0));
-  return fragment_number(result_axes_, 0, 1) * lane_elements(p_.matrix->m * p_.matrix->n) + in_fragment;
+  return fragment_number(result_axes_, p_.matrix->columns, 1) * matrix_results() + in_fragment;
 }
 
 void StageLowering::add_lane(std::vector<Affine>& local) {
   const std::int64_t sharing = kMatrixRowBytes / kMatrixRegisterBytes;
-  local[p_.matrix->rows] = local[p_.matrix->rows] + lane_digit(sharing, kMatrixRows);
+  local[p_.matrix->rows] = local[p_.matrix->rows] + lane_digit(sharing, kMatrixRows) +
+                           lane_digit(kMatrixLanes, p_.lanes() / kMatrixLanes) * (2 * kMatrixRows);
   local[p_.matrix->columns] = local[p_.matrix->columns] + lane_digit(1, sharing) * 2;
 }
 

@@ -97,6 +97,17 @@ class Printer {
     line(depth, fmt::format("{} += {} * {} matrices {}x{}x{}{}", access(m.d), access(m.a), access(m.b), m.shape.m,
                             m.shape.n, m.shape.k, note));
   }
+  void statement(const MultiplyStaged& m, const std::string& note, int depth) {
+    line(depth, fmt::format("{} += {} * {} staged {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), m.shape.m,
+                            m.shape.n, m.shape.k, note));
+  }
+  void statement(const BeginProducts& b, const std::string& note, int depth) {
+    line(depth, fmt::format("begin products of {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));
+  }
+  void statement(const EndProducts& e, const std::string& note, int depth) {
+    line(depth, fmt::format("end products of {}{}", k_->buffers[static_cast<std::size_t>(e.sums)].name, note));
+  }
+  void statement(const Publish&, const std::string& note, int depth) { line(depth, "publish" + note); }
   void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
     std::string text =
@@ -125,6 +136,9 @@ class Printer {
     line(depth, fmt::format("wait until {} pending{}", w.pending, note));
   }
 
+  std::string factor(const StagedFactor& f) const {
+    return fmt::format("{}{} by {}, {}", access(f.at), f.transposed ? " transposed" : "", f.along, f.deep);
+  }
   std::string access(const Access& a) const {
     return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(a.buffer)].name, print(*k_, a.offset));
   }

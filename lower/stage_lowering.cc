@@ -97,14 +97,15 @@ void StageLowering::add_inputs() {
 
 void StageLowering::add_results() {
   const expr::Tensor& t = expression().tensors[static_cast<std::size_t>(space().output.tensor)];
-  const int neighbours = neighbour_axis(space().output);
+  // Columns of neighbouring fragments are neighbours in registers, as an instruction that takes several wants them.
+  const int last = p_.matrix ? static_cast<int>(p_.matrix->columns) : neighbour_axis(space().output);
   std::int64_t elements = 1;
   for (std::size_t a = 0; a < space().spatial; ++a) {
-    if (static_cast<int>(a) != neighbours) result_axes_.push_back(a);
+    if (static_cast<int>(a) != last) result_axes_.push_back(a);
     elements *= p_.mapping[a].thread_extent();
   }
   elements /= p_.lanes();
-  if (neighbours >= 0) result_axes_.push_back(static_cast<std::size_t>(neighbours));
+  if (last >= 0) result_axes_.push_back(static_cast<std::size_t>(last));
   const base::Dtype held = reduces() ? expression().accumulate : t.dtype;
   accumulators_ = results_ = add_buffer({t.name + "_part", Space::kRegister, held, elements, -1, 0});
   const base::Dtype leaves = split() ? held : t.dtype;
@@ -132,7 +133,8 @@ void StageLowering::run() {
   kernel_.shared_bytes = staging_.bytes.n;
   add_results();
   if (p_.matrix) {
-    add_matrix_fragments();
+    add_matrix_loops();
+    if (!p_.matrix->factors_staged) add_matrix_fragments();
   } else {
     cut_points();
     add_fragments();

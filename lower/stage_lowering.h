@@ -127,6 +127,7 @@ class StageLowering {
   };
   MatrixSide matrix_side(std::size_t operand) const;
   bool matrices_lower();
+  void add_matrix_loops();
   void add_matrix_fragments();
   // Extent of a fragment along a spatial axis.
   std::int64_t fragment_unit(std::size_t axis) const;
@@ -142,9 +143,13 @@ class StageLowering {
   Statement load_matrix_fragments(std::size_t operand, const StepPosition& at, const Affine& slot);
   Statement load_matrix_elements(const MatrixSide& s, const StepPosition& at, const Affine& slot);
   Body multiply_fragments(const StepPosition& at, const Affine& slot);
+  Body begin_products(const StepPosition& at, const Affine& slot);
+  Body end_products() const;
+  StagedFactor staged_factor(std::size_t operand, std::int64_t together, const StepPosition& at, const Affine& slot);
   std::vector<std::vector<AxisLoop>> matrix_result_loops(std::int64_t vector);
   Affine matrix_result_position(std::int64_t vector);
-  // From where a warp's results begin to where a lane's do.
+  std::int64_t matrix_results() const;  // of a fragment, that a lane holds
+  // From where a warp's or a group's results begin to where a lane's do.
   void add_lane(std::vector<Affine>& local);
 
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
@@ -163,8 +168,10 @@ class StageLowering {
   Located element_to_stage(std::size_t operand, const std::vector<Affine>& at_in_tile, const StepPosition& at);
   Statement load_batch(std::size_t operand, std::int64_t batch, const StepPosition& at);
   Statement keep_batch(std::size_t operand, std::int64_t batch, const Affine& slot);
+  bool in_core_matrices() const { return p_.matrix && p_.matrix->factors_staged; }
   // Elements from the tile's beginning to coordinates in it.
   Affine in_slot(std::size_t operand, const std::vector<Affine>& at, const Affine& slot);
+  Affine in_core_matrix(std::size_t operand, const std::vector<Affine>& at, const Affine& slot);
   bool one_batch() const;
   bool asynchronous(std::size_t operand) const;
   bool any_asynchronous() const;

@@ -5,6 +5,7 @@
 
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::lower {
 namespace {
@@ -85,6 +86,7 @@ StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, boo
 }
 
 Affine StageLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
+  if (in_core_matrices()) return in_core_matrix(i, at, slot);
   const StagedTile& t = tiles_[i];
   Affine offset = slot * t.slot_elements;
   Affine row;  // in the tile's own order
@@ -96,6 +98,21 @@ Affine StageLowering::in_slot(std::size_t i, const std::vector<Affine>& at, cons
   const std::int64_t swizzle = p_.operands[i].swizzle;
   if (swizzle == 0) return offset + at.back();
   return offset + maker_.quotient(at.back() + row * swizzle, 1, t.shape.back(), space().inputs[i].name + "_place");
+}
+
+Affine StageLowering::in_core_matrix(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
+  const StagedTile& t = tiles_[i];
+  const tile::CoreMatrices core = tile::core_matrices(p_, i);
+  const std::string& name = space().inputs[i].name;
+  Affine offset = slot * t.slot_elements;
+  for (std::size_t d = 0; d + 2 < at.size(); ++d) offset = offset + at[d] * t.pitch[d];
+  const auto part = [&](const Affine& a, std::int64_t of, const char* what) {
+    const Affine whole = maker_.quotient(a, of, 0, name + what);
+    return std::pair{whole, a - whole * of};
+  };
+  const auto [below, row] = part(at[at.size() - 2], tile::kCoreRows, "_below");
+  const auto [beside, column] = part(at.back(), core.columns, "_beside");
+  return offset + below * core.below + row * core.columns + beside * core.beside + column;
 }
 
 Located StageLowering::element_to_stage(std::size_t i, const std::vector<Affine>& at_in_tile, const StepPosition& at) {

@@ -45,6 +45,12 @@ class IndexUses {
   void in(MultiplyMatrices& m) {
     for (Access* a : {&m.d, &m.a, &m.b}) in(a->offset);
   }
+  void in(MultiplyStaged& m) {
+    for (Access* a : {&m.d, &m.a.at, &m.b.at}) in(a->offset);
+  }
+  void in(BeginProducts&) {}
+  void in(EndProducts&) {}
+  void in(Publish&) {}
   void in(Barrier&) {}
   void in(Commit&) {}
   void in(Wait&) {}

@@ -7,6 +7,7 @@
 #include "base/integer.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::model {
 namespace {
@@ -97,7 +98,7 @@ class BlockCounter {
       work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
     }
 
-    work_.compute.issue_cycles += issue_cycles(use.reads / warps_);
+    work_.compute.issue_cycles += issue_cycles(use.read_instructions / warps_);
     add_scratchpad(work_.compute, use.read, use.reads);
   }
 
@@ -139,10 +140,11 @@ class BlockCounter {
         (work_.staged ? m_.scratchpad_latency_cycles : 0);
   }
 
-  // Of one lane: a matrix instruction does those of a whole warp.
+  // Of one lane: a matrix instruction does those of all that execute it.
   double multiply_adds_per_instruction() const {
     if (!p_.matrix) return 1;
-    return static_cast<double>(p_.matrix->m * p_.matrix->n * p_.matrix->k) / static_cast<double>(p_.matrix->lanes);
+    const tile::MatrixUnit& u = *p_.matrix;
+    return static_cast<double>(u.m * u.n * tile::fragments_together(p_) * u.k) / static_cast<double>(u.lanes);
   }
   // Points of the reduction that one instruction adds up.
   double depth() const { return p_.matrix ? static_cast<double>(p_.matrix->k) : 1; }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "tile/core_matrices.h"
+
 namespace tilescope::model {
 namespace {
 
@@ -78,7 +80,7 @@ class Fragments {
       together *= 2;
     MatrixRead out;
     out.access.bytes = kRowBytes;
-    out.instructions = fragments() / static_cast<double>(together);
+    out.accesses = fragments() / static_cast<double>(together);
     for (std::int64_t lane = 0; lane < kEight * matrices * together; ++lane) {
       const std::int64_t matrix = lane / kEight;
       Place at{matrix % matrices_across() * kEight + matrix / matrices * fragment_,
@@ -93,7 +95,7 @@ class Fragments {
   MatrixRead by_elements() const {
     MatrixRead out;
     out.access.bytes = o_.element.n;
-    out.instructions = fragments() * static_cast<double>(fragment_ * p_.matrix->k / kLanes);
+    out.accesses = fragments() * static_cast<double>(fragment_ * p_.matrix->k / kLanes);
     for (std::int64_t lane = 0; lane < kLanes; ++lane)
       out.access.offset.push_back(offset({lane / 4, lane % 4 * word()}));
     return out;
@@ -107,16 +109,35 @@ class Fragments {
   std::int64_t fragment_;
 };
 
+// Fragments of PTX's mma, or of its wgmma, which four warps share row by row.
 bool known(const StageProgram& p) {
   const tile::MatrixUnit& u = *p.matrix;
   const std::int64_t k_bytes = u.k * p.space->operand(0).element.n;
-  return u.m == 2 * kEight && u.n == kEight && u.lanes == kLanes && (k_bytes == kRowBytes || k_bytes == 2 * kRowBytes);
+  const bool of_warp = u.m == 2 * kEight && u.lanes == kLanes && !u.factors_staged;
+  const bool of_group = u.m == 8 * kEight && u.lanes == 4 * kLanes && u.factors_staged;
+  return (of_warp || of_group) && u.n == kEight && (k_bytes == kRowBytes || k_bytes == 2 * kRowBytes);
+}
+
+// A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
+MatrixRead read_of_group(const StageProgram& p, std::size_t operand) {
+  const tile::MatrixUnit& u = *p.matrix;
+  const std::int64_t together = tile::fragments_together(p);
+  double instructions = p.windows_per_step() / static_cast<double>(u.m * u.n * together);
+  for (const tile::AxisMapping& m : p.mapping) instructions *= static_cast<double>(m.thread_extent());
+  const std::int64_t along = operand == 0 ? u.m : u.n * together;
+  const std::int64_t deep = u.k * p.space->operand(operand).element.n / kRowBytes;
+  MatrixRead out;
+  out.access.bytes = kRowBytes;
+  for (std::int64_t row = 0; row < kEight; ++row) out.access.offset.push_back(row * kRowBytes);
+  out.accesses = instructions * static_cast<double>(along / kEight * deep) / static_cast<double>(u.lanes / kLanes);
+  return out;
 }
 
 }  // namespace
 
 std::optional<MatrixRead> matrix_read(const StageProgram& p, std::size_t operand) {
   if (!known(p)) return std::nullopt;
+  if (p.matrix->factors_staged) return read_of_group(p, operand);
   return Fragments(p, operand).read();
 }
 

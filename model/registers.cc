@@ -98,7 +98,8 @@ std::int64_t of_copy(const StageProgram& p, std::size_t operand, const Machine& 
 std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, bookkeeping = kBookkeeping;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
+    if (!p.matrix || !p.matrix->factors_staged)
+      fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
     if (!p.operands[i].staged) continue;
     copies += of_copy(p, i, m);
     if (p.steps() > 1) bookkeeping += kOfSteps;

@@ -20,12 +20,14 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
       static_cast<double>(tile::data_tile_elements(o, p.block)) /
       static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
   if (p.matrix)
-    if (const auto read = matrix_read(p, operand))
-      return {write, read->access, std::max(1.0, pieces), read->instructions * warps};
+    if (const auto read = matrix_read(p, operand)) {
+      const double reads = read->accesses * warps;
+      return {write, read->access, std::max(1.0, pieces), reads, p.matrix->factors_staged ? 0 : reads};
+    }
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const double reads =
       tile::fragment_elements(p, operand) / static_cast<double>(vector * p.lanes()) * p.windows_per_step();
-  return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps};
+  return {write, scratchpad_read(p, operand, vector, warp), std::max(1.0, pieces), reads * warps, reads * warps};
 }
 
 }  // namespace tilescope::model

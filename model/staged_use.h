@@ -13,8 +13,9 @@ namespace tilescope::model {
 
 struct StagedUse {
   WarpAccess write, read;
-  double writes = 0;  // instructions that copy the tile into the scratchpad
-  double reads = 0;   // instructions with which threads read their elements, at every point of the reduction
+  double writes = 0;             // instructions that copy the tile into the scratchpad
+  double reads = 0;              // accesses with which threads read their elements, at every point of the reduction
+  double read_instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
 };
 
 // Whether pieces of a staged operand go to the scratchpad past the registers: later steps' do where the chip has such

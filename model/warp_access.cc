@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/matrix_access.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::model {
 namespace {
@@ -277,11 +278,16 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
   const FirstPieces pieces = first_pieces(p, operand, warp);
+  const bool cores = p.matrix && p.matrix->factors_staged;
+  const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};
+  const auto place = [&](std::int64_t r, std::int64_t c) {
+    return cores ? tile::core_offset(core, r, c) : staged_offset(r, c, length, plan);
+  };
   WarpAccess access;
   access.bytes = plan.vector * o.element.n;
   std::int64_t row = 0, column = 0;
   for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
-    access.offset.push_back(o.element.n * staged_offset(row, column, length, plan));
+    access.offset.push_back(o.element.n * place(row, column));
     for (column += pieces.apart; column >= length; column -= length) ++row;
   }
   return access;

@@ -177,7 +177,8 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   }
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
-    std::int64_t v = widest_vector(o, p.block, std::gcd(plan.padding, plan.swizzle), max_vector);
+    const bool in_rows = !p.matrix || !p.matrix->factors_staged;  // core matrices are padded between pieces of a row
+    std::int64_t v = widest_vector(o, p.block, in_rows ? std::gcd(plan.padding, plan.swizzle) : 0, max_vector);
     while (v > 1 && !parts_align(p, o, v)) v /= 2;
     return v;
   }
@@ -191,6 +192,18 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
   while (v > 1 && (serial % v != 0 || !parts_align(p, o, v))) v /= 2;
   return v;
+}
+
+MatrixUnit unit_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  MatrixUnit u;
+  u.instruction = c.name;
+  u.m = c.m;
+  u.n = c.n;
+  u.k = c.k;
+  u.lanes = c.lanes.value_or(chip.core.warp);
+  u.most_columns = c.most_n.value_or(c.n);
+  u.factors_staged = c.factors.has_value();
+  return u;
 }
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {

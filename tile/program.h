@@ -20,10 +20,11 @@
 //   step's points into whole parts. With a matrix instruction, `threads` of an axis counts warps in place of threads,
 //   and a register tile is a warp's: whole fragments, its window along the instruction's k a fragment long. Then every
 //   input is staged, a warp's lanes share the reads of its tile (as PTX's ldmatrix does), and they hold results in
-//   pairs of neighbouring columns, row by row (as PTX's mma does). `registers` holds the compiler to so many of a
-//   thread, on which the program counts for the blocks that a core holds; 0 leaves it to the compiler. `unroll` is a
-//   hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it to the compiler. The
-//   output's padding has no meaning.
+//   pairs of neighbouring columns, row by row (as PTX's mma does). An instruction that reads its factors from the
+//   scratchpad is one of several warps: `threads` counts such groups, and its staged tiles lie in core matrices
+//   (tile/core_matrices.h). `registers` holds the compiler to so many of a thread, on which the program counts for the
+//   blocks that a core holds; 0 leaves it to the compiler. `unroll` is a hint to whoever emits code: the most
+//   statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/spec.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -71,7 +73,9 @@ struct MatrixUnit {
   std::string instruction;                       // its name in the chip's `compute`
   std::size_t rows = 0, columns = 0, depth = 0;  // tile axes along which m, n and k of its fragments lie
   std::int64_t m = 1, n = 1, k = 1;
-  std::int64_t lanes = 1;  // threads that execute it together: a warp
+  std::int64_t lanes = 1;         // threads that execute it together: a warp, or several
+  std::int64_t most_columns = 1;  // that one instruction takes, whole fragments side by side
+  bool factors_staged = false;    // it reads its factors from the scratchpad, and not from registers
 
   bool operator==(const MatrixUnit&) const = default;
 };
@@ -98,7 +102,7 @@ struct StageProgram {
   // The axis whose blocks bands are made of: the one beside the fastest; nothing where there is one axis.
   std::optional<std::size_t> banded_axis() const;
 
-  // Threads that keep a register tile together: one, or the warp of a matrix instruction.
+  // Threads that keep a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }
   std::int64_t threads() const;
   std::int64_t blocks() const;
@@ -142,6 +146,9 @@ bool reads_window(const StageProgram& p, const Operand& operand, std::size_t dim
 
 // The elements of that run: Σ coefficient (neighbours - 1) + 1.
 std::int64_t window_extent(const StageProgram& p, const TileDim& dim);
+
+// An instruction of the chip as a unit, along axes that are still to be said.
+MatrixUnit unit_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip);
 
 // Whether fragments can lie along the axes: the stage is a sum of products of two tensors, of which the first has rows
 // and depth and the second columns and depth, each coordinate a single loop.

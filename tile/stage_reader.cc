@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/fields.h"
 #include "tile/bounds.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::tile {
 namespace {
@@ -224,7 +225,10 @@ class StageReader {
     if (!unit || !axes[0] || !axes[1] || !axes[2] || !comparable_) return;
     const auto spec = std::find_if(arch_.compute.begin(), arch_.compute.end(),
                                    [&](const arch::ComputeSpec& c) { return c.name == names[*unit]; });
-    const MatrixUnit matrix{spec->name, *axes[0], *axes[1], *axes[2], spec->m, spec->n, spec->k, arch_.core.warp};
+    MatrixUnit matrix = unit_of(*spec, arch_);
+    matrix.rows = *axes[0];
+    matrix.columns = *axes[1];
+    matrix.depth = *axes[2];
     const std::size_t before = diags_.errors().size();
     check_instruction(p, matrix, *spec, v->at);
     if (diags_.errors().size() == before) p = with_matrix_unit(std::move(p), matrix, arch::widest_access_of(arch_));
@@ -281,6 +285,9 @@ class StageReader {
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);
     padding_in_bounds(p, at_of("padding"), diags_);
+    if (p.matrix && p.matrix->factors_staged && diags_.ok())
+      if (const std::string why = core_matrices_refusal(p); !why.empty())
+        diags_.error(at_of("instruction"), "instruction: " + why);
   }
 
   // A wider access than the widest that fits would straddle rows, or take elements that are another thread's.

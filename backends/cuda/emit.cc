@@ -8,6 +8,7 @@
 
 #include "backends/cuda/arithmetic.h"
 #include "backends/cuda/scopes.h"
+#include "backends/cuda/staged_products.h"
 #include "base/check.h"
 #include "lower/counters.h"
 
@@ -209,6 +210,18 @@ class KernelEmitter {
                     fmt::format("&{});", formulas_.element(m.b))});
   }
 
+  void operator()(const lower::MultiplyStaged& m) {
+    const auto factor = [&](const lower::StagedFactor& f, char end) {
+      return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end == ')' ? ");" : ",");
+    };
+    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}>(", m.shape.m, m.shape.n, m.shape.k, m.a.transposed,
+                               m.b.transposed),
+                   {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
+  }
+  void operator()(const lower::BeginProducts& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
+  void operator()(const lower::EndProducts& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
+  void operator()(const lower::Publish&) { page_.add("publish();"); }
+
   void operator()(const lower::Copy& copy) {
     const auto when = ended(formulas_.conditions(copy.when), " &&", ",");
     const auto inside = ended(formulas_.conditions(copy.inside), " &&", ",");
@@ -227,6 +240,8 @@ class KernelEmitter {
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 
  private:
+  const std::string& sums(int buffer) const { return names_.buffers[static_cast<std::size_t>(buffer)]; }
+
   const lower::Buffer& buffer(const lower::Access& a) const {
     return kernel_.buffers[static_cast<std::size_t>(a.buffer)];
   }
@@ -318,6 +333,11 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
   Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
   const bool matrices = std::any_of(module.kernels.begin(), module.kernels.end(), &multiplies_matrices);
   if (matrices) page.append(matrix_prelude());
+  if (const std::string products = staged_products(module); !products.empty()) {
+    page.append("\n");
+    page.append(staged_prelude());
+    page.append(products);
+  }
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();

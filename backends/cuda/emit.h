@@ -1,7 +1,7 @@
 #pragma once
 // Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
-// no header (backends/cuda/prelude.cuh and matrices.cuh), then the kernels. For HIP the prelude has another head
-// (backends/cuda/prelude_hip.cuh).
+// no header (backends/cuda/prelude.cuh, matrices.cuh, staged.cuh), then the kernels. For HIP the prelude has another
+// head (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +44,7 @@ std::string hip_prelude();
 // What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh); not for HIP.
 std::string_view matrix_prelude();
 bool multiplies_matrices(const lower::Kernel& k);
+// What follows where a kernel multiplies factors in the scratchpad (backends/cuda/staged.cuh).
+std::string_view staged_prelude();
 
 }  // namespace tilescope::cuda

@@ -39,6 +39,12 @@ class Uses {
   void operator()(const lower::MultiplyMatrices& m) {
     for (const lower::Access* a : {&m.d, &m.a, &m.b}) affine(a->offset);
   }
+  void operator()(const lower::MultiplyStaged& m) {
+    for (const lower::Access* a : {&m.d, &m.a.at, &m.b.at}) affine(a->offset);
+  }
+  void operator()(const lower::BeginProducts&) {}
+  void operator()(const lower::EndProducts&) {}
+  void operator()(const lower::Publish&) {}
   void operator()(const lower::Barrier&) {}
   void operator()(const lower::Commit&) {}
   void operator()(const lower::Wait&) {}

@@ -57,6 +57,7 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   std::string out = "#include \"backends/cuda/host/entry.h\"\n";
   out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude());
   out += fmt::format("#line 1 \"matrices.cuh\"\n{}", matrix_prelude());
+  out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
   for (const KeyedModule* m : modules) {
     for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k));
     out += fmt::format("#line {} \"kernels.cu\"\n{}", m->emitted.kernels_line, kernels_of(m->emitted));

@@ -114,18 +114,46 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   return cost;
 }
 
-ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
-  const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
+namespace {
+
+Dtype dtype_of(const lower::Kernel& k, const lower::Access& a) {
+  return k.buffers[static_cast<std::size_t>(a.buffer)].dtype;
+}
+
+// The chip's instruction for such fragments, of which it may take several side by side.
+const ComputeSpec& fragment_unit(const arch::ArchSpec& chip, const lower::MatrixShape& shape, Dtype factors, Dtype sums,
+                                 bool staged) {
   for (const ComputeSpec& c : chip.compute) {
-    if (c.dtype != dtype(m.a) || c.accumulate != dtype(m.d) || lower::MatrixShape{c.m, c.n, c.k} != m.shape) continue;
-    const std::int64_t multiply_adds = c.m * c.n * c.k;
-    return {.issue = 1,
-            .arithmetic_parts = base::ceil_div(multiply_adds * chip.core.partitions * kCycleParts, c.per_core),
-            .special_parts = 0,
-            .latency = c.latency.n};
+    const bool columns = shape.n % c.n == 0 && shape.n <= c.most_n.value_or(c.n);
+    if (c.dtype == factors && c.accumulate == sums && c.m == shape.m && c.k == shape.k && columns &&
+        c.factors.has_value() == staged)
+      return c;
   }
   throw SimError(fmt::format("{}: no entry of `compute` multiplies fragments of {}x{}x{} of {} into {}", chip.name,
-                             m.shape.m, m.shape.n, m.shape.k, base::name_of(dtype(m.a)), base::name_of(dtype(m.d))));
+                             shape.m, shape.n, shape.k, base::name_of(factors), base::name_of(sums)));
+}
+
+}  // namespace
+
+ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
+  const ComputeSpec& c = fragment_unit(chip, m.shape, dtype_of(k, m.a), dtype_of(k, m.d), false);
+  const std::int64_t multiply_adds = c.m * c.n * c.k;
+  return {.issue = 1,
+          .arithmetic_parts = base::ceil_div(multiply_adds * chip.core.partitions * kCycleParts, c.per_core),
+          .latency = c.latency.n};
+}
+
+ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kernel& k, const arch::ArchSpec& chip,
+                               std::int64_t pass_bytes) {
+  const Dtype factors = dtype_of(k, m.a.at);
+  const ComputeSpec& c = fragment_unit(chip, m.shape, factors, dtype_of(k, m.d), true);
+  const std::int64_t warps = base::ceil_div(m.lanes, chip.core.warp);
+  const std::int64_t bytes = (m.shape.m + m.shape.n) * m.shape.k * base::size_of(factors).n;
+  return {.issue = 1,
+          .arithmetic_parts = base::ceil_div(m.shape.m * m.shape.n * m.shape.k * chip.core.partitions * kCycleParts,
+                                             c.per_core * warps),
+          .passes = base::ceil_div(bytes, pass_bytes * warps),
+          .latency = c.latency.n};
 }
 
 }  // namespace tilescope::sim

@@ -13,6 +13,7 @@ struct ArithmeticCost {
   std::int64_t issue = 0;             // warp instructions
   std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
   std::int64_t special_parts = 0;     // of the special function units
+  std::int64_t passes = 0;            // of the scratchpad, for factors that the instruction reads there
   std::int64_t latency = 0;           // cycles from operands to result
 };
 
@@ -21,5 +22,10 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
 
 // The same of fragments that a warp multiplies: one instruction of the entry of `compute` that has their shape.
 ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+// One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each
+// of which gives `pass_bytes` of core matrices; whole ones, so that few columns cost up to three passes too many.
+ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kernel& k, const arch::ArchSpec& chip,
+                               std::int64_t pass_bytes);
 
 }  // namespace tilescope::sim

@@ -135,8 +135,8 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
   Cycle t = now;
   while (true) {
     const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
-    const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kLoad || op.kind == Kind::kStore ||
-                              op.kind == Kind::kAsync || op.kind == Kind::kWait;
+    const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kProducts || op.kind == Kind::kLoad ||
+                              op.kind == Kind::kStore || op.kind == Kind::kAsync || op.kind == Kind::kWait;
     if (meets_others && t > now && (t >= until || (!events_.empty() && events_.top().at < t))) break;
     const std::optional<Cycle> then = step(w, op, t);
     if (!then) return;
@@ -155,6 +155,10 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return t;
     case Kind::kSegment:
       return run_segment(w, op, t);
+    case Kind::kProducts:
+      return begin_products(w, op, t);
+    case Kind::kEndProducts:
+      return end_products(w, t);
     case Kind::kLoad:
     case Kind::kStore:
     case Kind::kAsync:

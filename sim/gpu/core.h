@@ -109,6 +109,7 @@ class Core {
     std::vector<InFlight> copies;   // groups not yet waited for, the open one last
     std::int64_t copies_begin = 0;  // number of the first of them
     std::int64_t pieces_left = 0;   // of a long segment
+    Cycle products_end = 0;         // of those that run by themselves
     bool in_steps = false;
     bool queued = false;  // an event of its own is under way
   };
@@ -147,6 +148,8 @@ class Core {
   // One operation at `t`; returns when the warp goes on, or nothing where something else wakes it.
   std::optional<Cycle> step(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> run_segment(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> begin_products(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> end_products(Warp& w, Cycle t);
   std::optional<Cycle> run_access(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> run_loop(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> reach_barrier(Warp& w, Cycle t);

@@ -18,6 +18,12 @@ std::int64_t parts(const Rate& r, std::int64_t units) {
   return base::ceil_div(units * r.cycles * kCycleParts, r.units);
 }
 
+std::int64_t pieces_of(const SegmentCost& c) {
+  const std::int64_t longest =
+      std::max({c.arithmetic_parts, c.special_parts, c.issue * kCycleParts, c.passes * kCycleParts});
+  return std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
+}
+
 }  // namespace
 
 // --- segments
@@ -26,9 +32,7 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   if (op.uses != 0)
     if (const auto then = wait_for_loads(w, op.uses, t); !then) return then;
   const SegmentCost& c = code_->segment(op.number).at(w.number, w.uniforms);
-  const std::int64_t longest =
-      std::max({c.arithmetic_parts, c.special_parts, c.issue * kCycleParts, c.passes * kCycleParts});
-  const std::int64_t pieces = std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
+  const std::int64_t pieces = pieces_of(c);
   if (w.pieces_left == 0) {
     w.pieces_left = pieces;
     for (const auto& [copy, count] : c.shared) tally_->copies[static_cast<std::size_t>(copy)].shared += count;
@@ -68,6 +72,39 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
   account(w, Stall::kIssue, done);
   account(w, Stall::kScratchpad, moved);
   return std::max(done, moved);
+}
+
+// Products take units and scratchpad as a segment does; the warp goes on once they are issued, of long ones the last
+// piece.
+std::optional<Cycle> Core::begin_products(Warp& w, const WarpOp& op, Cycle t) {
+  const SegmentCost& c = code_->segment(op.number).at(w.number, w.uniforms);
+  const std::int64_t pieces = pieces_of(c);
+  if (w.pieces_left == 0) {
+    w.pieces_left = pieces;
+    tally_->level(LevelRole::kScratchpad).transactions += c.passes;
+  }
+  const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
+  const std::int64_t work = std::max(issue, c.arithmetic_parts / pieces);
+  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
+  const std::int64_t begin = std::max(t * kCycleParts, free);
+  free = begin + work;
+  if (timeline_ != nullptr) show_unit(w, true, work);
+  Cycle done = std::max(base::ceil_div(free, kCycleParts), begin / kCycleParts + c.latency / pieces);
+  if (c.passes > 0)
+    done = std::max(done, scratchpad_.book(begin / kCycleParts, base::ceil_div(c.passes, pieces), work / kCycleParts));
+  w.products_end = std::max(w.products_end, done);
+  const bool last = --w.pieces_left == 0;
+  if (last) ++w.pc;
+  const Cycle then = last ? t + base::ceil_div(issue, kCycleParts) : done;
+  account(w, Stall::kIssue, then);
+  return then;
+}
+
+std::optional<Cycle> Core::end_products(Warp& w, Cycle t) {
+  const Cycle then = std::max(t, w.products_end);
+  account(w, Stall::kIssue, then);
+  ++w.pc;
+  return then;
 }
 
 // The warp's partition has just been taken for so many parts of a cycle.

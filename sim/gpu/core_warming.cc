@@ -57,6 +57,8 @@ void Core::walk(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memor
       case Kind::kEnd:
         return;
       case Kind::kSegment:
+      case Kind::kProducts:
+      case Kind::kEndProducts:
       case Kind::kCommit:
       case Kind::kWait:
       case Kind::kBarrier:

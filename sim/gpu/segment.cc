@@ -181,6 +181,7 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
       c.issue = n.cost.issue;
       c.arithmetic_parts = n.cost.arithmetic_parts;
       c.special_parts = n.cost.special_parts;
+      c.passes = n.cost.passes;
       c.latency = n.cost.latency;
       return c;
     }

@@ -1,6 +1,6 @@
 #pragma once
 // A kernel's body as a warp runs it: a list of operations with jumps. What needs nobody else is one segment; accesses
-// to memory, barriers and waits stand alone.
+// to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on.
 
 #include <cstdint>
 #include <deque>
@@ -21,6 +21,8 @@ struct WarpOp {
     kEndLoop,
     kIf,
     kSegment,
+    kProducts,
+    kEndProducts,
     kLoad,
     kStore,
     kAsync,
@@ -31,7 +33,7 @@ struct WarpOp {
   };
   Kind kind{};
   int jump = 0;         // kLoop, kIf: behind its end; kEndLoop: its first operation
-  int number = 0;       // of the loop, guards, segment or copy; kWait: groups that may be under way
+  int number = 0;       // of the loop, guards, segment (kProducts too) or copy; kWait: groups that may be under way
   int group = 0;        // kLoad: which loads it is one of
   LoadGroups uses = 0;  // kSegment, kStore: what has to have arrived
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "arch/derive.h"
+
 namespace tilescope::sim {
 namespace {
 
@@ -11,6 +13,7 @@ using lower::If;
 using lower::LoadMatrices;
 using lower::Loop;
 using lower::MultiplyMatrices;
+using lower::MultiplyStaged;
 using lower::Space;
 using lower::Statement;
 using Kind = WarpOp::Kind;
@@ -24,6 +27,7 @@ bool accumulates(const std::vector<Statement>& body, int index) {
     if (const auto* i = std::get_if<If>(&s.what)) return accumulates(i->body, index);
     const lower::Access* sum = nullptr;
     if (const auto* m = std::get_if<MultiplyMatrices>(&s.what)) sum = &m->d;
+    if (const auto* m = std::get_if<MultiplyStaged>(&s.what)) sum = &m->d;
     if (const auto* c = std::get_if<Compute>(&s.what); c != nullptr && c->reducer != expr::Reducer::kNone)
       sum = &c->target;
     if (sum == nullptr) return false;
@@ -63,17 +67,29 @@ LoadGroups WarpCodeBuilder::group_of(int buffer) const {
 
 // --- what statements are
 
+bool WarpCodeBuilder::is_products(const Statement& s) {
+  const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
+  if (const auto* l = std::get_if<Loop>(&s.what)) return all(l->body);
+  if (const auto* i = std::get_if<If>(&s.what)) return all(i->body);
+  return std::holds_alternative<MultiplyStaged>(s.what);
+}
+
+bool WarpCodeBuilder::orders(const Statement& s) {
+  return std::holds_alternative<lower::BeginProducts>(s.what) || std::holds_alternative<lower::Publish>(s.what);
+}
+
 bool WarpCodeBuilder::alone(const std::vector<Statement>& body) const {
   return std::all_of(body.begin(), body.end(), [this](const Statement& s) { return alone(s); });
 }
 
 bool WarpCodeBuilder::alone(const Statement& s) const {
+  if (is_products(s)) return false;
   if (const auto* l = std::get_if<Loop>(&s.what)) return alone(l->body);
   if (const auto* i = std::get_if<If>(&s.what)) return alone(i->body);
   if (const auto* c = std::get_if<Copy>(&s.what))
     return space_of(c->to) != Space::kGlobal && space_of(c->from) != Space::kGlobal;
   return std::holds_alternative<Compute>(s.what) || std::holds_alternative<LoadMatrices>(s.what) ||
-         std::holds_alternative<MultiplyMatrices>(s.what);
+         std::holds_alternative<MultiplyMatrices>(s.what) || orders(s);
 }
 
 bool WarpCodeBuilder::loads_only(const Statement& s) const {
@@ -126,6 +142,11 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
   };
   for (const Statement& s : body) {
     if (!has(s, part)) continue;
+    if (is_products(s)) {
+      flush();
+      emit_segment({&s}, Kind::kProducts);
+      continue;
+    }
     if (alone(s)) {
       together.push_back(&s);
       continue;
@@ -142,6 +163,10 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
   if (const auto* c = std::get_if<Copy>(&s.what)) return emit_access(*c);
   if (const auto* w = std::get_if<lower::Wait>(&s.what)) {
     emit_op({.kind = Kind::kWait, .number = static_cast<int>(w->pending)});
+    return;
+  }
+  if (std::holds_alternative<lower::EndProducts>(s.what)) {
+    emit_op({.kind = Kind::kEndProducts});
     return;
   }
   emit_op({.kind = std::holds_alternative<lower::Barrier>(s.what) ? Kind::kBarrier : Kind::kCommit});
@@ -199,8 +224,8 @@ void WarpCodeBuilder::emit_access(const Copy& c) {
   emit_op(op);
 }
 
-void WarpCodeBuilder::emit_segment(const std::vector<const Statement*>& statements) {
-  WarpOp op{.kind = Kind::kSegment, .number = static_cast<int>(code_.segments_.size())};
+void WarpCodeBuilder::emit_segment(const std::vector<const Statement*>& statements, Kind kind) {
+  WarpOp op{.kind = kind, .number = static_cast<int>(code_.segments_.size())};
   std::vector<SegmentNode> nodes;
   for (const Statement* s : statements) nodes.push_back(node(*s, op.uses));
   code_.segments_.emplace_back(code_.indices_, std::move(nodes), bank_width_);
@@ -236,6 +261,14 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     n.kind = SegmentNode::Kind::kCompute;
     n.cost = arithmetic_cost(*m, kernel_, chip_);
     uses |= group_of(m->d.buffer) | group_of(m->a.buffer) | group_of(m->b.buffer);
+  } else if (const auto* staged = std::get_if<MultiplyStaged>(&s.what)) {
+    n.kind = SegmentNode::Kind::kCompute;
+    const arch::LevelSpec& scratchpad = *arch::scratchpad_of(chip_);
+    n.cost = arithmetic_cost(*staged, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n);
+    uses |= group_of(staged->d.buffer);
+  } else if (orders(s)) {
+    n.kind = SegmentNode::Kind::kCompute;
+    n.cost.issue = 1;
   } else {
     const Compute& compute = std::get<Compute>(s.what);
     n.kind = SegmentNode::Kind::kCompute;
@@ -261,7 +294,7 @@ void WarpCodeBuilder::find_step_loop() {
     if (l.from >= 0 || iterations <= most) continue;
     const auto begin = code_.ops_.begin() + (&op - code_.ops_.data());
     const bool steps = std::any_of(begin, code_.ops_.begin() + op.jump, [](const WarpOp& o) {
-      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment;
+      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kProducts;
     });
     if (!steps) continue;
     most = iterations;

@@ -22,6 +22,10 @@ class WarpCodeBuilder {
   // Whether the statement needs no one else: neither memory nor the other warps.
   bool alone(const lower::Statement& s) const;
   bool alone(const Body& body) const;
+  // Whether it is products that run by themselves, or loops of nothing else.
+  static bool is_products(const lower::Statement& s);
+  // Whether it is an instruction that only orders others.
+  static bool orders(const lower::Statement& s);
   bool loads_only(const lower::Statement& s) const;
   bool loads_ahead(const lower::Loop& l) const;
   bool has(const lower::Statement& s, Part part) const;
@@ -32,7 +36,7 @@ class WarpCodeBuilder {
   void emit_ahead(const lower::Loop& l);
   void emit_if(const lower::If& i, Part part);
   void emit_access(const lower::Copy& c);
-  void emit_segment(const std::vector<const lower::Statement*>& statements);
+  void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
   template <class Inside>
   int emit_counted(const CodeLoop& l, Inside inside);
   int emit_op(WarpOp op);

@@ -75,5 +75,11 @@ TEST(RandomPrograms, AllReadersAgreeOnMatrixInstructions) {
   }
 }
 
+TEST(RandomPrograms, AllReadersAgreeOnFactorsInTheScratchpad) {
+  Drawn drawn{chip("h100_pcie"), {}};
+  draw(drawn, [&] { return any_matrix_program(drawn.chip, Factors::kStaged); });
+  expect_all_agree(drawn);
+}
+
 }  // namespace
 }  // namespace tilescope::tests

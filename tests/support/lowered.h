@@ -41,6 +41,14 @@ inline std::string matrix_product(const std::string& op, const std::string& dtyp
          R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
 }
 
+// A product of 128x64 blocks by one warp group of an H100 for each 64 rows, 32 deep; `more` are further keys of the
+// stage.
+inline std::string staged_product(const std::string& op, const std::string& dtype, const std::string& more = "") {
+  return R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":256,"n":64,"k":128},"dtype":")" + dtype +
+         R"(","tiles":{"smem":{"m":128,"n":64,"k":32}},"mapping":{"m":{"threads":2,"serial":64},"n":{"serial":64}},)" +
+         R"("instruction":{"name":"wgmma.)" + dtype + R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
+}
+
 // A matmul of 32x32 blocks by 64 threads, staged 8 deep, that has no edges; `more` are further keys of the stage.
 inline std::string small_matmul(std::string_view more) {
   return R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"dtype":"f32",

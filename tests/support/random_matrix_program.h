@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tests/support/random_program.h"
+#include "tile/core_matrices.h"
 
 namespace tilescope::tests {
 
@@ -45,27 +46,31 @@ inline std::optional<tile::MatrixUnit> any_matrix_axes(const tile::TileSpace& sp
   return all.empty() ? std::nullopt : std::optional(any_element(all));
 }
 
-// A program by the chip's instruction of 16 rows and 8 columns; discards what has no fragments.
-inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip) {
+// A program by one of the chip's instructions that lower/ knows, those of a warp or those that read their factors from
+// the scratchpad; discards what has no fragments.
+enum class Factors { kInRegisters, kStaged };
+inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors factors = Factors::kInRegisters) {
+  const bool staged = factors == Factors::kStaged;
   std::vector<const arch::ComputeSpec*> instructions;
   for (const arch::ComputeSpec& c : chip.compute)
-    if (c.m == 16 && c.n == 8) instructions.push_back(&c);
+    if (c.m > 1 && c.n == 8 && c.factors.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
   const expr::Expression e = any_product(instruction.dtype, instruction.k);
   const auto space = tile::make_space(e, any_fusion(e));
-  std::optional<tile::MatrixUnit> unit = any_matrix_axes(*space);
-  if (!unit) RC_DISCARD("no matrix product");
-  unit->instruction = instruction.name;
-  unit->m = instruction.m;
-  unit->n = instruction.n;
-  unit->k = instruction.k;
-  unit->lanes = chip.core.warp;
+  const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
+  if (!axes) RC_DISCARD("no matrix product");
+  tile::MatrixUnit known = tile::unit_of(instruction, chip);
+  known.rows = axes->rows;
+  known.columns = axes->columns;
+  known.depth = axes->depth;
+  const tile::MatrixUnit* unit = &known;
+  if (staged && !tile::reads_core_matrices(*space, known)) RC_DISCARD("no core matrices");
 
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) {
     const std::int64_t fragment = a == unit->rows ? unit->m : a == unit->columns ? unit->n : 1;
     mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
-                       fragment * any_element<std::int64_t>({1, 1, 2, 3})});
+                       fragment * (staged && a == unit->rows ? 1 : any_element<std::int64_t>({1, 1, 2, 3}))});
   }
   tile::Extents step(space->axes.size(), 1);
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = any_of_range(1, space->axes[a].extent);
@@ -81,8 +86,13 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip) {
   p = tile::with_matrix_unit(std::move(p), *unit, {16});
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool input = i < space->inputs.size();
-    p.operands[i] = {input, input ? any_element<std::int64_t>({0, 8, 16, 3}) : 0, 1,
-                     input ? any_element<std::int64_t>({0, 0, 8, 16, 4, 1}) : 0, input && any_of_range(0, 3) == 0};
+    if (staged && input) {
+      p.operands[i] = {true, any_element<std::int64_t>({0, 1, 2}) * tile::core_padding(p, i), 1, 0,
+                       any_of_range(0, 3) == 0};
+    } else {
+      p.operands[i] = {input, input ? any_element<std::int64_t>({0, 8, 16, 3}) : 0, 1,
+                       input ? any_element<std::int64_t>({0, 0, 8, 16, 4, 1}) : 0, input && any_of_range(0, 3) == 0};
+    }
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   p.unroll = any_of_range(0, 64);

@@ -218,6 +218,15 @@ void tilescope_access(const void* at, int bytes, bool writes, bool happens, int 
   host::watch::access(at, bytes, writes);
 }
 
+void tilescope_read_staged(void* to, const void* at, int line) {
+  constexpr int kBytes = 16;  // of a core matrix's row
+  host::place.line = line;
+  if (reinterpret_cast<std::uintptr_t>(at) % kBytes != 0)
+    host::fail("a core matrix at an address that is no multiple of %d", kBytes);
+  host::watch::staged_read(at, kBytes);
+  std::memcpy(to, at, kBytes);
+}
+
 void tilescope_copy_async(void* to, const void* from, int bytes, bool happens, bool reads, int line) {
   host::place.line = line;
   host::watch::async_issued(to, from, bytes, happens, reads);

@@ -18,6 +18,8 @@ void kernel_begins(const KernelEntry& kernel, void* shared);
 void block_begins();
 // The running thread will access `bytes` at `at` next.
 void access(const void* at, int bytes, bool writes);
+// An instruction of several threads, not one of them alone, will read `bytes` at `at` of the scratchpad next.
+void staged_read(const void* at, int bytes);
 // The running thread is where an access stands whose guard fails.
 void no_access();
 // The running thread issues an asynchronous copy, or would where it `happens`; it reads memory or writes zeros.

@@ -143,6 +143,12 @@ void access(const void* at, int bytes, bool writes) {
   state.expected = {static_cast<const char*>(at), bytes, writes};
 }
 
+void staged_read(const void* at, int bytes) {
+  expect_nothing();
+  const Found f = find(at, bytes);
+  f.array->shadow.read(f.in_array, bytes, state.epochs);
+}
+
 void no_access() {
   expect_nothing();
   CopySides& sides = sides_here();

@@ -31,6 +31,7 @@ std::vector<void*> allocate(const Request& request) {
 void kernel_begins(const KernelEntry&, void*) {}
 void block_begins() {}
 void access(const void*, int, bool) {}
+void staged_read(const void*, int) {}
 void no_access() {}
 
 // The copy itself may happen later; a report of the sanitizer should show the line that issued it.

@@ -135,6 +135,7 @@ TEST(Emit, AnIndexIsDefinedWhereItIsKnownAndUsed) {
 TEST(Emit, ThePreludesAreTheFiles) {
   EXPECT_EQ(prelude(), tests::text_of_file(tests::source_path("backends/cuda/prelude.cuh")));
   EXPECT_EQ(matrix_prelude(), tests::text_of_file(tests::source_path("backends/cuda/matrices.cuh")));
+  EXPECT_EQ(staged_prelude(), tests::text_of_file(tests::source_path("backends/cuda/staged.cuh")));
 }
 
 TEST(Emit, MatricesBringTheirPrelude) {
@@ -144,6 +145,16 @@ TEST(Emit, MatricesBringTheirPrelude) {
   EXPECT_NE(text.find("load_matrices_transposed<2>(&B_part[0], &B_tile["), text.npos);
   EXPECT_NE(text.find("multiply_matrices_16x8x8(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
   EXPECT_EQ(emit(tests::strided_sample().module).text.find(matrix_prelude()), text.npos);
+}
+
+TEST(Emit, FactorsInTheScratchpadBringTheirInstructions) {
+  const std::string text = emit(tests::staged_sample("C[m,n] +=! A[m,k] * B[k,n]", "f16").module).text;
+  EXPECT_EQ(text.find(matrix_prelude()), text.npos);
+  EXPECT_NE(text.find(staged_prelude()), text.npos);
+  EXPECT_NE(text.find("struct tilescope_products<64, false, true, f16> {"), text.npos);
+  EXPECT_NE(text.find("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"), text.npos);
+  EXPECT_NE(text.find("multiply_staged<64, 64, 16, false, true>(&C_part[0], &A_tile["), text.npos);
+  EXPECT_EQ(emit(tests::matrices_sample().module).text.find(staged_prelude()), text.npos);
 }
 
 // nvcc of the PATH or of the toolkit's usual folder.

@@ -28,7 +28,7 @@ class HostRuns : public testing::Test {
 
   arch::ArchSpec chip_ = tests::chip("v100");
   HostCompiler host_{chip_};
-  std::vector<tests::Sample> samples_ = tests::samples();
+  std::vector<tests::Sample> samples_ = tests::samples(90);
   std::vector<int> ids_;
 };
 

@@ -85,6 +85,22 @@ TEST_F(Planted, AMissingBarrierBeforeMatricesIsFound) {
   EXPECT_THAT(counting_error(s), testing::AnyOf(HasSubstr("race: "), HasSubstr("which nobody wrote")));
 }
 
+TEST_F(Planted, AMissingBarrierBeforeStagedFactorsIsFound) {
+  Sample s = tests::staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)");
+  ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), 0));
+  EXPECT_THAT(counting_error(s), testing::AnyOf(HasSubstr("race: "), HasSubstr("which nobody wrote"),
+                                                HasSubstr("an asynchronous copy of thread ")));
+}
+
+TEST_F(Planted, FactorsThatLieElsewhereAreFound) {
+  Sample s = tests::staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16");
+  tests::each_body(kernel(s).body, [](tests::Body& body) {
+    for (lower::Statement& one : body)
+      if (auto* m = std::get_if<lower::MultiplyStaged>(&one.what)) std::swap(m->b.along, m->b.deep);
+  });
+  EXPECT_EQ(found_by_values(s), 10);
+}
+
 TEST_F(Planted, AMissingWaitIsMissed) {
   Sample s = tests::matmul_sample("matmul", {32, 32, 32, 4, 4, true});
   ASSERT_TRUE(tests::remove<lower::Wait>(kernel(s), 0));

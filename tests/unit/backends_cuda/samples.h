@@ -287,6 +287,15 @@ inline Sample lowered_sample(const tile::RProgram& p, const arch::ArchSpec& chip
   return {"lowered", std::move(m), {}, std::move(inputs), std::move(expected)};
 }
 
+// A product whose factors stay in the scratchpad, of 128 rows and 64 columns by two warp groups, B by rows of k or of
+// n.
+inline Sample staged_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
+  const arch::ArchSpec h100 = chip("h100_pcie");
+  Sample s = lowered_sample(program(staged_product(op, dtype, more), h100), h100);
+  s.name = "staged " + dtype;
+  return s;
+}
+
 // Those that a chip of compute capability sm / 10 has instructions for.
 inline std::vector<Sample> samples(int sm = 80) {
   std::vector<Sample> out;
@@ -307,6 +316,11 @@ inline std::vector<Sample> samples(int sm = 80) {
   out.push_back(two_kernels_sample());
   out.push_back(matrices_sample());
   if (sm >= 80) out.push_back(one_hot_sample());
+  if (sm >= 90) {
+    out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"padding":{"A":4})"));
+    out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":3)"));
+    out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32"));
+  }
   out.push_back(taken_names_sample());
   out.push_back(pipeline_sample(2));
   out.push_back(pipeline_sample(3));

@@ -9,6 +9,7 @@
 #include "arch/derive.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
+#include "tile/core_matrices.h"
 #include "tile/fit.h"
 #include "tile/program_json.h"
 
@@ -98,6 +99,23 @@ TEST(RollerFragments, OfTf32AreForTf32Alone) {
   EXPECT_FALSE(first("a100", base::Dtype::kF32).has_value());
   EXPECT_EQ(first("a100", base::Dtype::kTf32).value().instruction, "mma.tf32");
   EXPECT_FALSE(first("v100", base::Dtype::kTf32).has_value());
+}
+
+// Where warps' instructions reach 62 % of what those of warp groups do, and factors lie as these want them.
+TEST(RollerFragments, AreOfWarpGroupsWhereThereAreSuch) {
+  const tests::JudgedChip chip("h200");
+  const auto first = [&](const char* op, base::Dtype dtype) {
+    const expr::Expression e = tests::expression(op, "m=8192,n=8192,k=8192", {}, dtype);
+    return roller(e, chip.spec, chip.judge(), 1).at(0).program;
+  };
+  for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]"}) {
+    const tile::StageProgram p = first(op, base::Dtype::kF16);
+    ASSERT_TRUE(p.matrix.has_value());
+    EXPECT_EQ(p.matrix->instruction, "wgmma.f16") << op;
+    EXPECT_EQ(tile::core_matrices_refusal(p), "");
+  }
+  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32).matrix->instruction, "wgmma.tf32");
+  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32).matrix->instruction, "mma.tf32");
 }
 
 TEST(RollerRestrictions, AreKept) {

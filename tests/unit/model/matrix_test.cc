@@ -18,7 +18,7 @@ tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
   const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
-                                {"mma.f16", 0, 1, 2, 16, 8, 16, 32}, {16});
+                                {"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, false}, {16});
 }
 
 TEST(MatrixInstruction, TakesThePeaksTime) {
@@ -31,6 +31,53 @@ TEST(MatrixInstruction, TakesThePeaksTime) {
   // One instruction of a warp is 2048 multiply-adds; its four schedulers issue one a cycle each.
   EXPECT_GT(e->term(Term::kIssue), multiply_adds / 2048 / (4.0 * 108 * 1.41e3));
   EXPECT_LT(e->term(Term::kIssue), 0.5 * e->term(Term::kArithmetic));
+}
+
+// Two warp groups, each 64 rows and 128 columns of a product in 16 bits.
+tile::StageProgram of_groups(const char* sizes, std::int64_t columns = 128) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[n,k]", sizes, {}, base::Dtype::kF16);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
+                                {"wgmma.f16", 0, 1, 2, 64, 8, 16, 128, 256, true}, {16});
+}
+
+TEST(StagedFactors, TakeThePeaksTime) {
+  const Machine& m = tests::machine("h100_pcie");
+  const auto e = estimate_stage(of_groups("m=14592,n=1024,k=2048"), m);  // 114 x 8 blocks for 114 cores
+  ASSERT_TRUE(e.has_value());
+  const double multiply_adds = 14592.0 * 1024 * 2048;
+  EXPECT_NEAR(e->term(Term::kArithmetic), multiply_adds / (2048.0 * 114 * 1.755e3), 1e-6 * e->total_us);
+}
+
+// In a step of 64 each group runs four instructions of 64x128x16. Each takes 64x16 elements of A, in 16 core matrices,
+// and 128x16 of B, in 32, all four warps together, and a core matrix is one pass of 32 banks.
+TEST(StagedFactors, AreReadOnceForAGroup) {
+  const tile::StageProgram p = of_groups("m=512,n=512,k=512");
+  for (const auto& [operand, core_matrices] : {std::pair<std::size_t, double>{0, 16}, {1, 32}}) {
+    const StagedUse use = staged_use(p, operand, 32, {16});
+    EXPECT_DOUBLE_EQ(use.reads, 2 * 4 * core_matrices);
+    EXPECT_EQ(use.read_instructions, 0) << "they are the instruction's own";
+    EXPECT_EQ(bank_passes(use.read, 32, 4), 1);
+  }
+  // 512 columns are two instructions, which read A twice.
+  EXPECT_DOUBLE_EQ(staged_use(of_groups("m=512,n=512,k=512", 512), 0, 32, {16}).reads, 2 * 2 * 4 * 16);
+}
+
+// 64x128 sums of 32 bits among 128 lanes, and no factors.
+TEST(StagedFactors, TakeNoRegisters) {
+  tile::StageProgram p = of_groups("m=512,n=512,k=512");
+  p.pipeline = 3;  // copies past the registers
+  const Occupancy o = occupancy_of(p, tests::machine("h100_pcie"));
+  EXPECT_GE(o.registers_per_thread, 64);
+  EXPECT_LE(o.registers_per_thread, 64 + 40) << "and a few for addresses";
+}
+
+// A warp writes four rows of eight pieces: those of a row begin in one bank unless they are padded.
+TEST(StagedFactors, AreWrittenWithoutConflictsWherePadded) {
+  tile::StageProgram p = of_groups("m=512,n=512,k=512");
+  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).write, 32, 4), 4 * 8);
+  p.operands[0].padding = 8;
+  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).write, 32, 4), 4);
 }
 
 TEST(MatrixInstruction, IsNotPredictedOnAChipWithoutIt) {

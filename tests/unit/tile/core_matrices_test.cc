@@ -1,0 +1,96 @@
+// Core matrices beside what PTX and CUTLASS say of them, and every element in a place of its own.
+
+#include "tile/core_matrices.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/build.h"
+
+namespace tilescope::tile {
+namespace {
+
+// One warp group's program of a product in 16 bits, `operands` as C[m,n] has them.
+StageProgram product(const char* op, std::int64_t m, std::int64_t n, std::int64_t k, base::Dtype dtype) {
+  const expr::Expression e = tests::expression(op, "m=512,n=512,k=512", {}, dtype);
+  const auto space = make_space(e, no_fusion(e.stages.front()));
+  StageProgram p = make_stage_program(space, {{1, 1, m}, {1, 1, n}}, {1, 1, k}, {16});
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  for (const arch::ComputeSpec& c : chip.compute)
+    if (c.factors && c.dtype == dtype) {
+      MatrixUnit u = unit_of(c, chip);
+      u.columns = 1;
+      u.depth = 2;
+      return with_matrix_unit(std::move(p), u, {16});
+    }
+  return p;
+}
+
+// "Canonical layouts" of the PTX manual without swizzling, in units of 16 bytes as CUTLASS words them (cute,
+// mma_sm90_desc.hpp): rows along k ((8, n), 2) : ((1, SBO), LBO), along m or n ((1, n), (8, k)) : ((X, SBO), (1, LBO)).
+TEST(CoreMatrices, AreTheCanonicalLayoutsWithoutSwizzling) {
+  for (const std::int64_t padding : {0, 8, 16}) {
+    StageProgram p = product("C[m,n] +=! A[m,k] * B[k,n]", 64, 64, 64, base::Dtype::kF16);
+    p.operands[0].padding = p.operands[1].padding = padding;
+    const CoreMatrices a = core_matrices(p, 0), b = core_matrices(p, 1);
+    ASSERT_EQ(core_matrices_refusal(p), "");
+    const std::int64_t a_sbo = a.below / 8, a_lbo = a.beside / 8, b_sbo = b.beside / 8, b_lbo = b.below / 8;
+    for (std::int64_t i = 0; i < 64; ++i)
+      for (std::int64_t k = 0; k < 64; ++k) {
+        EXPECT_EQ(core_offset(a, i, k), 8 * (i % 8 + i / 8 * a_sbo + k / 8 * a_lbo) + k % 8);
+        EXPECT_EQ(core_offset(b, k, i), 8 * (k % 8 + k / 8 * b_lbo + i / 8 * b_sbo) + i % 8);
+      }
+  }
+}
+
+TEST(CoreMatrices, GiveEveryElementAPlaceOfItsOwn) {
+  for (const std::int64_t k : {16, 32, 128})
+    for (const std::int64_t times : {0, 1, 3}) {
+      StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 40, k, base::Dtype::kF16);
+      p.operands[1].padding = times * core_padding(p, 1);
+      ASSERT_EQ(core_matrices_refusal(p), "");
+      const CoreMatrices c = core_matrices(p, 1);
+      std::set<std::int64_t> places;
+      for (std::int64_t row = 0; row < 40; ++row)
+        for (std::int64_t column = 0; column < k; ++column) places.insert(core_offset(c, row, column));
+      EXPECT_EQ(std::ssize(places), 40 * k);
+      EXPECT_LT(*places.rbegin(), data_tile_elements(p.space->inputs[1], p.block, p.operands[1].padding));
+    }
+}
+
+// Pieces of 16 bytes side by side in a row begin in eight groups of banks once they are padded.
+TEST(CoreMatrices, PaddingPutsARowsPiecesIntoOtherBanks) {
+  StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 64, 64, 64, base::Dtype::kF16);
+  const auto banks = [&] {
+    std::set<std::int64_t> out;
+    for (std::int64_t piece = 0; piece < 8; ++piece)
+      out.insert(core_offset(core_matrices(p, 0), 0, piece * 8) * 2 % 128);
+    return out.size();
+  };
+  EXPECT_EQ(banks(), 1U);
+  p.operands[0].padding = core_padding(p, 0);
+  EXPECT_EQ(banks(), 8U);
+}
+
+TEST(CoreMatrices, OfOtherThanTwoBytesRunAlongTheDepth) {
+  const auto refusal = [](const char* op, base::Dtype dtype) {
+    return core_matrices_refusal(product(op, 64, 64, 32, dtype));
+  };
+  EXPECT_EQ(refusal("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32), "");
+  EXPECT_NE(refusal("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32), "");
+  EXPECT_EQ(refusal("C[m,n] +=! A[k,m] * B[k,n]", base::Dtype::kBf16), "");
+}
+
+TEST(CoreMatrices, FragmentsSideBySideAreOneInstructions) {
+  const auto together = [](std::int64_t n) {
+    return fragments_together(product("C[m,n] +=! A[m,k] * B[n,k]", 64, n, 32, base::Dtype::kF16));
+  };
+  EXPECT_EQ(together(8), 1);
+  EXPECT_EQ(together(256), 32);
+  EXPECT_EQ(together(512), 32);
+  EXPECT_EQ(together(264), 11);
+}
+
+}  // namespace
+}  // namespace tilescope::tile

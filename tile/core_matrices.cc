@@ -1,0 +1,74 @@
+#include "tile/core_matrices.h"
+
+#include <fmt/format.h>
+
+namespace tilescope::tile {
+namespace {
+
+// The tile axis along which a dimension lies, counted from the innermost one; nothing of one that is no single loop.
+std::optional<std::size_t> axis_from_back(const Operand& o, std::size_t from_back) {
+  if (o.dims.size() <= from_back) return std::nullopt;
+  const TileDim& d = o.dims[o.dims.size() - 1 - from_back];
+  if (d.whole || d.terms.size() != 1) return std::nullopt;
+  return static_cast<std::size_t>(d.terms[0].axis);
+}
+
+std::int64_t columns_of(const Operand& o) { return kCoreRowBytes / o.element.n; }
+
+std::string refusal_of(const StageProgram& p, std::size_t i) {
+  const Operand& o = p.space->inputs[i];
+  const OperandPlan& plan = p.operands[i];
+  const TileShape shape = data_tile(o, p.block);
+  const std::int64_t row = shape.back(), rows = shape[shape.size() - 2];
+  if (rows % kCoreRows != 0 || row % columns_of(o) != 0)
+    return fmt::format("operand {}: its staged tile of {} rows of {} elements is not cut into core matrices of {}x{}",
+                       o.name, rows, row, kCoreRows, columns_of(o));
+  if (plan.swizzle != 0) return fmt::format("operand {}: core matrices are not swizzled", o.name);
+  if (kCoreRows * plan.padding % row != 0)
+    return fmt::format("operand {}: a padding of {} elements does not put core matrices multiples of {} B apart",
+                       o.name, plan.padding, kCoreRowBytes);
+  return {};
+}
+
+}  // namespace
+
+CoreMatrices core_matrices(const StageProgram& p, std::size_t i) {
+  const Operand& o = p.space->inputs[i];
+  const std::int64_t row = data_tile(o, p.block).back(), columns = columns_of(o);
+  const std::int64_t below = kCoreRows * (row + p.operands[i].padding);
+  return {columns, below * columns / row, below};
+}
+
+std::int64_t core_padding(const StageProgram& p, std::size_t i) {
+  return data_tile(p.space->inputs[i], p.block).back() / kCoreRows;
+}
+
+bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
+  for (std::size_t i = 0; i < space.inputs.size(); ++i) {
+    const Operand& o = space.inputs[i];
+    const std::size_t side = i == 0 ? u.rows : u.columns;
+    const auto inner = axis_from_back(o, 0), outer = axis_from_back(o, 1);
+    const bool along_depth = inner == u.depth && outer == side;
+    const bool transposed = inner == side && outer == u.depth && o.element.n == 2;
+    if (!along_depth && !transposed) return false;
+  }
+  return true;
+}
+
+std::string core_matrices_refusal(const StageProgram& p) {
+  if (!reads_core_matrices(*p.space, *p.matrix))
+    return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+    if (std::string why = refusal_of(p, i); !why.empty()) return why;
+  return {};
+}
+
+std::int64_t fragments_together(const StageProgram& p) {
+  const MatrixUnit& u = *p.matrix;
+  const std::int64_t neighbours = p.mapping[u.columns].serial / u.n;
+  std::int64_t together = u.most_columns / u.n;
+  while (neighbours % together != 0) --together;
+  return together;
+}
+
+}  // namespace tilescope::tile

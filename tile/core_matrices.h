@@ -1,0 +1,45 @@
+#pragma once
+// How staged tiles lie for an instruction that reads its factors from the scratchpad (MatrixUnit::factors_staged): in
+// core matrices of eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX
+// ISA, "Canonical layouts"). Core matrices side by side along the staged rows follow each other, as far apart as the
+// rows' padding lets them be; then come those of the next eight rows.
+
+#include <cstdint>
+#include <string>
+
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+inline constexpr std::int64_t kCoreRows = 8, kCoreRowBytes = 16;
+
+// In elements of the operand.
+struct CoreMatrices {
+  std::int64_t columns = 1;  // of a core matrix
+  std::int64_t beside = 0;   // from a core matrix to the next one along the staged rows
+  std::int64_t below = 0;    // to that of the next eight rows
+};
+
+// Of a staged operand whose tile has core matrices.
+CoreMatrices core_matrices(const StageProgram& p, std::size_t operand);
+
+// The element at a place of the two innermost dimensions of a staged tile.
+inline std::int64_t core_offset(const CoreMatrices& c, std::int64_t row, std::int64_t column) {
+  return row / kCoreRows * c.below + column / c.columns * c.beside + row % kCoreRows * c.columns + column % c.columns;
+}
+
+// The padding of a staged row that puts core matrices side by side 16 bytes further apart than they are long, so that
+// those who copy pieces of one row write to other banks each.
+std::int64_t core_padding(const StageProgram& p, std::size_t operand);
+
+// Whether the innermost dimensions of both factors are those along which the instruction reads core matrices: rows or
+// columns, and depth. Elements of other than two bytes it reads along depth alone.
+bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
+
+// Why the program's staged tiles are no core matrices that its instruction reads; empty where they are.
+std::string core_matrices_refusal(const StageProgram& p);
+
+// Fragments side by side along the columns that one instruction multiplies: as many as cut a group's neighbours evenly.
+std::int64_t fragments_together(const StageProgram& p);
+
+}  // namespace tilescope::tile
