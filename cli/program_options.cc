@@ -29,6 +29,13 @@ void WorkloadOptions::add_to(CLI::App& command) {
   command.add_option("--dtype", dtype_, "Element type: f32, tf32, f16, bf16, i8 or i32")->capture_default_str();
 }
 
+void WorkloadOptions::add_instruction(CLI::App& command) {
+  command
+      .add_option("--instruction", workload_.instruction,
+                  "The only matrix instruction of the chip that may multiply, by its name, or none")
+      ->check(some_text());
+}
+
 void WorkloadOptions::require() const {
   if (!given()) throw CLI::RequiredError("--op or --suite");
 }
@@ -47,6 +54,7 @@ experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
 
 void ProgramOptions::add_to(CLI::App& command, Batches batches) {
   workload_.add_to(command);
+  workload_.add_instruction(command);
   std::vector<CLI::Option*> files;
   files.push_back(command.add_option("--program", program_file_, "A program file (compile -o)")->check(some_text()));
   if (batches == kBatches)
@@ -54,8 +62,12 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         command.add_option("--batch", batch_file_, "JSON lines, one stage's program each")->check(some_text()));
   CLI::Option* op = command.get_option("--op");
   CLI::Option* suite = command.get_option("--suite");
-  // A program says its own dtype.
-  for (CLI::Option* f : files) f->excludes(op)->excludes(suite)->excludes(command.get_option("--dtype"));
+  // A program says its own dtype and instruction.
+  for (CLI::Option* f : files)
+    f->excludes(op)
+        ->excludes(suite)
+        ->excludes(command.get_option("--dtype"))
+        ->excludes(command.get_option("--instruction"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 

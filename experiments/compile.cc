@@ -96,8 +96,11 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
-  if (!expressions) return std::nullopt;
-  const Constructor constructor(a, search, keep);
+  const construct::Restrictions given = restrictions_of(workload, a, diags);
+  if (!workload.instruction.empty() && search.search != Search::kRoller)
+    diags.error({diags.add_source("--instruction")}, "only --search roller constructs for a matrix instruction");
+  if (!expressions || !diags.ok()) return std::nullopt;
+  const Constructor constructor(a, search, keep, given);
   std::vector<CompiledOperator> out(expressions->size());
   std::mutex one_at_a_time;
   std::size_t done = 0;

@@ -22,7 +22,8 @@ struct Workload {
   std::optional<std::string> suite;
   std::string op, sizes, shapes;
   base::Dtype dtype = base::Dtype::kF32;
-  bool small = false;  // every operator scaled down (expr/scale.h)
+  bool small = false;       // every operator scaled down (expr/scale.h)
+  std::string instruction;  // the only matrix instruction of the chip that may multiply, or none; any where empty
 };
 
 struct CompiledProgram {

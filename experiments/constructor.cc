@@ -142,6 +142,20 @@ construct::Judge Constructor::judge() const {
   };
 }
 
+construct::Restrictions restrictions_of(const Workload& workload, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  construct::Restrictions out;
+  out.instruction = workload.instruction;
+  std::vector<std::string_view> names = {"none"};
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.m > 1 && c.n > 1) names.push_back(c.name);
+  const bool known = std::find(names.begin(), names.end(), out.instruction) != names.end();
+  if (!out.instruction.empty() && !known)
+    diags.error({diags.add_source("--instruction")},
+                fmt::format("{} has no matrix instruction '{}'{}", a.name, out.instruction,
+                            base::did_you_mean(out.instruction, names)));
+  return out;
+}
+
 construct::Restrictions for_lowering(construct::Restrictions given) {
   given.multiplies = &lower::lowers;
   return given;

@@ -9,6 +9,7 @@
 #include "arch/spec.h"
 #include "construct/roller.h"
 #include "construct/search.h"
+#include "experiments/compile.h"
 #include "experiments/search.h"
 #include "expr/expression.h"
 #include "model/estimate.h"
@@ -35,6 +36,9 @@ construct::Trace searched(const construct::SearchSpace& space, const SearchOptio
 
 // The restrictions of programs that are simulated or emitted too: without instructions that lower/ does not know.
 construct::Restrictions for_lowering(construct::Restrictions given = {});
+
+// Those of a workload; an error at `--instruction` where the chip has no matrix instruction of that name.
+construct::Restrictions restrictions_of(const Workload& workload, const arch::ArchSpec& a, base::Diagnostics& diags);
 
 // Constructs for one chip; any number of threads may use one.
 class Constructor {

@@ -17,8 +17,8 @@ namespace {
 bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
 
 std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
-                                        const arch::ArchSpec& a, int jobs) {
-  const Constructor constructor(a, {Search::kRoller}, top, for_lowering());
+                                        const arch::ArchSpec& a, construct::Restrictions restrictions, int jobs) {
+  const Constructor constructor(a, {Search::kRoller}, top, for_lowering(std::move(restrictions)));
   std::vector<Constructed> found(expressions.size());
   parallel_for(found.size(), jobs,
                [&] { return [&](std::size_t i) { found[i] = constructor.construct(expressions[i].expression); }; });
@@ -137,8 +137,9 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
     return out;
   }
   const auto expressions = expressions_of(source.workload, diags);
-  if (!expressions) return std::nullopt;
-  return construct_all(*expressions, source.top, a, jobs);
+  construct::Restrictions restrictions = restrictions_of(source.workload, a, diags);
+  if (!expressions || !diags.ok()) return std::nullopt;
+  return construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
 }
 
 }  // namespace tilescope::experiments

@@ -104,6 +104,22 @@ TEST_F(Compile, OtherBanksGiveAnotherTime) {
   EXPECT_GT(best(changed).at("predicted_us"), best(as_it_is).at("predicted_us"));
 }
 
+TEST_F(Compile, AnInstructionThatIsNamedIsTheOnlyOne) {
+  const auto product = [](const char* instruction) {
+    return Args{"compile", "--arch", "h200",  "--op", kMatmul,         "--size",   "m=2048,n=2048,k=2048",
+                "--dtype", "f16",    "--top", "3",    "--instruction", instruction};
+  };
+  for (const char* name : {"wgmma.f16", "mma.f16"})
+    for (const Json& p : json(product(name)).at("operators").at(0).at("programs"))
+      EXPECT_EQ(p.at("program").at("stages").at(0).at("instruction").at("name"), name);
+  for (const Json& p : json(product("none")).at("operators").at(0).at("programs"))
+    EXPECT_FALSE(p.at("program").at("stages").at(0).contains("instruction"));
+  EXPECT_EQ(bad_input(product("mma.f17")),
+            "--instruction: h200 has no matrix instruction 'mma.f17'; did you mean 'mma.f16'?\n");
+  EXPECT_EQ(bad_input(with(product("mma.f16"), {"--search", "random"})),
+            "--instruction: only --search roller constructs for a matrix instruction\n");
+}
+
 TEST_F(Compile, AnOperatorWithoutProgramsIsAFailureAndTheOthersGoOn) {
   const std::string minimal = source_path("tests/error/arch/minimal.yaml").string();
   const Args of_bytes = {"compile", "--arch", minimal, "--op", kMatmul, "--size", "m=64,n=64,k=64", "--dtype", "i8"};
