@@ -65,11 +65,12 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
 // What compilers hold beside values: round numbers for what a thread has to know at a time, chosen where NVRTC 13.0
 // needed no more for most first programs of the suite `roller` (sm_80, sm_90a). docs/model.md has what is left over, on
 // another target too.
-constexpr std::int64_t kBookkeeping = 8;    // pointers, indices and guards of one thing after another
-constexpr std::int64_t kOfSteps = 8;        // of an operand that is copied step by step: from where, to where, how far
-constexpr std::int64_t kOfPiece = 1;        // a place beside those of the pieces before it
-constexpr std::int64_t kMostPlaces = 8;     // beyond which compilers count on as they go
-constexpr std::int64_t kOfUnevenPiece = 5;  // an address of 64 bits, its place, and what guards it
+constexpr std::int64_t kBookkeeping = 8;     // pointers, indices and guards of one thing after another
+constexpr std::int64_t kOfSteps = 8;         // of an operand that is copied step by step: from where, to where, how far
+constexpr std::int64_t kOfPiece = 1;         // a place beside those of the pieces before it
+constexpr std::int64_t kMostPlaces = 8;      // beyond which compilers count on as they go
+constexpr std::int64_t kOfUnevenPiece = 5;   // an address of 64 bits, its place, and what guards it
+constexpr std::int64_t kOfGatheredRead = 3;  // likewise of an element that a thread reads for itself
 constexpr std::int64_t kOfGatheredPiece = 3;  // the same where pieces share what guards them
 
 // Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
@@ -100,7 +101,10 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.matrix || !p.matrix->factors_staged)
       fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
-    if (!p.operands[i].staged) continue;
+    if (!p.operands[i].staged) {
+      if (p.space->inputs[i].gathered) bookkeeping += kOfGatheredRead * fragment_of(p, i);
+      continue;
+    }
     copies += of_copy(p, i, m);
     if (p.steps() > 1) bookkeeping += kOfSteps;
   }
