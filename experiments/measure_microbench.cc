@@ -144,7 +144,7 @@ std::optional<MeasuredCurves> measure_microbenchmarks(const std::vector<std::str
     all.push_back(planned(point, a, compiler, options));
     tasks.insert(tasks.end(), all.back().tasks.begin(), all.back().tasks.end());
   }
-  const RunTasks run = run_tasks(std::move(tasks), a, compiler, options, progress, diags);
+  const RunTasks run = run_tasks(std::move(tasks), a, compiler, out.device, options, progress, diags);
   out.finished = run.finished;
   std::size_t t = 0;
   for (Planned& p : all) {

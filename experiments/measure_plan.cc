@@ -40,9 +40,10 @@ std::string kept(const std::string& folder, const std::string& cubin) {
   return name;
 }
 
-std::string note_lines(const std::vector<std::pair<std::string, std::string>>& notes) {
+std::string note_lines(const PlanNotes& notes, const PlanNotes& remarks) {
   std::string out;
   for (const auto& [key, words] : notes) out += fmt::format("note {} {}\n", key, words);
+  for (const auto& [key, words] : remarks) out += fmt::format("remark {} {}\n", key, words);
   return out;
 }
 
@@ -99,13 +100,13 @@ extern "C" __global__ void tilescope_nothing() {}
 
 std::string plan_file(const std::string& folder) { return folder + "/plan.txt"; }
 
-void write_plan(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& notes,
-                const std::string& helpers, const std::vector<PlanTask>& tasks) {
+void write_plan(const std::string& folder, const PlanNotes& notes, const PlanNotes& remarks, const std::string& helpers,
+                const std::vector<PlanTask>& tasks) {
   std::error_code none;
   std::filesystem::create_directories(folder, none);
-  std::string text = "tilescope plan 1\n" + note_lines(notes) + "helpers " + kept(folder, helpers) + "\n";
+  std::string text = "tilescope plan 1\n" + note_lines(notes, remarks) + "helpers " + kept(folder, helpers) + "\n";
   for (const PlanTask& t : tasks) {
-    text += fmt::format("\ntask {}\n{}", t.id, note_lines(t.notes));
+    text += fmt::format("\ntask {}\n{}", t.id, note_lines(t.notes, t.remarks));
     if (!t.cubin.empty()) text += fmt::format("module {}\n", kept(folder, t.cubin));
     text += t.lines;
   }

@@ -19,7 +19,8 @@ const base::Value* value_in(const base::Map& row, std::string_view key) {
 
 }  // namespace
 
-std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags) {
+std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags,
+                                                std::string_view device) {
   std::map<std::string, base::Map> out;
   const base::SourceId source = diags.add_source(file.name);
   for (const auto& [number, line] : batch_lines(file.text)) {
@@ -30,7 +31,7 @@ std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Dia
     base::Map* entries = row->get_if<base::Map>();
     if (entries == nullptr || text_in(*entries, "key").empty())
       diags.error({source, static_cast<std::uint32_t>(number), 1}, "expected a row with its key");
-    else
+    else if (device.empty() || text_in(*entries, "device") == device)
       out[text_in(*entries, "key")] = std::move(*entries);
   }
   return out;

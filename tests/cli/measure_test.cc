@@ -49,7 +49,7 @@ TEST_F(Measure, DoesAllUpToTheLaunchWithoutAGpu) {
   EXPECT_GT(document["rows"][0]["registers"], 0);
   EXPECT_GT(document["rows"][0]["predicted_us"], 0);
   const std::string plan = text_of_file(path("plan/plan.txt"));
-  EXPECT_THAT(plan, AllOf(HasSubstr("note chip h200\nnote command tilescope measure --arch h200 --op 'C[m,n] +=! "),
+  EXPECT_THAT(plan, AllOf(HasSubstr("note chip h200\nremark command tilescope measure --arch h200 --op 'C[m,n] +=! "),
                           HasSubstr("array A f32 8192 input 1\n"), HasSubstr("check C 0\nexpect 0 "),
                           HasSubstr("product 128 64 64 1 A B C\n"), HasSubstr("time warm 3 50 1\n")));
 }

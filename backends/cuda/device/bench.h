@@ -27,6 +27,7 @@ class Bench {
 
   // Why nothing can be measured here, in a sentence; empty where it can.
   const std::string& refusal() const { return driver_.refusal(); }
+  const std::string& device_name() const { return driver_.device().name; }
   // The device as one JSON object.
   std::string device() const;
   // One row; what went wrong is its `error`.

@@ -96,14 +96,15 @@ class Reader {
     const std::string_view verb = words.next();
     if (verb == "task")
       begin_task(words);
-    else if (verb == "note")
+    else if (verb == "note" || verb == "remark")
       take_note(words);
     else if (in_task_)
       take_part(verb, words);
     else
       take_head(verb, words);
     if (!words.empty()) throw BadLine{"'" + words.rest() + "' is too much for " + std::string(verb)};
-    if (in_task_) said_ = hash_of("\n", hash_of(line, said_));
+    if (in_task_ && verb != "remark") said_ = hash_of("\n", hash_of(line, said_));
+    if (!in_task_ && verb == "note") head_ = said_ = hash_of("\n", hash_of(line, head_));
   }
 
   void take_head(std::string_view verb, Words& words) {
@@ -117,7 +118,7 @@ class Reader {
 
   void take_note(Words& words) {
     const std::string key(words.next());
-    if (key.empty() || words.empty()) throw BadLine{"a note needs a key and words"};
+    if (key.empty() || words.empty()) throw BadLine{"a note or remark needs a key and words"};
     (in_task_ ? task().notes : plan_.notes).emplace_back(key, words.rest());
   }
 
@@ -130,7 +131,7 @@ class Reader {
 
   void finish_task() {
     if (in_task_) task().key = hexadecimal(said_);
-    said_ = kNothingSaid;
+    said_ = head_;
   }
 
   void take_part(std::string_view verb, Words& words) {
@@ -277,7 +278,7 @@ class Reader {
   const std::string& folder_;
   std::vector<std::string>& errors_;
   Plan plan_;
-  std::uint64_t said_ = kNothingSaid;
+  std::uint64_t head_ = kNothingSaid, said_ = kNothingSaid;  // by the plan's notes; by them and the task
   std::size_t number_ = 0;
   bool headed_ = false, in_task_ = false;
 };

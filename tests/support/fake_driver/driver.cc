@@ -74,7 +74,8 @@ int cuDeviceGetCount(int* n) {
   return 0;
 }
 int cuDeviceGetName(char* name, int bytes, int) {
-  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", "Fake 1");
+  const char* given = std::getenv("FAKE_DRIVER_NAME");
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", given != nullptr ? given : "Fake 1");
   return 0;
 }
 int cuDeviceGetAttribute(int* value, int which, int) {

@@ -15,7 +15,9 @@ namespace tilescope::tests {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -81,7 +83,7 @@ TEST_F(Worker, AsksTheDeviceInOrder) {
 }
 
 TEST_F(Worker, SaysTimesClocksAndWhereTheyAreFrom) {
-  const cuda::Finished done = run(task("x", "copy", "note predicted_us 12.5\ntime warm 0 3 1\n"));
+  const cuda::Finished done = run(task("x", "copy", "remark predicted_us 12.5\ntime warm 0 3 1\n"));
   ASSERT_TRUE(done.ok()) << done.output;
   ASSERT_THAT(rows(), SizeIs(1));
   // Events are a hundredth of a millisecond apart, a thousandth more from pair to pair.
@@ -144,12 +146,43 @@ TEST_F(Worker, GoesOnWhereRowsAreThere) {
   // The last line of a run that was ended in its midst.
   cuda::write_file(folder_.file("rows"), first + R"({"id":"b","key":")");
   ASSERT_TRUE(run(a + b).ok());
-  ASSERT_THAT(rows(), SizeIs(3));
+  ASSERT_THAT(rows(), SizeIs(2)) << "what was cut off counts for nothing";
   EXPECT_EQ(rows()[0] + "\n", first);
-  EXPECT_THAT(rows()[2], HasSubstr(R"({"id":"b",)"));
-  const cuda::Finished again = run(a + b);
-  EXPECT_TRUE(again.ok());
-  EXPECT_THAT(calls(), IsEmpty()) << "nothing is left: no device is asked for";
+  EXPECT_THAT(rows()[1], AllOf(HasSubstr(R"({"id":"b",)"), EndsWith("}")));
+  EXPECT_TRUE(run(a + b).ok());
+  EXPECT_THAT(calls(), Not(Contains("launch copy"))) << "nothing is left";
+  // The last line may lack its end alone.
+  const std::string whole = cuda::file_bytes(folder_.file("rows"));
+  cuda::write_file(folder_.file("rows"), whole.substr(0, whole.size() - 1));
+  ASSERT_TRUE(run(a + b).ok());
+  EXPECT_EQ(rows().size(), 2U);
+  EXPECT_TRUE(cuda::file_bytes(folder_.file("rows")).ends_with("}\n"));
+}
+
+TEST_F(Worker, MeasuresAgainWhatAnotherDeviceDid) {
+  const std::vector<std::string> other = {"FAKE_DRIVER_NAME=Fake 2"};
+  ASSERT_TRUE(run(task("a", "copy")).ok());
+  ASSERT_TRUE(run(task("a", "copy"), other).ok());
+  ASSERT_THAT(rows(), SizeIs(2));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("device":"Fake 1")"));
+  EXPECT_THAT(rows()[1], HasSubstr(R"("device":"Fake 2")"));
+  ASSERT_TRUE(run(task("a", "copy")).ok());
+  ASSERT_TRUE(run(task("a", "copy"), other).ok());
+  EXPECT_THAT(rows(), SizeIs(2)) << "each has its own";
+}
+
+// What failed may go well another time, but wrong values stay wrong. It comes last: it may take all of the time again.
+TEST_F(Worker, TriesAgainWhatFailed) {
+  const std::string tasks = "limit 1\n" + task("a", "hangs") + task("b", "copy_wrong") + task("c", "crashes");
+  ASSERT_TRUE(run(tasks).ok());
+  ASSERT_THAT(rows(), SizeIs(3)) << "once each";
+  EXPECT_THAT(rows()[0], HasSubstr(R"("device":"Fake 1","error":"no answer within 1 s")"));
+  ASSERT_TRUE(run(tasks + task("d", "copy")).ok());
+  ASSERT_THAT(rows(), SizeIs(6));
+  EXPECT_THAT(rows()[3], HasSubstr(R"({"id":"d",)"));
+  EXPECT_THAT(rows()[4], HasSubstr(R"({"id":"a",)"));
+  EXPECT_THAT(rows()[5], HasSubstr(R"({"id":"c",)"));
+  EXPECT_THAT(run(tasks, {}, {"--check"}).output, EndsWith("3 tasks, 2 left\n"));
 }
 
 // Programs of one operator share their inputs; after a wrong one nobody relies on them.

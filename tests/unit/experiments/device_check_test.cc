@@ -66,6 +66,12 @@ TEST(KeptRows, AreReadByTheirKeys) {
   EXPECT_EQ(number_in(rows.at("2"), "measured_us"), std::nullopt);
   EXPECT_EQ(text_in(rows.at("2"), "error"), "lost");
   EXPECT_EQ(text_in(rows.at("2"), "values"), "");
+  const auto of_one = read_kept_rows({"rows.jsonl", R"({"key":"1","device":"A","measured_us":1}
+{"key":"1","device":"B","measured_us":2}
+{"key":"2","device":"B","measured_us":3})"},
+                                     diags, "A");
+  ASSERT_EQ(of_one.size(), 1U);
+  EXPECT_EQ(number_in(of_one.at("1"), "measured_us"), 1);
 }
 
 TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
