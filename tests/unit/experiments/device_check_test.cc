@@ -84,7 +84,11 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
 {"key":"5","id":"E0","dtype":"f32","chip":"h200","baseline":"copy","measured_us":2}
 {"key":"6","id":"C0","dtype":"f16","chip":"h200","baseline":"cudnn","measured_us":3}
 {"key":"7","id":"C0","dtype":"f32","chip":"a100","program":"q","measured_us":9}
-{"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"})"},
+{"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"}
+{"key":"0","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
+{"key":"9","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
+{"key":"a","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","l2":"warm","measured_us":1}
+{"key":"b","id":"read 1 longer","chip":"h200","curve":"read","l2":"cold","measured_us":1})"},
                      diags);
   const MeasuredTimes times = times_in(rows, "h200");
   EXPECT_THAT(times.programs_us, ElementsAre(testing::Pair("p", 5)));
