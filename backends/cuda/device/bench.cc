@@ -10,6 +10,7 @@
 
 #include "backends/cuda/device/elements.h"
 #include "backends/cuda/device/rows.h"
+#include "backends/cuda/driver_version.h"
 
 namespace tilescope::cuda::device {
 namespace {
@@ -77,8 +78,6 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[at];
 }
 
-std::string version_of(int cuda) { return std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10); }
-
 }  // namespace
 
 Bench::Bench(const Plan& plan) : plan_(plan), telemetry_(driver_.device().bus), vendors_(driver_) {}
@@ -89,7 +88,7 @@ std::string Bench::device() const {
   out.add("device", d.name);
   out.add("capability", std::to_string(d.major) + "." + std::to_string(d.minor));
   out.add("driver", telemetry_.driver_version());
-  out.add("cuda", version_of(d.cuda));
+  out.add("cuda", version_text(d.cuda));
   out.add("cores", d.cores);
   out.add("clock_khz", d.clock_khz);
   out.add("memory_clock_khz", d.memory_clock_khz);
@@ -112,7 +111,7 @@ std::string Bench::row_of(const Task& task) {
   JsonObject row = row_head(plan_, task);
   row.add("device", driver_.device().name);
   row.add("driver", telemetry_.driver_version());
-  row.add("cuda", version_of(driver_.device().cuda));
+  row.add("cuda", version_text(driver_.device().cuda));
   try {
     measure(task, row);
   } catch (const DeviceError& e) {
