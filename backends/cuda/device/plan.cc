@@ -108,12 +108,14 @@ class Reader {
   }
 
   void take_head(std::string_view verb, Words& words) {
-    if (verb == "helpers")
-      plan_.helpers = file(words.rest());
-    else if (verb == "limit")
+    if (verb == "helpers") {
+      plan_.helpers = path_of(words.rest());
+      contents(plan_.helpers);
+    } else if (verb == "limit") {
       plan_.limit_seconds = number<double>(words.next(), "seconds", 1e-3, 1e5);
-    else
+    } else {
       throw BadLine{"unknown word '" + std::string(verb) + "' before the first task"};
+    }
   }
 
   void take_note(Words& words) {
@@ -136,8 +138,9 @@ class Reader {
 
   void take_part(std::string_view verb, Words& words) {
     if (verb == "module") {
-      task().module = file(words.rest());
-      if (const auto bytes = bytes_of(task().module)) said_ = hash_of(*bytes, said_);
+      const std::string path = path_of(words.rest());
+      said_ = hash_of(contents(path), said_);
+      task().module = path;
     } else if (verb == "array") {
       task().arrays.push_back(array(words));
     } else if (verb == "launch") {
@@ -265,10 +268,12 @@ class Reader {
     return t;
   }
 
-  std::string file(const std::string& name) const {
-    std::string path = name.starts_with('/') ? name : folder_ + "/" + name;
-    if (!bytes_of(path)) throw BadLine{path + " cannot be read"};
-    return path;
+  std::string path_of(const std::string& name) const { return name.starts_with('/') ? name : folder_ + "/" + name; }
+
+  static std::string contents(const std::string& path) {
+    auto bytes = bytes_of(path);
+    if (!bytes) throw BadLine{path + " cannot be read"};
+    return std::move(*bytes);
   }
 
   Task& task() { return plan_.tasks.back(); }
@@ -292,7 +297,9 @@ Plan read_plan(std::string_view text, const std::string& folder, std::vector<std
 std::optional<std::string> bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;
-  if (!in || !(out << in.rdbuf())) return std::nullopt;
+  // Of an empty file nothing can be written, which `out` takes for a failure.
+  if (in.peek() != std::ifstream::traits_type::eof()) out << in.rdbuf();
+  if (!in.is_open() || in.bad() || !out) return std::nullopt;
   return out.str();
 }
 

@@ -119,6 +119,14 @@ TEST_F(PlanReader, ReportsEveryBadLineWithItsNumber) {
                   "line 29: a note or remark needs a key and words"));
 }
 
+TEST_F(PlanReader, ReadsBytesOfFilesAlone) {
+  cuda::write_file(folder_.file("empty"), "");
+  EXPECT_EQ(bytes_of(folder_.file("empty")), "");
+  EXPECT_EQ(bytes_of(folder_.file("m.cubin")), "bytes");
+  EXPECT_EQ(bytes_of(folder_.path()), std::nullopt) << "a folder";
+  EXPECT_EQ(bytes_of(folder_.file("none")), std::nullopt);
+}
+
 TEST_F(PlanReader, WantsItsFirstLine) {
   for (const char* text : {"", "\n# nothing\n", "task t\nwhat\n"}) {
     errors_.clear();
