@@ -201,6 +201,11 @@ TEST_F(Worker, StopsInTime) {
   const cuda::Finished done = run(task("a", "copy"), {}, {"--seconds", "-1"});
   EXPECT_EQ(done.status, 3) << done.output;
   EXPECT_THAT(rows(), IsEmpty());
+  for (const char* none : {"soon", "8m", ""}) {
+    const cuda::Finished refused = run(task("a", "copy"), {}, {"--seconds", none});
+    EXPECT_EQ(refused.status, 2) << none;
+    EXPECT_THAT(refused.output, testing::StartsWith("tilescope_gpu PLAN ")) << none;
+  }
 }
 
 TEST_F(Worker, RefusesWhatTheDeviceCannotHold) {
