@@ -48,12 +48,14 @@ void make_inputs(const Array& a, std::int64_t begin, std::int64_t end, unsigned 
 
 void make_chain(const Array& a, std::int64_t begin, std::int64_t end, unsigned char* to) {
   const std::int64_t links = a.elements / a.stride;
-  for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t link = i / a.stride;
-    const auto next =
-        static_cast<std::int32_t>(i % a.stride == 0 && link < links ? (link + a.step) % links * a.stride : 0);
-    std::memcpy(to + (i - begin) * 4, &next, 4);
-  }
+  on_all_cores(end - begin, [&](std::int64_t from, std::int64_t until) {
+    for (std::int64_t i = begin + from; i < begin + until; ++i) {
+      const std::int64_t link = i / a.stride;
+      const auto next =
+          static_cast<std::int32_t>(i % a.stride == 0 && link < links ? (link + a.step) % links * a.stride : 0);
+      std::memcpy(to + (i - begin) * 4, &next, 4);
+    }
+  });
 }
 
 // The first element that differs from what is expected by more than it may, and how many do.

@@ -105,7 +105,8 @@ class Supervisor {
       stopped_ = WIFEXITED(status) && WEXITSTATUS(status) == kStopped;
       if (running_) give_up(in_time, status);
       if (left_.size() == before && !stopped_ && refusal_.empty())
-        refusal_ = "the process that measures ended before its first task";
+        refusal_ = in_time ? "the process that measures ended before its first task"
+                           : "the device did not answer within " + limit() + ", before the first task";
     }
     close(ends[0]);
   }
@@ -151,13 +152,15 @@ class Supervisor {
     JsonObject row = row_head(plan_, plan_.tasks[left_.front()]);
     row.add("device", text_under("device", device_));
     if (!in_time)
-      row.add("error", "no answer within " + JsonObject::shortest(plan_.limit_seconds) + " s");
+      row.add("error", "no answer within " + limit());
     else if (WIFSIGNALED(status))
       row.add("error", std::string("its process ended by signal ") + strsignal(WTERMSIG(status)));
     else
       row.add("error", "its process ended with status " + std::to_string(WEXITSTATUS(status)));
     end_task(row.text());
   }
+
+  std::string limit() const { return JsonObject::shortest(plan_.limit_seconds) + " s"; }
 
   const Plan& plan_;
   Rows& rows_;

@@ -65,7 +65,10 @@ void run(const std::string& name, void** parameters) {
 
 extern "C" {
 
-int cuInit(unsigned) { return called("cuInit"); }
+int cuInit(unsigned) {
+  if (setting("FAKE_DRIVER_HANGS", 0) != 0) pause();
+  return called("cuInit");
+}
 int cuDriverGetVersion(int* version) {
   *version = 13000;
   return 0;

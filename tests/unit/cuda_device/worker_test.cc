@@ -139,6 +139,26 @@ TEST_F(Worker, GivesUpAKernelThatHangs) {
   EXPECT_THAT(rows()[1], HasSubstr(R"("values":"ok")"));
 }
 
+TEST_F(Worker, SaysThatTheDeviceItselfDoesNotAnswer) {
+  const cuda::Finished done = run("limit 1\n" + task("a", "copy"), {"FAKE_DRIVER_HANGS=1"});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_EQ(done.output, "the device did not answer within 1 s, before the first task\n");
+  EXPECT_THAT(rows(), IsEmpty());
+}
+
+// Links of a chain that is made by several threads: each two words, the one three links on.
+TEST_F(Worker, MakesChains) {
+  std::string chain =
+      "task x\nmodule m.cubin\narray A i32 15 chain 3 2\narray C i32 15 output\n"
+      "launch copy 1 32 0 C A\ncheck C 0\n";
+  const std::vector<int> next = {6, 0, 8, 0, 10, 0, 12, 0, 0, 0, 2, 0, 4, 0, 0};
+  for (std::size_t i = 0; i < next.size(); ++i)
+    chain += "expect " + std::to_string(i) + " " + std::to_string(next[i]) + "\n";
+  ASSERT_TRUE(run(chain).ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok")"));
+}
+
 TEST_F(Worker, GoesOnWhereRowsAreThere) {
   const std::string a = task("a", "copy"), b = task("b", "copy", "time warm 0 1 1\n");
   ASSERT_TRUE(run(a).ok());
