@@ -51,7 +51,18 @@ TEST_F(Measure, DoesAllUpToTheLaunchWithoutAGpu) {
   const std::string plan = text_of_file(path("plan/plan.txt"));
   EXPECT_THAT(plan, AllOf(HasSubstr("note chip h200\nremark command tilescope measure --arch h200 --op 'C[m,n] +=! "),
                           HasSubstr("array A f32 8192 input 1\n"), HasSubstr("check C 0\nexpect 0 "),
-                          HasSubstr("product 128 64 64 1 A B C\n"), HasSubstr("time warm 3 50 1\n")));
+                          HasSubstr("product 128 64 64 1 A B C\n"), HasSubstr("time warm 3 50 1\n"),
+                          HasSubstr("\nlimit 120\n")));
+}
+
+// Roots of inputs below zero are no numbers, and some of these have a sign.
+TEST_F(Measure, PlansWhatIsNoNumberAndWhatHasSeveralLines) {
+  const CliResult r = run(
+      {"measure", "--arch", "h200", "--op", "O[i] =\n\tsqrt(I[i])", "--size", "i=1000", "--dry-run", "--plan", "plan"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const std::string plan = text_of_file(path("plan/plan.txt"));
+  EXPECT_THAT(
+      plan, AllOf(HasSubstr("--op 'O[i] =  sqrt(I[i])' --size i=1000 "), HasSubstr(" nan\n"), Not(HasSubstr("-nan"))));
 }
 
 TEST_F(Measure, SaysInASentenceThatThereIsNoDriver) {
@@ -139,8 +150,9 @@ TEST_F(Measure, MeasuresCurvesThatCalibrateReads) {
       run({"measure", "--arch", "h200", "--microbench", "latency:64", "read", "--dry-run", "--plan", "plan"});
   ASSERT_EQ(dry.status, 0) << dry.err;
   const std::string plan = text_of_file(path("plan/plan.txt"));
-  EXPECT_THAT(plan, AllOf(HasSubstr("array A i32 16384 chain "), HasSubstr("launch follow 1 32 0 A 4096u end\n"),
-                          HasSubstr("task read 16896 longer\n")));
+  EXPECT_THAT(
+      plan, AllOf(HasSubstr("array A i32 16384 chain "), HasSubstr("launch follow 1 32 0 A 4096u end\n"),
+                  HasSubstr("task read 16896 longer\n"), HasSubstr("time cold 3 50 1\n"), Not(HasSubstr("time warm"))));
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", fake_driver_path().string());
   const EnvironmentVariable memory("FAKE_DRIVER_MEMORY", "141000000000");
   const CliResult r = run({"measure", "--arch", "h200", "--microbench", "latency:64,128", "-o", "h200.csv"});
