@@ -18,6 +18,8 @@
 #include <string>
 #include <unistd.h>
 
+#include "tests/support/fake_driver/log.h"
+
 namespace {
 
 constexpr int kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kIllegalAddress = 700;
@@ -39,11 +41,7 @@ long setting(const char* name, long usual) {
 }
 
 int called(const std::string& what) {
-  if (const char* file = std::getenv("FAKE_DRIVER_LOG")) {
-    std::FILE* log = std::fopen(file, "a");
-    std::fprintf(log, "%s\n", what.c_str());
-    std::fclose(log);
-  }
+  tilescope::tests::log_line(what);
   return broken;
 }
 

@@ -72,14 +72,37 @@ TEST_F(Worker, AsksTheDeviceInOrder) {
       "cuInit",     "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc", "cuMemcpyHtoD",
       "cuMemAlloc", "cuModuleLoadData"};
   for (int poison = 0; poison < 2; ++poison) expected.insert(expected.end(), on_poison.begin(), on_poison.end());
-  for (const char* call : {"cuModuleLoadData", "cuMemAlloc", "cuMemsetD8", "launch copy", "cuCtxSynchronize"})
-    expected.emplace_back(call);  // helpers, memory beyond the cache, one launch to warm up
+  for (const char* call : {"clocks", "cuModuleLoadData", "cuMemAlloc", "cuMemsetD8"})
+    expected.emplace_back(call);  // helpers, memory beyond the cache
+  for (int run = 0; run < 2; ++run)
+    for (const char* call : {"launch copy", "cuCtxSynchronize"})
+      expected.emplace_back(call);  // to warm up, and one's time
+  expected.insert(expected.end(), 8, "launch tilescope_read");
   for (int repeat = 0; repeat < 2; ++repeat)
     for (const char* call : {"launch tilescope_read", "cuEventRecord", "launch copy", "cuEventRecord"})
       expected.emplace_back(call);
-  for (const char* call : {"cuCtxSynchronize", "cuModuleUnload", "cuMemFree", "cuCtxSynchronize"})
+  for (const char* call : {"clocks", "cuCtxSynchronize", "cuModuleUnload", "cuMemFree", "cuCtxSynchronize"})
     expected.emplace_back(call);
   EXPECT_EQ(calls(), expected);
+}
+
+TEST_F(Worker, LetsWarmRepeatsFindTheirOperands) {
+  ASSERT_TRUE(run(task("x", "copy", "time warm 0 2 1\n")).ok());
+  std::vector<std::string> expected(8, "launch tilescope_read");
+  expected.emplace_back("launch copy");
+  for (int repeat = 0; repeat < 2; ++repeat)
+    for (const char* call : {"cuEventRecord", "launch copy", "cuEventRecord"}) expected.emplace_back(call);
+  std::vector<std::string> all = calls();
+  const auto begin = std::find(all.begin(), all.end(), "launch tilescope_read");
+  const auto end = std::find(begin, all.end(), "clocks");
+  EXPECT_EQ(std::vector<std::string>(begin, end), expected);
+}
+
+// A launch of a tenth of a second: batches of sixteen would go far beyond the time that is given.
+TEST_F(Worker, BeginsNoMoreRepeatsThanThereIsTimeFor) {
+  ASSERT_TRUE(run(task("x", "copy", "time warm 0 50 0.4\n"), {"FAKE_DRIVER_LAUNCH_MS=100"}).ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], testing::ContainsRegex(R"("repeats":[1-3],)"));
 }
 
 TEST_F(Worker, SaysTimesClocksAndWhereTheyAreFrom) {
