@@ -281,6 +281,67 @@ TEST_F(Worker, CopiesByTheDriver) {
   EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok","measured_us":)"));
 }
 
+// Three arrays and a call of a library.
+std::string baseline(const std::string& dtype, const std::string& sums, const std::string& call) {
+  return "task " + call + "\narray A " + dtype + " 4096 input 1\narray B " + dtype + " 4096 input 2\narray C " + sums +
+         " 4096 output\n" + call + "\ntime warm 0 1 1\n";
+}
+
+std::vector<std::string> those_of(const std::vector<std::string>& calls, const std::string& library) {
+  std::vector<std::string> out;
+  for (const std::string& c : calls)
+    if (c.starts_with(library)) out.push_back(c);
+  return out;
+}
+
+// The library counts columns first: C' = B' A'. f32 is multiplied as f32 (68), tf32 where that is asked (77).
+TEST_F(Worker, AsksForTheTransposedProduct) {
+  const auto asked = [&](const std::string& dtype, const std::string& sums, const std::string& call) {
+    EXPECT_TRUE(run(baseline(dtype, sums, call)).ok());
+    return those_of(calls(), "cublas").at(0);
+  };
+  EXPECT_EQ(asked("f32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 68 -1");
+  EXPECT_EQ(asked("tf32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 77 -1");
+  EXPECT_EQ(asked("bf16", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 14 3 14 4 0 3 68 -1");
+  EXPECT_EQ(asked("i8", "i32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 3 3 3 4 10 3 72 -1");
+  EXPECT_EQ(asked("f16", "f16", "product 2 3 4 5 A B C"),
+            "cublasGemmStridedBatchedEx 0 0 3 2 4 2 3 12 2 4 8 2 3 6 5 68 -1");
+}
+
+// cuDNN's fastest algorithm comes with its usual mode, which may shorten the significand of f32: what was asked stays.
+TEST_F(Worker, AsksForConvolutionsThatMultiplyAsTheyAreMeantTo) {
+  const std::string sizes = " 1 2 8 8 3 3 3 2 1 1 0 1 ";
+  ASSERT_TRUE(run(baseline("f32", "f32", "convolution any" + sizes + "A B C")).ok());
+  std::vector<std::string> all = calls();
+  EXPECT_THAT(those_of(all, "cudnnSet"),
+              ElementsAre("cudnnSetTensor4dDescriptor 0 0 1 2 8 8", "cudnnSetTensor4dDescriptor 0 0 1 3 4 6",
+                          "cudnnSetFilter4dDescriptor 0 0 3 2 3 3", "cudnnSetConvolution2dDescriptor 1 0 2 1 1 1 1 0",
+                          "cudnnSetConvolutionGroupCount 1", "cudnnSetConvolutionMathType 3"));
+  EXPECT_THAT(all, Contains("cudnnConvolutionForward 7 1000"));
+  ASSERT_TRUE(run(baseline("f16", "f16", "convolution implicit" + sizes + "A B C")).ok());
+  all = calls();
+  EXPECT_THAT(those_of(all, "cudnnSetConvolutionMathType"),
+              ElementsAre("cudnnSetConvolutionMathType 1", "cudnnSetConvolutionMathType 0"));
+  EXPECT_THAT(all, Contains("cudnnConvolutionForward 1 1000"));
+  ASSERT_TRUE(run(baseline("f16", "f32", "convolution any" + sizes + "A B C")).ok());
+  EXPECT_THAT(rows().back(), HasSubstr(R"("error":"no baseline: cuDNN is asked for tensors of one type")"));
+}
+
+// A convolution's scratch may be as large as all else: it is given back before the next task's arrays are made.
+TEST_F(Worker, GivesBackWhatAConvolutionNeeded) {
+  const std::string call = baseline("f32", "f32", "convolution any 1 2 8 8 3 3 3 1 1 1 1 1 A B C");
+  ASSERT_TRUE(run(call + "task next\narray D i8 9 output\n").ok());
+  const std::vector<std::string> all = calls();
+  const auto count = [&](const char* what) { return std::count(all.begin(), all.end(), what); };
+  EXPECT_EQ(count("cudnnDestroyTensorDescriptor"), 2);
+  EXPECT_EQ(count("cudnnDestroyFilterDescriptor"), 1);
+  EXPECT_EQ(count("cudnnDestroyConvolutionDescriptor"), 1);
+  const auto destroyed = std::find(all.begin(), all.end(), "cudnnDestroyConvolutionDescriptor");
+  const std::vector<std::string> rest(destroyed, all.end());
+  EXPECT_THAT(rest, testing::AllOf(Contains("cuMemFree").Times(5), Contains("cuMemAlloc").Times(1)))
+      << "scratch and output, then the inputs that the next task has not, and its own array";
+}
+
 TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {
   cuda::Finished done = run(task("a", "copy"), {"FAKE_DRIVER_DEVICES=0"});
   EXPECT_EQ(done.status, 1);
