@@ -104,6 +104,27 @@ TEST_F(Measure, KeepsRowsAndGoesOnWithThem) {
   EXPECT_THAT(text_of_file(path("log")), Not(HasSubstr("launch"))) << "what is there is not measured again";
 }
 
+TEST_F(Measure, RowsOfAnotherDeviceAreNotThisOnes) {
+  const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", fake_driver_path().string());
+  const Args asked = {"--baseline", "copy", "--rows", "rows.jsonl", "--json"};
+  const auto devices = [&] {
+    std::vector<std::string> out;
+    const Json document = Json::parse(measured(asked).out);
+    for (const Json& row : document["rows"]) out.push_back(row["device"]);
+    return out;
+  };
+  EXPECT_THAT(devices(), testing::Each("Fake 1"));
+  const std::string first = text_of_file(path("rows.jsonl"));
+  {
+    const EnvironmentVariable other("FAKE_DRIVER_NAME", "Fake 2");
+    EXPECT_THAT(devices(), testing::Each("Fake 2"));
+  }
+  const std::string both = text_of_file(path("rows.jsonl"));
+  EXPECT_EQ(split(both).size(), 2 * split(first).size());
+  EXPECT_THAT(devices(), testing::Each("Fake 1"));
+  EXPECT_EQ(text_of_file(path("rows.jsonl")), both);
+}
+
 TEST_F(Measure, ComparesTheDeviceWithTheChip) {
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", fake_driver_path().string());
   const EnvironmentVariable cores("FAKE_DRIVER_CORES", "100");
@@ -173,6 +194,8 @@ TEST_F(Measure, RefusesBeforeAnythingIsCompiled) {
   EXPECT_THAT(big.err, HasSubstr("needs 240000000000 B, h200 has 141000000000 B (memory.dram.capacity)"));
   const CliResult baseline = measured({"--dry-run", "--baseline", "cubla"});
   EXPECT_EQ(baseline.status, 2);
+  EXPECT_THAT(bad_input({"measure", "--arch", "h200", "--microbench", "read", "--repeats", "0", "--dry-run"}),
+              HasSubstr("--repeats: expected 1 or more: a curve is of times"));
   EXPECT_THAT(baseline.err, HasSubstr("--baseline: expected one of cublas, cudnn, cudnn-implicit, copy, got 'cubla'; "
                                       "did you mean 'cublas'?"));
 }
