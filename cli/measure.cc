@@ -95,6 +95,8 @@ void print_curves(const experiments::MeasuredCurves& m, bool dry_run) {
 
 int run_microbenchmarks(Options& o) {
   base::Diagnostics diags;
+  if (o.measure.timing.repeats == 0)
+    diags.error({diags.add_source("--repeats")}, "expected 1 or more: a curve is of times");
   const auto a = o.arch.load_with_cores(diags);
   if (!diags.ok()) return report(diags);
   o.measure.command = command_line();

@@ -104,15 +104,6 @@ std::string copy_lines(const lower::Module& m) {
   return fmt::format("array from i8 {0} input 1\narray to i8 {0} output\ncopy to from\n", half);
 }
 
-// The module's arrays but those between its kernels; products of small integers are 32 bits wide.
-lower::Module whole_tensors(const lower::Module& m) {
-  lower::Module out;
-  out.globals = m.globals;
-  for (lower::Global& g : out.globals)
-    if (g.role == lower::Role::kOutput && g.dtype == base::Dtype::kI8) g.dtype = base::Dtype::kI32;
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::string> baseline_lines(Baseline b, const tile::RProgram& p, const lower::Module& m,
@@ -130,8 +121,7 @@ std::optional<std::string> baseline_lines(Baseline b, const tile::RProgram& p, c
   for (SampledOutput& o : loosely)
     for (const double v : o.expected)
       if (std::isfinite(v)) o.tolerance = std::max(o.tolerance, kLoose * std::abs(v));
-  const lower::Module whole = whole_tensors(m);
-  return array_lines(whole) + *call + check_lines(whole, loosely);
+  return array_lines(m) + *call + check_lines(m, loosely);
 }
 
 }  // namespace tilescope::experiments

@@ -56,11 +56,13 @@ class Planner {
     const std::vector<SampledOutput> outputs = sampled_outputs(*given.program, module, options_.samples);
     PlanTask& task = out.task.emplace();
     task.id = given.id;
-    task.notes = notes_of(out.row);
+    if (!given.kind.empty()) task.notes.emplace_back("kind", given.kind);
     task.notes.emplace_back("dtype", dtype_of(*given.program));
     task.notes.emplace_back("program", program_hash(*given.program, arch_));
     task.notes.emplace_back("registers", fmt::format("{}", out.row.usage->registers()));
     task.notes.emplace_back("spill_bytes", fmt::format("{}", out.row.usage->spill_bytes()));
+    task.remarks.emplace_back("rank", fmt::format("{}", given.rank));
+    if (out.row.predicted_us) task.remarks.emplace_back("predicted_us", fmt::format("{}", *out.row.predicted_us));
     task.cubin = std::move(code->cubin);
     task.lines = array_lines(module) + launch_lines(module, code->emitted) + check_lines(module, outputs) + timing();
     if (given.rank == 0) add_baselines(given, module, outputs, out);
@@ -73,14 +75,6 @@ class Planner {
   }
 
   std::string timing() const { return options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string(); }
-
-  static std::vector<std::pair<std::string, std::string>> notes_of(const MeasuredRow& r) {
-    std::vector<std::pair<std::string, std::string>> out;
-    if (!r.kind.empty()) out.emplace_back("kind", r.kind);
-    out.emplace_back("rank", fmt::format("{}", r.rank));
-    if (r.predicted_us) out.emplace_back("predicted_us", fmt::format("{}", *r.predicted_us));
-    return out;
-  }
 
   void add_baselines(const GivenProgram& given, const lower::Module& m, const std::vector<SampledOutput>& outputs,
                      Prepared& out) const {
@@ -193,7 +187,7 @@ std::optional<Measurement> measure(const ProgramSource& source, const arch::Arch
       add_task(baseline);
     }
   }
-  const RunTasks run = run_tasks(std::move(tasks), a, compiler, options, progress, diags);
+  const RunTasks run = run_tasks(std::move(tasks), a, compiler, out.device, options, progress, diags);
   out.finished = run.finished;
   out.launch_us = run.launch_us;
   for (std::size_t t = 0; t < run.rows.size(); ++t)

@@ -38,7 +38,7 @@ struct MeasureTiming {
 };
 
 struct MeasureOptions {
-  MeasureTiming timing;             // no repeats: values alone
+  MeasureTiming timing;             // no repeats: values alone; of microbenchmarks at least one, and always cold
   std::size_t samples = 256;        // of each output that are compared with plain loops
   std::vector<Baseline> baselines;  // of every operator's first program
   std::string rows;                 // a file that rows are added to, and that says what is done; or none

@@ -1,5 +1,6 @@
 #include "experiments/measure_plan.h"
 
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 
@@ -15,6 +16,10 @@
 namespace tilescope::experiments {
 namespace {
 
+// A task that says nothing for longer is given up. Before its first word it may load a library that tries all of its
+// algorithms, and make and read back arrays of some GB.
+constexpr int kLimitSeconds = 120;
+
 std::string role_words(const lower::Module& m, std::size_t global) {
   switch (m.globals[global].role) {
     case lower::Role::kInput:
@@ -28,6 +33,16 @@ std::string role_words(const lower::Module& m, std::size_t global) {
   return {};
 }
 
+// A line's words: what is no letter would end the line.
+std::string one_line(std::string words) {
+  for (char& c : words)
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  return words;
+}
+
+// Some libraries write the sign of what is no number.
+std::string value_word(double v) { return std::isnan(v) ? "nan" : fmt::format("{}", v); }
+
 void write(const std::string& file, std::string_view bytes) {
   if (!cuda::write_file(file, bytes)) throw std::runtime_error(file + ": cannot be written");
 }
@@ -40,9 +55,10 @@ std::string kept(const std::string& folder, const std::string& cubin) {
   return name;
 }
 
-std::string note_lines(const std::vector<std::pair<std::string, std::string>>& notes) {
+std::string note_lines(const PlanNotes& notes, const PlanNotes& remarks) {
   std::string out;
-  for (const auto& [key, words] : notes) out += fmt::format("note {} {}\n", key, words);
+  for (const auto& [key, words] : notes) out += fmt::format("note {} {}\n", key, one_line(words));
+  for (const auto& [key, words] : remarks) out += fmt::format("remark {} {}\n", key, one_line(words));
   return out;
 }
 
@@ -73,7 +89,7 @@ std::string check_lines(const lower::Module& m, const std::vector<SampledOutput>
   for (const SampledOutput& o : outputs) {
     out += fmt::format("check {} {}\n", m.globals[o.global].name, o.tolerance);
     for (std::size_t i = 0; i < o.elements.size(); ++i)
-      out += fmt::format("expect {} {}\n", o.elements[i], o.expected[i]);
+      out += fmt::format("expect {} {}\n", o.elements[i], value_word(o.expected[i]));
   }
   return out;
 }
@@ -99,13 +115,14 @@ extern "C" __global__ void tilescope_nothing() {}
 
 std::string plan_file(const std::string& folder) { return folder + "/plan.txt"; }
 
-void write_plan(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& notes,
-                const std::string& helpers, const std::vector<PlanTask>& tasks) {
+void write_plan(const std::string& folder, const PlanNotes& notes, const PlanNotes& remarks, const std::string& helpers,
+                const std::vector<PlanTask>& tasks) {
   std::error_code none;
   std::filesystem::create_directories(folder, none);
-  std::string text = "tilescope plan 1\n" + note_lines(notes) + "helpers " + kept(folder, helpers) + "\n";
+  std::string text = "tilescope plan 1\n" + note_lines(notes, remarks) + "helpers " + kept(folder, helpers) +
+                     fmt::format("\nlimit {}\n", kLimitSeconds);
   for (const PlanTask& t : tasks) {
-    text += fmt::format("\ntask {}\n{}", t.id, note_lines(t.notes));
+    text += fmt::format("\ntask {}\n{}", t.id, note_lines(t.notes, t.remarks));
     if (!t.cubin.empty()) text += fmt::format("module {}\n", kept(folder, t.cubin));
     text += t.lines;
   }

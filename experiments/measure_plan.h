@@ -13,12 +13,15 @@
 
 namespace tilescope::experiments {
 
-// One task before it is written: its lines beyond id and notes, in which the cubin is not yet named.
+using PlanNotes = std::vector<std::pair<std::string, std::string>>;
+
+// One task before it is written: its lines beyond id, notes and remarks, in which the cubin is not yet named.
 struct PlanTask {
   std::string id;
-  std::vector<std::pair<std::string, std::string>> notes;
+  PlanNotes notes;
   std::string cubin;  // empty where nothing of ours is launched
   std::string lines;
+  PlanNotes remarks;
 };
 
 // "array ..." of all arrays of a module, inputs by seed_of.
@@ -37,7 +40,7 @@ std::string_view helper_text();
 std::string plan_file(const std::string& folder);
 
 // Writes plan and cubins into a folder, which it makes. Throws std::runtime_error where that cannot be written.
-void write_plan(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& notes,
-                const std::string& helpers, const std::vector<PlanTask>& tasks);
+void write_plan(const std::string& folder, const PlanNotes& notes, const PlanNotes& remarks, const std::string& helpers,
+                const std::vector<PlanTask>& tasks);
 
 }  // namespace tilescope::experiments

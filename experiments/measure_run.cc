@@ -18,7 +18,7 @@ namespace {
 
 // What every time holds beside the work: a kernel that does nothing, of the helpers.
 PlanTask empty_task(const std::string& helpers, const MeasureTiming& timing) {
-  return {"launch", {{"kind", "launch"}}, helpers, "launch tilescope_nothing 1 32 0\n" + timing_line(timing)};
+  return {"launch", {{"kind", "launch"}}, helpers, "launch tilescope_nothing 1 32 0\n" + timing_line(timing), {}};
 }
 
 }  // namespace
@@ -47,14 +47,15 @@ std::optional<base::Value> device_for(const arch::ArchSpec& a, bool dry_run, bas
 }
 
 RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
-                   const MeasureOptions& options, const Progress& progress, base::Diagnostics& diags) {
+                   const base::Value& device, const MeasureOptions& options, const Progress& progress,
+                   base::Diagnostics& diags) {
   const cuda::DeviceCode helpers = compiler.compile(helper_text(), *a.target);
   base::check(helpers.ok(), helpers.error);
   const cuda::TemporaryFolder temporary;
   const std::string folder = options.plan.empty() ? temporary.file("plan") : options.plan;
   const std::size_t asked = tasks.size();
   if (options.timing.repeats > 0) tasks.push_back(empty_task(helpers.cubin, options.timing));
-  write_plan(folder, {{"chip", a.name}, {"command", options.command}}, helpers.cubin, tasks);
+  write_plan(folder, {{"chip", a.name}}, {{"command", options.command}}, helpers.cubin, tasks);
 
   std::vector<std::string> arguments = {plan_file(folder)};
   if (!options.rows.empty()) arguments.insert(arguments.end(), {"--rows", options.rows});
@@ -70,7 +71,9 @@ RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const c
   out.rows.resize(tasks.size());
   out.finished = status == cuda::device::kDone;
   const NamedText kept = {options.rows, options.rows.empty() ? printed : cuda::file_bytes(options.rows)};
-  const std::map<std::string, base::Map> rows = read_kept_rows(kept, diags);
+  const auto* entries = device.get_if<base::Map>();
+  const std::string name = entries == nullptr ? std::string() : text_in(*entries, "device");
+  const std::map<std::string, base::Map> rows = read_kept_rows(kept, diags, name);
   // A task's key is of all that the worker reads of it.
   std::vector<std::string> errors;
   const cuda::device::Plan plan = cuda::device::read_plan(cuda::file_bytes(plan_file(folder)), folder, errors);

@@ -24,8 +24,10 @@ struct RunTasks {
   bool finished = true;                        // false where the worker ended before all of them
 };
 
-// Writes the plan and runs what the file of rows lacks; of a dry run only reads it again, as the worker does.
+// Writes the plan and runs what the file of rows lacks of the device (device_for); of a dry run only reads it again, as
+// the worker does.
 RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
-                   const MeasureOptions& options, const Progress& progress, base::Diagnostics& diags);
+                   const base::Value& device, const MeasureOptions& options, const Progress& progress,
+                   base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

@@ -19,7 +19,8 @@ const base::Value* value_in(const base::Map& row, std::string_view key) {
 
 }  // namespace
 
-std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags) {
+std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags,
+                                                std::string_view device) {
   std::map<std::string, base::Map> out;
   const base::SourceId source = diags.add_source(file.name);
   for (const auto& [number, line] : batch_lines(file.text)) {
@@ -30,7 +31,7 @@ std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Dia
     base::Map* entries = row->get_if<base::Map>();
     if (entries == nullptr || text_in(*entries, "key").empty())
       diags.error({source, static_cast<std::uint32_t>(number), 1}, "expected a row with its key");
-    else
+    else if (device.empty() || text_in(*entries, "device") == device)
       out[text_in(*entries, "key")] = std::move(*entries);
   }
   return out;
@@ -40,12 +41,10 @@ MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string
   MeasuredTimes out;
   for (const auto& [key, row] : rows) {
     const auto us = number_in(row, "measured_us");
-    if (!us || text_in(row, "chip") != chip) continue;
-    const std::string baseline = text_in(row, "baseline");
-    if (baseline.empty()) {
-      out.programs_us[text_in(row, "program")] = *us;
-      continue;
-    }
+    if (!us || text_in(row, "chip") != chip || text_in(row, "l2") == "warm") continue;
+    const std::string baseline = text_in(row, "baseline"), program = text_in(row, "program");
+    if (!program.empty()) out.programs_us[program] = *us;
+    if (baseline.empty()) continue;
     MeasuredTimes::Library& library = out.libraries[operator_key(text_in(row, "id"), text_in(row, "dtype"))];
     const bool moves = baseline == name_of(Baseline::kCopy), moved = library.name == name_of(Baseline::kCopy);
     if (library.name.empty() || (moves == moved ? *us < library.us : moved)) library = {baseline, *us};

@@ -15,11 +15,12 @@
 
 namespace tilescope::experiments {
 
-// Rows by their key; of one key the last. A line that is none is an error with its place, but for a last one that was
-// cut off.
-std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags);
+// Rows by their key, where a device is named its own alone; of one key the last. A line that is none is an error with
+// its place, but for a last one that was cut off.
+std::map<std::string, base::Map> read_kept_rows(const NamedText& file, base::Diagnostics& diags,
+                                                std::string_view device = {});
 
-// What they say of one chip's operators.
+// What they say of one chip's operators, measured cold as all predictions are; a row without `l2` is taken to be that.
 struct MeasuredTimes {
   struct Library {
     std::string name;

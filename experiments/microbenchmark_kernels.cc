@@ -80,10 +80,13 @@ struct StreamKind {
 
 constexpr std::int64_t kStreamWords = 2;
 
-// So much scratchpad that no more than `blocks` are resident on a core.
+// So much scratchpad that no more than `blocks` are resident on a core, one or two.
 void hold_residency(lower::Kernel& k, std::int64_t blocks, const arch::ArchSpec& chip) {
-  if (const arch::LevelSpec* pad = arch::scratchpad_of(chip))
-    k.shared_bytes = std::min(pad->capacity.n / blocks, arch::scratchpad_per_block(*pad).n);
+  const arch::LevelSpec* pad = arch::scratchpad_of(chip);
+  if (pad == nullptr) return;
+  const std::int64_t most = arch::scratchpad_per_block(*pad).n, share = pad->capacity.n / blocks;
+  // What one block may not have of a core's scratchpad is kept for the system, from every block.
+  k.shared_bytes = share < most ? share - (pad->capacity.n - most) : most;
 }
 
 lower::Module stream(std::int64_t blocks, std::int64_t threads, std::int64_t resident, StreamKind kind,

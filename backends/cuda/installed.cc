@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backends/cuda/driver_version.h"
 #include "backends/cuda/library.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/process.h"
@@ -36,11 +37,10 @@ std::string words_of(const Driver& d, int error) {
   return fmt::format("error {}", error);
 }
 
-// 13000 is 13.0.
 std::string driver_version(const Driver& d) {
   int version = 0;
   d.version(&version);
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  return version_text(version);
 }
 
 std::vector<std::string> devices_of(const Driver& d) {

@@ -13,7 +13,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(sys.argv.pop())
-STAGE, SUITE = "first", "roller-small"
+STAGE, SUITE, DEVICE = "first", "roller-small", "NVIDIA H200"
 
 
 def run(*words, **environment):
@@ -37,7 +37,8 @@ class H200Run(unittest.TestCase):
 
     def beside_gpu(self, *words, out, **environment):
         return run(*words, "--plans", self.plans, "--out", out, "--worker", BUILD / "tilescope_gpu",
-                   TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"), **environment)
+                   **{"TILESCOPE_CUDA_PATH": str(BUILD / "tests/fake_driver"), "FAKE_DRIVER_NAME": DEVICE,
+                      **environment})
 
     def test_dry_run_compiles_the_worker_alone_and_reads_every_plan_as_it_does(self):
         done = run("--dry-run", STAGE, "--suite", SUITE)
@@ -49,8 +50,9 @@ class H200Run(unittest.TestCase):
             out = pathlib.Path(name)
             done = self.beside_gpu(STAGE, out=out)
             self.assertEqual(done.returncode, 1, "this driver computes nothing: " + done.stderr)
-            self.assertEqual(sorted(file.name for file in out.iterdir()), ["device.json", "fake-1.jsonl"])
-            rows = [json.loads(line) for line in (out / "fake-1.jsonl").read_text().splitlines()]
+            self.assertEqual(sorted(file.name for file in out.iterdir()), ["device.json", "nvidia-h200.jsonl"])
+            rows = [json.loads(line) for line in (out / "nvidia-h200.jsonl").read_text().splitlines()]
+            self.assertEqual({row["device"] for row in rows}, {DEVICE})
             self.assertEqual({row["chip"] for row in rows}, {"h200"})
             for row in rows:
                 if row["kind"] != "launch":
@@ -60,16 +62,41 @@ class H200Run(unittest.TestCase):
             again = self.beside_gpu(STAGE, out=out)
             self.assertEqual(again.returncode, 0)
             self.assertIn(f"{STAGE}: 0 rows, 0 failed", again.stdout)
+            status = run("status", STAGE, "--plans", self.plans, "--out", out, "--worker", BUILD / "tilescope_gpu")
+            self.assertRegex(status.stdout, r"first 0: [0-9]+ tasks, 0 left")
+
+    def test_measures_another_device_only_where_that_is_asked(self):
+        with tempfile.TemporaryDirectory() as name:
+            out = pathlib.Path(name)
+            for other in ("NVIDIA H100 80GB HBM3", "NVIDIA GH200 480GB"):
+                done = self.beside_gpu(STAGE, out=out, FAKE_DRIVER_NAME=other)
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.stderr, f"this is no H200 but {other}; --any-device measures it all the same\n")
+                self.assertEqual(list(out.iterdir()), [])
+            self.beside_gpu(STAGE, "--any-device", out=out, FAKE_DRIVER_NAME="NVIDIA GH200 480GB")
+            self.assertTrue((out / "nvidia-gh200-480gb.jsonl").exists())
+            status = run("status", STAGE, "--plans", self.plans, "--out", out, "--worker", BUILD / "tilescope_gpu")
+            self.assertNotIn(" 0 left", status.stdout)
+            none = run("table", "--out", out)
+            self.assertEqual(none.returncode, 1)
+            self.assertIn("holds none of an H200", none.stderr)
+
+    def test_says_what_failed_before_time_was_up(self):
+        with tempfile.TemporaryDirectory() as name:
+            done = self.beside_gpu(STAGE, "--minutes", "0.05", out=pathlib.Path(name), FAKE_DRIVER_LAUNCH_MS="3500")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertRegex(done.stdout, r"are wrong\n(.*\n)*first: time is up\n$")
 
     def test_stops_in_time_with_no_task_begun(self):
         with tempfile.TemporaryDirectory() as name:
             done = self.beside_gpu("next", "--minutes", "0", out=pathlib.Path(name))
             self.assertNotEqual(done.returncode, 0)
-            self.assertFalse((pathlib.Path(name) / "fake-1.jsonl").exists())
+            self.assertFalse((pathlib.Path(name) / "nvidia-h200.jsonl").exists())
 
     def test_says_what_is_missing(self):
         missing = run(STAGE, "--plans", self.plans / "none", "--out", self.plans / "out", "--worker",
-                      BUILD / "tilescope_gpu", TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"))
+                      BUILD / "tilescope_gpu", TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"),
+                      FAKE_DRIVER_NAME=DEVICE)
         self.assertEqual(missing.returncode, 1)
         self.assertIn("'experiments/h200/run prepare' makes it", missing.stderr)
         none = self.beside_gpu(STAGE, out=self.plans / "out", FAKE_DRIVER_DEVICES="0")

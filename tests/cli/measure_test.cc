@@ -49,9 +49,20 @@ TEST_F(Measure, DoesAllUpToTheLaunchWithoutAGpu) {
   EXPECT_GT(document["rows"][0]["registers"], 0);
   EXPECT_GT(document["rows"][0]["predicted_us"], 0);
   const std::string plan = text_of_file(path("plan/plan.txt"));
-  EXPECT_THAT(plan, AllOf(HasSubstr("note chip h200\nnote command tilescope measure --arch h200 --op 'C[m,n] +=! "),
+  EXPECT_THAT(plan, AllOf(HasSubstr("note chip h200\nremark command tilescope measure --arch h200 --op 'C[m,n] +=! "),
                           HasSubstr("array A f32 8192 input 1\n"), HasSubstr("check C 0\nexpect 0 "),
-                          HasSubstr("product 128 64 64 1 A B C\n"), HasSubstr("time warm 3 50 1\n")));
+                          HasSubstr("product 128 64 64 1 A B C\n"), HasSubstr("time warm 3 50 1\n"),
+                          HasSubstr("\nlimit 120\n")));
+}
+
+// Roots of inputs below zero are no numbers, and some of these have a sign.
+TEST_F(Measure, PlansWhatIsNoNumberAndWhatHasSeveralLines) {
+  const CliResult r = run(
+      {"measure", "--arch", "h200", "--op", "O[i] =\n\tsqrt(I[i])", "--size", "i=1000", "--dry-run", "--plan", "plan"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  const std::string plan = text_of_file(path("plan/plan.txt"));
+  EXPECT_THAT(
+      plan, AllOf(HasSubstr("--op 'O[i] =  sqrt(I[i])' --size i=1000 "), HasSubstr(" nan\n"), Not(HasSubstr("-nan"))));
 }
 
 TEST_F(Measure, SaysInASentenceThatThereIsNoDriver) {
@@ -91,6 +102,27 @@ TEST_F(Measure, KeepsRowsAndGoesOnWithThem) {
   EXPECT_EQ(Json::parse(measured(asked).out)["rows"], document["rows"]);
   EXPECT_EQ(text_of_file(path("rows.jsonl")), rows);
   EXPECT_THAT(text_of_file(path("log")), Not(HasSubstr("launch"))) << "what is there is not measured again";
+}
+
+TEST_F(Measure, RowsOfAnotherDeviceAreNotThisOnes) {
+  const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", fake_driver_path().string());
+  const Args asked = {"--baseline", "copy", "--rows", "rows.jsonl", "--json"};
+  const auto devices = [&] {
+    std::vector<std::string> out;
+    const Json document = Json::parse(measured(asked).out);
+    for (const Json& row : document["rows"]) out.push_back(row["device"]);
+    return out;
+  };
+  EXPECT_THAT(devices(), testing::Each("Fake 1"));
+  const std::string first = text_of_file(path("rows.jsonl"));
+  {
+    const EnvironmentVariable other("FAKE_DRIVER_NAME", "Fake 2");
+    EXPECT_THAT(devices(), testing::Each("Fake 2"));
+  }
+  const std::string both = text_of_file(path("rows.jsonl"));
+  EXPECT_EQ(split(both).size(), 2 * split(first).size());
+  EXPECT_THAT(devices(), testing::Each("Fake 1"));
+  EXPECT_EQ(text_of_file(path("rows.jsonl")), both);
 }
 
 TEST_F(Measure, ComparesTheDeviceWithTheChip) {
@@ -139,8 +171,9 @@ TEST_F(Measure, MeasuresCurvesThatCalibrateReads) {
       run({"measure", "--arch", "h200", "--microbench", "latency:64", "read", "--dry-run", "--plan", "plan"});
   ASSERT_EQ(dry.status, 0) << dry.err;
   const std::string plan = text_of_file(path("plan/plan.txt"));
-  EXPECT_THAT(plan, AllOf(HasSubstr("array A i32 16384 chain "), HasSubstr("launch follow 1 32 0 A 4096u end\n"),
-                          HasSubstr("task read 16896 longer\n")));
+  EXPECT_THAT(
+      plan, AllOf(HasSubstr("array A i32 16384 chain "), HasSubstr("launch follow 1 32 0 A 4096u end\n"),
+                  HasSubstr("task read 16896 longer\n"), HasSubstr("time cold 3 50 1\n"), Not(HasSubstr("time warm"))));
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", fake_driver_path().string());
   const EnvironmentVariable memory("FAKE_DRIVER_MEMORY", "141000000000");
   const CliResult r = run({"measure", "--arch", "h200", "--microbench", "latency:64,128", "-o", "h200.csv"});
@@ -161,6 +194,8 @@ TEST_F(Measure, RefusesBeforeAnythingIsCompiled) {
   EXPECT_THAT(big.err, HasSubstr("needs 240000000000 B, h200 has 141000000000 B (memory.dram.capacity)"));
   const CliResult baseline = measured({"--dry-run", "--baseline", "cubla"});
   EXPECT_EQ(baseline.status, 2);
+  EXPECT_THAT(bad_input({"measure", "--arch", "h200", "--microbench", "read", "--repeats", "0", "--dry-run"}),
+              HasSubstr("--repeats: expected 1 or more: a curve is of times"));
   EXPECT_THAT(baseline.err, HasSubstr("--baseline: expected one of cublas, cudnn, cudnn-implicit, copy, got 'cubla'; "
                                       "did you mean 'cublas'?"));
 }

@@ -10,12 +10,13 @@
 
 #include "backends/cuda/device/elements.h"
 #include "backends/cuda/device/rows.h"
+#include "backends/cuda/driver_version.h"
 
 namespace tilescope::cuda::device {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{64} << 20;  // bytes that are made or read at once
-constexpr int kBatch = 16;                             // repeats between two looks at the clock
+constexpr int kBatch = 16;                             // repeats between two looks at the clock, at most
 constexpr unsigned char kPoisons[] = {0xff, 0xa5};
 
 using Bytes = std::unique_ptr<unsigned char[]>;
@@ -47,12 +48,14 @@ void make_inputs(const Array& a, std::int64_t begin, std::int64_t end, unsigned 
 
 void make_chain(const Array& a, std::int64_t begin, std::int64_t end, unsigned char* to) {
   const std::int64_t links = a.elements / a.stride;
-  for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t link = i / a.stride;
-    const auto next =
-        static_cast<std::int32_t>(i % a.stride == 0 && link < links ? (link + a.step) % links * a.stride : 0);
-    std::memcpy(to + (i - begin) * 4, &next, 4);
-  }
+  on_all_cores(end - begin, [&](std::int64_t from, std::int64_t until) {
+    for (std::int64_t i = begin + from; i < begin + until; ++i) {
+      const std::int64_t link = i / a.stride;
+      const auto next =
+          static_cast<std::int32_t>(i % a.stride == 0 && link < links ? (link + a.step) % links * a.stride : 0);
+      std::memcpy(to + (i - begin) * 4, &next, 4);
+    }
+  });
 }
 
 // The first element that differs from what is expected by more than it may, and how many do.
@@ -77,8 +80,6 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[at];
 }
 
-std::string version_of(int cuda) { return std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10); }
-
 }  // namespace
 
 Bench::Bench(const Plan& plan) : plan_(plan), telemetry_(driver_.device().bus), vendors_(driver_) {}
@@ -89,7 +90,7 @@ std::string Bench::device() const {
   out.add("device", d.name);
   out.add("capability", std::to_string(d.major) + "." + std::to_string(d.minor));
   out.add("driver", telemetry_.driver_version());
-  out.add("cuda", version_of(d.cuda));
+  out.add("cuda", version_text(d.cuda));
   out.add("cores", d.cores);
   out.add("clock_khz", d.clock_khz);
   out.add("memory_clock_khz", d.memory_clock_khz);
@@ -112,7 +113,7 @@ std::string Bench::row_of(const Task& task) {
   JsonObject row = row_head(plan_, task);
   row.add("device", driver_.device().name);
   row.add("driver", telemetry_.driver_version());
-  row.add("cuda", version_of(driver_.device().cuda));
+  row.add("cuda", version_text(driver_.device().cuda));
   try {
     measure(task, row);
   } catch (const DeviceError& e) {
@@ -139,18 +140,17 @@ void Bench::measure(const Task& task, JsonObject& row) {
 void Bench::time(const Timing& timing, const Queue& queue, JsonObject& row) {
   const auto before = telemetry_.clocks();
   const Times times = timed(timing, queue);
-  const auto after = telemetry_.clocks();
   row.add("measured_us", times.median_us);
   row.add("low_us", times.low_us);
   row.add("high_us", times.high_us);
   row.add("spread_ratio", (times.high_us - times.low_us) / times.median_us);
   row.add("repeats", std::int64_t{times.repeats});
   row.add("l2", timing.cold ? "cold" : "warm");
-  if (!before || !after) return;
+  if (!before || !times.clocks) return;
   row.add("core_mhz_before", std::int64_t{before->core_mhz});
-  row.add("core_mhz", std::int64_t{after->core_mhz});
-  row.add("memory_mhz", std::int64_t{after->memory_mhz});
-  row.add("held", after->held);
+  row.add("core_mhz", std::int64_t{times.clocks->core_mhz});
+  row.add("memory_mhz", std::int64_t{times.clocks->memory_mhz});
+  row.add("held", times.clocks->held);
 }
 
 std::vector<std::optional<DeviceMemory>> Bench::taken_over(const Task& task) {
@@ -311,31 +311,48 @@ void Bench::read_through() const {
                 "cuLaunchKernel");
 }
 
-// Every repeat stands between two events. Whatever is read in between, or before a batch of warm repeats, keeps the
-// device busy while the host is still filling its queue, so that no gap of the host's is timed.
-Times Bench::timed(const Timing& timing, const Queue& queue) {
+// Every repeat stands between two events. What is read before a batch of repeats keeps the device busy while the host
+// is still filling its queue, so that no gap of the host's is timed; a program that is to find its own operands cached
+// runs once more behind it.
+void Bench::enqueue_repeats(const Timing& timing, const Queue& queue, int repeats) {
   constexpr int kReadsAhead = 8;
-  make_helpers(timing);
   const auto enqueue = [&] {
     for (const auto& step : queue) step();
   };
+  if (read_ != nullptr) {
+    for (int i = 0; i < kReadsAhead; ++i) read_through();
+    if (!timing.cold) enqueue();
+  }
+  for (int i = 0; i < repeats; ++i) {
+    if (timing.cold) read_through();
+    driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i)], nullptr), "cuEventRecord");
+    enqueue();
+    driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i + 1)], nullptr), "cuEventRecord");
+  }
+}
+
+Times Bench::timed(const Timing& timing, const Queue& queue) {
+  make_helpers(timing);
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  for (int i = 0; i < timing.warm_up; ++i) enqueue();
-  synchronize();
+  const auto run_once = [&] {
+    for (const auto& step : queue) step();
+    synchronize();
+  };
+  for (int i = 0; i < timing.warm_up; ++i) run_once();
+  const double before = seconds();
+  run_once();
+  const double one = seconds() - before;
+  Times out;
   std::vector<double> us;
   while (us.empty() || (static_cast<int>(us.size()) < timing.repeats && seconds() < timing.seconds)) {
-    const int batch = std::min(kBatch, timing.repeats - static_cast<int>(us.size()));
-    if (!timing.cold && read_ != nullptr) {
-      for (int i = 0; i < kReadsAhead; ++i) read_through();
-      enqueue();
-    }
-    for (int i = 0; i < batch; ++i) {
-      if (timing.cold) read_through();
-      driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i)], nullptr), "cuEventRecord");
-      enqueue();
-      driver_.check(driver_.functions().record(events_[static_cast<std::size_t>(2 * i + 1)], nullptr), "cuEventRecord");
-    }
+    // No more repeats than the time that is left has room for are begun before the clock is looked at again.
+    const int most = std::min(kBatch, timing.repeats - static_cast<int>(us.size()));
+    const double left = timing.seconds - seconds();
+    int batch = 1;
+    while (batch < most && (batch + 1) * one <= left) ++batch;
+    enqueue_repeats(timing, queue, batch);
+    out.clocks = telemetry_.clocks();  // while the device works: an idle one has others
     synchronize();
     for (int i = 0; i < batch; ++i) {
       float ms = 0;
@@ -346,7 +363,11 @@ Times Bench::timed(const Timing& timing, const Queue& queue) {
     }
   }
   std::sort(us.begin(), us.end());
-  return {quantile(us, 0.5), quantile(us, 0.1), quantile(us, 0.9), static_cast<int>(us.size())};
+  out.median_us = quantile(us, 0.5);
+  out.low_us = quantile(us, 0.1);
+  out.high_us = quantile(us, 0.9);
+  out.repeats = static_cast<int>(us.size());
+  return out;
 }
 
 }  // namespace tilescope::cuda::device

@@ -19,6 +19,7 @@ namespace tilescope::cuda::device {
 struct Times {
   double median_us = 0, low_us = 0, high_us = 0;  // low and high: the 0.1 and 0.9 quantiles
   int repeats = 0;
+  std::optional<Clocks> clocks;  // while the last of them ran
 };
 
 class Bench {
@@ -27,6 +28,7 @@ class Bench {
 
   // Why nothing can be measured here, in a sentence; empty where it can.
   const std::string& refusal() const { return driver_.refusal(); }
+  const std::string& device_name() const { return driver_.device().name; }
   // The device as one JSON object.
   std::string device() const;
   // One row; what went wrong is its `error`.
@@ -51,6 +53,7 @@ class Bench {
   // Adds times and clocks to the row.
   void time(const Timing& timing, const Queue& queue, JsonObject& row);
   Times timed(const Timing& timing, const Queue& queue);
+  void enqueue_repeats(const Timing& timing, const Queue& queue, int repeats);
   void read_through() const;  // so that the device's cache holds nothing else
   void synchronize() const;
   void make_helpers(const Timing& timing);

@@ -38,6 +38,7 @@ std::string Driver::prepare() {
   find("cuInit", f_.init);
   find("cuDriverGetVersion", f_.driver_version);
   find("cuDeviceGetCount", f_.device_count);
+  find("cuDeviceGet", f_.device_of);
   find("cuDeviceGetName", f_.device_name);
   find("cuDeviceGetAttribute", f_.device_attribute);
   find("cuDeviceTotalMem_v2", f_.device_memory);
@@ -67,9 +68,11 @@ std::string Driver::prepare() {
     int devices = 0;
     check(f_.device_count(&devices), "cuDeviceGetCount");
     if (devices == 0) return library_.path() + " finds no GPU";
-    examine();
+    int device = 0;
+    check(f_.device_of(&device, 0), "cuDeviceGet");
+    examine(device);
     void* context = nullptr;
-    check(f_.retain_context(&context, 0), "cuDevicePrimaryCtxRetain");
+    check(f_.retain_context(&context, device), "cuDevicePrimaryCtxRetain");
     check(f_.set_context(context), "cuCtxSetCurrent");
   } catch (const DeviceError& e) {
     return library_.path() + ": " + e.what();
@@ -77,19 +80,19 @@ std::string Driver::prepare() {
   return {};
 }
 
-void Driver::examine() {
+void Driver::examine(int device) {
   char text[256] = {};
-  check(f_.device_name(text, sizeof(text) - 1, 0), "cuDeviceGetName");
+  check(f_.device_name(text, sizeof(text) - 1, device), "cuDeviceGetName");
   device_.name = text;
-  check(f_.device_bus(text, sizeof(text) - 1, 0), "cuDeviceGetPCIBusId");
+  check(f_.device_bus(text, sizeof(text) - 1, device), "cuDeviceGetPCIBusId");
   device_.bus = text;
   check(f_.driver_version(&device_.cuda), "cuDriverGetVersion");
   std::size_t memory = 0;
-  check(f_.device_memory(&memory, 0), "cuDeviceTotalMem");
+  check(f_.device_memory(&memory, device), "cuDeviceTotalMem");
   device_.memory_bytes = static_cast<std::int64_t>(memory);
   const auto attribute = [&](Attribute which) {
     int value = 0;
-    check(f_.device_attribute(&value, which, 0), "cuDeviceGetAttribute");
+    check(f_.device_attribute(&value, which, device), "cuDeviceGetAttribute");
     return value;
   };
   device_.major = attribute(kMajor);

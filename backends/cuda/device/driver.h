@@ -35,6 +35,7 @@ struct DriverFunctions {
   int (*init)(unsigned);
   int (*driver_version)(int*);
   int (*device_count)(int*);
+  int (*device_of)(int*, int);
   int (*device_name)(char*, int, int);
   int (*device_attribute)(int*, int, int);
   int (*device_memory)(std::size_t*, int);
@@ -76,7 +77,7 @@ class Driver {
 
  private:
   std::string prepare();
-  void examine();
+  void examine(int device);
 
   Library library_;
   DriverFunctions f_{};

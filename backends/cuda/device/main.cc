@@ -29,6 +29,13 @@ int usage() {
   return kBadPlan;
 }
 
+// False where the word is no number.
+bool number_of(const char* word, double& number) {
+  char* end = nullptr;
+  number = std::strtod(word, &end);
+  return end != word && *end == '\0';
+}
+
 struct Options {
   std::string plan, rows;
   std::vector<std::string> done;  // files of rows
@@ -62,7 +69,8 @@ int run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options o;
-  for (int i = 1; i < argc; ++i) {
+  bool is_number = true;
+  for (int i = 1; i < argc && is_number; ++i) {
     const std::string word = argv[i];
     const bool last = i + 1 == argc;
     if (word == "--device" && argc == 2) return show_device();
@@ -73,11 +81,11 @@ int main(int argc, char** argv) {
     else if (word == "--done" && !last)
       o.done.emplace_back(argv[++i]);
     else if (word == "--seconds" && !last)
-      o.seconds = std::strtod(argv[++i], nullptr);
+      is_number = number_of(argv[++i], o.seconds);
     else if (o.plan.empty() && !word.starts_with('-'))
       o.plan = word;
     else
       return usage();
   }
-  return o.plan.empty() ? usage() : run(o);
+  return o.plan.empty() || !is_number ? usage() : run(o);
 }

@@ -96,28 +96,31 @@ class Reader {
     const std::string_view verb = words.next();
     if (verb == "task")
       begin_task(words);
-    else if (verb == "note")
+    else if (verb == "note" || verb == "remark")
       take_note(words);
     else if (in_task_)
       take_part(verb, words);
     else
       take_head(verb, words);
     if (!words.empty()) throw BadLine{"'" + words.rest() + "' is too much for " + std::string(verb)};
-    if (in_task_) said_ = hash_of("\n", hash_of(line, said_));
+    if (in_task_ && verb != "remark") said_ = hash_of("\n", hash_of(line, said_));
+    if (!in_task_ && verb == "note") head_ = said_ = hash_of("\n", hash_of(line, head_));
   }
 
   void take_head(std::string_view verb, Words& words) {
-    if (verb == "helpers")
-      plan_.helpers = file(words.rest());
-    else if (verb == "limit")
+    if (verb == "helpers") {
+      plan_.helpers = path_of(words.rest());
+      contents(plan_.helpers);
+    } else if (verb == "limit") {
       plan_.limit_seconds = number<double>(words.next(), "seconds", 1e-3, 1e5);
-    else
+    } else {
       throw BadLine{"unknown word '" + std::string(verb) + "' before the first task"};
+    }
   }
 
   void take_note(Words& words) {
     const std::string key(words.next());
-    if (key.empty() || words.empty()) throw BadLine{"a note needs a key and words"};
+    if (key.empty() || words.empty()) throw BadLine{"a note or remark needs a key and words"};
     (in_task_ ? task().notes : plan_.notes).emplace_back(key, words.rest());
   }
 
@@ -130,13 +133,14 @@ class Reader {
 
   void finish_task() {
     if (in_task_) task().key = hexadecimal(said_);
-    said_ = kNothingSaid;
+    said_ = head_;
   }
 
   void take_part(std::string_view verb, Words& words) {
     if (verb == "module") {
-      task().module = file(words.rest());
-      if (const auto bytes = bytes_of(task().module)) said_ = hash_of(*bytes, said_);
+      const std::string path = path_of(words.rest());
+      said_ = hash_of(contents(path), said_);
+      task().module = path;
     } else if (verb == "array") {
       task().arrays.push_back(array(words));
     } else if (verb == "launch") {
@@ -264,10 +268,12 @@ class Reader {
     return t;
   }
 
-  std::string file(const std::string& name) const {
-    std::string path = name.starts_with('/') ? name : folder_ + "/" + name;
-    if (!bytes_of(path)) throw BadLine{path + " cannot be read"};
-    return path;
+  std::string path_of(const std::string& name) const { return name.starts_with('/') ? name : folder_ + "/" + name; }
+
+  static std::string contents(const std::string& path) {
+    auto bytes = bytes_of(path);
+    if (!bytes) throw BadLine{path + " cannot be read"};
+    return std::move(*bytes);
   }
 
   Task& task() { return plan_.tasks.back(); }
@@ -277,7 +283,7 @@ class Reader {
   const std::string& folder_;
   std::vector<std::string>& errors_;
   Plan plan_;
-  std::uint64_t said_ = kNothingSaid;
+  std::uint64_t head_ = kNothingSaid, said_ = kNothingSaid;  // by the plan's notes; by them and the task
   std::size_t number_ = 0;
   bool headed_ = false, in_task_ = false;
 };
@@ -291,7 +297,9 @@ Plan read_plan(std::string_view text, const std::string& folder, std::vector<std
 std::optional<std::string> bytes_of(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream out;
-  if (!in || !(out << in.rdbuf())) return std::nullopt;
+  // Of an empty file nothing can be written, which `out` takes for a failure.
+  if (in.peek() != std::ifstream::traits_type::eof()) out << in.rdbuf();
+  if (!in.is_open() || in.bad() || !out) return std::nullopt;
   return out.str();
 }
 

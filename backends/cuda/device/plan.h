@@ -4,6 +4,7 @@
 //
 //   tilescope plan 1
 //   note KEY WORDS..               for every row
+//   remark KEY WORDS..             the same; what it says makes no other task, as what was predicted does not
 //   helpers FILE                   a cubin: the kernels tilescope_read and tilescope_nothing
 //   limit SECONDS                  a task that says nothing for longer is given up; 30 where there is no such line
 //
@@ -11,6 +12,7 @@
 //
 //   task ID..
 //   note KEY WORDS..               for this row
+//   remark KEY WORDS..             for this row
 //   module FILE                    a cubin, its path as seen from the plan's folder
 //   array NAME DTYPE ELEMENTS input SEED | output | between | chain STEP STRIDE
 //   launch FUNCTION BLOCKS THREADS SHARED_BYTES [ARRAY | NUMBER]..
@@ -96,8 +98,8 @@ using Notes = std::vector<std::pair<std::string, std::string>>;
 
 struct Task {
   std::string id;
-  std::string key;  // names all that the task says, its module's bytes too
-  Notes notes;
+  std::string key;     // names all that the task and the plan's notes say, its module's bytes too, but no remark
+  Notes notes;         // and remarks
   std::string module;  // a path; empty where nothing is launched
   std::vector<Array> arrays;
   std::vector<Step> steps;
@@ -106,7 +108,7 @@ struct Task {
 };
 
 struct Plan {
-  Notes notes;
+  Notes notes;          // and remarks
   std::string helpers;  // a path
   double limit_seconds = 30;
   std::vector<Task> tasks;

@@ -1,6 +1,8 @@
 #include "backends/cuda/device/rows.h"
 
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace tilescope::cuda::device {
@@ -27,29 +29,46 @@ JsonObject row_head(const Plan& plan, const Task& task) {
   return row;
 }
 
-Rows::Rows(std::string file) : file_(std::move(file)) { cut_off_ = read(file_); }
+std::string text_under(std::string_view key, std::string_view line) {
+  // Quotes within a text have a backslash before them: this is found as a key alone.
+  const std::string begin = "\"" + std::string(key) + "\":\"";
+  const std::size_t at = line.find(begin);
+  if (at == std::string_view::npos) return {};
+  line.remove_prefix(at + begin.size());
+  return std::string(line.substr(0, line.find('"')));
+}
+
+Rows::Rows(std::string file) : file_(std::move(file)) { whole_ = read(file_); }
 
 void Rows::count_as_done(const std::string& file) { read(file); }
 
-bool Rows::read(const std::string& file) {
-  constexpr std::string_view kKey = R"("key":")";
-  bool cut_off = false;
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line);) {
-    cut_off = in.eof();
-    const std::size_t at = line.find(kKey);
-    if (at == std::string::npos || !line.ends_with('}')) continue;
-    const std::size_t begin = at + kKey.size();
-    keys_.insert(line.substr(begin, line.find('"', begin) - begin));
+bool Rows::has(const Task& task, const std::string& device) const {
+  const auto found = done_.find(task.key);
+  return found != done_.end() && found->second.contains(device);
+}
+
+std::optional<std::uintmax_t> Rows::read(const std::string& file) {
+  std::uintmax_t whole = 0;
+  std::ifstream in(file, std::ios::binary);
+  for (std::string line; std::getline(in, line); whole += line.size() + 1) {
+    if (in.eof()) return whole;
+    const std::string key = text_under("key", line);
+    if (key.empty() || !line.ends_with('}')) continue;
+    if (line.find(R"("error":)") == std::string::npos || text_under("values", line) == "wrong")
+      done_[key].insert(text_under("device", line));
+    else
+      failed_.insert(key);
   }
-  return cut_off;
+  return std::nullopt;
 }
 
 bool Rows::add(std::string_view row) {
   if (file_.empty()) return true;
   if (!to_.is_open()) {
+    std::error_code error;
+    if (whole_) std::filesystem::resize_file(file_, *whole_, error);
+    if (error) return false;
     to_.open(file_, std::ios::app);
-    if (cut_off_) to_ << '\n';
   }
   to_ << row << '\n' << std::flush;
   return to_.good();

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -23,7 +24,7 @@ double seconds_since(Clock::time_point begin) { return std::chrono::duration<dou
 
 // What the process that measures says, a line each, to the one that waits for it. The line's first letter is what it
 // is.
-enum Message : char { kDevice = 'D', kRefused = 'R', kBegin = 'B', kRow = '>' };
+enum Message : char { kDevice = 'D', kRefused = 'R', kBegin = 'B', kRow = '>', kKnown = 'K' };
 
 void say(int to, Message what, const std::string& text) {
   const std::string line = static_cast<char>(what) + text + '\n';
@@ -35,9 +36,10 @@ void say(int to, Message what, const std::string& text) {
   }
 }
 
-// Measures the tasks from first to last, until the device does not answer any more or time is up.
-[[noreturn]] void measure(const Plan& plan, const std::vector<std::size_t>& tasks, Clock::time_point begin,
-                          double seconds, int to) {
+// Measures the tasks from first to last, but those that this device did before, until the device does not answer any
+// more or time is up.
+[[noreturn]] void measure(const Plan& plan, const Rows& rows, const std::vector<std::size_t>& tasks,
+                          Clock::time_point begin, double seconds, int to) {
   Bench bench(plan);
   if (!bench.refusal().empty()) {
     say(to, kRefused, bench.refusal());
@@ -45,6 +47,10 @@ void say(int to, Message what, const std::string& text) {
   }
   say(to, kDevice, bench.device());
   for (const std::size_t t : tasks) {
+    if (rows.has(plan.tasks[t], bench.device_name())) {
+      say(to, kKnown, {});
+      continue;
+    }
     if (seconds_since(begin) > seconds) _exit(kStopped);
     say(to, kBegin, std::to_string(t));
     say(to, kRow, bench.row_of(plan.tasks[t]));
@@ -56,8 +62,10 @@ void say(int to, Message what, const std::string& text) {
 class Supervisor {
  public:
   Supervisor(const Plan& plan, Rows& rows, double seconds) : plan_(plan), rows_(rows), seconds_(seconds) {
-    for (std::size_t t = 0; t < plan.tasks.size(); ++t)
-      if (!rows.has(plan.tasks[t])) left_.push_back(t);
+    left_.resize(plan.tasks.size());
+    std::iota(left_.begin(), left_.end(), std::size_t{0});
+    // What failed before comes last: it may take all of the time again.
+    std::stable_partition(left_.begin(), left_.end(), [&](std::size_t t) { return !rows.failed(plan.tasks[t]); });
   }
 
   int run() {
@@ -83,7 +91,7 @@ class Supervisor {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != supervisor) _exit(kNoDevice);
       close(ends[0]);
-      measure(plan_, left_, begin_, seconds_, ends[1]);
+      measure(plan_, rows_, left_, begin_, seconds_, ends[1]);
     }
     close(ends[1]);
     if (process < 0) {
@@ -97,7 +105,8 @@ class Supervisor {
       stopped_ = WIFEXITED(status) && WEXITSTATUS(status) == kStopped;
       if (running_) give_up(in_time, status);
       if (left_.size() == before && !stopped_ && refusal_.empty())
-        refusal_ = "the process that measures ended before its first task";
+        refusal_ = in_time ? "the process that measures ended before its first task"
+                           : "the device did not answer within " + limit() + ", before the first task";
     }
     close(ends[0]);
   }
@@ -123,8 +132,9 @@ class Supervisor {
     if (what == kRefused) refusal_ = text;
     if (what == kBegin) running_ = true;
     if (what == kRow) end_task(text);
-    if (what == kDevice && !device_shown_) {
-      device_shown_ = true;
+    if (what == kKnown) left_.erase(left_.begin());
+    if (what == kDevice && device_.empty()) {
+      device_ = text;
       std::printf("%s\n", text.c_str());
     }
   }
@@ -140,8 +150,9 @@ class Supervisor {
 
   void give_up(bool in_time, int status) {
     JsonObject row = row_head(plan_, plan_.tasks[left_.front()]);
+    row.add("device", text_under("device", device_));
     if (!in_time)
-      row.add("error", "no answer within " + JsonObject::shortest(plan_.limit_seconds) + " s");
+      row.add("error", "no answer within " + limit());
     else if (WIFSIGNALED(status))
       row.add("error", std::string("its process ended by signal ") + strsignal(WTERMSIG(status)));
     else
@@ -149,13 +160,15 @@ class Supervisor {
     end_task(row.text());
   }
 
+  std::string limit() const { return JsonObject::shortest(plan_.limit_seconds) + " s"; }
+
   const Plan& plan_;
   Rows& rows_;
   double seconds_;
   Clock::time_point begin_ = Clock::now();
   std::vector<std::size_t> left_;  // positions of tasks, the next one first
-  std::string heard_, refusal_;
-  bool running_ = false, stopped_ = false, device_shown_ = false;
+  std::string heard_, refusal_, device_;
+  bool running_ = false, stopped_ = false;
 };
 
 }  // namespace

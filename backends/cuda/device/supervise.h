@@ -15,8 +15,8 @@ inline constexpr int kNoDevice = 1;  // or rows that cannot be written
 inline constexpr int kBadPlan = 2;
 inline constexpr int kStopped = 3;  // in time, with tasks left
 
-// Runs the tasks that `rows` lacks, adds a row for each and prints it on stdout, the device before them. No task is
-// begun after so many seconds.
+// Runs the tasks that `rows` lacks of this device, adds a row for each and prints it on stdout, the device before them.
+// No task is begun after so many seconds.
 int supervise(const Plan& plan, Rows& rows, double seconds);
 
 // Prints the device, or on stderr why there is none.

@@ -1,6 +1,7 @@
 #include "backends/cuda/device/vendors.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace tilescope::cuda::device {
@@ -69,7 +70,8 @@ struct Vendors::Products {
 std::function<void()> Vendors::prepared(const Product& p, const Task& task, const std::vector<DeviceMemory>& memory) {
   if (!products_) products_ = std::make_unique<Products>();
   constexpr int kAsItLies = 0, kSumInF32 = 68, kSumInI32 = 72, kOfTf32 = 77, kUsual = -1;
-  const int type = type_numbers(task.arrays[p.a].dtype).product, sum_type = type_numbers(task.arrays[p.c].dtype).product;
+  const int type = type_numbers(task.arrays[p.a].dtype).product,
+            sum_type = type_numbers(task.arrays[p.c].dtype).product;
   const bool integers = base::is_integer(task.arrays[p.a].dtype);
   const bool of_tf32 = task.arrays[p.a].dtype == base::Dtype::kTf32;
   const auto m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
@@ -115,7 +117,9 @@ struct Vendors::Convolutions {
   int (*workspace)(void*, void*, void*, void*, void*, int, std::size_t*) = nullptr;
   int (*forward)(void*, const void*, void*, const void*, void*, const void*, void*, int, void*, std::size_t,
                  const void*, void*, void*) = nullptr;
-  std::unique_ptr<DeviceMemory> scratch;  // of the convolution that was prepared last
+  int (*destroy_tensor)(void*) = nullptr;
+  int (*destroy_filter)(void*) = nullptr;
+  int (*destroy)(void*) = nullptr;
 
   Convolutions() {
     need(library);
@@ -132,8 +136,28 @@ struct Vendors::Convolutions {
     need(library, "cudnnFindConvolutionForwardAlgorithm", find);
     need(library, "cudnnGetConvolutionForwardWorkspaceSize", workspace);
     need(library, "cudnnConvolutionForward", forward);
+    need(library, "cudnnDestroyTensorDescriptor", destroy_tensor);
+    need(library, "cudnnDestroyFilterDescriptor", destroy_filter);
+    need(library, "cudnnDestroyConvolutionDescriptor", destroy);
     succeed(open(&handle), "cudnnCreate");
   }
+};
+
+// One convolution's descriptors, and what it may write on its way.
+struct Vendors::Described {
+  explicit Described(const Convolutions& library) : v(library) {}
+  ~Described() {
+    for (void* tensor : {in, out})
+      if (tensor != nullptr) v.destroy_tensor(tensor);
+    if (filter != nullptr) v.destroy_filter(filter);
+    if (convolution != nullptr) v.destroy(convolution);
+  }
+  Described(const Described&) = delete;
+  Described& operator=(const Described&) = delete;
+
+  const Convolutions& v;
+  void *in = nullptr, *out = nullptr, *filter = nullptr, *convolution = nullptr;
+  std::optional<DeviceMemory> scratch;
 };
 
 std::function<void()> Vendors::prepared(const Convolution& c, const Task& task,
@@ -145,45 +169,49 @@ std::function<void()> Vendors::prepared(const Convolution& c, const Task& task,
   const base::Dtype dtype = task.arrays[c.in].dtype;
   const int type = type_numbers(dtype).convolution;
   if (type == kUnknown) throw DeviceError("no baseline: cuDNN is asked for no convolutions of integers");
+  for (const std::size_t other : {c.weights, c.out})
+    if (task.arrays[other].dtype != dtype) throw DeviceError("no baseline: cuDNN is asked for tensors of one type");
   const auto whole = [](std::int64_t n) { return static_cast<int>(n); };
   const std::int64_t out_y = (c.height + 2 * c.pad_y - c.window_y) / c.stride_y + 1;
   const std::int64_t out_x = (c.width + 2 * c.pad_x - c.window_x) / c.stride_x + 1;
-  void *in = nullptr, *out = nullptr, *filter = nullptr, *convolution = nullptr;
-  succeed(v.create_tensor(&in), "cudnnCreateTensorDescriptor");
-  succeed(v.create_tensor(&out), "cudnnCreateTensorDescriptor");
-  succeed(v.create_filter(&filter), "cudnnCreateFilterDescriptor");
-  succeed(v.create(&convolution), "cudnnCreateConvolutionDescriptor");
-  succeed(v.set_tensor(in, kChannelsFirst, type, whole(c.images), whole(c.channels), whole(c.height), whole(c.width)),
+  const auto d = std::make_shared<Described>(v);
+  succeed(v.create_tensor(&d->in), "cudnnCreateTensorDescriptor");
+  succeed(v.create_tensor(&d->out), "cudnnCreateTensorDescriptor");
+  succeed(v.create_filter(&d->filter), "cudnnCreateFilterDescriptor");
+  succeed(v.create(&d->convolution), "cudnnCreateConvolutionDescriptor");
+  succeed(
+      v.set_tensor(d->in, kChannelsFirst, type, whole(c.images), whole(c.channels), whole(c.height), whole(c.width)),
+      "cudnnSetTensor4dDescriptor");
+  succeed(v.set_tensor(d->out, kChannelsFirst, type, whole(c.images), whole(c.filters), whole(out_y), whole(out_x)),
           "cudnnSetTensor4dDescriptor");
-  succeed(v.set_tensor(out, kChannelsFirst, type, whole(c.images), whole(c.filters), whole(out_y), whole(out_x)),
-          "cudnnSetTensor4dDescriptor");
-  succeed(v.set_filter(filter, type, kChannelsFirst, whole(c.filters), whole(c.channels / c.groups), whole(c.window_y),
-                       whole(c.window_x)),
+  succeed(v.set_filter(d->filter, type, kChannelsFirst, whole(c.filters), whole(c.channels / c.groups),
+                       whole(c.window_y), whole(c.window_x)),
           "cudnnSetFilter4dDescriptor");
-  succeed(v.set(convolution, whole(c.pad_y), whole(c.pad_x), whole(c.stride_y), whole(c.stride_x), 1, 1, kCorrelation,
-                kF32),
+  succeed(v.set(d->convolution, whole(c.pad_y), whole(c.pad_x), whole(c.stride_y), whole(c.stride_x), 1, 1,
+                kCorrelation, kF32),
           "cudnnSetConvolution2dDescriptor");
-  succeed(v.set_groups(convolution, whole(c.groups)), "cudnnSetConvolutionGroupCount");
-  succeed(v.set_math(convolution, dtype == base::Dtype::kF32 ? kMultiplyAdds : kMatrixUnits),
+  succeed(v.set_groups(d->convolution, whole(c.groups)), "cudnnSetConvolutionGroupCount");
+  succeed(v.set_math(d->convolution, dtype == base::Dtype::kF32 ? kMultiplyAdds : kMatrixUnits),
           "cudnnSetConvolutionMathType");
   Convolutions::Found found[kMostFound] = {};
   int n = 0;
-  succeed(v.find(v.handle, in, filter, convolution, out, kMostFound, &n, found),
+  succeed(v.find(v.handle, d->in, d->filter, d->convolution, d->out, kMostFound, &n, found),
           "cudnnFindConvolutionForwardAlgorithm");
   const auto best = std::find_if(found, found + n, [&](const Convolutions::Found& f) {
     return f.status == 0 && (!c.implicit || f.algorithm == kImplicit || f.algorithm == kImplicitPrecomputed);
   });
   if (best == found + n) throw DeviceError("cuDNN has no algorithm for this convolution");
-  succeed(v.set_math(convolution, best->math), "cudnnSetConvolutionMathType");
+  // What the library found may be of its usual mode, which shortens the significand of f32.
+  if (dtype != base::Dtype::kF32) succeed(v.set_math(d->convolution, best->math), "cudnnSetConvolutionMathType");
   std::size_t bytes = 0;
-  succeed(v.workspace(v.handle, in, filter, convolution, out, best->algorithm, &bytes),
+  succeed(v.workspace(v.handle, d->in, d->filter, d->convolution, d->out, best->algorithm, &bytes),
           "cudnnGetConvolutionForwardWorkspaceSize");
-  v.scratch = std::make_unique<DeviceMemory>(driver_, std::max<std::size_t>(bytes, 1));
-  return [=, &v, algorithm = best->algorithm, image = pointer(memory[c.in]), weights = pointer(memory[c.weights]),
+  d->scratch.emplace(driver_, std::max<std::size_t>(bytes, 1));
+  return [d, bytes, algorithm = best->algorithm, image = pointer(memory[c.in]), weights = pointer(memory[c.weights]),
           result = pointer(memory[c.out])] {
     constexpr float kOne = 1, kZero = 0;
-    succeed(v.forward(v.handle, &kOne, in, image, filter, weights, convolution, algorithm, pointer(*v.scratch), bytes,
-                      &kZero, out, result),
+    succeed(d->v.forward(d->v.handle, &kOne, d->in, image, d->filter, weights, d->convolution, algorithm,
+                         pointer(*d->scratch), bytes, &kZero, d->out, result),
             "cudnnConvolutionForward");
   };
 }

@@ -25,6 +25,7 @@ class Vendors {
  private:
   struct Products;
   struct Convolutions;
+  struct Described;
   const Driver& driver_;
   std::unique_ptr<Products> products_;
   std::unique_ptr<Convolutions> convolutions_;

@@ -18,10 +18,13 @@
 #include <string>
 #include <unistd.h>
 
+#include "tests/support/fake_driver/log.h"
+
 namespace {
 
 constexpr int kInvalid = 1, kOutOfMemory = 2, kNotFound = 500, kIllegalAddress = 700;
 constexpr int kUsualShared = 48 << 10;
+constexpr int kDevice = 7;  // the first device's handle, which is not its number
 
 struct Function {
   std::string name;
@@ -38,11 +41,7 @@ long setting(const char* name, long usual) {
 }
 
 int called(const std::string& what) {
-  if (const char* file = std::getenv("FAKE_DRIVER_LOG")) {
-    std::FILE* log = std::fopen(file, "a");
-    std::fprintf(log, "%s\n", what.c_str());
-    std::fclose(log);
-  }
+  tilescope::tests::log_line(what);
   return broken;
 }
 
@@ -64,7 +63,10 @@ void run(const std::string& name, void** parameters) {
 
 extern "C" {
 
-int cuInit(unsigned) { return called("cuInit"); }
+int cuInit(unsigned) {
+  if (setting("FAKE_DRIVER_HANGS", 0) != 0) pause();
+  return called("cuInit");
+}
 int cuDriverGetVersion(int* version) {
   *version = 13000;
   return 0;
@@ -73,31 +75,37 @@ int cuDeviceGetCount(int* n) {
   *n = static_cast<int>(setting("FAKE_DRIVER_DEVICES", 1));
   return 0;
 }
-int cuDeviceGetName(char* name, int bytes, int) {
-  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", "Fake 1");
+int cuDeviceGet(int* device, int number) {
+  *device = kDevice;
+  return number == 0 ? 0 : kInvalid;
+}
+int cuDeviceGetName(char* name, int bytes, int device) {
+  if (device != kDevice) return kInvalid;
+  const char* given = std::getenv("FAKE_DRIVER_NAME");
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s", given != nullptr ? given : "Fake 1");
   return 0;
 }
-int cuDeviceGetAttribute(int* value, int which, int) {
+int cuDeviceGetAttribute(int* value, int which, int device) {
   const std::map<int, long> figures = {
       {1, 1024},      {13, 1980000}, {16, setting("FAKE_DRIVER_CORES", 132)}, {36, 3201000}, {37, 6144},
       {38, 62914560}, {39, 2048},    {75, setting("FAKE_DRIVER_MAJOR", 9)},   {76, 0},       {81, 233472},
       {82, 65536},    {97, 232448}};
   const auto found = figures.find(which);
-  if (found == figures.end()) return kInvalid;
+  if (device != kDevice || found == figures.end()) return kInvalid;
   *value = static_cast<int>(found->second);
   return 0;
 }
-int cuDeviceTotalMem_v2(std::size_t* bytes, int) {
+int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
   *bytes = static_cast<std::size_t>(setting("FAKE_DRIVER_MEMORY", 1L << 30));
-  return 0;
+  return device == kDevice ? 0 : kInvalid;
 }
-int cuDeviceGetPCIBusId(char* id, int bytes, int) {
+int cuDeviceGetPCIBusId(char* id, int bytes, int device) {
   std::snprintf(id, static_cast<std::size_t>(bytes), "%s", "0000:01:00.0");
-  return 0;
+  return device == kDevice ? 0 : kInvalid;
 }
-int cuDevicePrimaryCtxRetain(void** context, int) {
+int cuDevicePrimaryCtxRetain(void** context, int device) {
   *context = &allocated;
-  return called("cuDevicePrimaryCtxRetain");
+  return device == kDevice ? called("cuDevicePrimaryCtxRetain") : kInvalid;
 }
 int cuCtxSetCurrent(void* context) { return context == &allocated ? called("cuCtxSetCurrent") : kInvalid; }
 int cuCtxSynchronize() { return called("cuCtxSynchronize"); }
@@ -137,7 +145,7 @@ int cuMemFree_v2(std::uint64_t address) {
   return called("cuMemFree");
 }
 int cuMemGetInfo_v2(std::size_t* there, std::size_t* all) {
-  cuDeviceTotalMem_v2(all, 0);
+  cuDeviceTotalMem_v2(all, kDevice);
   *there = *all;
   for (const auto& [address, bytes] : allocated) *there -= bytes;
   return broken;
@@ -163,6 +171,7 @@ int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned thread
   const auto& f = *static_cast<Function*>(function);
   if (static_cast<int>(shared) > f.most_shared || threads > 1024) return kInvalid;
   const int answer = called("launch " + f.name);
+  usleep(static_cast<unsigned>(1000 * setting("FAKE_DRIVER_LAUNCH_MS", 0)));
   if (answer == 0) run(f.name, parameters);
   return answer;
 }

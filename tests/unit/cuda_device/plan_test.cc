@@ -32,7 +32,7 @@ class PlanReader : public testing::Test {
 TEST_F(PlanReader, TakesEveryKindOfLine) {
   const Plan plan = read(
       "note chip h200\nhelpers m.cubin\nlimit 2.5\n\n# a remark\n"
-      "task a conv, of two words\nnote predicted_us 12.5\nmodule m.cubin\n"
+      "task a conv, of two words\nnote kind conv\nremark predicted_us 12.5\nmodule m.cubin\n"
       "array A f16 100 input 7\narray C f32 50 output\narray P f32 20 between\narray N i32 64 chain 5 16\n"
       "launch compute_C 8 128 49152 A C 0.5 12u\ncopy C A\nproduct 2 3 4 5 A A C\n"
       "convolution implicit 1 2 3 4 5 6 7 8 9 0 1 2 A P C\n"
@@ -44,7 +44,7 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
   ASSERT_EQ(plan.tasks.size(), 2U);
   const Task& t = plan.tasks.front();
   EXPECT_EQ(t.id, "a conv, of two words");
-  EXPECT_THAT(t.notes, ElementsAre(Pair("predicted_us", "12.5")));
+  EXPECT_THAT(t.notes, ElementsAre(Pair("kind", "conv"), Pair("predicted_us", "12.5")));
   ASSERT_EQ(t.arrays.size(), 4U);
   EXPECT_EQ(t.arrays[0].bytes(), 200U);
   EXPECT_EQ(t.arrays[0].seed, 7U);
@@ -80,12 +80,17 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
   EXPECT_EQ(t.timing->seconds, 0.5);
 }
 
-// Two rows are of one measurement where all that was asked is the same, the kernel's bytes too.
+// Two rows are of one measurement where all that was asked is the same, the kernel's bytes too, whatever was predicted.
 TEST_F(PlanReader, NamesTasksByAllThatTheySay) {
   const std::string task = "module m.cubin\narray A f32 4 input 1\nlaunch f 1 32 0 A\n";
   const Plan a = read("task x\n" + task + "task x\n" + task + "time warm 1 2 3\n");
   EXPECT_NE(a.tasks[0].key, a.tasks[1].key);
   EXPECT_EQ(a.tasks[0].key, read("task x\n" + task).tasks[0].key);
+  EXPECT_EQ(a.tasks[0].key, read("remark command c\ntask x\nremark predicted_us 2\n" + task).tasks[0].key);
+  EXPECT_NE(a.tasks[0].key, read("task x\nnote program p\n" + task).tasks[0].key);
+  const Plan of_a_chip = read("note chip h200\ntask x\n" + task + "task x\n" + task);
+  EXPECT_NE(a.tasks[0].key, of_a_chip.tasks[0].key);
+  EXPECT_EQ(of_a_chip.tasks[0].key, of_a_chip.tasks[1].key) << "the head is of every task";
   cuda::write_file(folder_.file("m.cubin"), "others");
   EXPECT_NE(a.tasks[0].key, read("task x\n" + task).tasks[0].key);
 }
@@ -111,7 +116,15 @@ TEST_F(PlanReader, ReportsEveryBadLineWithItsNumber) {
                   "line 22: expected any or implicit, got 'some'", "line 23: unknown word 'what' in a task",
                   "line 24: '1' is too much for time", "line 25: a chain is of i32, and no longer than these count",
                   "line 27: expected a number, got '-x'", "line 28: expected a number of blocks, got '0'",
-                  "line 29: a note needs a key and words"));
+                  "line 29: a note or remark needs a key and words"));
+}
+
+TEST_F(PlanReader, ReadsBytesOfFilesAlone) {
+  cuda::write_file(folder_.file("empty"), "");
+  EXPECT_EQ(bytes_of(folder_.file("empty")), "");
+  EXPECT_EQ(bytes_of(folder_.file("m.cubin")), "bytes");
+  EXPECT_EQ(bytes_of(folder_.path()), std::nullopt) << "a folder";
+  EXPECT_EQ(bytes_of(folder_.file("none")), std::nullopt);
 }
 
 TEST_F(PlanReader, WantsItsFirstLine) {

@@ -15,7 +15,9 @@ namespace tilescope::tests {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -70,18 +72,41 @@ TEST_F(Worker, AsksTheDeviceInOrder) {
       "cuInit",     "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc", "cuMemcpyHtoD",
       "cuMemAlloc", "cuModuleLoadData"};
   for (int poison = 0; poison < 2; ++poison) expected.insert(expected.end(), on_poison.begin(), on_poison.end());
-  for (const char* call : {"cuModuleLoadData", "cuMemAlloc", "cuMemsetD8", "launch copy", "cuCtxSynchronize"})
-    expected.emplace_back(call);  // helpers, memory beyond the cache, one launch to warm up
+  for (const char* call : {"clocks", "cuModuleLoadData", "cuMemAlloc", "cuMemsetD8"})
+    expected.emplace_back(call);  // helpers, memory beyond the cache
+  for (int run = 0; run < 2; ++run)
+    for (const char* call : {"launch copy", "cuCtxSynchronize"})
+      expected.emplace_back(call);  // to warm up, and one's time
+  expected.insert(expected.end(), 8, "launch tilescope_read");
   for (int repeat = 0; repeat < 2; ++repeat)
     for (const char* call : {"launch tilescope_read", "cuEventRecord", "launch copy", "cuEventRecord"})
       expected.emplace_back(call);
-  for (const char* call : {"cuCtxSynchronize", "cuModuleUnload", "cuMemFree", "cuCtxSynchronize"})
+  for (const char* call : {"clocks", "cuCtxSynchronize", "cuModuleUnload", "cuMemFree", "cuCtxSynchronize"})
     expected.emplace_back(call);
   EXPECT_EQ(calls(), expected);
 }
 
+TEST_F(Worker, LetsWarmRepeatsFindTheirOperands) {
+  ASSERT_TRUE(run(task("x", "copy", "time warm 0 2 1\n")).ok());
+  std::vector<std::string> expected(8, "launch tilescope_read");
+  expected.emplace_back("launch copy");
+  for (int repeat = 0; repeat < 2; ++repeat)
+    for (const char* call : {"cuEventRecord", "launch copy", "cuEventRecord"}) expected.emplace_back(call);
+  std::vector<std::string> all = calls();
+  const auto begin = std::find(all.begin(), all.end(), "launch tilescope_read");
+  const auto end = std::find(begin, all.end(), "clocks");
+  EXPECT_EQ(std::vector<std::string>(begin, end), expected);
+}
+
+// A launch of a tenth of a second: batches of sixteen would go far beyond the time that is given.
+TEST_F(Worker, BeginsNoMoreRepeatsThanThereIsTimeFor) {
+  ASSERT_TRUE(run(task("x", "copy", "time warm 0 50 0.4\n"), {"FAKE_DRIVER_LAUNCH_MS=100"}).ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], testing::ContainsRegex(R"("repeats":[1-3],)"));
+}
+
 TEST_F(Worker, SaysTimesClocksAndWhereTheyAreFrom) {
-  const cuda::Finished done = run(task("x", "copy", "note predicted_us 12.5\ntime warm 0 3 1\n"));
+  const cuda::Finished done = run(task("x", "copy", "remark predicted_us 12.5\ntime warm 0 3 1\n"));
   ASSERT_TRUE(done.ok()) << done.output;
   ASSERT_THAT(rows(), SizeIs(1));
   // Events are a hundredth of a millisecond apart, a thousandth more from pair to pair.
@@ -137,6 +162,26 @@ TEST_F(Worker, GivesUpAKernelThatHangs) {
   EXPECT_THAT(rows()[1], HasSubstr(R"("values":"ok")"));
 }
 
+TEST_F(Worker, SaysThatTheDeviceItselfDoesNotAnswer) {
+  const cuda::Finished done = run("limit 1\n" + task("a", "copy"), {"FAKE_DRIVER_HANGS=1"});
+  EXPECT_EQ(done.status, 1);
+  EXPECT_EQ(done.output, "the device did not answer within 1 s, before the first task\n");
+  EXPECT_THAT(rows(), IsEmpty());
+}
+
+// Links of a chain that is made by several threads: each two words, the one three links on.
+TEST_F(Worker, MakesChains) {
+  std::string chain =
+      "task x\nmodule m.cubin\narray A i32 15 chain 3 2\narray C i32 15 output\n"
+      "launch copy 1 32 0 C A\ncheck C 0\n";
+  const std::vector<int> next = {6, 0, 8, 0, 10, 0, 12, 0, 0, 0, 2, 0, 4, 0, 0};
+  for (std::size_t i = 0; i < next.size(); ++i)
+    chain += "expect " + std::to_string(i) + " " + std::to_string(next[i]) + "\n";
+  ASSERT_TRUE(run(chain).ok());
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok")"));
+}
+
 TEST_F(Worker, GoesOnWhereRowsAreThere) {
   const std::string a = task("a", "copy"), b = task("b", "copy", "time warm 0 1 1\n");
   ASSERT_TRUE(run(a).ok());
@@ -144,12 +189,43 @@ TEST_F(Worker, GoesOnWhereRowsAreThere) {
   // The last line of a run that was ended in its midst.
   cuda::write_file(folder_.file("rows"), first + R"({"id":"b","key":")");
   ASSERT_TRUE(run(a + b).ok());
-  ASSERT_THAT(rows(), SizeIs(3));
+  ASSERT_THAT(rows(), SizeIs(2)) << "what was cut off counts for nothing";
   EXPECT_EQ(rows()[0] + "\n", first);
-  EXPECT_THAT(rows()[2], HasSubstr(R"({"id":"b",)"));
-  const cuda::Finished again = run(a + b);
-  EXPECT_TRUE(again.ok());
-  EXPECT_THAT(calls(), IsEmpty()) << "nothing is left: no device is asked for";
+  EXPECT_THAT(rows()[1], AllOf(HasSubstr(R"({"id":"b",)"), EndsWith("}")));
+  EXPECT_TRUE(run(a + b).ok());
+  EXPECT_THAT(calls(), Not(Contains("launch copy"))) << "nothing is left";
+  // The last line may lack its end alone.
+  const std::string whole = cuda::file_bytes(folder_.file("rows"));
+  cuda::write_file(folder_.file("rows"), whole.substr(0, whole.size() - 1));
+  ASSERT_TRUE(run(a + b).ok());
+  EXPECT_EQ(rows().size(), 2U);
+  EXPECT_TRUE(cuda::file_bytes(folder_.file("rows")).ends_with("}\n"));
+}
+
+TEST_F(Worker, MeasuresAgainWhatAnotherDeviceDid) {
+  const std::vector<std::string> other = {"FAKE_DRIVER_NAME=Fake 2"};
+  ASSERT_TRUE(run(task("a", "copy")).ok());
+  ASSERT_TRUE(run(task("a", "copy"), other).ok());
+  ASSERT_THAT(rows(), SizeIs(2));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("device":"Fake 1")"));
+  EXPECT_THAT(rows()[1], HasSubstr(R"("device":"Fake 2")"));
+  ASSERT_TRUE(run(task("a", "copy")).ok());
+  ASSERT_TRUE(run(task("a", "copy"), other).ok());
+  EXPECT_THAT(rows(), SizeIs(2)) << "each has its own";
+}
+
+// What failed may go well another time, but wrong values stay wrong. It comes last: it may take all of the time again.
+TEST_F(Worker, TriesAgainWhatFailed) {
+  const std::string tasks = "limit 1\n" + task("a", "hangs") + task("b", "copy_wrong") + task("c", "crashes");
+  ASSERT_TRUE(run(tasks).ok());
+  ASSERT_THAT(rows(), SizeIs(3)) << "once each";
+  EXPECT_THAT(rows()[0], HasSubstr(R"("device":"Fake 1","error":"no answer within 1 s")"));
+  ASSERT_TRUE(run(tasks + task("d", "copy")).ok());
+  ASSERT_THAT(rows(), SizeIs(6));
+  EXPECT_THAT(rows()[3], HasSubstr(R"({"id":"d",)"));
+  EXPECT_THAT(rows()[4], HasSubstr(R"({"id":"a",)"));
+  EXPECT_THAT(rows()[5], HasSubstr(R"({"id":"c",)"));
+  EXPECT_THAT(run(tasks, {}, {"--check"}).output, EndsWith("3 tasks, 2 left\n"));
 }
 
 // Programs of one operator share their inputs; after a wrong one nobody relies on them.
@@ -168,6 +244,11 @@ TEST_F(Worker, StopsInTime) {
   const cuda::Finished done = run(task("a", "copy"), {}, {"--seconds", "-1"});
   EXPECT_EQ(done.status, 3) << done.output;
   EXPECT_THAT(rows(), IsEmpty());
+  for (const char* none : {"soon", "8m", ""}) {
+    const cuda::Finished refused = run(task("a", "copy"), {}, {"--seconds", none});
+    EXPECT_EQ(refused.status, 2) << none;
+    EXPECT_THAT(refused.output, testing::StartsWith("tilescope_gpu PLAN ")) << none;
+  }
 }
 
 TEST_F(Worker, RefusesWhatTheDeviceCannotHold) {
@@ -198,6 +279,67 @@ TEST_F(Worker, CopiesByTheDriver) {
   ASSERT_TRUE(run("task x\narray A i8 9 input 1\narray C i8 9 output\ncopy C A\ncheck C 0\ntime warm 0 1 1\n").ok());
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_THAT(rows()[0], HasSubstr(R"("values":"ok","measured_us":)"));
+}
+
+// Three arrays and a call of a library.
+std::string baseline(const std::string& dtype, const std::string& sums, const std::string& call) {
+  return "task " + call + "\narray A " + dtype + " 4096 input 1\narray B " + dtype + " 4096 input 2\narray C " + sums +
+         " 4096 output\n" + call + "\ntime warm 0 1 1\n";
+}
+
+std::vector<std::string> those_of(const std::vector<std::string>& calls, const std::string& library) {
+  std::vector<std::string> out;
+  for (const std::string& c : calls)
+    if (c.starts_with(library)) out.push_back(c);
+  return out;
+}
+
+// The library counts columns first: C' = B' A'. f32 is multiplied as f32 (68), tf32 where that is asked (77).
+TEST_F(Worker, AsksForTheTransposedProduct) {
+  const auto asked = [&](const std::string& dtype, const std::string& sums, const std::string& call) {
+    EXPECT_TRUE(run(baseline(dtype, sums, call)).ok());
+    return those_of(calls(), "cublas").at(0);
+  };
+  EXPECT_EQ(asked("f32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 68 -1");
+  EXPECT_EQ(asked("tf32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 77 -1");
+  EXPECT_EQ(asked("bf16", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 14 3 14 4 0 3 68 -1");
+  EXPECT_EQ(asked("i8", "i32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 3 3 3 4 10 3 72 -1");
+  EXPECT_EQ(asked("f16", "f16", "product 2 3 4 5 A B C"),
+            "cublasGemmStridedBatchedEx 0 0 3 2 4 2 3 12 2 4 8 2 3 6 5 68 -1");
+}
+
+// cuDNN's fastest algorithm comes with its usual mode, which may shorten the significand of f32: what was asked stays.
+TEST_F(Worker, AsksForConvolutionsThatMultiplyAsTheyAreMeantTo) {
+  const std::string sizes = " 1 2 8 8 3 3 3 2 1 1 0 1 ";
+  ASSERT_TRUE(run(baseline("f32", "f32", "convolution any" + sizes + "A B C")).ok());
+  std::vector<std::string> all = calls();
+  EXPECT_THAT(those_of(all, "cudnnSet"),
+              ElementsAre("cudnnSetTensor4dDescriptor 0 0 1 2 8 8", "cudnnSetTensor4dDescriptor 0 0 1 3 4 6",
+                          "cudnnSetFilter4dDescriptor 0 0 3 2 3 3", "cudnnSetConvolution2dDescriptor 1 0 2 1 1 1 1 0",
+                          "cudnnSetConvolutionGroupCount 1", "cudnnSetConvolutionMathType 3"));
+  EXPECT_THAT(all, Contains("cudnnConvolutionForward 7 1000"));
+  ASSERT_TRUE(run(baseline("f16", "f16", "convolution implicit" + sizes + "A B C")).ok());
+  all = calls();
+  EXPECT_THAT(those_of(all, "cudnnSetConvolutionMathType"),
+              ElementsAre("cudnnSetConvolutionMathType 1", "cudnnSetConvolutionMathType 0"));
+  EXPECT_THAT(all, Contains("cudnnConvolutionForward 1 1000"));
+  ASSERT_TRUE(run(baseline("f16", "f32", "convolution any" + sizes + "A B C")).ok());
+  EXPECT_THAT(rows().back(), HasSubstr(R"("error":"no baseline: cuDNN is asked for tensors of one type")"));
+}
+
+// A convolution's scratch may be as large as all else: it is given back before the next task's arrays are made.
+TEST_F(Worker, GivesBackWhatAConvolutionNeeded) {
+  const std::string call = baseline("f32", "f32", "convolution any 1 2 8 8 3 3 3 1 1 1 1 1 A B C");
+  ASSERT_TRUE(run(call + "task next\narray D i8 9 output\n").ok());
+  const std::vector<std::string> all = calls();
+  const auto count = [&](const char* what) { return std::count(all.begin(), all.end(), what); };
+  EXPECT_EQ(count("cudnnDestroyTensorDescriptor"), 2);
+  EXPECT_EQ(count("cudnnDestroyFilterDescriptor"), 1);
+  EXPECT_EQ(count("cudnnDestroyConvolutionDescriptor"), 1);
+  const auto destroyed = std::find(all.begin(), all.end(), "cudnnDestroyConvolutionDescriptor");
+  const std::vector<std::string> rest(destroyed, all.end());
+  EXPECT_THAT(rest, testing::AllOf(Contains("cuMemFree").Times(5), Contains("cuMemAlloc").Times(1)))
+      << "scratch and output, then the inputs that the next task has not, and its own array";
 }
 
 TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {

@@ -66,6 +66,12 @@ TEST(KeptRows, AreReadByTheirKeys) {
   EXPECT_EQ(number_in(rows.at("2"), "measured_us"), std::nullopt);
   EXPECT_EQ(text_in(rows.at("2"), "error"), "lost");
   EXPECT_EQ(text_in(rows.at("2"), "values"), "");
+  const auto of_one = read_kept_rows({"rows.jsonl", R"({"key":"1","device":"A","measured_us":1}
+{"key":"1","device":"B","measured_us":2}
+{"key":"2","device":"B","measured_us":3})"},
+                                     diags, "A");
+  ASSERT_EQ(of_one.size(), 1U);
+  EXPECT_EQ(number_in(of_one.at("1"), "measured_us"), 1);
 }
 
 TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
@@ -78,7 +84,11 @@ TEST(KeptRows, SayWhatOneChipsOperatorsTake) {
 {"key":"5","id":"E0","dtype":"f32","chip":"h200","baseline":"copy","measured_us":2}
 {"key":"6","id":"C0","dtype":"f16","chip":"h200","baseline":"cudnn","measured_us":3}
 {"key":"7","id":"C0","dtype":"f32","chip":"a100","program":"q","measured_us":9}
-{"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"})"},
+{"key":"8","id":"C1","dtype":"f32","chip":"h200","program":"r","error":"lost"}
+{"key":"0","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
+{"key":"9","id":"C0","dtype":"f32","chip":"h200","program":"p","l2":"warm","measured_us":1}
+{"key":"a","id":"C0","dtype":"f32","chip":"h200","baseline":"cudnn","l2":"warm","measured_us":1}
+{"key":"b","id":"read 1 longer","chip":"h200","curve":"read","l2":"cold","measured_us":1})"},
                      diags);
   const MeasuredTimes times = times_in(rows, "h200");
   EXPECT_THAT(times.programs_us, ElementsAre(testing::Pair("p", 5)));

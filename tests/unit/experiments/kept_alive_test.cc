@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "arch/derive.h"
 #include "backends/cuda/emit.h"
 #include "experiments/microbenchmark_kernels.h"
 #include "lower/interpret.h"
@@ -52,6 +53,34 @@ TEST(KeptAlive, BeginsWhatIsStoredUnwritten) {
   const std::string text = lower::print(kept_alive(bench("write", 5120)));
   EXPECT_THAT(text, HasSubstr("value[0] = 1"));
   EXPECT_THAT(text, HasSubstr("value[1] = 1"));
+}
+
+// As many blocks as a stream is for fit a core beside what the system keeps from each, and no block more.
+TEST(Streams, ResideAsTheyAreMeantTo) {
+  struct Case {
+    const char* chip;
+    std::int64_t kept;  // bytes of every block
+  };
+  for (const Case& c : {Case{"h200", 1024}, {"a100", 1024}, {"rtx3090", 1024}, {"v100", 0}, {"mi100", 0}}) {
+    const arch::ArchSpec a = chip(c.chip);
+    const std::int64_t capacity = arch::scratchpad_of(a)->capacity.n;
+    for (const std::int64_t blocks : {1, 2}) {
+      std::string why;
+      const std::int64_t threads = blocks == 1 ? a.core.warp : 2 * a.core.warp;
+      const auto b = microbenchmark("read", static_cast<double>(threads * a.core.count), a, why).value();
+      const std::int64_t taken = b.shorter.kernels.front().shared_bytes + c.kept;
+      EXPECT_EQ(capacity / taken, blocks) << c.chip;
+      EXPECT_EQ(b.shorter.kernels.front().shared_bytes <= arch::scratchpad_per_block(*arch::scratchpad_of(a)).n, true);
+    }
+  }
+}
+
+// A K80's core has room for two of the greatest blocks, and keeps nothing for itself.
+TEST(Streams, TakeNoMoreThanABlockMay) {
+  const arch::ArchSpec a = chip("k80");
+  std::string why;
+  const auto b = microbenchmark("read", static_cast<double>(2 * a.core.warp * a.core.count), a, why).value();
+  EXPECT_EQ(b.shorter.kernels.front().shared_bytes, 48 * 1024);
 }
 
 TEST(KeptAlive, AChaseSaysItsChain) {

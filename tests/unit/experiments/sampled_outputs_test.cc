@@ -112,10 +112,11 @@ TEST(MeasurePlan, SaysArraysLaunchesAndChecks) {
                                               "launch compute_O [0-9]+ [0-9]+ 0 T O 0.5\n"));
   SampledOutput s;
   s.global = 3;
-  s.elements = {0, 4095};
-  s.expected = {-0.25, std::numeric_limits<double>::quiet_NaN()};
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  s.elements = {0, 4094, 4095};
+  s.expected = {-0.25, none, -none};
   s.tolerance = 0.5;
-  EXPECT_EQ(check_lines(l.module, {s}), "check O 0.5\nexpect 0 -0.25\nexpect 4095 nan\n");
+  EXPECT_EQ(check_lines(l.module, {s}), "check O 0.5\nexpect 0 -0.25\nexpect 4094 nan\nexpect 4095 nan\n");
   EXPECT_EQ(timing_line({true, 2, 30, 0.5}), "time cold 2 30 0.5\n");
 }
 
