@@ -50,7 +50,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
     std::int64_t padding, swizzle;
   };
   std::vector<Placement> placements = {{0, 0}};
-  if (p.matrix && p.matrix->factors_staged) {
+  if (p.in_core_matrices()) {
     placements.push_back({tile::core_padding(p, i), 0});
   } else {
     placements.insert(

@@ -88,7 +88,7 @@ Body StageLowering::block_body() {
       if (loops) of_step.push_back(turn);
       of_step = with(std::move(of_step), copy_tiles(at, constant(0)));
     }
-    if (in_core_matrices()) of_step.push_back({Publish{}, {}});
+    if (p_.in_core_matrices()) of_step.push_back({Publish{}, {}});
     if (any_staged_) of_step.push_back(noted({Barrier{}, {}}, "the tiles are whole"));
     of_step = with(std::move(of_step), compute(step, constant(0)));
   }
@@ -109,18 +109,18 @@ Body StageLowering::pipelined(const Affine& step) {
   const auto when_more = [&](Body b) { return Statement{If{more, std::move(b)}, {}}; };
   Body body;
   if (any_asynchronous()) body.push_back({Wait{ahead - 1}, {}});
-  if (in_core_matrices()) body.push_back({Publish{}, {}});
+  if (p_.in_core_matrices()) body.push_back({Publish{}, {}});
   body.push_back(noted({Barrier{}, {}}, "this step's tiles are whole, the last step's are free"));
   const Affine slot = maker_.quotient(step, 1, slots(), "slot");
   // Products that run by themselves do so while the next tiles' copies are issued.
-  if (in_core_matrices()) body = with(std::move(body), begin_products(indices_.at_step(step), slot));
+  if (p_.in_core_matrices()) body = with(std::move(body), begin_products(indices_.at_step(step), slot));
   if (any_asynchronous()) body.push_back(when_more(copy_tiles_asynchronously(at, next_slot)));
   if (any_asynchronous()) body.push_back({Commit{}, {}});
   const Body loads = load_tiles(at);
   const bool carried = !loads.empty() && one_batch();
   if (carried) body.push_back(when_more(loads));
   if (!loads.empty() && !carried) body.push_back(when_more(copy_tiles(at, next_slot)));
-  body = with(std::move(body), in_core_matrices() ? end_products() : compute(step, slot));
+  body = with(std::move(body), p_.in_core_matrices() ? end_products() : compute(step, slot));
   if (carried) body.push_back(when_more(keep_tiles(next_slot)));
   return body;
 }
@@ -132,7 +132,7 @@ Body StageLowering::initial() {
 
 Body StageLowering::compute(const Affine& step, const Affine& slot) {
   const StepPosition at = indices_.at_step(step);
-  if (in_core_matrices()) return with(begin_products(at, slot), end_products());
+  if (p_.in_core_matrices()) return with(begin_products(at, slot), end_products());
   if (p_.matrix) return in_chunk_loops(multiply_fragments(at, slot));
   std::vector<Guard> inside = inside_reduction(at);
   Body of_point = fragments(false, at, slot, inside);

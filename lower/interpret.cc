@@ -265,7 +265,10 @@ class KernelRun {
         const std::int64_t each = rows * columns / m.lanes, at = begin_of(m.d, each, group + lane);
         for (std::int64_t n = 0; n < each; ++n) {
           const MatrixPlace p = place_in_d(lane, n);
-          double& sum = registers_[sums].value[index(k_.buffers[sums], at + n, group + lane)];
+          const std::size_t held = index(k_.buffers[sums], at + n, group + lane);
+          if (registers_[sums].written[held] == 0)
+            fail(fmt::format("{}[{}] is added to and nobody wrote it", k_.buffers[sums].name, at + n), group + lane);
+          double& sum = registers_[sums].value[held];
           for (std::int64_t k = 0; k < depth; ++k)
             sum = expr::reduce(expr::Reducer::kSum, numbers, sum,
                                a[place(p.row, k, depth)] * b[place(k, p.column, columns)]);

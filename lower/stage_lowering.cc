@@ -134,7 +134,7 @@ void StageLowering::run() {
   add_results();
   if (p_.matrix) {
     add_matrix_loops();
-    if (!p_.matrix->factors_staged) add_matrix_fragments();
+    if (!p_.in_core_matrices()) add_matrix_fragments();
   } else {
     cut_points();
     add_fragments();

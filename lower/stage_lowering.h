@@ -168,7 +168,6 @@ class StageLowering {
   Located element_to_stage(std::size_t operand, const std::vector<Affine>& at_in_tile, const StepPosition& at);
   Statement load_batch(std::size_t operand, std::int64_t batch, const StepPosition& at);
   Statement keep_batch(std::size_t operand, std::int64_t batch, const Affine& slot);
-  bool in_core_matrices() const { return p_.matrix && p_.matrix->factors_staged; }
   // Elements from the tile's beginning to coordinates in it.
   Affine in_slot(std::size_t operand, const std::vector<Affine>& at, const Affine& slot);
   Affine in_core_matrix(std::size_t operand, const std::vector<Affine>& at, const Affine& slot);

@@ -86,7 +86,7 @@ StageLowering::Piece StageLowering::piece(std::size_t i, std::int64_t batch, boo
 }
 
 Affine StageLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
-  if (in_core_matrices()) return in_core_matrix(i, at, slot);
+  if (p_.in_core_matrices()) return in_core_matrix(i, at, slot);
   const StagedTile& t = tiles_[i];
   Affine offset = slot * t.slot_elements;
   Affine row;  // in the tile's own order

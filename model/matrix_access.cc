@@ -137,7 +137,7 @@ MatrixRead read_of_group(const StageProgram& p, std::size_t operand) {
 
 std::optional<MatrixRead> matrix_read(const StageProgram& p, std::size_t operand) {
   if (!known(p)) return std::nullopt;
-  if (p.matrix->factors_staged) return read_of_group(p, operand);
+  if (p.in_core_matrices()) return read_of_group(p, operand);
   return Fragments(p, operand).read();
 }
 

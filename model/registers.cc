@@ -99,7 +99,7 @@ std::int64_t of_copy(const StageProgram& p, std::size_t operand, const Machine& 
 std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, bookkeeping = kBookkeeping;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.matrix || !p.matrix->factors_staged)
+    if (!p.in_core_matrices())
       fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
     if (!p.operands[i].staged) {
       if (p.space->inputs[i].gathered) bookkeeping += kOfGatheredRead * fragment_of(p, i);

@@ -22,7 +22,7 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   if (p.matrix)
     if (const auto read = matrix_read(p, operand)) {
       const double reads = read->accesses * warps;
-      return {write, read->access, std::max(1.0, pieces), reads, p.matrix->factors_staged ? 0 : reads};
+      return {write, read->access, std::max(1.0, pieces), reads, p.in_core_matrices() ? 0 : reads};
     }
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const double reads =

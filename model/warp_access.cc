@@ -278,7 +278,7 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
   const FirstPieces pieces = first_pieces(p, operand, warp);
-  const bool cores = p.matrix && p.matrix->factors_staged;
+  const bool cores = p.in_core_matrices();
   const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};
   const auto place = [&](std::int64_t r, std::int64_t c) {
     return cores ? tile::core_offset(core, r, c) : staged_offset(r, c, length, plan);

@@ -177,8 +177,9 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   }
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
-    const bool in_rows = !p.matrix || !p.matrix->factors_staged;  // core matrices are padded between pieces of a row
-    std::int64_t v = widest_vector(o, p.block, in_rows ? std::gcd(plan.padding, plan.swizzle) : 0, max_vector);
+    // Core matrices are padded between the pieces of a row.
+    const std::int64_t shift = p.in_core_matrices() ? 0 : std::gcd(plan.padding, plan.swizzle);
+    std::int64_t v = widest_vector(o, p.block, shift, max_vector);
     while (v > 1 && !parts_align(p, o, v)) v /= 2;
     return v;
   }

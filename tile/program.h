@@ -102,6 +102,8 @@ struct StageProgram {
   // The axis whose blocks bands are made of: the one beside the fastest; nothing where there is one axis.
   std::optional<std::size_t> banded_axis() const;
 
+  // Whether a matrix instruction reads its factors from the scratchpad, so that staged tiles lie in core matrices.
+  bool in_core_matrices() const { return matrix && matrix->factors_staged; }
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }
   std::int64_t threads() const;

@@ -285,7 +285,7 @@ class StageReader {
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);
     padding_in_bounds(p, at_of("padding"), diags_);
-    if (p.matrix && p.matrix->factors_staged && diags_.ok())
+    if (p.in_core_matrices() && diags_.ok())
       if (const std::string why = core_matrices_refusal(p); !why.empty())
         diags_.error(at_of("instruction"), "instruction: " + why);
   }
