@@ -194,6 +194,8 @@ void describe_cache(V& v, LevelSpec& s) {
 template <class V>
 void describe_scratchpad(V& v, LevelSpec& s) {
   v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
+  v.field(optional("reserved", "What the system keeps for itself of every resident block; nothing where absent."),
+          s.reserved);
   v.field(required("banks", "Banks that each serve one word a cycle."), s.banks);
   v.field(required("bank_width", "Word of one bank."), s.bank_width);
   v.field(

@@ -165,6 +165,10 @@ void check_scratchpad(const ArchSpec& a, const LevelSpec& l, Complaints& complai
   if (l.per_block && l.capacity.n > 0 && *l.per_block > l.capacity)
     complaints.add({"memory", l.name, "per_block"},
                    fmt::format("{} B are more than the capacity of {} B", l.per_block->n, l.capacity.n));
+  else if (l.per_block && l.capacity.n > 0 && *l.per_block + l.reserved > l.capacity)
+    complaints.add({"memory", l.name, "reserved"},
+                   fmt::format("{} B beside a block of {} B are more than the capacity of {} B", l.reserved.n,
+                               l.per_block->n, l.capacity.n));
   if (l.banks > kMostBanks)
     complaints.add({"memory", l.name, "banks"}, fmt::format("{} banks are more than {}", l.banks, kMostBanks));
   complaints.require_product(

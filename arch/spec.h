@@ -125,6 +125,7 @@ struct LevelSpec {
   Bytes bank_width;
   std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
   std::optional<Bytes> per_block;   // the most that one block may use; the capacity where absent
+  Bytes reserved;                   // that the system keeps for itself of every resident block
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
   // lies in pairs of banks, from which alone one load takes more than the word of a bank.
   std::optional<Bytes> load, store, interleaved;

@@ -84,9 +84,7 @@ constexpr std::int64_t kStreamWords = 2;
 void hold_residency(lower::Kernel& k, std::int64_t blocks, const arch::ArchSpec& chip) {
   const arch::LevelSpec* pad = arch::scratchpad_of(chip);
   if (pad == nullptr) return;
-  const std::int64_t most = arch::scratchpad_per_block(*pad).n, share = pad->capacity.n / blocks;
-  // What one block may not have of a core's scratchpad is kept for the system, from every block.
-  k.shared_bytes = share < most ? share - (pad->capacity.n - most) : most;
+  k.shared_bytes = std::min(arch::scratchpad_per_block(*pad).n, pad->capacity.n / blocks - pad->reserved.n);
 }
 
 lower::Module stream(std::int64_t blocks, std::int64_t threads, std::int64_t resident, StreamKind kind,

@@ -35,6 +35,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.bank_width_bytes = s->bank_width.n;
     m.uniform_groups = s->uniform_groups;
     m.scratchpad_bytes = s->capacity.n;
+    m.scratchpad_reserved_bytes = s->reserved.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }

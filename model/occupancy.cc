@@ -30,7 +30,9 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},
       {m.registers / (threads * o.registers_per_thread), "registers"},
-      {staged == 0 ? std::numeric_limits<std::int64_t>::max() : m.scratchpad_bytes / staged, "scratchpad"},
+      {staged == 0 ? std::numeric_limits<std::int64_t>::max()
+                   : m.scratchpad_bytes / (staged + m.scratchpad_reserved_bytes),
+       "scratchpad"},
   };
   const Bound* least = std::min_element(std::begin(bounds), std::end(bounds),
                                         [](const Bound& a, const Bound& b) { return a.blocks < b.blocks; });

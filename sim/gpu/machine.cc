@@ -122,6 +122,7 @@ Machine machine_of(const ArchSpec& chip) {
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;
+    m.limits.scratchpad_reserved = l->reserved.n;
   }
   m.misses = kMissesWhereUnknown;
   if (const LevelSpec* l = arch::core_cache_of(chip)) {

@@ -33,7 +33,7 @@ struct CoreLimits {
   std::int64_t warp = 32, partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0, max_block_threads = 0;
   std::int64_t registers = 0, registers_per_thread = 0;
-  std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0;
+  std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
 };
 
 struct Machine {

@@ -43,7 +43,7 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   o.warps = base::ceil_div(k.threads, l.warp);
   const std::int64_t threads = o.warps * l.warp;
   std::int64_t blocks = std::min(l.max_blocks, std::max<std::int64_t>(1, l.max_threads / threads));
-  if (k.shared_bytes > 0) blocks = std::min(blocks, l.scratchpad_bytes / k.shared_bytes);
+  if (k.shared_bytes > 0) blocks = std::min(blocks, l.scratchpad_bytes / (k.shared_bytes + l.scratchpad_reserved));
   const std::int64_t needed = std::max<std::int64_t>(1, registers_needed(k));
   o.registers_per_thread = needed;
   if (l.registers > 0) {

@@ -52,6 +52,13 @@ TEST(Occupancy, LimitedByScratchpad) {
   EXPECT_EQ(o.limited_by, "scratchpad");
 }
 
+// 164 KiB of an A100's core, of which every block has 1 KiB more than it stages.
+TEST(Occupancy, LeavesTheSystemItsShareOfEveryBlock) {
+  const tile::StageProgram p = matmul({1, 8, 1}, {1, 8, 1}, 656);  // 41 KiB
+  EXPECT_EQ(occupancy_of(p, machine("a100")).blocks_per_core, 3) << "four would leave nothing";
+  EXPECT_EQ(occupancy_of(matmul({1, 8, 1}, {1, 8, 1}, 640), machine("a100")).blocks_per_core, 4) << "40 KiB each";
+}
+
 TEST(Occupancy, CountsWholeWarps) {
   EXPECT_EQ(occupancy_of(relu(33), machine("v100")).blocks_per_core, 32);
   EXPECT_EQ(occupancy_of(relu(65), machine("v100")).blocks_per_core, 2048 / 96);

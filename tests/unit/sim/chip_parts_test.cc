@@ -59,7 +59,7 @@ TEST(Partitions, AreNearAndFar) {
   const arch::ArchSpec c = chip("a100", {{"memory.l2.capacity", "2560 KiB"},
                                          {"memory.l1.capacity", "32 KiB"},
                                          {"memory.smem.capacity", "16 KiB"},
-                                         {"memory.smem.per_block", "16 KiB"}});
+                                         {"memory.smem.per_block", "15 KiB"}});
   const auto link = [&](std::int64_t lines) {
     const double longer = running_cycles(simulated(chase(lines, 32, 3), c));
     return (longer - running_cycles(simulated(chase(lines, 32, 2), c))) / static_cast<double>(lines) - 1;

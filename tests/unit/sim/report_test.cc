@@ -101,5 +101,15 @@ TEST(Report, OccupancyFollowsTheScarcestResource) {
   EXPECT_EQ(resident(deep), 2);
 }
 
+TEST(Report, OccupancyLeavesTheSystemItsShareOfEveryBlock) {
+  const auto resident = [](std::int64_t kib) {
+    HandKernel k(1, 32);
+    k.shared("tile", kib * 256);
+    return simulated(k.module(), chip("a100")).kernels[0].blocks_per_core;
+  };
+  EXPECT_EQ(resident(40), 4);
+  EXPECT_EQ(resident(41), 3) << "four of 41 KiB fill 164 KiB, and leave nothing for 1 KiB each";
+}
+
 }  // namespace
 }  // namespace tilescope::sim
