@@ -43,8 +43,10 @@ MeasuredTimes times_in(const std::map<std::string, base::Map>& rows, std::string
     const auto us = number_in(row, "measured_us");
     if (!us || text_in(row, "chip") != chip || text_in(row, "l2") == "warm") continue;
     const std::string baseline = text_in(row, "baseline"), program = text_in(row, "program");
-    if (!program.empty()) out.programs_us[program] = *us;
-    if (baseline.empty()) continue;
+    if (baseline.empty()) {
+      if (!program.empty()) out.programs_us[program] = *us;  // a point of a curve has none
+      continue;
+    }
     MeasuredTimes::Library& library = out.libraries[operator_key(text_in(row, "id"), text_in(row, "dtype"))];
     const bool moves = baseline == name_of(Baseline::kCopy), moved = library.name == name_of(Baseline::kCopy);
     if (library.name.empty() || (moves == moved ? *us < library.us : moved)) library = {baseline, *us};
