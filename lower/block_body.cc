@@ -59,6 +59,7 @@ Body nest(const std::vector<AxisLoop>& loops, Body body, bool unroll) {
 }
 
 Body StageLowering::block_body() {
+  if (p_.in_boxes()) return parted_body();
   Body body;
   if (reduces()) body = initial();
   const std::int64_t steps = p_.steps();

@@ -7,8 +7,7 @@ void collect(const std::vector<Statement>& body, std::vector<const Copy*>& out) 
   for (const Statement& s : body) {
     if (const auto* copy = std::get_if<Copy>(&s.what)) out.push_back(copy);
     if (const auto* load = std::get_if<LoadMatrices>(&s.what)) out.push_back(&load->rows);
-    if (const auto* loop = std::get_if<Loop>(&s.what)) collect(loop->body, out);
-    if (const auto* branch = std::get_if<If>(&s.what)) collect(branch->body, out);
+    for_inner_bodies(s, [&](const std::vector<Statement>& inner) { collect(inner, out); });
   }
 }
 

@@ -39,8 +39,8 @@ struct CopyCount {
   bool operator==(const CopyCount&) const = default;
 };
 
-// By copy of a kernel: the order in which copies stand in its body, loops and Ifs entered where they stand. The rows
-// that LoadMatrices reads are one.
+// By copy of a kernel: the order in which copies stand in its body, loops, Ifs and roles entered where they stand. The
+// rows that LoadMatrices reads are one; bulk copies, which no lane takes part in, are none.
 using KernelCounters = std::vector<CopyCount>;
 
 // The copies of a kernel in that order.

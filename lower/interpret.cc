@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/integer.h"
+#include "lower/affine.h"
 #include "lower/lanes.h"
 #include "lower/matrix_layout.h"
 #include "lower/print.h"
@@ -24,6 +26,8 @@ struct SharedWord {
   bool written = false;
   std::int64_t writer = kNobody;  // thread
   std::int64_t reader = kNobody;  // thread, or several
+  std::int64_t read_at = 0;       // arrivals of the reader's role before
+  std::size_t read_by = 0;        // role
   bool published = false;         // since it was written
   int in_flight = 0;              // asynchronous copies on their way here
 };
@@ -41,17 +45,48 @@ struct Landing {
   std::vector<double> values;
 };
 
+// How many arrivals of each role somebody knows to have happened.
+using Clock = std::vector<std::int64_t>;
+
+// Threads that go through a body together: all of a block, or those of a role.
+struct Crew {
+  struct Place {
+    const std::vector<Statement>* body = nullptr;
+    std::size_t next = 0;
+    const Loop* loop = nullptr;
+    std::int64_t value = 0;  // of the loop
+  };
+  std::size_t number = 0;
+  std::int64_t first = 0, end = 0;  // threads
+  Lanes lanes;
+  std::vector<Place> places;  // the innermost last
+  Clock seen;
+};
+
+// The phase of a signal's slot that is under way, and what those know who awaited the ones before.
+struct Phase {
+  std::int64_t number = 0;
+  std::int64_t arrived = 0, to_come = 0, asked = 0;  // warps, bytes
+  std::vector<Landing> landings;
+  Clock arriving, over;
+};
+
 class KernelRun {
  public:
   KernelRun(const Module& m, const Kernel& k, const std::vector<double>& scalars, std::vector<Array>& memory)
-      : m_(m), k_(k), scalars_(scalars), memory_(memory), lanes_(k, 0, k.threads) {}
+      : m_(m), k_(k), scalars_(scalars), memory_(memory), all_(k, 0, k.threads) {}
 
   void run() {
     for (block_ = 0; block_ < k_.blocks; ++block_) {
-      lanes_.set_block(block_);
+      all_.set_block(block_);
       begin_block();
-      execute(k_.body);
-      if (!landings_.empty()) fail("an asynchronous copy that nobody waited for", 0);
+      bool progress = true;
+      while (progress) {
+        progress = false;
+        for (std::size_t c = 0; c < crews_.size(); ++c)
+          for (now_ = &crews_[c]; advance(); now_ = &crews_[c]) progress = true;
+      }
+      end_block();
     }
   }
 
@@ -70,34 +105,186 @@ class KernelRun {
     landings_.clear();
     group_ = 0;
     products_of_.reset();
+    signals_.clear();
+    for (const Signal& s : k_.signals) signals_.emplace_back(static_cast<std::size_t>(s.slots));
+    crews_.clear();
+    crews_.push_back({0, 0, k_.threads, all_, {{&k_.body}}, {0}});
+    parted_ = false;
   }
 
-  void execute(const std::vector<Statement>& body) {
-    for (const Statement& s : body) {
-      statement_ = &s;
-      std::visit([&](const auto& what) { run(what); }, s.what);
+  void end_block() {
+    for (const Crew& c : crews_) {
+      now_ = &crews_[c.number];
+      if (!c.places.empty()) fail("roles that wait for each other", c.first);
     }
+    if (!landings_.empty()) fail("an asynchronous copy that nobody waited for", 0);
+    for (const std::vector<Phase>& slots : signals_)
+      for (const Phase& p : slots)
+        if (!p.landings.empty()) fail("a bulk copy that nobody awaited", 0);
   }
+
+  // The crew's next statement; false where it is through, or waits for others.
+  bool advance() {
+    if (now_->places.empty()) return false;
+    Crew::Place& at = now_->places.back();
+    if (at.next == at.body->size()) {
+      if (at.loop == nullptr || at.value == range_of_loop(*at.loop).high) {
+        now_->places.pop_back();
+        return true;
+      }
+      now_->lanes.set_loop(at.loop->index, ++at.value);
+      at.next = 0;
+      return true;
+    }
+    statement_ = &(*at.body)[at.next];
+    if (const auto* a = std::get_if<Await>(&statement_->what); a != nullptr && !is_over(*a)) return false;
+    ++at.next;
+    std::visit([&](const auto& what) { run(what); }, statement_->what);
+    return true;
+  }
+
+  expr::Span range_of_loop(const Loop& l) const { return k_.indices[static_cast<std::size_t>(l.index)].range; }
 
   void run(const Loop& l) {
-    const expr::Span range = k_.indices[static_cast<std::size_t>(l.index)].range;
-    for (std::int64_t i = range.low; i <= range.high; ++i) {
-      lanes_.set_loop(l.index, i);
-      execute(l.body);
-    }
+    const expr::Span range = range_of_loop(l);
+    if (range.low > range.high) return;
+    now_->lanes.set_loop(l.index, range.low);
+    now_->places.push_back({&l.body, 0, &l, range.low});
   }
 
   void run(const If& branch) {
-    const bool taken = lanes_.holds(branch.when, 0);
-    for (std::int64_t t = 1; t < k_.threads; ++t)
-      if (lanes_.holds(branch.when, t) != taken) fail("threads of one block that part ways", t);
-    if (taken) execute(branch.body);
+    const bool taken = now_->lanes.holds(branch.when, now_->first);
+    for (std::int64_t t = now_->first; t < now_->end; ++t)
+      if (now_->lanes.holds(branch.when, t) != taken) fail("threads of one block that part ways", t);
+    if (taken) now_->places.push_back({&branch.body});
+  }
+
+  void run(const WarpRoles& w) {
+    if (parted_ || now_->places.size() > 1 || now_->places.back().next < now_->places.back().body->size())
+      fail("roles that are not the end of a kernel", 0);
+    parted_ = true;
+    std::vector<Crew> crews;
+    std::int64_t end = 0;
+    for (const WarpRole& r : w.roles) {
+      if (r.first_thread < end || r.first_thread % kMatrixLanes != 0 || r.threads % kMatrixLanes != 0)
+        fail(fmt::format("role {} is not of warps of its own", r.name), r.first_thread);
+      end = r.first_thread + r.threads;
+      crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0)});
+    }
+    if (end > k_.threads) fail("a role of more threads than there are", end);
+    for (std::vector<Phase>& slots : signals_)
+      for (Phase& p : slots) p.arriving = p.over = Clock(w.roles.size(), 0);
+    crews_ = std::move(crews);
+    now_ = crews_.data();
+  }
+
+  // --- signals
+
+  // What the crew's threads have in common.
+  std::int64_t common(const Affine& a) { return common(a, now_->first, now_->end - now_->first); }
+
+  Phase& phase_of(int signal, std::int64_t use) {
+    std::vector<Phase>& slots = signals_[static_cast<std::size_t>(signal)];
+    return slots[static_cast<std::size_t>(base::floor_mod(use, std::ssize(slots)))];
+  }
+  std::int64_t phase_number(int signal, std::int64_t use) const {
+    return base::floor_div(use, std::ssize(signals_[static_cast<std::size_t>(signal)]));
+  }
+
+  // The phase that a use of a signal is, which has to be under way.
+  Phase& under_way(int signal, const Affine& number) {
+    if (!parted_) fail("a signal where there are no roles", 0);
+    const std::int64_t use = common(number);
+    Phase& p = phase_of(signal, use);
+    settle(signal, p);
+    if (p.number != phase_number(signal, use))
+      fail(fmt::format("use {} of {}, of whose slot phase {} is under way", use,
+                       k_.signals[static_cast<std::size_t>(signal)].name, p.number),
+           now_->first);
+    return p;
+  }
+
+  // Ends the phase where all have arrived and all has come: what was asked for comes now.
+  void settle(int signal, Phase& p) {
+    const Signal& s = k_.signals[static_cast<std::size_t>(signal)];
+    if (p.arrived > s.arrivals) fail(fmt::format("more arrive for {} than it waits for", s.name), now_->first);
+    if (p.arrived < s.arrivals || p.asked != p.to_come) return;
+    for (const Landing& l : p.landings)
+      for (std::size_t e = 0; e < l.values.size(); ++e) {
+        SharedWord& w = shared_[l.buffer][static_cast<std::size_t>(l.offset) + e];
+        --w.in_flight;
+        w.value = l.values[e];
+      }
+    Phase next;
+    next.number = p.number + 1;
+    next.arriving = next.over = p.arriving;
+    p = std::move(next);
+  }
+
+  bool is_over(const Await& a) {
+    if (!parted_) fail("a signal where there are no roles", 0);
+    const std::int64_t use = common(a.use);
+    if (use < 0) return true;
+    Phase& p = phase_of(a.signal, use);
+    settle(a.signal, p);
+    const std::int64_t passed = p.number - phase_number(a.signal, use);
+    if (passed > 1) fail("a use that is awaited after its slot's next one is over too", now_->first);
+    return passed == 1;
+  }
+
+  void run(const Await& a) {
+    if (common(a.use) < 0) return;
+    const Phase& p = phase_of(a.signal, common(a.use));
+    for (std::size_t c = 0; c < crews_.size(); ++c) now_->seen[c] = std::max(now_->seen[c], p.over[c]);
+  }
+
+  void run(const Arrive& a) {
+    Phase& p = under_way(a.signal, a.use);
+    const std::int64_t warps = (now_->end - now_->first) / kMatrixLanes;
+    p.arrived += warps;
+    p.to_come += a.bytes * warps;
+    ++now_->seen[now_->number];
+    for (std::size_t c = 0; c < crews_.size(); ++c) p.arriving[c] = std::max(p.arriving[c], now_->seen[c]);
+  }
+
+  void run(const BulkCopy& b) {
+    Phase& p = under_way(b.signal, b.use);
+    const auto to = static_cast<std::size_t>(b.to.buffer);
+    const std::int64_t elements = b.elements();
+    Landing l{to, common(b.to.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
+    begin_of({b.to.buffer, constant(l.offset)}, elements, now_->first);
+    for (std::int64_t e = 0; e < elements; ++e) {
+      std::int64_t rest = e, from = 0;
+      bool inside = true;
+      for (std::size_t d = b.dims.size(); d-- > 0; rest /= b.dims[d].box) {
+        const std::int64_t at = common(b.dims[d].at) + rest % b.dims[d].box;
+        inside = inside && at >= 0 && at < b.dims[d].extent;
+        from += at * b.dims[d].stride;
+      }
+      if (inside) l.values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(b.from), from, now_->first);
+      bring(to, l.offset + e);
+    }
+    p.asked += elements * base::size_of(k_.buffers[to].dtype).n;
+    p.landings.push_back(std::move(l));
+  }
+
+  // A bulk copy is on its way to the word, which nobody may still be reading.
+  void bring(std::size_t buffer, std::int64_t at) {
+    SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
+    const std::string& name = k_.buffers[buffer].name;
+    if (w.in_flight > 0)
+      fail(fmt::format("{}[{}] is copied to while another copy is under way", name, at), now_->first);
+    if (w.reader != kNobody && w.read_at >= now_->seen[w.read_by])
+      fail(fmt::format("{}[{}] is copied to and may still be read", name, at), now_->first);
+    w = {};
+    w.written = w.published = true;
+    w.in_flight = 1;
   }
 
   void run(const Copy& c) {
-    for (std::int64_t t = 0; t < k_.threads; ++t) {
-      if (!lanes_.holds(c.when, t)) continue;
-      const bool inside = lanes_.holds(c.inside, t);
+    for (std::int64_t t = now_->first; t < now_->end; ++t) {
+      if (!now_->lanes.holds(c.when, t)) continue;
+      const bool inside = now_->lanes.holds(c.inside, t);
       const std::int64_t to = begin_of(c.to, c.elements, t);
       const std::int64_t from = inside ? begin_of(c.from, c.elements, t) : 0;
       std::vector<double> values(static_cast<std::size_t>(c.elements), 0.0);
@@ -118,7 +305,7 @@ class KernelRun {
     std::vector<base::Dtype> reads;
     for (const Access& a : c.operands) reads.push_back(k_.buffers[static_cast<std::size_t>(a.buffer)].dtype);
     const expr::Numbers numbers = expr::numbers_of(c.body, reads, c.reducer, dtype);
-    for (std::int64_t t = 0; t < k_.threads; ++t) {
+    for (std::int64_t t = now_->first; t < now_->end; ++t) {
       for (std::size_t n = 0; n < c.body.size(); ++n) nodes[n] = value_of(c, c.body[n], numbers, nodes, t);
       const std::int64_t at = begin_of(c.target, 1, t);
       double value = nodes.back();
@@ -139,9 +326,9 @@ class KernelRun {
 
   // The first threads of the warps.
   std::vector<std::int64_t> warps() const {
-    if (k_.threads % kMatrixLanes != 0) fail("a warp that lacks lanes", k_.threads - 1);
+    if ((now_->end - now_->first) % kMatrixLanes != 0) fail("a warp that lacks lanes", now_->end - 1);
     std::vector<std::int64_t> out;
-    for (std::int64_t t = 0; t < k_.threads; t += kMatrixLanes) out.push_back(t);
+    for (std::int64_t t = now_->first; t < now_->end; t += kMatrixLanes) out.push_back(t);
     return out;
   }
 
@@ -154,7 +341,7 @@ class KernelRun {
     for (const std::int64_t first : warps()) {
       for (std::int64_t lane = 0; lane < kMatrixLanes; ++lane) {
         const std::int64_t t = first + lane;
-        if (lanes_.holds(l.rows.when, t) != (lane < lanes)) fail("other lanes than those that read rows", t);
+        if (now_->lanes.holds(l.rows.when, t) != (lane < lanes)) fail("other lanes than those that read rows", t);
         if (lane >= lanes) continue;
         const std::int64_t from = begin_of(l.rows.from, row, t);
         for (std::int64_t e = 0; e < row; ++e)
@@ -229,7 +416,9 @@ class KernelRun {
   // The factor's element of that place along m or n, and along k.
   double read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
     const auto buffer = static_cast<std::size_t>(f.at.buffer);
-    const std::int64_t columns = kMatrixRowBytes / base::size_of(k_.buffers[buffer].dtype).n;
+    const std::int64_t swizzled = k_.buffers[buffer].swizzled_row;
+    const std::int64_t columns =
+        (swizzled > 0 ? swizzled : kMatrixRowBytes) / base::size_of(k_.buffers[buffer].dtype).n;
     const std::int64_t row = f.transposed ? deep : along, column = f.transposed ? along : deep;
     const std::int64_t at = first + row / kMatrixRows * (f.transposed ? f.deep : f.along) +
                             row % kMatrixRows * columns + column / columns * (f.transposed ? f.along : f.deep) +
@@ -245,7 +434,7 @@ class KernelRun {
 
   void run(const MultiplyStaged& m) {
     if (products_of_ != m.d.buffer) fail("products that did not begin", 0);
-    if (k_.threads % m.lanes != 0) fail("a group that lacks lanes", k_.threads - 1);
+    if ((now_->end - now_->first) % m.lanes != 0) fail("a group that lacks lanes", now_->end - 1);
     const auto place = [](std::int64_t row, std::int64_t column, std::int64_t columns) {
       return static_cast<std::size_t>(row * columns + column);
     };
@@ -254,7 +443,7 @@ class KernelRun {
     const base::Dtype dtype = k_.buffers[sums].dtype;
     const expr::Numbers numbers = base::is_integer(dtype) ? expr::Numbers::kInt32 : expr::Numbers::kReal;
     std::vector<double> a(static_cast<std::size_t>(rows * depth)), b(static_cast<std::size_t>(depth * columns));
-    for (std::int64_t group = 0; group < k_.threads; group += m.lanes) {
+    for (std::int64_t group = now_->first; group < now_->end; group += m.lanes) {
       const std::int64_t a_begin = common(m.a.at.offset, group, m.lanes),
                          b_begin = common(m.b.at.offset, group, m.lanes);
       for (std::int64_t k = 0; k < depth; ++k) {
@@ -280,18 +469,22 @@ class KernelRun {
 
   // The value that all lanes of a group have.
   std::int64_t common(const Affine& a, std::int64_t first, std::int64_t lanes) {
-    const std::int64_t value = lanes_.value(a, first);
+    const std::int64_t value = now_->lanes.value(a, first);
     for (std::int64_t t = first; t < first + lanes; ++t)
-      if (lanes_.value(a, t) != value) fail("lanes of one group that multiply different factors", t);
+      if (now_->lanes.value(a, t) != value) fail("threads of one group that mean different things", t);
     return value;
   }
 
   void run(const Barrier&) {
+    if (parted_) fail("a barrier of a role", now_->first);
     for (std::vector<SharedWord>& buffer : shared_)
       for (SharedWord& w : buffer) w.writer = w.reader = kNobody;
   }
 
-  void run(const Commit&) { ++group_; }
+  void run(const Commit&) {
+    if (parted_) fail("asynchronous copies of a role", now_->first);
+    ++group_;
+  }
 
   void run(const Wait& wait) {
     const auto lands = [&](const std::pair<std::int64_t, Landing>& l) { return l.first < group_ - wait.pending; };
@@ -317,7 +510,7 @@ class KernelRun {
   }
 
   std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t) {
-    const std::int64_t at = lanes_.value(a.offset, t);
+    const std::int64_t at = now_->lanes.value(a.offset, t);
     const Buffer& b = k_.buffers[static_cast<std::size_t>(a.buffer)];
     if (at < 0 || at + elements > b.elements)
       fail(fmt::format("{}[{}]..[{}] is outside its {} elements", b.name, at, at + elements - 1, b.elements), t);
@@ -335,6 +528,8 @@ class KernelRun {
       if (w.writer != kNobody && w.writer != t)
         fail(fmt::format("{}[{}] is read without a barrier after thread {} wrote it", b.name, at, w.writer), t);
       w.reader = w.reader == kNobody || w.reader == t ? t : kSeveral;
+      w.read_by = now_->number;
+      w.read_at = now_->seen[now_->number];
       return w.value;
     }
     check_no_products(buffer, t);
@@ -394,7 +589,11 @@ class KernelRun {
   const Kernel& k_;
   const std::vector<double>& scalars_;
   std::vector<Array>& memory_;  // by global
-  Lanes lanes_;
+  Lanes all_;                   // of a block, before its threads go anywhere
+  std::vector<Crew> crews_;     // of the block: one, or its roles
+  Crew* now_ = nullptr;         // whose turn it is
+  bool parted_ = false;
+  std::vector<std::vector<Phase>> signals_;                 // by signal and slot
   std::vector<std::vector<SharedWord>> shared_;             // by buffer
   std::vector<Array> registers_;                            // by buffer, thread by thread
   std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group

@@ -19,6 +19,12 @@ expr::Span range_of(const Kernel& k, const Affine& a) {
   return s;
 }
 
+std::int64_t BulkCopy::elements() const {
+  std::int64_t n = 1;
+  for (const BoxDim& d : dims) n *= d.box;
+  return n;
+}
+
 std::vector<std::int64_t> base_addresses(const Module& m) {
   std::vector<std::int64_t> out;
   std::int64_t next = 0;

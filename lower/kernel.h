@@ -10,6 +10,9 @@
 //   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
 //   LoadMatrices and MultiplyMatrices are what the 32 lanes of a warp do together, as PTX's ldmatrix and mma define it,
 //   MultiplyStaged is what several warps do.
+//   Where warps part into roles, each role runs its own body beside the others and meets them through signals alone: a
+//   warp that awaits a use of a signal sees what those did before who arrived for it, and what the bulk copies brought
+//   that were asked for it. A Barrier is for kernels without roles.
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
@@ -60,6 +63,18 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
+  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (BulkCopy, MultiplyStaged:
+  // they alone touch such an array, and count elements as if none had); 0 where elements lie in their order.
+  std::int64_t swizzled_row = 0;
+};
+
+// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each slot. Its uses are numbered from 0 on:
+// use u is the (u / slots)-th phase of slot u % slots. It is over when `arrivals` warps arrived for it and all bytes
+// that they said are to come have come; then the slot's next one begins.
+struct Signal {
+  std::string name;
+  std::int64_t slots = 1, arrivals = 1;
+  std::int64_t offset_bytes = 0;  // of the first one in the block's scratchpad
 };
 
 // `offset` counts elements of the buffer.
@@ -120,9 +135,9 @@ struct MultiplyMatrices {
   Access d, a, b;
 };
 
-// A factor in the scratchpad, in core matrices of eight rows of 16 bytes that follow each other: from `at`, the first
-// element of a group's part, so many elements to the next core matrix along m or n, and along k. The rows run along k,
-// or, transposed, along m or n.
+// A factor in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
+// swizzled rows: from `at`, the first element of a group's part, so many elements to the next core matrix along m or n,
+// and along k. The rows run along k, or, transposed, along m or n.
 struct StagedFactor {
   Access at;
   std::int64_t along = 0, deep = 0;
@@ -148,6 +163,36 @@ struct EndProducts {
 // What this thread wrote to the scratchpad and what it waited for is seen by MultiplyStaged after the next Barrier.
 struct Publish {};
 
+// Every warp of the role arrives once for a use of a signal, and says how many bytes are to come for it.
+struct Arrive {
+  int signal = 0;  // of Kernel::signals
+  Affine use;
+  std::int64_t bytes = 0;
+};
+// Until that use of the signal is over; one before the first is.
+struct Await {
+  int signal = 0;
+  Affine use;
+};
+
+// A dimension of a box: where it begins in the tensor, which has so many elements along it, `stride` apart.
+struct BoxDim {
+  Affine at;
+  std::int64_t extent = 1, stride = 1, box = 1;
+};
+// What one thread of the role asks for: a box of an array in memory, its rows one after the other, zeros where it goes
+// beyond the tensor. It comes by itself, for a use of a signal. The outermost dimension is the first, the last one's
+// stride is 1.
+struct BulkCopy {
+  Access to;
+  int from = 0;  // buffer
+  std::vector<BoxDim> dims;
+  int signal = 0;
+  Affine use;
+
+  std::int64_t elements() const;
+};
+
 struct Barrier {};
 // Ends a group of this thread's asynchronous copies.
 struct Commit {};
@@ -167,12 +212,31 @@ struct If {
   std::vector<Guard> when;
   std::vector<Statement> body;
 };
+// What so many warps of a block do, from one of them on, beside those of the other roles. No warp is of two.
+struct WarpRole {
+  std::string name;
+  std::int64_t first_thread = 0, threads = 0;
+  std::vector<Statement> body;
+};
+// The last statement of a kernel that has roles.
+struct WarpRoles {
+  std::vector<WarpRole> roles;
+};
 struct Statement {
   std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts,
-               Publish, Barrier, Commit, Wait>
+               Publish, Barrier, Commit, Wait, WarpRoles, Arrive, Await, BulkCopy>
       what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };
+
+// The bodies inside a statement: of a loop, an If, each role.
+template <class S, class Visit>
+void for_inner_bodies(S& statement, Visit visit) {
+  if (auto* loop = std::get_if<Loop>(&statement.what)) visit(loop->body);
+  if (auto* branch = std::get_if<If>(&statement.what)) visit(branch->body);
+  if (auto* parted = std::get_if<WarpRoles>(&statement.what))
+    for (auto& role : parted->roles) visit(role.body);
+}
 
 inline constexpr int kBlockIndex = 0;   // position of the block's number in Kernel::indices
 inline constexpr int kThreadIndex = 1;  // of the thread's number in its block
@@ -184,6 +248,7 @@ struct Kernel {
   std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
+  std::vector<Signal> signals;
   std::int64_t shared_bytes = 0;  // of a block
   std::vector<Statement> body;
 };

@@ -11,6 +11,7 @@
 
 #include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::lower {
@@ -38,6 +39,7 @@ bool StageLowering::matrices_lower() {
     if (!p_.operands[i].staged) refuse(fmt::format("{} is not staged", space().inputs[i].name));
   if (why_.size() == before && u.factors_staged)
     if (const std::string why = tile::core_matrices_refusal(p_); !why.empty()) refuse(why);
+  if (const std::string why = tile::boxes_refusal(p_, chip_); !why.empty()) refuse(why);
   return why_.size() == before;
 }
 

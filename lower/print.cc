@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/dtype.h"
 #include "expr/parse.h"
@@ -50,6 +51,8 @@ class Printer {
     const std::string most = k.registers == 0 ? "" : fmt::format(", {} registers each", k.registers);
     line(0, fmt::format("kernel {}: {} blocks of {} threads{}", k.name, k.blocks, k.threads, most));
     for (const Buffer& b : k.buffers) line(1, buffer(b));
+    for (const Signal& s : k.signals)
+      line(1, fmt::format("signal    {}[{}] of {} arrivals at byte {}", s.name, s.slots, s.arrivals, s.offset_bytes));
     for (const Index& i : k.indices)
       if (i.kind == IndexKind::kDerived) line(1, derived(i));
     body(k.body, 1);
@@ -57,7 +60,8 @@ class Printer {
 
   std::string buffer(const Buffer& b) const {
     const std::string array = fmt::format("{}[{}] {}", b.name, b.elements, base::name_of(b.dtype));
-    if (b.space == Space::kShared) return fmt::format("shared    {} at byte {}", array, b.offset_bytes);
+    const std::string rows = b.swizzled_row > 0 ? fmt::format(", rows of {} B swizzled", b.swizzled_row) : "";
+    if (b.space == Space::kShared) return fmt::format("shared    {} at byte {}{}", array, b.offset_bytes, rows);
     return fmt::format("{:9} {}", b.space == Space::kGlobal ? "memory" : "registers", array);
   }
 
@@ -134,6 +138,30 @@ class Printer {
   void statement(const Commit&, const std::string& note, int depth) { line(depth, "commit" + note); }
   void statement(const Wait& w, const std::string& note, int depth) {
     line(depth, fmt::format("wait until {} pending{}", w.pending, note));
+  }
+  void statement(const WarpRoles& w, const std::string& note, int depth) {
+    for (const WarpRole& r : w.roles) {
+      line(depth, fmt::format("threads {}..{}: {}{}", r.first_thread, r.first_thread + r.threads - 1, r.name, note));
+      body(r.body, depth + 1);
+    }
+  }
+  void statement(const Arrive& a, const std::string& note, int depth) {
+    const std::string bytes = a.bytes > 0 ? fmt::format(", {} B to come", a.bytes) : "";
+    line(depth, fmt::format("arrive at {}{}{}", use(a.signal, a.use), bytes, note));
+  }
+  void statement(const Await& a, const std::string& note, int depth) {
+    line(depth, fmt::format("await {}{}", use(a.signal, a.use), note));
+  }
+  void statement(const BulkCopy& b, const std::string& note, int depth) {
+    std::vector<std::string> dims;
+    for (const BoxDim& d : b.dims) dims.push_back(fmt::format("{} of {} x{}", print(*k_, d.at), d.extent, d.box));
+    line(depth,
+         fmt::format("{} <~ box {}[{}] for {}{}", access(b.to), k_->buffers[static_cast<std::size_t>(b.from)].name,
+                     fmt::join(dims, ", "), use(b.signal, b.use), note));
+  }
+
+  std::string use(int signal, const Affine& number) const {
+    return fmt::format("{}[{}]", k_->signals[static_cast<std::size_t>(signal)].name, print(*k_, number));
   }
 
   std::string factor(const StagedFactor& f) const {

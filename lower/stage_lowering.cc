@@ -131,6 +131,7 @@ void StageLowering::run() {
   for (std::size_t i = 0; i < tiles_.size(); ++i)
     if (p_.operands[i].staged) add_staged_tile(i);
   kernel_.shared_bytes = staging_.bytes.n;
+  if (p_.in_boxes()) add_box_signals();
   add_results();
   if (p_.matrix) {
     add_matrix_loops();

@@ -1,7 +1,7 @@
 #pragma once
 // One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
-// (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc) and what a thread reads
-// of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
+// (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc, lower/boxes.cc) and what
+// a thread reads of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
 
 #include <set>
 #include <string>
@@ -151,6 +151,12 @@ class StageLowering {
   std::int64_t matrix_results() const;  // of a fragment, that a lane holds
   // From where a warp's or a group's results begin to where a lane's do.
   void add_lane(std::vector<Affine>& local);
+
+  // lower/boxes.cc.
+  static constexpr int kFull = 0, kFree = 1;  // signals
+  void add_box_signals();
+  Body parted_body();
+  Statement bring_boxes(std::size_t operand, const StepPosition& at, const Affine& step, const Affine& slot);
 
   // lower/staging.cc. Copies of a step's tiles into a slot, in their two halves.
   Body load_tiles(const StepPosition& at);

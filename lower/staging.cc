@@ -27,6 +27,14 @@ void StageLowering::add_staged_tile(std::size_t i) {
     t.pitch[d] = t.slot_elements;
     t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? plan.padding : 0);
   }
+  const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
+  const std::int64_t begin = staging_.begins[i].n;
+  if (plan.box != 0) {
+    t.shared = add_buffer(
+        {o.name + "_tile", Space::kShared, dtype, t.slot_elements * slots(), -1, begin, plan.box * o.element.n});
+    tiles_[i] = t;
+    return;
+  }
   const std::int64_t row = t.shape.empty() ? 1 : t.shape.back();
   if (row % plan.vector != 0)
     why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
@@ -36,8 +44,6 @@ void StageLowering::add_staged_tile(std::size_t i) {
   t.batches = asynchronous(i) ? 1 : base::ceil_div(t.each, most);
   t.batch = base::ceil_div(t.each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);
-  const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
-  const std::int64_t begin = staging_.begins[i].n;
   t.shared = add_buffer({o.name + "_tile", Space::kShared, dtype, t.slot_elements * slots(), -1, begin});
   if (!asynchronous(i))
     t.in_flight = add_buffer({o.name + "_next", Space::kRegister, dtype, t.batch * plan.vector, -1, 0});

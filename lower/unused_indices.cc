@@ -54,6 +54,16 @@ class IndexUses {
   void in(Barrier&) {}
   void in(Commit&) {}
   void in(Wait&) {}
+  void in(WarpRoles& w) {
+    for (WarpRole& r : w.roles) in(r.body);
+  }
+  void in(Arrive& a) { in(a.use); }
+  void in(Await& a) { in(a.use); }
+  void in(BulkCopy& b) {
+    in(b.to.offset);
+    for (BoxDim& d : b.dims) in(d.at);
+    in(b.use);
+  }
 
   Visit visit_;
 };

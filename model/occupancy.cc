@@ -13,7 +13,7 @@ using tile::StageProgram;
 
 Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   Occupancy o;
-  const std::int64_t threads = base::round_up(p.threads(), m.warp);
+  const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
   const std::int64_t needed = registers_needed(p, m);
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
   std::int64_t most = std::min(m.registers_per_thread, m.registers / threads / kRegisterStep * kRegisterStep);

@@ -23,6 +23,9 @@ std::string refusal_of(const StageProgram& p, std::size_t i) {
   if (rows % kCoreRows != 0 || row % columns_of(o) != 0)
     return fmt::format("operand {}: its staged tile of {} rows of {} elements is not cut into core matrices of {}x{}",
                        o.name, rows, row, kCoreRows, columns_of(o));
+  if (plan.box != 0 && (plan.padding != 0 || row % plan.box != 0))
+    return fmt::format("operand {}: its staged rows of {} elements and {} of padding are not cut into boxes of {}",
+                       o.name, row, plan.padding, plan.box);
   if (plan.swizzle != 0) return fmt::format("operand {}: core matrices are not swizzled", o.name);
   if (kCoreRows * plan.padding % row != 0)
     return fmt::format("operand {}: a padding of {} elements does not put core matrices multiples of {} B apart",
@@ -34,7 +37,10 @@ std::string refusal_of(const StageProgram& p, std::size_t i) {
 
 CoreMatrices core_matrices(const StageProgram& p, std::size_t i) {
   const Operand& o = p.space->inputs[i];
-  const std::int64_t row = data_tile(o, p.block).back(), columns = columns_of(o);
+  const TileShape shape = data_tile(o, p.block);
+  if (const std::int64_t box = p.operands[i].box; box != 0)
+    return {box, shape[shape.size() - 2] * box, kCoreRows * box};
+  const std::int64_t row = shape.back(), columns = columns_of(o);
   const std::int64_t below = kCoreRows * (row + p.operands[i].padding);
   return {columns, below * columns / row, below};
 }

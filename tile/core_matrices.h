@@ -15,7 +15,7 @@ inline constexpr std::int64_t kCoreRows = 8, kCoreRowBytes = 16;
 
 // In elements of the operand.
 struct CoreMatrices {
-  std::int64_t columns = 1;  // of a core matrix
+  std::int64_t columns = 1;  // of a core matrix, or of a box's row
   std::int64_t beside = 0;   // from a core matrix to the next one along the staged rows
   std::int64_t below = 0;    // to that of the next eight rows
 };

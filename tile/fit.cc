@@ -17,7 +17,9 @@ struct Limit {
   bool exceeded() const { return need > have; }
 };
 
-Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) { return {p.threads(), a.core.max_block_threads}; }
+Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  return {p.threads_with_copiers(a.core.warp), a.core.max_block_threads};
+}
 
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::LevelSpec* level = arch::scratchpad_of(a);

@@ -35,6 +35,14 @@ std::int64_t StageProgram::threads() const {
   return n;
 }
 
+bool StageProgram::in_boxes() const {
+  return std::any_of(operands.begin(), operands.end(), [](const OperandPlan& o) { return o.box != 0; });
+}
+
+std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
+  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
+}
+
 std::int64_t StageProgram::blocks() const {
   std::int64_t n = 1;
   for (std::size_t a = 0; a < space->axes.size(); ++a) n *= a < space->spatial ? blocks_along(a) : split[a];

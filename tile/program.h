@@ -22,9 +22,11 @@
 //   input is staged, a warp's lanes share the reads of its tile (as PTX's ldmatrix does), and they hold results in
 //   pairs of neighbouring columns, row by row (as PTX's mma does). An instruction that reads its factors from the
 //   scratchpad is one of several warps: `threads` counts such groups, and its staged tiles lie in core matrices
-//   (tile/core_matrices.h). `registers` holds the compiler to so many of a thread, on which the program counts for the
-//   blocks that a core holds; 0 leaves it to the compiler. `unroll` is a hint to whoever emits code: the most
-//   statements an inner loop is unrolled to; 0 leaves it to the compiler. The output's padding has no meaning.
+//   (tile/core_matrices.h). Those may be brought in boxes (tile/boxes.h): one thread of a further warp asks for them,
+//   as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers` holds the
+//   compiler to so many of a thread, on which the program counts for the blocks that a core holds; 0 leaves it to the
+//   compiler. `unroll` is a hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it
+//   to the compiler. The output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -54,6 +56,7 @@ struct OperandPlan {
   std::int64_t vector = 1;   // elements of one access of one thread to memory
   std::int64_t swizzle = 0;  // elements by which each staged row is rotated further than the one before
   bool chunked = false;      // every thread copies pieces that lie side by side, as TVM's templates do
+  std::int64_t box = 0;      // elements of a row of the boxes that one thread has brought; 0 where threads copy
 
   bool operator==(const OperandPlan&) const = default;
 };
@@ -104,9 +107,13 @@ struct StageProgram {
 
   // Whether a matrix instruction reads its factors from the scratchpad, so that staged tiles lie in core matrices.
   bool in_core_matrices() const { return matrix && matrix->factors_staged; }
+  // Whether a warp of its own has staged tiles brought box by box (tile/boxes.h); then it is so of all of them.
+  bool in_boxes() const;
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }
+  // Of a block: those that compute, and with the warp that only copies, where there is one.
   std::int64_t threads() const;
+  std::int64_t threads_with_copiers(std::int64_t warp) const;
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;

@@ -105,13 +105,14 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
   const expr::Stage& stage = space.stage();
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
-  Map sizes, staged, padding, swizzle, copy, vector;
+  Map sizes, staged, padding, swizzle, boxes, copy, vector;
   for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
   for (std::size_t i = 0; i < space.operand_count(); ++i) {
     const std::string& name = space.operand(i).name;
     if (p.operands[i].staged) staged.push_back({name, scratchpad, {}});
     if (p.operands[i].padding != 0) padding.push_back({name, p.operands[i].padding, {}});
     if (p.operands[i].swizzle != 0) swizzle.push_back({name, p.operands[i].swizzle, {}});
+    if (p.operands[i].box != 0) boxes.push_back({name, p.operands[i].box, {}});
     if (p.operands[i].chunked) copy.push_back({name, "chunked", {}});
     vector.push_back({name, p.operands[i].vector, {}});
   }
@@ -139,6 +140,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   if (p.band != 1) out.push_back({"band", p.band, {}});
   if (p.registers != 0) out.push_back({"registers", p.registers, {}});
   if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
+  if (!boxes.empty()) out.push_back({"boxes", std::move(boxes), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
   if (p.matrix)
     out.push_back({"instruction",

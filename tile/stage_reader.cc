@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/fields.h"
 #include "tile/bounds.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::tile {
@@ -43,8 +44,9 @@ class StageReader {
 
   // Instead of read, where there is no space: still names the keys that no stage has.
   void take_all() {
-    for (const std::string_view key : {"tiles", "mapping", "staged", "padding", "swizzle", "copy", "vector", "order",
-                                       "registers", "unroll", "pipeline", "split", "raster", "band", "instruction"})
+    for (const std::string_view key :
+         {"tiles", "mapping", "staged", "padding", "swizzle", "boxes", "copy", "vector", "order", "registers", "unroll",
+          "pipeline", "split", "raster", "band", "instruction"})
       fields_.take(key);
   }
 
@@ -274,6 +276,7 @@ class StageReader {
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
     per_operand("swizzle", {0, 1 << 20}, &OperandPlan::swizzle);
+    per_operand("boxes", {0, 1 << 20}, &OperandPlan::box);
     if (const Map* copies = base::as_map(fields_.take("copy"), "copy", diags_))
       for (const Entry& e : *copies)
         if (const auto i = input_of(e, "copy", false))
@@ -288,6 +291,8 @@ class StageReader {
     if (p.in_core_matrices() && diags_.ok())
       if (const std::string why = core_matrices_refusal(p); !why.empty())
         diags_.error(at_of("instruction"), "instruction: " + why);
+    if (p.in_boxes() && diags_.ok())
+      if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
   }
 
   // A wider access than the widest that fits would straddle rows, or take elements that are another thread's.

@@ -95,8 +95,7 @@ std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
   std::vector<int> out;
   const auto add = [&](const std::vector<int>& more) { out.insert(out.end(), more.begin(), more.end()); };
   for (const lower::Statement& s : body) {
-    if (const auto* loop = std::get_if<lower::Loop>(&s.what)) add(used_scalars(loop->body));
-    if (const auto* branch = std::get_if<lower::If>(&s.what)) add(used_scalars(branch->body));
+    lower::for_inner_bodies(s, [&](const std::vector<lower::Statement>& inner) { add(used_scalars(inner)); });
     if (const auto* compute = std::get_if<lower::Compute>(&s.what))
       for (const expr::Node& n : compute->body)
         if (n.kind == expr::NodeKind::kScalar) out.push_back(n.index);
@@ -108,9 +107,10 @@ std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
 
 bool any_matrices(const std::vector<lower::Statement>& body) {
   return std::any_of(body.begin(), body.end(), [](const lower::Statement& s) {
-    if (const auto* loop = std::get_if<lower::Loop>(&s.what)) return any_matrices(loop->body);
-    if (const auto* branch = std::get_if<lower::If>(&s.what)) return any_matrices(branch->body);
-    return std::holds_alternative<lower::LoadMatrices>(s.what) ||
+    bool inside = false;
+    lower::for_inner_bodies(
+        s, [&](const std::vector<lower::Statement>& inner) { inside = inside || any_matrices(inner); });
+    return inside || std::holds_alternative<lower::LoadMatrices>(s.what) ||
            std::holds_alternative<lower::MultiplyMatrices>(s.what);
   });
 }
@@ -235,6 +235,10 @@ class KernelEmitter {
   }
 
   void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
+  void operator()(const lower::WarpRoles&) { base::check(false, "roles are emitted"); }
+  void operator()(const lower::Arrive&) { base::check(false, "arrivals are emitted"); }
+  void operator()(const lower::Await&) { base::check(false, "waits are emitted"); }
+  void operator()(const lower::BulkCopy&) { base::check(false, "bulk copies are emitted"); }
   void operator()(const lower::Barrier&) { page_.add("__syncthreads();"); }
   void operator()(const lower::Commit&) { page_.add("commit_async();"); }
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }

@@ -48,6 +48,16 @@ class Uses {
   void operator()(const lower::Barrier&) {}
   void operator()(const lower::Commit&) {}
   void operator()(const lower::Wait&) {}
+  void operator()(const lower::WarpRoles& w) {
+    for (const lower::WarpRole& r : w.roles) all(r.body);
+  }
+  void operator()(const lower::Arrive& a) { affine(a.use); }
+  void operator()(const lower::Await& a) { affine(a.use); }
+  void operator()(const lower::BulkCopy& b) {
+    affine(b.to.offset);
+    for (const lower::BoxDim& d : b.dims) affine(d.at);
+    affine(b.use);
+  }
 
   void all(const std::vector<lower::Statement>& body) {
     for (const lower::Statement& s : body) std::visit(*this, s.what);

@@ -24,8 +24,7 @@ struct Product {
 
 void collect(const lower::Kernel& k, const std::vector<lower::Statement>& body, std::set<Product>& out) {
   for (const lower::Statement& s : body) {
-    if (const auto* loop = std::get_if<lower::Loop>(&s.what)) collect(k, loop->body, out);
-    if (const auto* branch = std::get_if<lower::If>(&s.what)) collect(k, branch->body, out);
+    lower::for_inner_bodies(s, [&](const std::vector<lower::Statement>& inner) { collect(k, inner, out); });
     if (const auto* m = std::get_if<lower::MultiplyStaged>(&s.what))
       out.insert({m->shape.n, m->shape.k, m->a.transposed, m->b.transposed,
                   k.buffers[static_cast<std::size_t>(m->a.at.buffer)].dtype});

@@ -14,10 +14,7 @@ using Body = std::vector<lower::Statement>;
 // Calls `visit` on every list of statements, the kernel's own first.
 inline void each_body(Body& body, const std::function<void(Body&)>& visit) {
   visit(body);
-  for (lower::Statement& s : body) {
-    if (auto* loop = std::get_if<lower::Loop>(&s.what)) each_body(loop->body, visit);
-    if (auto* branch = std::get_if<lower::If>(&s.what)) each_body(branch->body, visit);
-  }
+  for (lower::Statement& s : body) lower::for_inner_bodies(s, [&](Body& inner) { each_body(inner, visit); });
 }
 
 // Removes the n-th statement of a kind; false where there are fewer.

@@ -1,0 +1,89 @@
+#include "tile/boxes.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/integer.h"
+#include "tile/core_matrices.h"
+
+namespace tilescope::tile {
+namespace {
+
+constexpr std::int64_t kAddressUnit = 16;  // bytes: what a box's rows begin at multiples of
+
+// Whether an instruction's factor is whole boxes where rows run along m or n, and part of one where they run along k.
+bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
+  const MatrixUnit& u = *p.matrix;
+  const auto inner = static_cast<std::size_t>(p.space->inputs[i].dims.back().terms[0].axis);
+  if (inner == u.depth) return box % u.k == 0;
+  return (i == 0 ? u.m : u.n * fragments_together(p)) % box == 0;
+}
+
+// Why the operand's elements are not those of boxes of its tensor, whatever the boxes.
+std::string tensor_refusal(const StageProgram& p, std::size_t i) {
+  const Operand& o = p.space->inputs[i];
+  const TileShape shape = data_tile(o, p.block);
+  if (o.gathered) return "it is gathered";
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const TileDim& dim = o.dims[d];
+    const bool single = !dim.whole && dim.terms.size() == 1 && dim.terms[0].coefficient == 1 && dim.low == 0 &&
+                        dim.spread == 0 && o.steps[d].size() == 1;
+    if (!single) return "a dimension of its data tile is no single loop over one of the tensor";
+    const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
+    // Boxes are filled with zeros beyond the tensor's ends, and nowhere else.
+    const bool reduced = axis >= p.space->spatial;
+    if (reduced && dim.extent != p.space->axes[axis].extent)
+      return fmt::format("it goes on beyond the end of {}", p.space->axes[axis].name);
+    if (reduced && p.split[axis] > 1 && base::ceil_div(p.space->axes[axis].extent, p.split[axis]) % p.block[axis] != 0)
+      return fmt::format("a part of the split {} ends within a step", p.space->axes[axis].name);
+    const std::int64_t stride = o.steps[d].front().stride * o.element.n;
+    if (d + 1 < o.dims.size() && dim.extent > 1 && stride % kAddressUnit != 0)
+      return fmt::format("its rows are {} B apart, no multiple of {} B", stride, kAddressUnit);
+  }
+  if (o.steps.back().front().stride != 1) return "its innermost elements are not side by side";
+  if (shape[shape.size() - 2] > kMostBoxRows)
+    return fmt::format("{} rows are more than the {} of a box", shape[shape.size() - 2], kMostBoxRows);
+  return {};
+}
+
+bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch::ArchSpec& a) {
+  const std::int64_t bytes = box * p.space->inputs[i].element.n;
+  const bool power = bytes == kShortestBoxBytes || bytes == 2 * kShortestBoxBytes || bytes == kLongestBoxBytes;
+  return power && a.core.bulk_copy && bytes <= a.core.bulk_copy->n &&
+         data_tile(p.space->inputs[i], p.block).back() % box == 0 && fragments_fit(p, i, box);
+}
+
+}  // namespace
+
+std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
+  if (!p.in_boxes()) return {};
+  if (!a.core.bulk_copy) return fmt::format("{} copies no boxes (core.bulk_copy)", a.name);
+  if (!p.in_core_matrices()) return "no instruction reads its factors from the scratchpad";
+  if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
+  if (p.operands.back().box != 0) return fmt::format("{} is no input", p.space->output.name);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const std::string& name = p.space->inputs[i].name;
+    if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not brought in boxes", name);
+    if (const std::string why = tensor_refusal(p, i); !why.empty()) return fmt::format("{}: {}", name, why);
+    if (!row_fits(p, i, p.operands[i].box, a))
+      return fmt::format("{}: rows of {} elements are not those of a box", name, p.operands[i].box);
+  }
+  return {};
+}
+
+std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a) {
+  if (!a.core.bulk_copy || !p.in_core_matrices()) return std::nullopt;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!p.operands[i].staged || !tensor_refusal(p, i).empty()) return std::nullopt;
+    OperandPlan& plan = p.operands[i];
+    plan = {.staged = true, .vector = plan.vector};
+    for (std::int64_t bytes = kLongestBoxBytes; plan.box == 0 && bytes >= kShortestBoxBytes; bytes /= 2)
+      if (const std::int64_t box = bytes / p.space->inputs[i].element.n; row_fits(p, i, box, a)) plan.box = box;
+    if (plan.box == 0) return std::nullopt;
+  }
+  if (!core_matrices_refusal(p).empty()) return std::nullopt;
+  return p;
+}
+
+}  // namespace tilescope::tile

@@ -1,0 +1,31 @@
+#pragma once
+// Staged tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors, for factors that
+// a matrix instruction reads from the scratchpad.
+//
+// The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, a box each: a
+// panel's rows follow each other, and the next panel follows its last row. In memory whose words the copies swizzle
+// pieces of 16 bytes change places within a row, so that eight rows' pieces lie in different banks; who copies and who
+// multiplies agree about that, and nobody else reads the tile.
+
+#include <optional>
+#include <string>
+
+#include "arch/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;  // a row; powers of two
+inline constexpr std::int64_t kMostBoxRows = 256;
+// What rows that change places with their neighbours repeat after, and tiles begin at multiples of.
+inline constexpr std::int64_t kBoxAlignment = 1024;
+inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad
+
+// Why the program's boxes cannot be brought on the chip; empty where they can, or where there are none.
+std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a);
+
+// The program with its staged tiles brought in boxes of the longest rows that it can have, in place of copies by all
+// threads; nothing where the chip or the tensors allow none.
+std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a);
+
+}  // namespace tilescope::tile
