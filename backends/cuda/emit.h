@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/cuda/tensor_map.h"
 #include "lower/kernel.h"
 
 namespace tilescope::cuda {
@@ -21,6 +22,7 @@ struct EmittedKernel {
   std::int64_t shared_bytes = 0;    // dynamic
   std::int64_t shared_granule = 1;  // bytes of its smallest element in shared memory; 1 where it has none
   std::vector<int> globals;         // its first parameters, positions in Module::globals: pointers
+  std::vector<TensorMap> maps;      // the parameters after those, each a CUtensorMap by value
   std::vector<int> scalars;         // its last parameters, positions in Module::scalars: floats
   std::vector<int> copy_lines;      // by copy in the order of lower::copies_of: its line of the text, from 1
 };
