@@ -9,6 +9,7 @@
 #include "construct/tiles.h"
 #include "model/staged_use.h"
 #include "tile/align.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::construct {
@@ -95,7 +96,10 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.pipeline = p.pipeline;
   q.raster = p.raster;
   q.band = p.band;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) q.operands[i].staged = p.operands[i].staged;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    q.operands[i].staged = p.operands[i].staged;
+    q.operands[i].box = p.operands[i].box;
+  }
   q.matrix = p.matrix;
   if (fit_windows(q, p)) out.push_back(laid_out(std::move(q), rules));
 }
@@ -172,6 +176,15 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   return out;
 }
 
+// Staged tiles brought in boxes by a warp of its own, or copied by all threads.
+std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules& rules) {
+  StageProgram q = p;
+  for (tile::OperandPlan& plan : q.operands) plan.box = 0;
+  if (p.in_boxes()) return {laid_out(std::move(q), rules)};
+  std::optional<StageProgram> boxed = tile::with_boxes(std::move(q), rules.arch);
+  return boxed ? std::vector<StageProgram>{std::move(*boxed)} : std::vector<StageProgram>{};
+}
+
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   StageProgram q = laid_out(p, {rules.arch, false});
@@ -215,25 +228,27 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
 }  // namespace
 
 StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    if (p.operands[i].staged)
-      place_rows(p, i, rules);
-    else
-      p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
-  }
+  const bool in_boxes = p.in_boxes();
+  for (tile::OperandPlan& plan : p.operands) plan.box = 0;
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+    if (!p.operands[i].staged) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
+  if (in_boxes)
+    if (std::optional<StageProgram> boxed = tile::with_boxes(p, rules.arch)) return std::move(*boxed);
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+    if (p.operands[i].staged) place_rows(p, i, rules);
   return p;
 }
 
 std::span<const LayoutChoice> layout_choices() {
   // Steps before staging: what is staged one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutChoice, 6> kChoices = {other_neighbours, other_steps,   other_staging,
+  static constexpr std::array<LayoutChoice, 7> kChoices = {other_neighbours, other_copies,  other_steps, other_staging,
                                                            other_splits,     other_rasters, other_rows};
   return kChoices;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutChoice, 6> kOrder = {other_neighbours, other_staging, other_steps,
+  constexpr std::array<LayoutChoice, 7> kOrder = {other_neighbours, other_copies,  other_staging, other_steps,
                                                   other_splits,     other_rasters, other_rows};
   std::vector<StageProgram> out = {laid_out(p, rules)};
   for (const LayoutChoice choice : kOrder) {

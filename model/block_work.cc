@@ -7,6 +7,7 @@
 #include "base/integer.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::model {
@@ -88,7 +89,12 @@ class BlockCounter {
     const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, use.write, use.writes);
     const double written = work_.load.scratchpad_cycles - before;
-    if (copies_past_registers(p_, i, m_)) {
+    if (plan.box != 0) {
+      // One warp asks for the boxes; what arrives is written where it belongs.
+      const auto boxes = static_cast<double>(staged) / static_cast<double>(tile::box_elements(p_, i));
+      work_.load.issue_cycles += issue_cycles(boxes * (1 + kAddressInstructions) / warps_);
+      work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
+    } else if (copies_past_registers(p_, i, m_)) {
       // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
       // the registers need not go through L1 either).
       work_.load.issue_cycles += issue_cycles(pieces * (1 + kAddressInstructions));

@@ -89,6 +89,7 @@ bool reads_windows(const StageProgram& p) {
 }
 
 std::int64_t of_copy(const StageProgram& p, std::size_t operand, const Machine& m) {
+  if (p.operands[operand].box != 0) return 0;  // another warp asks for it
   const std::int64_t pieces = pieces_of(p, operand);
   if (!copies_past_registers(p, operand, m))  // a piece of less than a register has one of its own
     return std::max(in_flight_of(p, operand, m), pieces);
@@ -106,7 +107,7 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
       continue;
     }
     copies += of_copy(p, i, m);
-    if (p.steps() > 1) bookkeeping += kOfSteps;
+    if (p.steps() > 1 && p.operands[i].box == 0) bookkeeping += kOfSteps;
   }
   // The taps of a window are read as they are used: about half of them are held at a time.
   if (reads_windows(p)) fragments = base::ceil_div(fragments, 2);
@@ -143,7 +144,7 @@ std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
 StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
   const Occupancy o = occupancy_of(p, m);
-  const std::int64_t threads = base::round_up(p.threads(), m.warp);
+  const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
   const std::int64_t more = std::min({m.registers_per_thread, m.registers / (threads * o.blocks_per_core),
                                       o.registers_per_thread + o.registers_per_thread / 10});
   p.registers = std::max(o.registers_per_thread, more / kRegisterStep * kRegisterStep);

@@ -8,6 +8,7 @@
 namespace tilescope::model {
 
 bool copies_past_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m) {
+  if (p.operands[operand].box != 0) return true;
   const std::int64_t bytes = p.operands[operand].vector * p.space->operand(operand).element.n;
   return m.async_copy_bytes > 0 && p.slots() > 1 && bytes >= m.async_copy_bytes;
 }
@@ -16,9 +17,9 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const tile::Operand& o = p.space->operand(operand);
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
   const WarpAccess write = scratchpad_write(p, operand, warp);
+  const std::int64_t written_bytes = write.bytes * static_cast<std::int64_t>(write.offset.size());
   const double pieces =
-      static_cast<double>(tile::data_tile_elements(o, p.block)) /
-      static_cast<double>(p.operands[operand].vector * static_cast<std::int64_t>(write.offset.size()));
+      static_cast<double>(tile::data_tile_elements(o, p.block) * o.element.n) / static_cast<double>(written_bytes);
   if (p.matrix)
     if (const auto read = matrix_read(p, operand)) {
       const double reads = read->accesses * warps;

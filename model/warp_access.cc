@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/matrix_access.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::model {
@@ -272,11 +273,25 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
 
 }  // namespace
 
+namespace {
+
+// A box arrives in pieces of 16 bytes, as many at a time as the longest rows have.
+WarpAccess written_box_rows(std::int64_t row_bytes) {
+  constexpr std::int64_t kPiece = 16;
+  WarpAccess access;
+  access.bytes = kPiece;
+  for (std::int64_t at = 0; at < std::max(row_bytes, tile::kLongestBoxBytes); at += kPiece) access.offset.push_back(at);
+  return access;
+}
+
+}  // namespace
+
 WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
+  if (plan.box != 0) return written_box_rows(plan.box * o.element.n);
   const FirstPieces pieces = first_pieces(p, operand, warp);
   const bool cores = p.in_core_matrices();
   const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};

@@ -56,6 +56,11 @@ bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch
 
 }  // namespace
 
+std::int64_t box_elements(const StageProgram& p, std::size_t i) {
+  const TileShape shape = data_tile(p.space->inputs[i], p.block);
+  return shape[shape.size() - 2] * p.operands[i].box;
+}
+
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!p.in_boxes()) return {};
   if (!a.core.bulk_copy) return fmt::format("{} copies no boxes (core.bulk_copy)", a.name);
@@ -77,7 +82,7 @@ std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a) 
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].staged || !tensor_refusal(p, i).empty()) return std::nullopt;
     OperandPlan& plan = p.operands[i];
-    plan = {.staged = true, .vector = plan.vector};
+    plan = {.staged = true};  // nobody copies pieces, and so none is wider than an element
     for (std::int64_t bytes = kLongestBoxBytes; plan.box == 0 && bytes >= kShortestBoxBytes; bytes /= 2)
       if (const std::int64_t box = bytes / p.space->inputs[i].element.n; row_fits(p, i, box, a)) plan.box = box;
     if (plan.box == 0) return std::nullopt;

@@ -21,6 +21,9 @@ inline constexpr std::int64_t kMostBoxRows = 256;
 inline constexpr std::int64_t kBoxAlignment = 1024;
 inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad
 
+// Elements of one box of an operand that is brought so.
+std::int64_t box_elements(const StageProgram& p, std::size_t operand);
+
 // Why the program's boxes cannot be brought on the chip; empty where they can, or where there are none.
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a);
 

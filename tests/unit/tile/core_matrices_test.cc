@@ -3,13 +3,20 @@
 #include "tile/core_matrices.h"
 
 #include <set>
+#include <string>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/build.h"
+#include "tile/boxes.h"
+#include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
+
+using testing::HasSubstr;
 
 // One warp group's program of a product in 16 bits, `operands` as C[m,n] has them.
 StageProgram product(const char* op, std::int64_t m, std::int64_t n, std::int64_t k, base::Dtype dtype) {
@@ -90,6 +97,76 @@ TEST(CoreMatrices, FragmentsSideBySideAreOneInstructions) {
   EXPECT_EQ(together(256), 32);
   EXPECT_EQ(together(512), 32);
   EXPECT_EQ(together(264), 11);
+}
+
+// "Canonical layouts" with swizzling as CUTLASS words them (cute, mma_sm90_desc.hpp), in units of 16 bytes, before
+// pieces change places: rows along k ((8, n), (T, 2)) : ((S T, SBO), (1, T)), along m or n ((T, S, m), (8, k)) : ((1,
+// T, LBO), (S T, SBO)), S pieces a row.
+TEST(Boxes, AreTheCanonicalLayoutsWithSwizzling) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  for (const char* op : {"C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[m,k] * B[k,n]"})
+    for (const std::int64_t k : {32, 64, 128}) {
+      const auto p = with_boxes(product(op, 128, 128, k, base::Dtype::kF16), chip);
+      ASSERT_TRUE(p.has_value());
+      EXPECT_EQ(boxes_refusal(*p, chip), "");
+      const std::int64_t box = std::min<std::int64_t>(k, 64), pieces = box / 8;
+      ASSERT_EQ(p->operands[0].box, box);
+      const CoreMatrices a = core_matrices(*p, 0), b = core_matrices(*p, 1);
+      const bool along_k = std::string(op).find("B[n,k]") != std::string::npos;
+      ASSERT_EQ(p->operands[1].box, along_k ? box : 64);
+      for (std::int64_t i = 0; i < 128; ++i)
+        for (std::int64_t j = 0; j < box; ++j) {
+          const std::int64_t in_k = i % 8 * pieces * 8 + i / 8 * a.below + j;
+          EXPECT_EQ(core_offset(a, i, j), in_k);
+          if (along_k) {
+            EXPECT_EQ(core_offset(b, i, j), in_k);
+          } else {
+            EXPECT_EQ(core_offset(b, j, i), i % 64 + i / 64 * b.beside + j % 8 * 64 + j / 8 * b.below);
+          }
+        }
+      EXPECT_EQ(a.below, 8 * box);
+      EXPECT_EQ(core_offset(a, 0, box), 128 * box) << "the next panel begins behind the last row";
+    }
+}
+
+TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  const StageProgram right = *with_boxes(product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16), chip);
+  const auto refusal = [&](auto&& change) {
+    StageProgram p = right;
+    change(p);
+    return boxes_refusal(p, chip);
+  };
+  EXPECT_EQ(refusal([](StageProgram&) {}), "");
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not brought in boxes"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 48; }), HasSubstr("boxes of 48"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands.back().box = 64; }), HasSubstr("C is no input"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
+  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.bulk_copy"));
+}
+
+TEST(Boxes, AskForTensorsWhoseRowsBeginAtPieces) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  for (const std::int64_t k : {512, 508}) {
+    const expr::Expression e =
+        tests::expression("C[m,n] +=! A[m,k] * B[n,k]", fmt::format("m=512,n=512,k={}", k), {}, base::Dtype::kF16);
+    StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16);
+    p.space = make_space(e, no_fusion(e.stages.front()));
+    EXPECT_EQ(with_boxes(p, chip).has_value(), k == 512) << k;
+  }
+}
+
+TEST(Boxes, TakeRoomForWhatSaysThatTheyAreThereAndAWarpMore) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16);
+  p.pipeline = 3;
+  const StagingLayout plain = staging_of(p, chip), boxed = staging_of(*with_boxes(p, chip), chip);
+  EXPECT_EQ(boxed.signals.n, plain.bytes.n);
+  EXPECT_EQ(boxed.bytes.n, plain.bytes.n + 3 * 2 * 8);
+  EXPECT_EQ(p.threads_with_copiers(32), p.threads());
+  EXPECT_EQ(with_boxes(p, chip)->threads_with_copiers(32), p.threads() + 32);
 }
 
 }  // namespace

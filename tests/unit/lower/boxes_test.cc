@@ -1,0 +1,147 @@
+// Kernels whose tiles are brought in boxes: against plain loops, and with mistakes that are planted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "lower/print.h"
+#include "tests/support/interpreted.h"
+#include "tests/support/lowered.h"
+#include "tests/support/planting.h"
+#include "tests/support/random_boxed_program.h"
+
+namespace tilescope::lower {
+namespace {
+
+using testing::HasSubstr;
+using tests::each_body;
+using tests::remove;
+
+const arch::ArchSpec& h100() {
+  static const arch::ArchSpec chip = tests::chip("h100_pcie");
+  return chip;
+}
+
+RC_GTEST_PROP(Boxes, AnyProgramComputesTheReference, ()) {
+  const tile::RProgram p = tests::any_boxed_program(h100());
+  std::vector<std::string> why;
+  const auto m = lower(p, h100(), why);
+  if (!m) {
+    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_DISCARD("too large");
+  }
+  RC_LOG() << print(*m);
+  RC_ASSERT(tests::wrong_outputs(p, *m) == "");
+}
+
+// 128 x 64 by two groups, five steps through three slots.
+class PlantedInBoxes : public testing::Test {
+ protected:
+  PlantedInBoxes() {
+    const expr::Expression e =
+        tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=128,n=64,k=320", {}, base::Dtype::kF16);
+    const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+    tile::StageProgram p = tile::make_stage_program(space, {{1, 2, 64}, {1, 1, 64}}, {1, 1, 64}, {16});
+    for (const arch::ComputeSpec& c : h100().compute)
+      if (c.factors && c.dtype == base::Dtype::kF16) {
+        tile::MatrixUnit u = tile::unit_of(c, h100());
+        u.columns = 1;
+        u.depth = 2;
+        p = tile::with_matrix_unit(std::move(p), u, {16});
+      }
+    p.pipeline = 3;
+    program_ = {"h100_pcie", {tile::with_boxes(std::move(p), h100()).value()}, {}};
+    module_ = tests::lowered(program_, h100());
+  }
+
+  std::string verdict_of(const Module& m) const {
+    try {
+      return tests::wrong_outputs(program_, m);
+    } catch (const KernelError& e) {
+      return e.what();
+    }
+  }
+  Kernel& kernel() { return module_.kernels[0]; }
+
+  tile::RProgram program_;
+  Module module_;
+};
+
+TEST_F(PlantedInBoxes, NothingIsWrongAtFirst) {
+  EXPECT_EQ(verdict_of(module_), "");
+  EXPECT_EQ(kernel().threads, 2 * 128 + 32);
+}
+
+TEST_F(PlantedInBoxes, TilesThatNobodyAwaitsAreFound) {
+  ASSERT_TRUE(remove<Await>(kernel(), 0));
+  EXPECT_THAT(verdict_of(module_), HasSubstr("is read"));
+}
+
+TEST_F(PlantedInBoxes, SlotsThatAreNotFreeAreFound) {
+  ASSERT_TRUE(remove<Await>(kernel(), 1));
+  EXPECT_NE(verdict_of(module_), "");
+}
+
+TEST_F(PlantedInBoxes, ArrivalsThatLackAreFound) {
+  Module m = module_;
+  ASSERT_TRUE(remove<Arrive>(m.kernels[0], 0));
+  EXPECT_THAT(verdict_of(m), HasSubstr("wait for each other"));
+  ASSERT_TRUE(remove<Arrive>(kernel(), 1));
+  EXPECT_NE(verdict_of(module_), "");
+}
+
+TEST_F(PlantedInBoxes, BytesThatAreNotThoseOfTheBoxesAreFound) {
+  for (const std::int64_t more : {-2, 2}) {
+    Module m = module_;
+    each_body(m.kernels[0].body, [&](std::vector<Statement>& body) {
+      for (Statement& s : body)
+        if (auto* arrive = std::get_if<Arrive>(&s.what); arrive != nullptr && arrive->bytes > 0) arrive->bytes += more;
+    });
+    EXPECT_THAT(verdict_of(m), HasSubstr("wait for each other")) << more;
+  }
+}
+
+TEST_F(PlantedInBoxes, UsesThatAreOffByOneAreFound) {
+  int planted = 0;
+  for (int n = 0; n < 4; ++n)
+    for (const std::int64_t by : {-1, 1}) {
+      Module m = module_;
+      int at = 0;
+      each_body(m.kernels[0].body, [&](std::vector<Statement>& body) {
+        for (Statement& s : body) {
+          Affine* use = nullptr;
+          if (auto* a = std::get_if<Arrive>(&s.what)) use = &a->use;
+          if (auto* a = std::get_if<Await>(&s.what)) use = &a->use;
+          if (use != nullptr && at++ == n) use->constant += by;
+        }
+      });
+      // The copier may await a slot later than it has to.
+      const bool late = n == 2 && by == 1;
+      EXPECT_EQ(verdict_of(m).empty(), late) << n << ' ' << by << ' ' << verdict_of(m);
+      ++planted;
+    }
+  EXPECT_EQ(planted, 8);
+}
+
+TEST_F(PlantedInBoxes, ABoxThatBeginsElsewhereIsFound) {
+  each_body(kernel().body, [&](std::vector<Statement>& body) {
+    for (Statement& s : body)
+      if (auto* copy = std::get_if<BulkCopy>(&s.what)) copy->dims.front().at.constant += 1;
+  });
+  EXPECT_NE(verdict_of(module_), "");
+}
+
+TEST_F(PlantedInBoxes, ABarrierOfARoleIsFound) {
+  auto& roles = std::get<WarpRoles>(kernel().body.back().what).roles;
+  roles[0].body.push_back({Barrier{}, {}});
+  EXPECT_THAT(verdict_of(module_), HasSubstr("a barrier of a role"));
+}
+
+TEST_F(PlantedInBoxes, RolesThatShareWarpsAreFound) {
+  auto& roles = std::get<WarpRoles>(kernel().body.back().what).roles;
+  roles[1].first_thread -= 32;
+  EXPECT_THAT(verdict_of(module_), HasSubstr("warps of its own"));
+}
+
+}  // namespace
+}  // namespace tilescope::lower
