@@ -157,7 +157,7 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   const std::int64_t length = p.space->axes[*longest].extent, part = base::ceil_div(length, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
   const auto times = [&](std::int64_t n) { return step * n <= part ? step * n : part == length ? length : step; };
-  const std::int64_t stages = !stages_anything(p) ? 1 : rules.arch.core.async_copy ? 4 : 2;
+  const std::int64_t stages = !stages_anything(p) ? 1 : p.in_boxes() ? 8 : rules.arch.core.async_copy ? 4 : 2;
   std::int64_t last = 0;
   for (const std::int64_t other : {step / 2, step, times(2), times(4)}) {
     if (other <= last) continue;

@@ -29,7 +29,7 @@ std::string axis_names(const tile::TileSpace& space) {
 
 // What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 c4" is a
 // matrix instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction,
-// pipeline stages, raster in bands of four columns.
+// pipeline stages, raster in bands of four columns; "boxes" are tiles that a warp of its own has brought.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
   if (p.matrix) parts.push_back(p.matrix->instruction);
@@ -41,6 +41,7 @@ std::string layout_of(const tile::StageProgram& p) {
     if (plan.swizzle != 0) parts.push_back(fmt::format("{}~{}", p.space->inputs[i].name, plan.swizzle));
   }
   if (!staged) parts.emplace_back("direct");
+  if (p.in_boxes()) parts.emplace_back("boxes");
   const auto more_than_one = [&](const char* name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
@@ -63,7 +64,7 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
-          first.threads(),
+          first.threads_with_copiers(a.core.warp),
           tile::to_document(p, a),
           {},
           {}};

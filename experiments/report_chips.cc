@@ -97,6 +97,7 @@ std::vector<std::string> stage_texts(const Value& stage) {
           staged.empty() ? "nothing" : staged,
           listed(stage.find("padding"), "0"),
           listed(stage.find("swizzle"), "0"),
+          listed(stage.find("boxes"), "0"),
           listed(stage.find("vector"), "1"),
           listed(stage.find("copy"), "interleaved"),
           fmt::format("{}", fmt::join(

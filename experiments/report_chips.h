@@ -22,8 +22,8 @@ std::vector<ChipQuantity> quantities_of(const base::Value& chip);
 
 // The fields of a program that a person compares, by name; stages with a semicolon between them.
 inline constexpr std::string_view kProgramFields[] = {"axes",   "block tile", "thread tile", "threads", "serial",
-                                                      "staged", "padding",    "swizzle",     "vector",  "copy",
-                                                      "order",  "pipeline",   "split",       "raster"};
+                                                      "staged", "padding",    "swizzle",     "boxes",   "vector",
+                                                      "copy",   "order",      "pipeline",    "split",   "raster"};
 std::vector<std::string> program_texts(const base::Value& program);
 
 // The operator as people write it ("C[m,n] +=! A[m,k] * B[k,n], m=64, n=64, k=64, f32"), and as options of `compile`.

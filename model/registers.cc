@@ -71,7 +71,7 @@ constexpr std::int64_t kOfPiece = 1;         // a place beside those of the piec
 constexpr std::int64_t kMostPlaces = 8;      // beyond which compilers count on as they go
 constexpr std::int64_t kOfUnevenPiece = 5;   // an address of 64 bits, its place, and what guards it
 constexpr std::int64_t kOfGatheredRead = 3;  // likewise of an element that a thread reads for itself
-constexpr std::int64_t kOfGatheredPiece = 3;  // the same where pieces share what guards them
+constexpr std::int64_t kOfGatheredPiece = 4;  // the same where pieces share what guards them
 
 // Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
 // along the innermost reduced axis.
