@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/emit.h"
-#include "base/check.h"
 #include "experiments/given.h"
+#include "experiments/launch_document.h"
 #include "experiments/program_code.h"
 #include "lower/lower.h"
 #include "lower/print.h"
@@ -30,40 +30,6 @@ std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics
   return std::nullopt;
 }
 
-std::string_view name_of(lower::Role role) {
-  switch (role) {
-    case lower::Role::kInput:
-      return "input";
-    case lower::Role::kOutput:
-      return "output";
-    case lower::Role::kBetween:
-      return "between";
-  }
-  base::check(false, "every role has a name");
-  return {};
-}
-
-base::Value to_document(const lower::Module& m, const cuda::Emitted& emitted) {
-  base::List arrays, kernels;
-  for (const lower::Global& g : m.globals)
-    arrays.emplace_back(base::Map{{"name", g.name, {}},
-                                  {"dtype", std::string(base::name_of(g.dtype)), {}},
-                                  {"elements", g.elements, {}},
-                                  {"role", std::string(name_of(g.role)), {}}});
-  for (const cuda::EmittedKernel& k : emitted.kernels) {
-    base::List pointers, scalars;
-    for (const int g : k.globals) pointers.emplace_back(m.globals[static_cast<std::size_t>(g)].name);
-    for (const int s : k.scalars) scalars.emplace_back(m.scalars[static_cast<std::size_t>(s)]);
-    kernels.emplace_back(base::Map{{"name", k.name, {}},
-                                   {"blocks", k.blocks, {}},
-                                   {"threads", k.threads, {}},
-                                   {"shared_bytes", k.shared_bytes, {}},
-                                   {"arrays", std::move(pointers), {}},
-                                   {"scalars", std::move(scalars), {}}});
-  }
-  return base::Map{{"arrays", std::move(arrays), {}}, {"kernels", std::move(kernels), {}}, {"text", emitted.text, {}}};
-}
-
 }  // namespace
 
 std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
@@ -87,7 +53,7 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const auto module = lowered(*program, a, at, diags);
   if (!module) return std::nullopt;
   cuda::Emitted emitted = cuda::emit(*module, about(*program), *language);
-  base::Value document = to_document(*module, emitted);
+  base::Value document = launch_document(*module, emitted);
   return EmittedProgram{std::move(emitted.text), std::move(document)};
 }
 

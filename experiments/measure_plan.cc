@@ -55,6 +55,15 @@ std::string kept(const std::string& folder, const std::string& cubin) {
   return name;
 }
 
+// A tensor map as one word.
+std::string map_word(const lower::Module& m, const cuda::TensorMap& map) {
+  const lower::Global& of = m.globals[static_cast<std::size_t>(map.global)];
+  base::check(map.dtype == of.dtype, "a tensor map is of its array's elements");
+  std::string out = fmt::format("{}:{}", of.name, map.swizzled_row);
+  for (const cuda::TensorMap::Dim& d : map.dims) out += fmt::format(":{},{},{}", d.extent, d.stride, d.box);
+  return out;
+}
+
 std::string note_lines(const PlanNotes& notes, const PlanNotes& remarks) {
   std::string out;
   for (const auto& [key, words] : notes) out += fmt::format("note {} {}\n", key, one_line(words));
@@ -77,6 +86,7 @@ std::string launch_lines(const lower::Module& m, const cuda::Emitted& emitted) {
   for (const cuda::EmittedKernel& k : emitted.kernels) {
     std::vector<std::string> arguments;
     for (const int g : k.globals) arguments.push_back(m.globals[static_cast<std::size_t>(g)].name);
+    for (const cuda::TensorMap& map : k.maps) arguments.push_back(map_word(m, map));
     arguments.insert(arguments.end(), k.scalars.size(), fmt::format("{}", lower::kScalar));
     out +=
         fmt::format("launch {} {} {} {} {}\n", k.name, k.blocks, k.threads, k.shared_bytes, fmt::join(arguments, " "));

@@ -26,7 +26,7 @@ struct PlanTask {
 
 // "array ..." of all arrays of a module, inputs by seed_of.
 std::string array_lines(const lower::Module& m);
-// "launch ..." of all kernels, scalars as lower/expected_values.h has them.
+// "launch ..." of all kernels: arrays, tensor maps, then scalars as lower/expected_values.h has them.
 std::string launch_lines(const lower::Module& m, const cuda::Emitted& emitted);
 // "check ..." and "expect ...".
 std::string check_lines(const lower::Module& m, const std::vector<SampledOutput>& outputs);

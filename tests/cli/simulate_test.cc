@@ -123,9 +123,11 @@ TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
     {"name":"C","dtype":"f32","elements":65536,"role":"output"}])"));
   const Json& kernels = document.at("kernels");
   ASSERT_EQ(kernels.size(), 2U);
-  EXPECT_THAT(keys_of(kernels.at(0)), ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "scalars"));
+  EXPECT_THAT(keys_of(kernels.at(0)),
+              ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "maps", "scalars"));
   EXPECT_EQ(kernels.at(0).at("arrays"), Json::parse(R"(["A","B","C_parts"])"));
   EXPECT_GT(kernels.at(0).at("shared_bytes"), 0);
+  EXPECT_EQ(kernels.at(0).at("maps"), Json::array());
   EXPECT_EQ(kernels.at(1).at("arrays"), Json::parse(R"(["C_parts","C"])"));
   EXPECT_EQ(kernels.at(1).at("shared_bytes"), 0);
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/cuda/device/elements.h"
+#include "backends/cuda/device/parameters.h"
 #include "backends/cuda/device/rows.h"
 #include "backends/cuda/driver_version.h"
 
@@ -226,18 +227,19 @@ std::function<void()> Bench::prepared(const Launch& l, const DeviceModule& modul
     throw DeviceError("a block of " + std::to_string(l.shared_bytes) + " B of shared memory; the device takes " +
                       std::to_string(d.shared_per_block_bytes));
   void* function = module.function(l.function, l.shared_bytes);
-  std::vector<std::uint64_t> values;  // the driver reads as many bytes of each as its parameter has
+  std::vector<Parameter> parameters;
   for (const Argument& a : l.arguments) {
-    std::uint64_t value = 0;
-    if (const auto* array = std::get_if<std::size_t>(&a)) value = memory[*array].address();
-    if (const auto* number = std::get_if<float>(&a)) std::memcpy(&value, number, sizeof(*number));
-    if (const auto* number = std::get_if<std::uint32_t>(&a)) value = *number;
-    values.push_back(value);
+    Parameter& p = parameters.emplace_back();
+    if (const auto* array = std::get_if<std::size_t>(&a)) p.words[0] = memory[*array].address();
+    if (const auto* map = std::get_if<TensorMap>(&a))
+      encode(driver_, *map, memory[static_cast<std::size_t>(map->global)].address(), p);
+    if (const auto* number = std::get_if<float>(&a)) std::memcpy(p.words.data(), number, sizeof(*number));
+    if (const auto* number = std::get_if<std::uint32_t>(&a)) p.words[0] = *number;
   }
-  return [this, function, values, blocks = static_cast<unsigned>(l.blocks), threads = static_cast<unsigned>(l.threads),
-          shared = static_cast<unsigned>(l.shared_bytes)]() mutable {
+  return [this, function, parameters, blocks = static_cast<unsigned>(l.blocks),
+          threads = static_cast<unsigned>(l.threads), shared = static_cast<unsigned>(l.shared_bytes)]() mutable {
     std::vector<void*> places;
-    for (std::uint64_t& v : values) places.push_back(&v);
+    for (Parameter& p : parameters) places.push_back(p.words.data());
     driver_.check(
         driver_.functions().launch(function, blocks, 1, 1, threads, 1, 1, shared, nullptr, places.data(), nullptr),
         "cuLaunchKernel");

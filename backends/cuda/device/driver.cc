@@ -62,6 +62,7 @@ std::string Driver::prepare() {
   find("cuEventRecord", f_.record);
   find("cuEventElapsedTime", f_.elapsed);
   find("cuGetErrorString", f_.error_text);
+  library_.find("cuTensorMapEncodeTiled", f_.encode_tiled);
   if (!missing.empty()) return library_.path() + " lacks " + missing;
   try {
     check(f_.init(0), "cuInit");

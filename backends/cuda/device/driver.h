@@ -59,6 +59,9 @@ struct DriverFunctions {
   int (*record)(void*, void*);
   int (*elapsed)(float*, void*, void*);
   int (*error_text)(int, const char**);
+  // None before CUDA 12.0.
+  int (*encode_tiled)(void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
+                      const std::uint32_t*, int, int, int, int);
 };
 
 // The first device of this machine, its context current in the thread that made this.

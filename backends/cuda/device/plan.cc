@@ -46,6 +46,16 @@ class Words {
   std::string_view rest_;
 };
 
+// What stands between the separators: a piece more than there are of them.
+std::vector<std::string_view> pieces(std::string_view word, char separator) {
+  std::vector<std::string_view> out;
+  for (std::size_t end = 0; end != std::string_view::npos; word.remove_prefix(std::min(word.size(), end + 1))) {
+    end = word.find(separator);
+    out.push_back(word.substr(0, end));
+  }
+  return out;
+}
+
 struct BadLine {
   std::string why;
 };
@@ -212,7 +222,9 @@ class Reader {
     while (!words.empty()) {
       const std::string_view word = words.next();
       const bool is_number = (word.front() >= '0' && word.front() <= '9') || word.front() == '-';
-      if (!is_number)
+      if (word.find(':') != std::string_view::npos)
+        l.arguments.emplace_back(tensor_map(word));
+      else if (!is_number)
         l.arguments.emplace_back(position_of(word));
       else if (word.ends_with('u'))
         l.arguments.emplace_back(number<std::uint32_t>(word.substr(0, word.size() - 1), "a number", 0, HUGE_VAL));
@@ -220,6 +232,36 @@ class Reader {
         l.arguments.emplace_back(number<float>(word, "a number", -HUGE_VAL, HUGE_VAL));
     }
     return l;
+  }
+
+  TensorMap tensor_map(std::string_view word) {
+    const std::vector<std::string_view> parts = pieces(word, ':');
+    const std::size_t position = position_of(parts.front());
+    const Array& array = task().arrays[position];
+    TensorMap map{static_cast<int>(position), array.dtype, {}, 0};
+    if (parts[1] != "32" && parts[1] != "64" && parts[1] != "128")
+      throw BadLine{"expected rows of 32, 64 or 128 bytes, got '" + std::string(parts[1]) + "'"};
+    map.swizzled_row = number<std::int64_t>(parts[1], "bytes", 32, 128);
+    if (parts.size() == 2) throw BadLine{"a tensor map of '" + array.name + "' needs dimensions"};
+    for (std::size_t d = 2; d < parts.size(); ++d) map.dims.push_back(dimension(parts[d]));
+    if (map.dims.back().stride != 1)
+      throw BadLine{"expected a last stride of 1, got '" + std::to_string(map.dims.back().stride) + "'"};
+    std::int64_t left = array.elements - 1;  // how far the dimensions that follow may reach
+    for (const TensorMap::Dim& d : map.dims) {
+      if (d.extent - 1 > left / d.stride) throw BadLine{"a tensor map goes beyond the array '" + array.name + "'"};
+      left -= (d.extent - 1) * d.stride;
+    }
+    return map;
+  }
+
+  static TensorMap::Dim dimension(std::string_view words) {
+    const std::vector<std::string_view> sizes = pieces(words, ',');
+    if (sizes.size() != 3) throw BadLine{"expected EXTENT,STRIDE,BOX, got '" + std::string(words) + "'"};
+    const auto size = [](std::string_view word, std::string_view what, std::int64_t most) {
+      return number<std::int64_t>(word, what, 1, static_cast<double>(most));
+    };
+    return {size(sizes[0], "an extent", kMostElements), size(sizes[1], "a stride", kMostElements),
+            size(sizes[2], "a box's extent", kMostBlocks)};
   }
 
   std::int64_t extent(Words& words) { return whole(words, "an extent", 1, 2147483647); }

@@ -15,7 +15,7 @@
 //   remark KEY WORDS..             for this row
 //   module FILE                    a cubin, its path as seen from the plan's folder
 //   array NAME DTYPE ELEMENTS input SEED | output | between | chain STEP STRIDE
-//   launch FUNCTION BLOCKS THREADS SHARED_BYTES [ARRAY | NUMBER]..
+//   launch FUNCTION BLOCKS THREADS SHARED_BYTES [ARRAY | MAP | NUMBER]..
 //   copy ARRAY ARRAY               to the first from the second, by the driver
 //   product M N K BATCH A B C      C[b,m,n] = A[b,m,k] B[b,k,n], by cuBLAS
 //   convolution any|implicit N C H W F R S STRIDE_Y STRIDE_X PAD_Y PAD_X GROUPS I W O        by cuDNN
@@ -26,6 +26,11 @@
 // What runs (launch, copy, product, convolution) runs in its order, and its time is that of all together. Numbers of a
 // launch are floats; one with the ending u is a 32-bit integer. Inputs are those of elements.h. A chain is an input of
 // i32 whose every STRIDE-th element is the place of the element STEP links on, round and round.
+//
+// A MAP is ARRAY:ROW:EXTENT,STRIDE,BOX:EXTENT,STRIDE,BOX.. without spaces, "A:128:64,4096,32:4096,1,64": a tensor map
+// by value (tensor_map.h). It has an EXTENT, STRIDE and BOX for each dimension, outermost first, in elements, the last
+// stride being 1, and ROW, the bytes of a row in which pieces change places: 32, 64 or 128. It lies within the array;
+// whether the device can bring such boxes is for the driver to say.
 
 #include <cstdint>
 #include <optional>
@@ -36,6 +41,7 @@
 #include <variant>
 #include <vector>
 
+#include "backends/cuda/tensor_map.h"
 #include "base/dtype.h"
 
 namespace tilescope::cuda::device {
@@ -56,7 +62,8 @@ struct Array {
   std::size_t bytes() const { return static_cast<std::size_t>(elements * base::size_of(dtype).n); }
 };
 
-using Argument = std::variant<std::size_t, float, std::uint32_t>;  // position of an array, or a number
+// The position of an array, a tensor map of the array whose position its `global` is, or a number.
+using Argument = std::variant<std::size_t, TensorMap, float, std::uint32_t>;
 
 struct Launch {
   std::string function;

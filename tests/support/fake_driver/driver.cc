@@ -8,7 +8,7 @@
 //   hangs           never ends
 //   crashes         ends the process
 //
-// and any other one does nothing.
+// and any other one does nothing. An array is a pointer to it, or a tensor map (tensor_maps.cc).
 
 #include <cstdint>
 #include <cstdio>
@@ -191,9 +191,10 @@ int cuEventElapsedTime(float* ms, void* from, void* to) {
   return broken;
 }
 int cuGetErrorString(int code, const char** text) {
-  *text = code == kIllegalAddress ? "an illegal memory access was encountered"
-          : code == kNotFound     ? "named symbol not found"
-                                  : "another error";
+  *text = code == kInvalid          ? "invalid argument"
+          : code == kIllegalAddress ? "an illegal memory access was encountered"
+          : code == kNotFound       ? "named symbol not found"
+                                    : "another error";
   return 0;
 }
 

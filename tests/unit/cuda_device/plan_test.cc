@@ -80,6 +80,56 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
   EXPECT_EQ(t.timing->seconds, 0.5);
 }
 
+TEST_F(PlanReader, TakesTensorMaps) {
+  const Plan plan = read(
+      "task x\nmodule m.cubin\narray A tf32 4096 input 1\narray B i8 100 input 2\n"
+      "launch f 1 32 0 B A:128:2,2048,1:32,64,16:64,1,32 B:32:100,1,32 0.5\n");
+  ASSERT_THAT(errors_, IsEmpty());
+  const cuda::TensorMap a{0, base::Dtype::kTf32, {{2, 2048, 1}, {32, 64, 16}, {64, 1, 32}}, 128};
+  const cuda::TensorMap b{1, base::Dtype::kI8, {{100, 1, 32}}, 32};
+  EXPECT_THAT(std::get<Launch>(plan.tasks.at(0).steps.at(0)).arguments,
+              ElementsAre(Argument(std::size_t{1}), Argument(a), Argument(b), Argument(0.5F)));
+}
+
+TEST_F(PlanReader, TakesNoTensorMapBeyondItsArray) {
+  const std::string head = "task x\nmodule m.cubin\narray A f16 4096 input 1\nlaunch f 1 32 0 ";
+  for (const char* within : {"A:128:64,64,8:64,1,64", "A:128:2,4032,1:64,1,64", "A:128:1,8192,1:4096,1,64"}) {
+    read(head + within);
+    EXPECT_THAT(errors_, IsEmpty()) << within;
+  }
+  for (const char* beyond : {"A:128:65,64,8:64,1,64", "A:128:64,64,8:65,1,64", "A:128:4097,1,64",
+                             "A:128:1099511627776,1099511627776,1:1099511627776,1099511627776,1:1,1,64"}) {
+    read(head + beyond);
+    EXPECT_THAT(errors_, ElementsAre("line 5: a tensor map goes beyond the array 'A'")) << beyond;
+  }
+}
+
+TEST_F(PlanReader, ReportsBadTensorMapsWithTheirLines) {
+  std::string lines = "task x\nmodule m.cubin\narray A f16 4096 input 1\n";
+  for (const char* map : {"B:128:64,1,64", ":128:64,1,64", "1:128:64,1,64", "A:", "A:48:64,1,64", "A:0128:64,1,64",
+                          "A:128", "A:128:", "A:128:64,1", "A:128:64,1,64,1", "A:128:64,1,64:", "A:128:0,1,64",
+                          "A:128:64,x,64", "A:128:64,1,-1", "A:128:64,1,4294967296", "A:128:32,2,64"})
+    lines += std::string("launch f 1 32 0 A ") + map + "\n";
+  read(lines);
+  const std::string rows = "expected rows of 32, 64 or 128 bytes, got ", three = "expected EXTENT,STRIDE,BOX, got ";
+  EXPECT_THAT(
+      errors_,
+      ElementsAre("line 5: no array is named 'B'", "line 6: no array is named ''", "line 7: no array is named '1'",
+                  "line 8: " + rows + "''", "line 9: " + rows + "'48'", "line 10: " + rows + "'0128'",
+                  "line 11: a tensor map of 'A' needs dimensions", "line 12: " + three + "''",
+                  "line 13: " + three + "'64,1'", "line 14: " + three + "'64,1,64,1'", "line 15: " + three + "''",
+                  "line 16: expected an extent, got '0'", "line 17: expected a stride, got 'x'",
+                  "line 18: expected a box's extent, got '-1'", "line 19: expected a box's extent, got '4294967296'",
+                  "line 20: expected a last stride of 1, got '2'"));
+}
+
+// Rows that were kept are found again: what a task is called by is what it was before there were tensor maps.
+TEST_F(PlanReader, KeepsTheKeysOfPlansWithoutTensorMaps) {
+  const std::string head = "note chip h200\ntask x\nmodule m.cubin\narray A f32 4 input 1\nlaunch f 1 32 0 A";
+  EXPECT_EQ(read(head + " 0.5\n").tasks.at(0).key, "ea2dacad87feeebc");
+  EXPECT_NE(read(head + " A:32:4,1,8\n").tasks.at(0).key, read(head + " A:64:4,1,8\n").tasks.at(0).key);
+}
+
 // Two rows are of one measurement where all that was asked is the same, the kernel's bytes too, whatever was predicted.
 TEST_F(PlanReader, NamesTasksByAllThatTheySay) {
   const std::string task = "module m.cubin\narray A f32 4 input 1\nlaunch f 1 32 0 A\n";

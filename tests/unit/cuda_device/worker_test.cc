@@ -30,6 +30,13 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
+std::vector<std::string> those_of(const std::vector<std::string>& calls, const std::string& library) {
+  std::vector<std::string> out;
+  for (const std::string& c : calls)
+    if (c.starts_with(library)) out.push_back(c);
+  return out;
+}
+
 class Worker : public testing::Test {
  protected:
   Worker() {
@@ -275,6 +282,75 @@ TEST_F(Worker, RefusesWhatTheDeviceCannotHold) {
   EXPECT_THAT(rows()[4], HasSubstr("cuModuleGetFunction: named symbol not found (500)"));
 }
 
+// A task that copies A to C by a kernel which is given a tensor map of A.
+std::string task_with_map(const std::string& dtype, std::int64_t elements, const std::string& map,
+                          const std::string& more = "") {
+  const std::string array = dtype + " " + std::to_string(elements);
+  return "task " + dtype + map + "\nmodule m.cubin\narray A " + array + " input 7\narray C " + array +
+         " output\nlaunch copy 2 32 0 C " + map + " 0.5\ncheck C 0\n" + more;
+}
+
+// The driver counts from the innermost dimension, and strides in bytes; of swizzles 1 is of rows of 32 bytes. The map
+// that is made stands where the kernel has it: what comes out is what A holds.
+TEST_F(Worker, MakesTensorMaps) {
+  struct Case {
+    std::string dtype, map, asked;
+  };
+  const std::vector<Case> cases = {
+      {"f16", "A:128:4,64,2:64,1,64", "6 2 of 64,4 strides 128 box 64,2 steps 1,1 and 0 3 2 0"},
+      {"bf16", "A:64:4,64,2:64,1,32", "9 2 of 64,4 strides 128 box 32,2 steps 1,1 and 0 2 2 0"},
+      {"f32", "A:32:2,128,1:4,32,4:32,1,8", "7 3 of 32,4,2 strides 128,512 box 8,4,1 steps 1,1,1 and 0 1 2 0"},
+      {"tf32", "A:128:8,32,8:32,1,32", "7 2 of 32,8 strides 128 box 32,8 steps 1,1 and 0 3 2 0"},
+      {"i8", "A:128:2,128,2:128,1,128", "0 2 of 128,2 strides 128 box 128,2 steps 1,1 and 0 3 2 0"},
+      {"i32", "A:64:256,1,16", "3 1 of 256 strides box 16 steps 1 and 0 2 2 0"},
+  };
+  std::string tasks;
+  for (const Case& c : cases) {
+    const double unit = c.dtype.find('f') == std::string::npos ? 1 : 0.25;
+    std::string expected;
+    for (const int i : {0, 1, 255})
+      expected += "expect " + std::to_string(i) + " " + std::to_string(unit * cuda::device::whole_input(7, i)) + "\n";
+    tasks += task_with_map(c.dtype, 256, c.map, expected + "time warm 0 2 1\n");
+  }
+  const cuda::Finished done = run(tasks);
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(cases.size()));
+  const std::vector<std::string> asked = those_of(calls(), "cuTensorMapEncodeTiled");
+  ASSERT_THAT(asked, SizeIs(cases.size())) << "once a launch, however often it is repeated";
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(asked[i], "cuTensorMapEncodeTiled " + cases[i].asked);
+    EXPECT_THAT(rows()[i], HasSubstr(R"("values":"ok","measured_us":)"));
+  }
+}
+
+TEST_F(Worker, LosesOnlyTheRowsOfTensorMapsThatTheDriverRefuses) {
+  const std::vector<std::string> refused = {"A:128:4,60,4:60,1,64",       // rows apart by no whole 16 bytes
+                                            "A:64:4,64,4:64,1,64",        // boxes of rows longer than what is swizzled
+                                            "A:32:4,64,4:64,1,4",         // or of no whole 16 bytes
+                                            "A:128:1024,1,64:1024,1,64",  // boxes of too many
+                                            "A:128:1,8,1:1,8,1:1,8,1:1,8,1:1,8,1:1024,1,64"};  // dimensions
+  std::string tasks;
+  for (const std::string& map : refused) tasks += task_with_map("f16", 1024 * 1024, map);
+  const cuda::Finished done = run(tasks + task_with_map("f16", 256, "A:128:4,64,2:64,1,64"));
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(refused.size() + 1));
+  for (std::size_t i = 0; i < refused.size(); ++i)
+    EXPECT_THAT(rows()[i], HasSubstr(R"x("error":"cuTensorMapEncodeTiled: invalid argument (1)")x")) << refused[i];
+  EXPECT_THAT(rows().back(), AllOf(HasSubstr(R"("values":"ok")"), Not(HasSubstr("error"))));
+  const std::vector<std::string> all = calls();
+  EXPECT_EQ(std::count(all.begin(), all.end(), "cuInit"), 1) << "the device still answers";
+}
+
+TEST_F(Worker, SaysThatADriverIsOlderThanTensorMaps) {
+  const cuda::Finished done = run(task_with_map("f16", 256, "A:128:4,64,2:64,1,64") + task("x", "copy"),
+                                  {"TILESCOPE_CUDA_PATH=" + (fake_driver_path() / "old").string()});
+  ASSERT_TRUE(done.ok()) << done.output;
+  ASSERT_THAT(rows(), SizeIs(2));
+  EXPECT_THAT(rows()[0], HasSubstr(R"("error":"the driver has no cuTensorMapEncodeTiled, which kernels that bring )"
+                                   R"(boxes need: CUDA 12.0 has it")"));
+  EXPECT_THAT(rows()[1], AllOf(HasSubstr(R"("values":"ok")"), Not(HasSubstr("error"))));
+}
+
 TEST_F(Worker, CopiesByTheDriver) {
   ASSERT_TRUE(run("task x\narray A i8 9 input 1\narray C i8 9 output\ncopy C A\ncheck C 0\ntime warm 0 1 1\n").ok());
   ASSERT_THAT(rows(), SizeIs(1));
@@ -285,13 +361,6 @@ TEST_F(Worker, CopiesByTheDriver) {
 std::string baseline(const std::string& dtype, const std::string& sums, const std::string& call) {
   return "task " + call + "\narray A " + dtype + " 4096 input 1\narray B " + dtype + " 4096 input 2\narray C " + sums +
          " 4096 output\n" + call + "\ntime warm 0 1 1\n";
-}
-
-std::vector<std::string> those_of(const std::vector<std::string>& calls, const std::string& library) {
-  std::vector<std::string> out;
-  for (const std::string& c : calls)
-    if (c.starts_with(library)) out.push_back(c);
-  return out;
 }
 
 // The library counts columns first: C' = B' A'. f32 is multiplied as f32 (68), tf32 where that is asked (77).

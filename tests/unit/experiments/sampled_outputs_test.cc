@@ -5,9 +5,14 @@
 #include <gmock/gmock.h>
 
 #include "backends/cuda/device/elements.h"
+#include "backends/cuda/device/plan.h"
+#include "backends/cuda/process.h"
+#include "base/check.h"
+#include "base/document.h"
 #include "experiments/baselines.h"
 #include "experiments/compare_values.h"
 #include "experiments/given.h"
+#include "experiments/launch_document.h"
 #include "experiments/measure_plan.h"
 #include "lower/expected_values.h"
 #include "lower/lower.h"
@@ -118,6 +123,45 @@ TEST(MeasurePlan, SaysArraysLaunchesAndChecks) {
   s.tolerance = 0.5;
   EXPECT_EQ(check_lines(l.module, {s}), "check O 0.5\nexpect 0 -0.25\nexpect 4094 nan\nexpect 4095 nan\n");
   EXPECT_EQ(timing_line({true, 2, 30, 0.5}), "time cold 2 30 0.5\n");
+}
+
+// A product whose kernel is also given a map of B and one of A.
+struct WithMaps {
+  Lowered l = lowered("C[m,n] +=! alpha * A[m,k] * B[k,n]", "m=64,n=32,k=128", {}, base::Dtype::kF16);
+  cuda::Emitted emitted = cuda::emit(l.module);
+  cuda::TensorMap b{1, base::Dtype::kF16, {{128, 32, 16}, {32, 1, 32}}, 64};
+  cuda::TensorMap a{0, base::Dtype::kF16, {{1, 8192, 1}, {64, 128, 32}, {128, 1, 64}}, 128};
+
+  WithMaps() { emitted.kernels.at(0).maps = {b, a}; }
+};
+
+TEST(MeasurePlan, SaysTensorMapsAsItsReaderTakesThem) {
+  WithMaps w;
+  const std::string launches = launch_lines(w.l.module, w.emitted);
+  EXPECT_THAT(launches, testing::HasSubstr(" A B C B:64:128,32,16:32,1,32 A:128:1,8192,1:64,128,32:128,1,64 0.5\n"));
+  cuda::TemporaryFolder folder;
+  write_plan(folder.path(), {}, {}, "", {{"t", {}, "cubin", array_lines(w.l.module) + launches, {}}});
+  std::vector<std::string> errors;
+  const auto plan = cuda::device::read_plan(cuda::file_bytes(plan_file(folder.path())), folder.path(), errors);
+  ASSERT_THAT(errors, testing::IsEmpty());
+  const auto& launch = std::get<cuda::device::Launch>(plan.tasks.at(0).steps.at(0));
+  ASSERT_EQ(launch.arguments.size(), 6U);
+  EXPECT_EQ(std::get<cuda::TensorMap>(launch.arguments[3]), w.b);
+  EXPECT_EQ(std::get<cuda::TensorMap>(launch.arguments[4]), w.a);
+  w.emitted.kernels.at(0).maps.at(1).dtype = base::Dtype::kF32;
+  EXPECT_THROW(launch_lines(w.l.module, w.emitted), base::InternalError) << "the plan's array says the dtype";
+}
+
+TEST(LaunchDocument, HasTensorMapsBetweenArraysAndScalars) {
+  const WithMaps w;
+  const std::string document = base::to_json(launch_document(w.l.module, w.emitted));
+  EXPECT_THAT(document,
+              testing::HasSubstr(R"("arrays":["A","B","C"],"maps":[)"
+                                 R"({"array":"B","extents":[128,32],"strides":[32,1],"box":[16,32],)"
+                                 R"("swizzled_row_bytes":64},)"
+                                 R"({"array":"A","extents":[1,64,128],"strides":[8192,128,1],"box":[1,32,64],)"
+                                 R"("swizzled_row_bytes":128}],"scalars":["alpha"]})"));
+  EXPECT_THAT(base::to_json(launch_document(w.l.module, cuda::emit(w.l.module))), testing::HasSubstr(R"("maps":[],)"));
 }
 
 std::string call_of(Baseline b, const Lowered& l) {
