@@ -1,0 +1,128 @@
+// Roles, the signals through which they meet, and the boxes that are brought for them.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/integer.h"
+#include "lower/affine.h"
+#include "lower/kernel_run.h"
+#include "lower/matrix_layout.h"
+
+namespace tilescope::lower {
+
+void KernelRun::run(const WarpRoles& w) {
+  if (parted_ || now_->places.size() > 1 || now_->places.back().next < now_->places.back().body->size())
+    fail("roles that are not the end of a kernel", 0);
+  parted_ = true;
+  std::vector<Crew> crews;
+  std::int64_t end = 0;
+  for (const WarpRole& r : w.roles) {
+    if (r.first_thread < end || r.first_thread % kMatrixLanes != 0 || r.threads % kMatrixLanes != 0)
+      fail(fmt::format("role {} is not of warps of its own", r.name), r.first_thread);
+    end = r.first_thread + r.threads;
+    crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0)});
+  }
+  if (end > k_.threads) fail("a role of more threads than there are", end);
+  for (std::vector<Phase>& slots : signals_)
+    for (Phase& p : slots) p.arriving = p.over = Clock(w.roles.size(), 0);
+  crews_ = std::move(crews);
+  now_ = crews_.data();
+}
+
+Phase& KernelRun::phase_of(int signal, std::int64_t use) {
+  std::vector<Phase>& slots = signals_[static_cast<std::size_t>(signal)];
+  return slots[static_cast<std::size_t>(base::floor_mod(use, std::ssize(slots)))];
+}
+
+std::int64_t KernelRun::phase_number(int signal, std::int64_t use) const {
+  return base::floor_div(use, std::ssize(signals_[static_cast<std::size_t>(signal)]));
+}
+
+Phase& KernelRun::under_way(int signal, const Affine& number) {
+  if (!parted_) fail("a signal where there are no roles", 0);
+  const std::int64_t use = common(number);
+  Phase& p = phase_of(signal, use);
+  settle(signal, p);
+  if (p.number != phase_number(signal, use))
+    fail(fmt::format("use {} of {}, of whose slot phase {} is under way", use,
+                     k_.signals[static_cast<std::size_t>(signal)].name, p.number),
+         now_->first);
+  return p;
+}
+
+void KernelRun::settle(int signal, Phase& p) {
+  const Signal& s = k_.signals[static_cast<std::size_t>(signal)];
+  if (p.arrived > s.arrivals) fail(fmt::format("more arrive for {} than it waits for", s.name), now_->first);
+  if (p.arrived < s.arrivals || p.asked != p.to_come) return;
+  for (const Landing& l : p.landings)
+    for (std::size_t e = 0; e < l.values.size(); ++e) {
+      SharedWord& w = shared_[l.buffer][static_cast<std::size_t>(l.offset) + e];
+      --w.in_flight;
+      w.value = l.values[e];
+    }
+  Phase next;
+  next.number = p.number + 1;
+  next.arriving = next.over = p.arriving;
+  p = std::move(next);
+}
+
+bool KernelRun::is_over(const Await& a) {
+  if (!parted_) fail("a signal where there are no roles", 0);
+  const std::int64_t use = common(a.use);
+  if (use < 0) return true;
+  Phase& p = phase_of(a.signal, use);
+  settle(a.signal, p);
+  const std::int64_t passed = p.number - phase_number(a.signal, use);
+  if (passed > 1) fail("a use that is awaited after its slot's next one is over too", now_->first);
+  return passed == 1;
+}
+
+void KernelRun::run(const Await& a) {
+  if (common(a.use) < 0) return;
+  const Phase& p = phase_of(a.signal, common(a.use));
+  for (std::size_t c = 0; c < crews_.size(); ++c) now_->seen[c] = std::max(now_->seen[c], p.over[c]);
+}
+
+void KernelRun::run(const Arrive& a) {
+  Phase& p = under_way(a.signal, a.use);
+  const std::int64_t warps = (now_->end - now_->first) / kMatrixLanes;
+  p.arrived += warps;
+  p.to_come += a.bytes * warps;
+  ++now_->seen[now_->number];
+  for (std::size_t c = 0; c < crews_.size(); ++c) p.arriving[c] = std::max(p.arriving[c], now_->seen[c]);
+}
+
+void KernelRun::run(const BulkCopy& b) {
+  Phase& p = under_way(b.signal, b.use);
+  const auto to = static_cast<std::size_t>(b.to.buffer);
+  const std::int64_t elements = b.elements();
+  Landing l{to, common(b.to.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
+  begin_of({b.to.buffer, constant(l.offset)}, elements, now_->first);
+  for (std::int64_t e = 0; e < elements; ++e) {
+    std::int64_t rest = e, from = 0;
+    bool inside = true;
+    for (std::size_t d = b.dims.size(); d-- > 0; rest /= b.dims[d].box) {
+      const std::int64_t at = common(b.dims[d].at) + rest % b.dims[d].box;
+      inside = inside && at >= 0 && at < b.dims[d].extent;
+      from += at * b.dims[d].stride;
+    }
+    if (inside) l.values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(b.from), from, now_->first);
+    bring(to, l.offset + e);
+  }
+  p.asked += elements * base::size_of(k_.buffers[to].dtype).n;
+  p.landings.push_back(std::move(l));
+}
+
+void KernelRun::bring(std::size_t buffer, std::int64_t at) {
+  SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
+  const std::string& name = k_.buffers[buffer].name;
+  if (w.in_flight > 0) fail(fmt::format("{}[{}] is copied to while another copy is under way", name, at), now_->first);
+  if (w.reader != kNobody && w.read_at >= now_->seen[w.read_by])
+    fail(fmt::format("{}[{}] is copied to and may still be read", name, at), now_->first);
+  w = {};
+  w.written = w.published = true;
+  w.in_flight = 1;
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,153 @@
+#pragma once
+// One kernel that is interpreted: what its blocks and threads hold, and who touched it. lower/interpret.cc runs loops,
+// copies and arithmetic, lower/interpret_matrices.cc what warps do together, lower/interpret_roles.cc roles and
+// signals.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lower/interpret.h"
+#include "lower/lanes.h"
+
+namespace tilescope::lower {
+
+inline constexpr std::int64_t kNobody = -1, kSeveral = -2;
+
+// One word of a block's scratchpad and who touched it since the last barrier.
+struct SharedWord {
+  double value = 0;
+  bool written = false;
+  std::int64_t writer = kNobody;  // thread
+  std::int64_t reader = kNobody;  // thread, or several
+  std::int64_t read_at = 0;       // arrivals of the reader's role before
+  std::size_t read_by = 0;        // role
+  bool published = false;         // since it was written
+  int in_flight = 0;              // asynchronous copies on their way here
+};
+
+// One array that a block or a thread sees.
+struct Array {
+  std::vector<double> value;
+  std::vector<char> written;
+};
+
+// What an asynchronous copy brings, until a wait lets it land.
+struct Landing {
+  std::size_t buffer = 0;
+  std::int64_t offset = 0, thread = 0;
+  std::vector<double> values;
+};
+
+// How many arrivals of each role somebody knows to have happened.
+using Clock = std::vector<std::int64_t>;
+
+// Threads that go through a body together: all of a block, or those of a role.
+struct Crew {
+  struct Place {
+    const std::vector<Statement>* body = nullptr;
+    std::size_t next = 0;
+    const Loop* loop = nullptr;
+    std::int64_t value = 0;  // of the loop
+  };
+  std::size_t number = 0;
+  std::int64_t first = 0, end = 0;  // threads
+  Lanes lanes;
+  std::vector<Place> places;  // the innermost last
+  Clock seen;
+};
+
+// The phase of a signal's slot that is under way, and what those know who awaited the ones before.
+struct Phase {
+  std::int64_t number = 0;
+  std::int64_t arrived = 0, to_come = 0, asked = 0;  // warps, bytes
+  std::vector<Landing> landings;
+  Clock arriving, over;
+};
+
+class KernelRun {
+ public:
+  KernelRun(const Module& m, const Kernel& k, const std::vector<double>& scalars, std::vector<Array>& memory)
+      : m_(m), k_(k), scalars_(scalars), memory_(memory), all_(k, 0, k.threads) {}
+  void run();
+
+ private:
+  void begin_block();
+  void end_block();
+  // The crew's next statement; false where it is through, or waits for others.
+  bool advance();
+
+  // lower/interpret.cc.
+  void run(const Loop& l);
+  void run(const If& branch);
+  void run(const Copy& c);
+  void run(const Compute& c);
+  void run(const Barrier&);
+  void run(const Commit&);
+  void run(const Wait& wait);
+  expr::Span range_of_loop(const Loop& l) const { return k_.indices[static_cast<std::size_t>(l.index)].range; }
+  double value_of(const Compute& c, const expr::Node& n, expr::Numbers numbers, const std::vector<double>& nodes,
+                  std::int64_t t);
+  // The copy may land at any time from now on: a write now, and one at its wait.
+  void launch(std::size_t buffer, std::int64_t offset, std::int64_t thread, std::vector<double> values);
+
+  // lower/interpret_matrices.cc.
+  void run(const LoadMatrices& l);
+  void run(const MultiplyMatrices& m);
+  void run(const MultiplyStaged& m);
+  void run(const BeginProducts& begin);
+  void run(const EndProducts& end);
+  void run(const Publish&);
+  // The first threads of the warps.
+  std::vector<std::int64_t> warps() const;
+  // The factor's element of that place along m or n, and along k.
+  double read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep);
+  // What products are added to is nobody else's until they have ended.
+  void check_no_products(std::size_t buffer, std::int64_t t) const;
+
+  // lower/interpret_roles.cc.
+  void run(const WarpRoles& w);
+  void run(const Arrive& a);
+  void run(const Await& a);
+  void run(const BulkCopy& b);
+  bool is_over(const Await& a);
+  Phase& phase_of(int signal, std::int64_t use);
+  std::int64_t phase_number(int signal, std::int64_t use) const;
+  // The phase that a use of a signal is, which has to be under way.
+  Phase& under_way(int signal, const Affine& number);
+  // Ends the phase where all have arrived and all has come: what was asked for comes now.
+  void settle(int signal, Phase& p);
+  // A bulk copy is on its way to the word, which nobody may still be reading.
+  void bring(std::size_t buffer, std::int64_t at);
+
+  std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);
+  double read(std::size_t buffer, std::int64_t at, std::int64_t t);
+  void write(std::size_t buffer, std::int64_t at, std::int64_t t, double value);
+  Array& array(std::size_t buffer);
+  static std::size_t index(const Buffer& b, std::int64_t at, std::int64_t t);
+  // The value that all lanes of a group have, or all threads of the crew.
+  std::int64_t common(const Affine& a, std::int64_t first, std::int64_t lanes);
+  std::int64_t common(const Affine& a) { return common(a, now_->first, now_->end - now_->first); }
+  [[noreturn]] void fail(std::string_view what, std::int64_t thread) const;
+
+  const Module& m_;
+  const Kernel& k_;
+  const std::vector<double>& scalars_;
+  std::vector<Array>& memory_;  // by global
+  Lanes all_;                   // of a block, before its threads go anywhere
+  std::vector<Crew> crews_;     // of the block: one, or its roles
+  Crew* now_ = nullptr;         // whose turn it is
+  bool parted_ = false;
+  std::vector<std::vector<Phase>> signals_;                 // by signal and slot
+  std::vector<std::vector<SharedWord>> shared_;             // by buffer
+  std::vector<Array> registers_;                            // by buffer, thread by thread
+  std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group
+  std::int64_t group_ = 0;
+  std::optional<int> products_of_;  // buffer, between BeginProducts and EndProducts
+  std::int64_t block_ = 0;
+  const Statement* statement_ = nullptr;
+};
+
+}  // namespace tilescope::lower
