@@ -22,12 +22,12 @@ const arch::ArchSpec& h100() {
   return kChip;
 }
 
-// An eighth of the chip, that few blocks fill.
+// An eighth of the chip's cores, that few blocks fill, with a quarter of its memory.
 arch::ArchSpec eighth() {
   return chip("h100_pcie", {{"core.count", "14"},
-                            {"memory.dram.channels", "20"},
-                            {"memory.l2.slices", "10"},
-                            {"memory.l2.capacity", "6400 KiB"}});
+                            {"memory.dram.channels", "40"},
+                            {"memory.l2.slices", "20"},
+                            {"memory.l2.capacity", "12800 KiB"}});
 }
 
 struct Sizes {
@@ -37,20 +37,23 @@ struct Sizes {
 constexpr const char* kByK = "C[m,n] +=! A[m,k] * B[n,k]";
 constexpr const char* kByN = "C[m,n] +=! A[m,k] * B[k,n]";
 
-// Blocks of 128 x 128 by two warp groups, 64 deep.
-tile::RProgram product(const std::string& op, const Sizes& s, std::int64_t slots) {
+// Blocks of 128 x 128 by two warp groups, 64 deep. `more` are further keys of the stage.
+tile::RProgram product(const std::string& op, const Sizes& s, std::int64_t slots, const std::string& more = "") {
   const auto text = [](std::int64_t n) { return std::to_string(n); };
   return program(R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":)" + text(s.m) + R"(,"n":)" +
                      text(s.n) + R"(,"k":)" + text(s.k) +
                      R"(},"dtype":"f16","tiles":{"smem":{"m":128,"n":128,"k":64}},)"
                      R"("mapping":{"m":{"threads":2,"serial":64},"n":{"serial":128}},)"
                      R"("instruction":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},"pipeline":)" +
-                     text(slots) + R"(}],"edges":[]})",
+                     text(slots) + more + R"(}],"edges":[]})",
                  h100());
 }
 
+// Pieces of core matrices that neighbours write lie in different banks, as swizzled ones do: each core matrix is 16
+// bytes longer.
 lower::Module by_threads(const std::string& op, const Sizes& s, std::int64_t slots) {
-  return lowered(product(op, s, slots), h100());
+  const std::string of_b = op == kByK ? "8" : "16";
+  return lowered(product(op, s, slots, R"(,"padding":{"A":8,"B":)" + of_b + "}"), h100());
 }
 
 lower::Module in_boxes(const std::string& op, const Sizes& s, std::int64_t slots) {
@@ -91,7 +94,6 @@ TEST(Boxes, CostLessThanCopiesOfThreads) {
   for (const char* op : {kByK, kByN}) {
     const Sizes s{1024, 1024, 1024};
     const SimReport boxes = simulated(in_boxes(op, s, 3), h100()), threads = simulated(by_threads(op, s, 3), h100());
-    RecordProperty(std::string("boxes ") + op, std::to_string(boxes.running()));
     EXPECT_LE(running_cycles(boxes), 1.02 * running_cycles(threads)) << op;
     const auto read = [](const SimReport& r) { return static_cast<double>(level(r, "l2").read_bytes); };
     EXPECT_NEAR(read(boxes) / read(threads), 1, 0.02) << op;
@@ -113,6 +115,17 @@ TEST(Boxes, OfMoreSlotsAreNotSlower) {
 TEST(Boxes, TakeAsLongEveryTime) {
   const lower::Module m = in_boxes(kByN, {512, 512, 1024}, 4);
   EXPECT_EQ(simulated(m, h100()).cycles, simulated(m, h100()).cycles);
+}
+
+// Rings longer than their steps, rings of one slot, and blocks that follow each other.
+TEST(Boxes, GoRoundAnyRing) {
+  for (const std::int64_t steps : {1, 2, 3, 7})
+    for (const std::int64_t slots : {1, 2, 3, 8}) {
+      constexpr std::int64_t kBlocks = 500, kTile = 64 * 128;
+      const SimReport r = simulated(ring(kBlocks, steps, slots), copying_v100());
+      EXPECT_EQ(level(r, "dram").read_bytes, kBlocks * steps * kTile) << steps << " steps, " << slots << " slots";
+      EXPECT_EQ(level(r, "smem").written_bytes, kBlocks * steps * kTile);
+    }
 }
 
 // --- by hand
@@ -200,6 +213,11 @@ TEST(BulkCopies, ThatNeverComeAreFound) {
       << "the use is over";
 }
 
+TEST(BulkCopies, NeedAChipThatHasThem) {
+  EXPECT_THROW(simulated(ring(1, 4, 2), v100()), SimError);
+  EXPECT_NO_THROW(simulated(ring(1, 4, 2), copying_v100()));
+}
+
 // --- sampled
 
 void expect_close(const lower::Module& m, const arch::ArchSpec& chip, double least, double close = 0.03) {
@@ -217,10 +235,10 @@ void expect_close(const lower::Module& m, const arch::ArchSpec& chip, double lea
 }
 
 TEST(BoxesSampled, LeaveOutSteps) {
-  for (const std::int64_t slots : {2, 3, 4}) expect_close(in_boxes(kByK, {768, 768, 32768}, slots), eighth(), 0.3);
+  for (const std::int64_t slots : {3, 4}) expect_close(in_boxes(kByK, {768, 768, 16384}, slots), eighth(), 0.3);
 }
 TEST(BoxesSampled, LeaveOutStepsOfBlocksThatFollow) {
-  expect_close(in_boxes(kByN, {4096, 2048, 4096}, 3), eighth(), 0.3, 0.045);
+  expect_close(in_boxes(kByN, {2048, 1536, 4096}, 4), eighth(), 0.3, 0.045);
 }
 
 // --- parts
