@@ -24,6 +24,9 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, lower::KernelCounters& 
       case Kind::kIf:
         pc = code.holds(op.number, u) ? pc + 1 : jump;
         continue;
+      case Kind::kRole:
+        pc = code.is_of(op, warp) ? pc + 1 : jump;
+        continue;
       case Kind::kSegment:
         for (const auto& [copy, count] : code.segment(op.number).at(warp, u).shared)
           counters[static_cast<std::size_t>(copy)].shared += count;

@@ -145,6 +145,8 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
     gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, fits, begin);
     loop.run();
+    if (const auto why = gpu.done() ? std::nullopt : gpu.stuck())
+      throw SimError(fmt::format("kernel {}: {}", k.name, *why));
     base::check(gpu.done(), "a simulation ends when all blocks have run");
     if (options.timeline != nullptr) {
       gpu.show(std::max(loop.now(), gpu.end() + gpu.turn()));

@@ -21,7 +21,7 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
   code_ = &code;
   tally_ = &tally;
   warps_per_block_ = occupancy.warps;
-  launched_ = stored_ = ran_until_ = 0;
+  launched_ = stored_ = ran_until_ = copier_free_ = 0;
   ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0);
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
@@ -62,7 +62,11 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
   const Cycle since = succeeds ? free->end : now;
   const Cycle first = succeeds ? std::max(now, since + machine_.block_launch) : now;
   const auto slot = static_cast<int>(free - blocks_.begin());
-  *free = {.resident = true, .running = warps_per_block_, .stamp = since + skipped, .steps_begun = free->steps_begun};
+  *free = {.resident = true,
+           .running = warps_per_block_,
+           .stamp = since + skipped,
+           .steps_begun = free->steps_begun,
+           .signals = BlockSignals(code_->indices().kernel().signals)};
   ++resident_;
   const Uniforms uniforms = code_->start(block);
   for (std::int64_t n = 0; n < warps_per_block_; ++n) {
@@ -108,6 +112,8 @@ void Core::run(Cycle until) {
       const auto first = who * static_cast<std::size_t>(warps_per_block_);
       for (std::size_t w = first; w < first + static_cast<std::size_t>(warps_per_block_); ++w)
         if (warps_[w].state != State::kEnded) resume(warps_[w], e.at, e.at + 1);
+    } else if (e.kind == Event::Kind::kBoxes) {
+      ask_for_lines(e.at, until);
     } else {
       blocks_[who].resident = false;
       if (timeline_ != nullptr) timeline_->block_ended(number_, e.who, e.at);
@@ -126,6 +132,8 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
     account(w, arrived(w)->from, now);
   else if (w.state == State::kAtBarrier)
     account(w, Stall::kBarrier, now);
+  else if (w.state == State::kWaitsForSignal)
+    account(w, block_of(w).signals.over(w.signal, w.use)->what, now);
   else if (w.state == State::kIsLaunched)
     account(w, Stall::kDispatch, now);
   else if (w.state == State::kWaitsForMisses)
@@ -136,7 +144,8 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
   while (true) {
     const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
     const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kProducts || op.kind == Kind::kLoad ||
-                              op.kind == Kind::kStore || op.kind == Kind::kAsync || op.kind == Kind::kWait;
+                              op.kind == Kind::kStore || op.kind == Kind::kAsync || op.kind == Kind::kWait ||
+                              op.kind == Kind::kArrive || op.kind == Kind::kAwait || op.kind == Kind::kBulkCopy;
     if (meets_others && t > now && (t >= until || (!events_.empty() && events_.top().at < t))) break;
     const std::optional<Cycle> then = step(w, op, t);
     if (!then) return;
@@ -152,6 +161,9 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return run_loop(w, op, t);
     case Kind::kIf:
       w.pc = code_->holds(op.number, w.uniforms) ? w.pc + 1 : op.jump;
+      return t;
+    case Kind::kRole:
+      w.pc = code_->is_of(op, w.number) ? w.pc + 1 : op.jump;
       return t;
     case Kind::kSegment:
       return run_segment(w, op, t);
@@ -171,6 +183,12 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return wait_for_copies(w, w.copies_begin + static_cast<std::int64_t>(w.copies.size()) - 1 - op.number, t);
     case Kind::kBarrier:
       return reach_barrier(w, t);
+    case Kind::kArrive:
+      return arrive(w, op, t);
+    case Kind::kAwait:
+      return await(w, op, t);
+    case Kind::kBulkCopy:
+      return ask_for_box(w, op, t);
     case Kind::kEnd:
       return end(w, t);
   }
@@ -220,7 +238,7 @@ std::optional<Cycle> Core::end(Warp& w, Cycle t) {
   Block& b = blocks_[static_cast<std::size_t>(w.block)];
   --b.running;
   b.end = std::max(b.end, t);
-  if (b.running == 0) push(Event::Kind::kDone, b.end, w.block);
+  if (b.running == 0 && b.boxes == 0) push(Event::Kind::kDone, b.end, w.block);
   return std::nullopt;
 }
 
@@ -322,13 +340,16 @@ std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<
     if (j.successor >= 0) blocks_[b].stamp = j.stamp;
     const std::span warps(warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_,
                           static_cast<std::size_t>(warps_per_block_));
-    // All warps of a block by as many steps, for they meet at the barriers of each.
+    // All warps of a block by as many steps, for they meet at the barriers and signals of each.
     std::int64_t n = j.steps;
     for (const Warp& w : warps) n = std::max(n, -code_->done(steps, w.uniforms));
     for (Warp& w : warps) {
       if (j.successor >= 0) code_->become(j.successor, w.uniforms);
       if (j.steps != 0) code_->jump(steps, w.uniforms, n);
     }
+    if (j.steps == 0) continue;
+    const int signals = static_cast<int>(code_->indices().kernel().signals.size());
+    for (int s = 0; s < signals; ++s) blocks_[b].signals.leave_out(s, n * code_->uses_per_step(s));
   }
   return jumps;
 }

@@ -7,6 +7,10 @@
 //
 // An access waits where as many lines are under way as can be, one that would find its lines too.
 //
+// Boxes that warps have brought are asked for by a copier of the core, one after the other, a line a cycle. Its lines
+// pass by the core's cache and are not among those that can be under way; as they arrive they fill the scratchpad in
+// whole passes. That a copier takes a line a cycle is an assumption, of which no maker says anything.
+//
 // Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
 // replays, local memory of what does not fit the registers.
 
@@ -17,11 +21,13 @@
 #include <optional>
 #include <queue>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/gpu/machine.h"
 #include "sim/gpu/occupancy.h"
+#include "sim/gpu/signals.h"
 #include "sim/gpu/turnover.h"
 #include "sim/gpu/warp_code.h"
 #include "sim/gpu/windows.h"
@@ -64,6 +70,8 @@ class Core {
   std::int64_t resident() const { return resident_; }
   // When the last store of this kernel that is known of was accepted; blocks end without waiting for theirs.
   Cycle stored() const { return stored_; }
+  // Why blocks do not end although nothing is due; nothing where none is to be seen.
+  std::optional<std::string> stuck() const;
   // Requests that wait for a reply.
   std::int64_t outstanding() const { return std::ssize(misses_) - std::ssize(free_misses_); }
 
@@ -92,6 +100,7 @@ class Core {
     kWaitsForCopies,
     kWaitsForMisses,
     kAtBarrier,
+    kWaitsForSignal,
     kIsLaunched,
     kEnded
   };
@@ -110,6 +119,8 @@ class Core {
     std::int64_t copies_begin = 0;  // number of the first of them
     std::int64_t pieces_left = 0;   // of a long segment
     Cycle products_end = 0;         // of those that run by themselves
+    int signal = 0;                 // that it waits for
+    std::int64_t use = 0;           // of it, as the block ran them
     bool in_steps = false;
     bool queued = false;  // an event of its own is under way
   };
@@ -119,21 +130,31 @@ class Core {
     Cycle release = 0, end = 0;
     Cycle stamp = 0;
     std::int64_t steps_begun = 0;
+    BlockSignals signals;
+    std::int64_t boxes = 0;  // under way
+  };
+  // A box on its way to the scratchpad.
+  struct Box {
+    int block = 0, signal = 0;
+    std::int64_t use = 0;                // as the block ran them
+    std::int64_t bytes = 0, landed = 0;  // whole, and there
+    std::vector<BoxLine> lines;
+    std::size_t asked = 0;  // of the lines
   };
   struct Waiter {
-    enum class Kind : std::uint8_t { kLoad, kCopy, kStore } kind{};
-    int who = 0;  // warp; nobody waits for a store
-    std::int64_t group = 0;
+    enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox } kind{};
+    int who = 0;              // warp or box; nobody waits for a store
+    std::int64_t group = 0;   // kBox: bytes of the line
     std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
   };
   struct Miss {
     SectorCache::Line* fills = nullptr;  // of the core's cache
-    std::int64_t number = 0;             // of all that were begun
+    std::int64_t number = 0;             // of all that were begun; kNotCounted of a box's
     Waiter first;
     Chain others;
   };
   struct Event {
-    enum class Kind : std::uint8_t { kWarp, kBlock, kDone } kind{};
+    enum class Kind : std::uint8_t { kWarp, kBlock, kDone, kBoxes } kind{};
     Cycle at = 0;
     std::uint64_t order = 0;
     int who = 0;
@@ -154,6 +175,19 @@ class Core {
   std::optional<Cycle> run_loop(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> reach_barrier(Warp& w, Cycle t);
   std::optional<Cycle> end(Warp& w, Cycle t);
+
+  // sim/gpu/core_signals.cc
+  Block& block_of(const Warp& w);
+  std::int64_t ran_use(const Warp& w, const WarpOp& op);
+  std::optional<Cycle> await(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> ask_for_box(Warp& w, const WarpOp& op, Cycle t);
+  void wait_for_signal(Warp& w, int signal, std::int64_t use);
+  std::nullopt_t stop(Warp& w, int signal, std::int64_t use);
+  void wake_waiting(int block, int signal, std::int64_t use);
+  void ask_for_lines(Cycle from, Cycle until);
+  // Bytes of a box have arrived.
+  void land(int box, std::int64_t bytes, Cycle at, Stall from);
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
   void show_unit(const Warp& w, bool computes, std::int64_t parts) const;
@@ -201,10 +235,15 @@ class Core {
   Chains<Waiter> others_;  // of misses
   std::vector<int> free_misses_;
   static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
+  static constexpr std::int64_t kNotCounted = -1;
   std::vector<Cycle> ends_of_misses_;  // of the latest, by number
   std::int64_t misses_begun_ = 0;
   std::deque<int> wait_for_misses_;  // warps, in the order in which they came
   Stall last_from_ = Stall::kL2;     // of the reply that came last
+  std::vector<Box> boxes_;
+  std::vector<int> free_boxes_;
+  std::deque<int> asked_boxes_;  // some of whose lines the copier has not asked for yet
+  Cycle copier_free_ = 0;
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;

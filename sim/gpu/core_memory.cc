@@ -229,12 +229,13 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   const int ticket = free_misses_.back();
   free_misses_.pop_back();
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
-  m.number = misses_begun_;
-  end_of_miss(misses_begun_++) = kNotKnown;
+  const bool counts = waiter.kind != Waiter::Kind::kBox;
+  m.number = counts ? misses_begun_ : kNotCounted;
+  if (counts) end_of_miss(misses_begun_++) = kNotKnown;
   m.fills = fills;
   if (fills != nullptr) fills->fetch(ticket);
   m.first = waiter;
-  if (!write) ++in_flight(waiter).pending;
+  if (!write && counts) ++in_flight(waiter).pending;
   outbox_.push_back({number_, ticket, write, line, sectors, at});
 }
 
@@ -251,8 +252,9 @@ void Core::reply(const MemoryReply& r) {
   if (m.fills != nullptr && m.fills->fill() == r.ticket) m.fills->arrive(r.at);
   complete(m.first, r.at, r.from);
   others_.take(m.others, [&](const Waiter& w) { complete(w, r.at, r.from); });
-  if (misses_begun_ - m.number <= static_cast<std::int64_t>(ends_of_misses_.size())) end_of_miss(m.number) = r.at;
   free_misses_.push_back(r.ticket);
+  if (m.number == kNotCounted) return;
+  if (misses_begun_ - m.number <= static_cast<std::int64_t>(ends_of_misses_.size())) end_of_miss(m.number) = r.at;
   last_from_ = r.from;
   wake_one_for_a_miss(ran_until_);
 }
@@ -285,6 +287,7 @@ void Core::complete(const Waiter& w, Cycle at, Stall from) {
     stored_ = std::max(stored_, at);
     return;
   }
+  if (w.kind == Waiter::Kind::kBox) return land(w.who, w.group, at, from);
   if (w.passes > 0) at = scratchpad_.book(at, w.passes);
   InFlight& f = in_flight(w);
   --f.pending;

@@ -48,10 +48,18 @@ void Core::walk(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memor
       case Kind::kIf:
         pc = code_->holds(op.number, walked_) ? pc + 1 : op.jump;
         break;
+      case Kind::kRole:
+        pc = code_->is_of(op, w.number) ? pc + 1 : op.jump;
+        break;
       case Kind::kLoad:
       case Kind::kStore:
       case Kind::kAsync:
         touch(w, op, memory);
+        ++pc;
+        break;
+      case Kind::kBulkCopy:
+        if (w.number == code_->box(op.number).warp())
+          for (const BoxLine& l : code_->box(op.number).lines(walked_)) memory.touch(number_, l.line, l.sectors, false);
         ++pc;
         break;
       case Kind::kEnd:
@@ -62,6 +70,8 @@ void Core::walk(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memor
       case Kind::kCommit:
       case Kind::kWait:
       case Kind::kBarrier:
+      case Kind::kArrive:
+      case Kind::kAwait:
         ++pc;
         break;
     }

@@ -62,6 +62,12 @@ Cycle Gpu::end() const {
   return last;
 }
 
+std::optional<std::string> Gpu::stuck() const {
+  for (const Core& c : cores_)
+    if (auto why = c.stuck()) return why;
+  return std::nullopt;
+}
+
 void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
   for (const int c : ran) touched_[static_cast<std::size_t>(c)] = true;

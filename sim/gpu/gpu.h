@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/gpu/core.h"
@@ -37,6 +38,8 @@ class Gpu {
   Cycle end() const;
   const Sampler& sampler() const { return *sampler_; }
   bool done() const { return next_block_ == blocks_ && resident_blocks_ == 0; }
+  // Why blocks do not end although nothing is due, as far as their cores see it.
+  std::optional<std::string> stuck() const;
 
  private:
   void take_requests(Cycle end, const std::vector<int>& ran);

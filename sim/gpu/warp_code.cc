@@ -12,7 +12,7 @@ WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>&
                    const AccessShapes& shapes)
     : indices_(kernel, chip.core.warp) {
   for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
-  WarpCodeBuilder(*this, kernel, chip, shapes.banks.width).build();
+  WarpCodeBuilder(*this, kernel, bases, chip, shapes).build();
 }
 
 bool WarpCode::holds(int guards, const Uniforms& u) const {

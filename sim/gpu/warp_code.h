@@ -1,12 +1,14 @@
 #pragma once
 // A kernel's body as a warp runs it: a list of operations with jumps. What needs nobody else is one segment; accesses
-// to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on.
+// to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on. Roles
+// follow each other: a warp that is not of one goes past it.
 
 #include <cstdint>
 #include <deque>
 #include <vector>
 
 #include "arch/spec.h"
+#include "sim/gpu/bulk_boxes.h"
 #include "sim/gpu/segment.h"
 
 namespace tilescope::sim {
@@ -20,6 +22,7 @@ struct WarpOp {
     kLoop,
     kEndLoop,
     kIf,
+    kRole,
     kSegment,
     kProducts,
     kEndProducts,
@@ -29,11 +32,16 @@ struct WarpOp {
     kCommit,
     kWait,
     kBarrier,
+    kArrive,
+    kAwait,
+    kBulkCopy,
     kEnd
   };
   Kind kind{};
-  int jump = 0;         // kLoop, kIf: behind its end; kEndLoop: its first operation
-  int number = 0;       // of the loop, guards, segment (kProducts too) or copy; kWait: groups that may be under way
+  int jump = 0;         // kLoop, kIf, kRole: behind its end; kEndLoop: its first operation
+  int number = 0;       // of the loop, guards, role, segment (kProducts too), copy or box; kWait: groups that may be
+                        // under way
+  int signal_use = 0;   // kArrive, kAwait, kBulkCopy
   int group = 0;        // kLoad: which loads it is one of
   LoadGroups uses = 0;  // kSegment, kStore: what has to have arrived
 };
@@ -46,6 +54,18 @@ struct CodeLoop {
   int from = -1;  // slot whose value is the low, for `count` iterations; -1: a loop by itself
   std::int64_t count = 0;
   int inner = -1;  // index that moves along when this one jumps
+};
+
+// Warps of a block from one of them on.
+struct WarpRange {
+  std::int64_t first = 0, count = 0;
+};
+
+// What an operation does about a signal.
+struct SignalUse {
+  int signal = 0;
+  LaneForm use;
+  std::int64_t bytes = 0;  // that are to come, by an arrival
 };
 
 class WarpCode {
@@ -62,13 +82,22 @@ class WarpCode {
   Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
   AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
   std::size_t copies() const { return accesses_.size(); }
+  const BulkBox& box(int number) const { return boxes_[static_cast<std::size_t>(number)]; }
+  const SignalUse& signal_use(const WarpOp& op) const { return signal_uses_[static_cast<std::size_t>(op.signal_use)]; }
+  std::int64_t use_of(const WarpOp& op, const Uniforms& u) const { return indices_.common(signal_use(op).use, u, {}); }
+  // By how many uses of a signal an iteration of the loop over steps goes on.
+  std::int64_t uses_per_step(int signal) const { return uses_per_step_[static_cast<std::size_t>(signal)]; }
+  bool is_of(const WarpOp& role, std::int64_t warp) const {
+    const WarpRange& r = roles_[static_cast<std::size_t>(role.number)];
+    return warp >= r.first && warp < r.first + r.count;
+  }
   // Whether the guards of an If hold.
   bool holds(int guards, const Uniforms& u) const;
 
   int load_groups() const { return load_groups_; }
 
-  // The loop over a block's steps: the longest of those in which warps meet memory or each other; -1 where there is
-  // none.
+  // The loop over a block's steps: the longest of those in which warps meet memory or each other, of all roles where
+  // there are some; -1 where there is none.
   int step_loop() const { return step_loop_; }
   // How many steps a block has; 0 where it begins that loop more than once, or has none.
   std::int64_t steps() const;
@@ -100,6 +129,10 @@ class WarpCode {
   std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
   std::deque<Segment> segments_;
   std::deque<AccessPatterns> accesses_;  // by copy of the kernel
+  std::vector<WarpRange> roles_;
+  std::vector<SignalUse> signal_uses_;
+  std::vector<std::int64_t> uses_per_step_;  // by signal
+  std::vector<BulkBox> boxes_;
   int own_slots_ = 0;
   int load_groups_ = 0;
   int step_loop_ = -1;

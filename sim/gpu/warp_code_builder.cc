@@ -1,8 +1,12 @@
 #include "sim/gpu/warp_code_builder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "arch/derive.h"
+#include "base/check.h"
+#include "base/integer.h"
+#include "sim/gpu/machine.h"
 
 namespace tilescope::sim {
 namespace {
@@ -38,9 +42,9 @@ bool accumulates(const std::vector<Statement>& body, int index) {
 
 }  // namespace
 
-WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const arch::ArchSpec& chip,
-                                 std::int64_t bank_width)
-    : code_(code), kernel_(kernel), chip_(chip), bank_width_(bank_width) {}
+WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
+                                 const arch::ArchSpec& chip, const AccessShapes& shapes)
+    : code_(code), kernel_(kernel), bases_(bases), chip_(chip), shapes_(shapes) {}
 
 void WarpCodeBuilder::build() {
   const std::vector<const Copy*> copies = lower::copies_of(kernel_);
@@ -161,6 +165,16 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
   if (const auto* l = std::get_if<Loop>(&s.what)) return emit_loop(*l, part);
   if (const auto* i = std::get_if<If>(&s.what)) return emit_if(*i, part);
   if (const auto* c = std::get_if<Copy>(&s.what)) return emit_access(*c);
+  if (const auto* w = std::get_if<lower::WarpRoles>(&s.what)) return emit_roles(*w);
+  if (const auto* b = std::get_if<lower::BulkCopy>(&s.what)) return emit_bulk_copy(*b);
+  if (const auto* a = std::get_if<lower::Arrive>(&s.what)) {
+    emit_op({.kind = Kind::kArrive, .signal_use = add_signal_use(a->signal, a->use, a->bytes)});
+    return;
+  }
+  if (const auto* a = std::get_if<lower::Await>(&s.what)) {
+    emit_op({.kind = Kind::kAwait, .signal_use = add_signal_use(a->signal, a->use)});
+    return;
+  }
   if (const auto* w = std::get_if<lower::Wait>(&s.what)) {
     emit_op({.kind = Kind::kWait, .number = static_cast<int>(w->pending)});
     return;
@@ -172,15 +186,23 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
   emit_op({.kind = std::holds_alternative<lower::Barrier>(s.what) ? Kind::kBarrier : Kind::kCommit});
 }
 
-template <class Inside>
-int WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
-  const auto number = static_cast<int>(code_.loops_.size());
+int WarpCodeBuilder::number_of(const CodeLoop& l) {
+  const auto fresh = static_cast<int>(code_.loops_.size());
+  if (!code_.roles_.empty() && !l.own && l.from < 0) {
+    const auto [known, first] = loops_of_roles_.emplace(std::pair{l.slot, loops_of_role_[l.slot]++}, fresh);
+    if (!first) return known->second;
+  }
   code_.loops_.push_back(l);
+  return fresh;
+}
+
+template <class Inside>
+void WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
+  const int number = number_of(l);
   const int begin = emit_op({.kind = Kind::kLoop, .number = number});
   inside();
   const int end = emit_op({.kind = Kind::kEndLoop, .jump = begin + 1, .number = number});
   code_.ops_[static_cast<std::size_t>(begin)].jump = end + 1;
-  return number;
 }
 
 void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
@@ -210,6 +232,32 @@ void WarpCodeBuilder::emit_if(const If& i, Part part) {
   code_.ops_[static_cast<std::size_t>(begin)].jump = static_cast<int>(code_.ops_.size());
 }
 
+void WarpCodeBuilder::emit_roles(const lower::WarpRoles& w) {
+  for (const lower::WarpRole& r : w.roles) {
+    const auto number = static_cast<int>(code_.roles_.size());
+    code_.roles_.push_back({r.first_thread / chip_.core.warp, base::ceil_div(r.threads, chip_.core.warp)});
+    loops_of_role_.clear();
+    const int begin = emit_op({.kind = Kind::kRole, .number = number});
+    emit(r.body, Part::kAll);
+    code_.ops_[static_cast<std::size_t>(begin)].jump = static_cast<int>(code_.ops_.size());
+  }
+}
+
+int WarpCodeBuilder::add_signal_use(int signal, const lower::Affine& use, std::int64_t bytes) {
+  code_.signal_uses_.push_back({signal, code_.indices_.form(use, 1), bytes});
+  const LaneForm& form = code_.signal_uses_.back().use;
+  base::check(form.lane.empty() && form.mixed.empty(), "a use of a signal is the same for all threads");
+  return static_cast<int>(code_.signal_uses_.size() - 1);
+}
+
+void WarpCodeBuilder::emit_bulk_copy(const lower::BulkCopy& b) {
+  base::check(!code_.roles_.empty(), "bulk copies are of a role");
+  if (!chip_.core.bulk_copy) throw SimError(chip_.name + ": no thread has boxes brought (core.bulk_copy)");
+  const auto number = static_cast<int>(code_.boxes_.size());
+  code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line, code_.roles_.back().first);
+  emit_op({.kind = Kind::kBulkCopy, .number = number, .signal_use = add_signal_use(b.signal, b.use)});
+}
+
 void WarpCodeBuilder::emit_access(const Copy& c) {
   WarpOp op{.number = number_of_.at(&c)};
   if (space_of(c.to) == Space::kGlobal) {
@@ -228,7 +276,7 @@ void WarpCodeBuilder::emit_segment(const std::vector<const Statement*>& statemen
   WarpOp op{.kind = kind, .number = static_cast<int>(code_.segments_.size())};
   std::vector<SegmentNode> nodes;
   for (const Statement* s : statements) nodes.push_back(node(*s, op.uses));
-  code_.segments_.emplace_back(code_.indices_, std::move(nodes), bank_width_);
+  code_.segments_.emplace_back(code_.indices_, std::move(nodes), shapes_.banks.width);
   emit_op(op);
 }
 
@@ -294,12 +342,39 @@ void WarpCodeBuilder::find_step_loop() {
     if (l.from >= 0 || iterations <= most) continue;
     const auto begin = code_.ops_.begin() + (&op - code_.ops_.data());
     const bool steps = std::any_of(begin, code_.ops_.begin() + op.jump, [](const WarpOp& o) {
-      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kProducts;
+      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kProducts ||
+             o.kind == Kind::kAwait;
     });
-    if (!steps) continue;
+    if (!steps || !in_all_roles(op.number) || !find_uses_per_step(l)) continue;
     most = iterations;
     code_.step_loop_ = op.number;
   }
+  if (code_.step_loop_ >= 0) find_uses_per_step(code_.loop(code_.step_loop_));
+}
+
+bool WarpCodeBuilder::in_all_roles(int loop) const {
+  if (code_.roles_.empty()) return true;
+  return std::count_if(code_.ops_.begin(), code_.ops_.end(), [loop](const WarpOp& o) {
+           return o.kind == Kind::kLoop && o.number == loop;
+         }) == std::ssize(code_.roles_);
+}
+
+bool WarpCodeBuilder::find_uses_per_step(const CodeLoop& steps) {
+  std::vector<std::optional<std::int64_t>> known(kernel_.signals.size());
+  const int index = steps.own ? steps.inner : steps.slot;
+  for (const SignalUse& use : code_.signal_uses_) {
+    std::int64_t uses = 0;
+    for (const lower::AffineTerm& t : use.use.uniform) {
+      if (t.index != index && code_.indices_.depends(t.index, index)) return false;
+      if (t.index == index) uses = t.coefficient * steps.stride;
+    }
+    std::optional<std::int64_t>& of_signal = known[static_cast<std::size_t>(use.signal)];
+    if (of_signal && *of_signal != uses) return false;
+    of_signal = uses;
+  }
+  code_.uses_per_step_.clear();
+  for (const auto& uses : known) code_.uses_per_step_.push_back(uses.value_or(0));
+  return true;
 }
 
 }  // namespace tilescope::sim

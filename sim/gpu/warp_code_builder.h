@@ -2,6 +2,7 @@
 // From a kernel's statements to a warp's operations.
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "sim/gpu/warp_code.h"
@@ -10,7 +11,8 @@ namespace tilescope::sim {
 
 class WarpCodeBuilder {
  public:
-  WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const arch::ArchSpec& chip, std::int64_t bank_width);
+  WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
+                  const arch::ArchSpec& chip, const AccessShapes& shapes);
 
   void build();
 
@@ -35,10 +37,14 @@ class WarpCodeBuilder {
   void emit_loop(const lower::Loop& l, Part part);
   void emit_ahead(const lower::Loop& l);
   void emit_if(const lower::If& i, Part part);
+  void emit_roles(const lower::WarpRoles& w);
   void emit_access(const lower::Copy& c);
+  void emit_bulk_copy(const lower::BulkCopy& b);
+  int add_signal_use(int signal, const lower::Affine& use, std::int64_t bytes = 0);
   void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
   template <class Inside>
-  int emit_counted(const CodeLoop& l, Inside inside);
+  void emit_counted(const CodeLoop& l, Inside inside);
+  int number_of(const CodeLoop& l);
   int emit_op(WarpOp op);
 
   SegmentNode node(const lower::Statement& s, LoadGroups& uses) const;
@@ -46,11 +52,18 @@ class WarpCodeBuilder {
   LoadGroups group_of(int buffer) const;
   lower::Space space_of(const lower::Access& a) const;
   void find_step_loop();
+  bool in_all_roles(int loop) const;
+  // Whether an iteration of that loop goes on by as many uses of a signal wherever it is used.
+  bool find_uses_per_step(const CodeLoop& steps);
 
   WarpCode& code_;
   const lower::Kernel& kernel_;
+  const std::vector<std::int64_t>& bases_;
   const arch::ArchSpec& chip_;
-  std::int64_t bank_width_;
+  AccessShapes shapes_;
+  // By index, and how many loops over it the role had before: roles share the loops that each of them has.
+  std::map<std::pair<int, int>, int> loops_of_roles_;
+  std::map<int, int> loops_of_role_;  // by index: so far
   std::map<const lower::Copy*, int> number_of_;
   std::map<int, int> group_of_buffer_;
 };

@@ -95,6 +95,36 @@ inline lower::Module tiled_product(std::int64_t m, std::int64_t n, std::int64_t 
   return std::move(k).take();
 }
 
+// A warp of each block has tiles of 64 rows of 32 floats brought, `slots` ahead of four that read every one of them.
+// The blocks' tiles lie side by side.
+inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t slots) {
+  constexpr std::int64_t kRows = 64, kRow = 32, kWarps = 4;
+  HandKernel k(blocks, 32 * (kWarps + 1));
+  const int a = k.global("A", steps * kRows * blocks * kRow), r = k.registers("r", 1), sum = k.registers("sum", 1);
+  const int tile = k.shared("tile", slots * kRows * kRow);
+  k.kernel().signals = {{"full", slots, 1, k.kernel().shared_bytes},
+                        {"free", slots, kWarps, k.kernel().shared_bytes + 8 * slots}};
+  const int step = k.loop("step", steps), row = k.loop("row", kRows);
+  const int slot = k.derived("slot", affine({{step, 1}}), 1, slots),
+            lane = k.derived("lane", affine({{1, 1}}), 1, kRow);
+  const lower::BoxDim down{affine({{step, kRows}}), steps * kRows, blocks * kRow, kRows};
+  const lower::BoxDim across{affine({{0, kRow}}), blocks * kRow, 1, kRow};
+  const Affine begin = affine({{slot, kRows * kRow}}), use = affine({{step, 1}});
+  std::vector<Statement> work = {
+      {lower::Await{0, use}, {}},
+      loop_over(row, {copy({r, {}}, {tile, affine({{row, kRow}, {slot, kRows * kRow}, {lane, 1}})}),
+                      multiply_add({sum, {}}, {r, {}}, {r, {}})}),
+      {lower::Arrive{1, use}, {}}};
+  std::vector<Statement> bring = {{lower::Await{1, affine({{step, 1}}, -slots)}, {}},
+                                  {lower::Arrive{0, use, kRows * kRow * 4}, {}},
+                                  {lower::BulkCopy{{tile, begin}, a, {down, across}, 0, use}, {}}};
+  lower::WarpRoles roles;
+  roles.roles = {{"work", 0, 32 * kWarps, {loop_over(step, std::move(work))}},
+                 {"copy", 32 * kWarps, 32, {loop_over(step, std::move(bring))}}};
+  k.add({std::move(roles), {}});
+  return std::move(k).take();
+}
+
 // Every warp does `count` multiply-adds on eight independent sums.
 inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::int64_t count) {
   HandKernel k(blocks, threads);
@@ -102,6 +132,12 @@ inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::
   const int i = k.loop("i", count / 8), j = k.loop("j", 8);
   k.add(loop_over(i, {loop_over(j, {multiply_add({sums, affine({{j, 1}})}, {x, {}}, {x, {}})}, 8)}, 0));
   return std::move(k).take();
+}
+
+// A v100 that has boxes brought, as no real one has.
+inline const arch::ArchSpec& copying_v100() {
+  static const arch::ArchSpec kChip = chip("v100", {{"core.bulk_copy", "128 B"}});
+  return kChip;
 }
 
 inline sim::SimReport simulated(const lower::Module& m, const arch::ArchSpec& chip, sim::Mode mode = sim::Mode::kFull) {

@@ -25,6 +25,7 @@ constexpr double kChance = 1.03;
 // fill them.
 arch::ArchSpec small_chip(const Overrides& changes) {
   Overrides all = {{"core.count", "4"},
+                   {"core.bulk_copy", "128 B"},
                    {"memory.dram.channels", "8"},
                    {"memory.l2.slices", "8"},
                    {"memory.l2.capacity", "1536 KiB"}};
@@ -84,6 +85,7 @@ const std::vector<Kernel>& kernels() {
                                                {"product", tiled_product(128, 128, 6)},
                                                {"product of padded rows", tiled_product(252, 128, 4, 1)},
                                                {"strided", strided(400, 128, 2, 24)},
+                                               {"ring of boxes", ring(48, 24, 3)},
                                                {"reading again, from L1", rereading(8, 160 << 10, 2)},
                                                {"reading again, from L2", rereading(32, 40 << 10, 3, true)},
                                                {"reading again, from DRAM", rereading(4, 2 << 20, 2)},

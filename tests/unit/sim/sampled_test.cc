@@ -93,6 +93,17 @@ TEST(Sampled, KeepsWarpsOfABlockTogether) {
   expect_close(lowered(p, v100()), quarter(), LeftOut::kSteps, 0.4, 0.045);
 }
 
+// The warp that has boxes brought is some steps ahead of the others, in a jump and behind it.
+TEST(Sampled, LeavesOutStepsOfRoles) {
+  const arch::ArchSpec c = chip("v100", {{"core.count", "20"},
+                                         {"core.bulk_copy", "128 B"},
+                                         {"memory.dram.channels", "16"},
+                                         {"memory.l2.slices", "16"},
+                                         {"memory.l2.capacity", "1536 KiB"}});
+  for (const std::int64_t slots : {1, 5}) expect_close(ring(60, 400, slots), c, LeftOut::kSteps, 0.3, 0.045);
+  expect_close(ring(600, 64, 3), c, LeftOut::kSteps, 0.3, 0.045);
+}
+
 TEST(Sampled, OfAShortKernelIsFull) {
   const lower::Module m = tiled_product(96, 96, 4);
   const SimReport sampled = simulated(m, v100(), Mode::kSampled);

@@ -146,13 +146,14 @@ std::vector<Small> small_kernels() {
           {"copy", stream(1000, 256, 2, Stream::kCopy), 8},
           {"writes", stream(700, 128, 4, Stream::kWrite), 4},
           {"chase", chase(64, 1024, 3), 1},
-          {"arithmetic", arithmetic(400, 256, 800), 8}};
+          {"arithmetic", arithmetic(400, 256, 800), 8},
+          {"ring of boxes", ring(700, 6, 3), 5}};
 }
 
 TEST(Timeline, ShowsWhatTheReportCounts) {
   for (const Small& k : small_kernels()) {
     SCOPED_TRACE(k.name);
-    const Kept kept = recorded(k.module, v100());
+    const Kept kept = recorded(k.module, copying_v100());
     expect_nested(kept);
     expect_stalls(kept, k.warps);
     expect_dram(kept);
@@ -162,7 +163,8 @@ TEST(Timeline, ShowsWhatTheReportCounts) {
 TEST(Timeline, ChangesNothing) {
   for (const Mode mode : {Mode::kFull, Mode::kSampled})
     for (const Small& k : small_kernels()) {
-      const SimReport without = simulated(k.module, v100(), mode), with = recorded(k.module, v100(), mode).report;
+      const SimReport without = simulated(k.module, copying_v100(), mode),
+                      with = recorded(k.module, copying_v100(), mode).report;
       EXPECT_EQ(without.cycles, with.cycles) << k.name;
       EXPECT_EQ(without.stalls, with.stalls) << k.name;
       for (std::size_t l = 0; l < with.levels.size(); ++l)
@@ -174,7 +176,7 @@ TEST(Timeline, ChangesNothing) {
 TEST(Timeline, AWarpIsDoingSomethingAllItsLife) {
   for (const Small& k : small_kernels()) {
     SCOPED_TRACE(k.name);
-    const Kept kept = recorded(k.module, v100());
+    const Kept kept = recorded(k.module, copying_v100());
     std::int64_t blocks = 0;
     for (const auto& [track, events] : kept.tracks) {
       if (track.kind != kBlocks) continue;

@@ -1,0 +1,45 @@
+#pragma once
+// What a bulk copy asks of memory: its box's rows cut into lines, as far as they lie within the tensor. The rest of the
+// box is zeros, which nobody has to bring.
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/gpu/kernel_indices.h"
+#include "sim/memory/warp_access.h"
+
+namespace tilescope::sim {
+
+// One request for a line; neighbouring rows that share it are one.
+struct BoxLine {
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+  std::int64_t bytes = 0;  // of the box
+};
+
+class BulkBox {
+ public:
+  // `warp` is the one of its role that asks.
+  BulkBox(const KernelIndices& indices, const lower::BulkCopy& copy, const std::vector<std::int64_t>& bases,
+          const LineShape& shape, std::int64_t warp);
+
+  std::int64_t warp() const { return warp_; }
+  // Of the whole box, zeros included.
+  std::int64_t bytes() const { return bytes_; }
+  // Row by row.
+  std::vector<BoxLine> lines(const Uniforms& u) const;
+
+ private:
+  struct Dim {
+    LaneForm at;
+    std::int64_t extent = 1, stride = 1, box = 1;  // in bytes, of the last one extent and box too
+  };
+  void add_row(std::int64_t begin, std::int64_t end, std::vector<BoxLine>& out) const;
+
+  const KernelIndices& indices_;
+  LineShape shape_;
+  std::int64_t warp_, base_ = 0, bytes_ = 0;
+  std::vector<Dim> dims_;
+};
+
+}  // namespace tilescope::sim
