@@ -34,7 +34,9 @@ std::optional<Cycle> Core::await(Warp& w, const WarpOp& op, Cycle t) {
   ++w.pc;
   const Cycle issued = issue_one(w, t);
   account(w, Stall::kIssue, issued);
-  return issued;
+  const Cycle read = issued + machine_.scratchpad_latency;  // the word that says so
+  account(w, Stall::kScratchpad, read);
+  return read;
 }
 
 std::optional<Cycle> Core::arrive(Warp& w, const WarpOp& op, Cycle t) {
