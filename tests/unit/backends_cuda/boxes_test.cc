@@ -1,0 +1,204 @@
+// Kernels whose tiles come in boxes: their text, their values, and mistakes planted in their signals, which the CPU's
+// runtime and the interpreter both have to find.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backends/cuda/emit.h"
+#include "backends/cuda/host_run.h"
+#include "lower/interpret.h"
+#include "tests/support/planting.h"
+#include "tests/unit/backends_cuda/naive_counters.h"
+#include "tests/unit/backends_cuda/samples.h"
+
+namespace tilescope::cuda {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::HasSubstr;
+using tests::Sample;
+
+lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
+
+template <class Kind, class Change>
+void change(lower::Kernel& k, int n, Change change) {
+  tests::each_body(k.body, [&](tests::Body& body) {
+    for (lower::Statement& one : body)
+      if (auto* found = std::get_if<Kind>(&one.what); found != nullptr && n-- == 0) change(*found);
+  });
+}
+
+// 128 rows and 64 columns of two warp groups, 4 steps 32 deep in 3 slots.
+Sample ring() { return tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)"); }
+
+TEST(Boxes, TextOfAKernel) {
+  const Emitted e = emit(ring().module);
+  const std::string text = e.text.substr(e.kernels_begin);
+  for (const char* part :
+       {"const __grid_constant__ tilescope_tensor_map A_boxes,\n",
+        "const mbarrier* const full = shared_array<mbarrier>(", "set_up_barriers<3>(full, 1);\n",
+        "set_up_barriers<3>(free, 8);\n", "barriers_are_set_up();\n", "if (threadIdx.x < 256) {  // multiply\n",
+        "} else {  // copy\n", "await<3>(full, step);\n", "arrive<3>(free, step);\n", "await<3>(free, step - 3);\n",
+        "arrive<3>(full, step, 12288);\n",
+        "bring_box_if<3>(threadIdx.x == 256, &A_tile[slot*4096], A_boxes, {step*32, block*128}, full, step);\n",
+        "multiply_staged<64, 64, 16, false, false, 64, 64>("})
+    EXPECT_THAT(text, HasSubstr(part));
+  ASSERT_EQ(e.kernels.size(), 1U);
+  const EmittedKernel& k = e.kernels.front();
+  EXPECT_EQ(k.globals, std::vector<int>{2}) << "of the others only the boxes are known";
+  ASSERT_EQ(k.maps.size(), 2U);
+  EXPECT_EQ(k.maps[0], (TensorMap{0, base::Dtype::kF16, {{256, 128, 128}, {128, 1, 32}}, 64}));
+  EXPECT_EQ(k.maps[1], (TensorMap{1, base::Dtype::kF16, {{64, 128, 64}, {128, 1, 32}}, 64}));
+  EXPECT_THAT(e.text, HasSubstr("(C, boxes of A, boxes of B)"));
+}
+
+// Rows of m and of n of one array, in boxes of 128 rows and of 64.
+TEST(Boxes, TwoKindsOfOneArrayAreTwoParameters) {
+  const arch::ArchSpec h100 = tests::chip("h100_pcie");
+  std::string json = tests::staged_product("C[m,n] +=! A[m,k] * A[n,k]", "f16");
+  json.replace(json.find("\"n\":64"), 6, "\"n\":256");
+  tile::RProgram p = tests::program(json, h100);
+  p.stages[0] = tile::with_boxes(std::move(p.stages[0]), h100).value();
+  const Emitted e = emit(tests::lowered(p, h100));
+  EXPECT_EQ(e.kernels.front().globals, std::vector<int>{1});
+  ASSERT_EQ(e.kernels.front().maps.size(), 2U);
+  EXPECT_EQ(e.kernels.front().maps[1].global, 0);
+  EXPECT_THAT(e.text, AllOf(HasSubstr("tilescope_tensor_map A_boxes,"), HasSubstr("tilescope_tensor_map A_boxes_2)")));
+}
+
+class BoxesOnTheCpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
+  }
+
+  HostResult run(const Sample& s, HostBuild build, std::uint64_t seed) {
+    return host_.run(host_.add(s.module), {build, seed, s.scalars, s.inputs});
+  }
+  int found_by_values(const Sample& s) {
+    int found = 0;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      const HostResult r = run(s, HostBuild::kValues, seed);
+      found += !r.ok() || r.globals.back() != s.expected ? 1 : 0;
+    }
+    return found;
+  }
+  std::string counting_error(const Sample& s) { return run(s, HostBuild::kCounting, 1).error; }
+  std::string interpreted_error(const Sample& s) {
+    std::vector<expr::Values> globals = s.inputs;
+    try {
+      lower::interpret(s.module, s.scalars, globals);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return globals.back() == s.expected ? "" : "values differ";
+  }
+  void expect_found(const Sample& s, const testing::Matcher<std::string>& error, const std::string& interpreted = "") {
+    EXPECT_THAT(counting_error(s), error);
+    EXPECT_GE(found_by_values(s), 9);
+    EXPECT_THAT(interpreted_error(s), AllOf(testing::Ne(""), HasSubstr(interpreted)));
+  }
+
+  arch::ArchSpec chip_ = tests::chip("h100_pcie");
+  HostCompiler host_{chip_};
+};
+
+TEST_F(BoxesOnTheCpu, ValuesAndCountersOfEveryKindOfFactor) {
+  std::vector<Sample> all;
+  const char* const slots[] = {R"(,"pipeline":1)", R"(,"pipeline":2)", R"(,"pipeline":4)"};
+  for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[k,m] * B[n,k]", "C[m,n] +=! A[k,m] * B[k,n]"})
+    all.push_back(tests::boxed_sample(op, all.size() % 2 == 0 ? "f16" : "bf16", slots[all.size()]));
+  all.push_back(tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"pipeline":2)"));
+  std::vector<int> ids;
+  for (const Sample& s : all) ids.push_back(host_.add(s.module));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const std::uint64_t seed : {1, 2, 3})
+      for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting}) {
+        SCOPED_TRACE(all[i].name);
+        const HostResult r = host_.run(ids[i], {build, seed, {}, all[i].inputs});
+        ASSERT_EQ(r.error, "");
+        EXPECT_EQ(r.globals.back(), all[i].expected);
+        if (build == HostBuild::kCounting) {
+          EXPECT_EQ(r.counters, tests::naive_counters(all[i].module, chip_));
+        }
+      }
+}
+
+TEST_F(BoxesOnTheCpu, WhatIsRightIsFoundRight) {
+  EXPECT_EQ(counting_error(ring()), "");
+  EXPECT_EQ(found_by_values(ring()), 0);
+  EXPECT_EQ(interpreted_error(ring()), "");
+}
+
+TEST_F(BoxesOnTheCpu, TilesThatNobodyAwaited) {
+  Sample s = ring();
+  ASSERT_TRUE(tests::remove<lower::Await>(kernel(s), 0));
+  expect_found(s, AnyOf(HasSubstr("race: reads element"), HasSubstr("which nobody wrote")));
+}
+
+TEST_F(BoxesOnTheCpu, SlotsThatNobodyAwaitedToBeFree) {
+  Sample s = ring();
+  ASSERT_TRUE(tests::remove<lower::Await>(kernel(s), 1));
+  expect_found(s, AnyOf(HasSubstr("wrong use of a signal"), HasSubstr("may still be reading"),
+                        HasSubstr("awaited after its slot's next one")));
+}
+
+TEST_F(BoxesOnTheCpu, ArrivalsThatAreMissing) {
+  for (const int n : {0, 1}) {
+    Sample s = ring();
+    ASSERT_TRUE(tests::remove<lower::Arrive>(kernel(s), n));
+    expect_found(s, AnyOf(HasSubstr("deadlock: all threads wait, this one for use "), HasSubstr("too few bytes")));
+  }
+}
+
+TEST_F(BoxesOnTheCpu, BytesThatAreNotThoseThatCome) {
+  for (const std::int64_t off : {-16, 16, -4096, -8192}) {
+    SCOPED_TRACE(off);
+    Sample s = ring();
+    change<lower::Arrive>(kernel(s), 1, [&](lower::Arrive& a) { a.bytes += off; });
+    expect_found(s, AnyOf(HasSubstr("deadlock"), HasSubstr("wrong use of a signal"), HasSubstr("too few bytes")));
+  }
+}
+
+TEST_F(BoxesOnTheCpu, UsesThatAreNotThoseMeant) {
+  for (const std::int64_t off : {-1, 1, 3}) {
+    SCOPED_TRACE(off);
+    for (const int n : {0, 1}) {
+      Sample s = ring();
+      change<lower::Arrive>(kernel(s), n, [&](lower::Arrive& a) { a.use.constant += off; });
+      EXPECT_NE(counting_error(s), "") << "arrive " << n;
+      EXPECT_NE(interpreted_error(s), "") << "arrive " << n;
+    }
+    Sample s = ring();
+    change<lower::BulkCopy>(kernel(s), 0, [&](lower::BulkCopy& b) { b.use.constant += off; });
+    EXPECT_NE(counting_error(s), "") << "copy";
+    EXPECT_NE(interpreted_error(s), "") << "copy";
+  }
+  Sample late = ring();
+  change<lower::Await>(kernel(late), 1, [](lower::Await& a) { a.use.constant += 3; });
+  expect_found(late, HasSubstr("deadlock"));
+  Sample early = ring();
+  change<lower::Await>(kernel(early), 0, [](lower::Await& a) { a.use.constant -= 1; });
+  EXPECT_NE(counting_error(early), "");
+  EXPECT_NE(interpreted_error(early), "");
+}
+
+TEST_F(BoxesOnTheCpu, SignalsThatWaitForTooFew) {
+  Sample s = ring();
+  kernel(s).signals[1].arrivals = 4;
+  expect_found(
+      s, AnyOf(HasSubstr("more warps arrive"), HasSubstr("wrong use of a signal"), HasSubstr("may still be reading")));
+}
+
+TEST_F(BoxesOnTheCpu, BoxesThatGoElsewhere) {
+  Sample s = ring();
+  change<lower::BulkCopy>(kernel(s), 0, [](lower::BulkCopy& b) { b.dims[0].at.constant += 1; });
+  expect_found(s, testing::_);
+  s = ring();
+  change<lower::BulkCopy>(kernel(s), 1, [](lower::BulkCopy& b) { b.to.offset.constant += 8; });
+  EXPECT_THAT(counting_error(s), HasSubstr("a box to an address that is no multiple of 128"));
+}
+
+}  // namespace
+}  // namespace tilescope::cuda
