@@ -29,12 +29,12 @@ TILESCOPE_DEVICE unsigned int tilescope_turn(int use) {
   return static_cast<unsigned int>(use + Slots) / Slots;
 }
 template <int Slots>
-TILESCOPE_DEVICE unsigned int tilescope_slot(const mbarrier* ring, int use) {
+TILESCOPE_DEVICE unsigned int tilescope_slot(mbarrier* ring, int use) {
   return tilescope_shared_address(ring + static_cast<unsigned int>(use + Slots) % Slots);
 }
 
 template <int Slots>
-TILESCOPE_DEVICE void set_up_barriers(const mbarrier* ring, int arrivals) {
+TILESCOPE_DEVICE void set_up_barriers(mbarrier* ring, int arrivals) {
   if (threadIdx.x != 0) return;
 #pragma unroll
   for (int slot = 0; slot < Slots; ++slot)
@@ -50,14 +50,14 @@ TILESCOPE_DEVICE void barriers_are_set_up() {
 }
 
 template <int Slots>
-TILESCOPE_DEVICE void arrive(const mbarrier* ring, int use) {
+TILESCOPE_DEVICE void arrive(mbarrier* ring, int use) {
   __syncwarp();
   if (threadIdx.x % 32 == 0)
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(tilescope_slot<Slots>(ring, use)) : "memory");
 }
 
 template <int Slots>
-TILESCOPE_DEVICE void arrive(const mbarrier* ring, int use, int bytes) {
+TILESCOPE_DEVICE void arrive(mbarrier* ring, int use, int bytes) {
   __syncwarp();
   if (threadIdx.x % 32 == 0)
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(tilescope_slot<Slots>(ring, use)),
@@ -66,7 +66,7 @@ TILESCOPE_DEVICE void arrive(const mbarrier* ring, int use, int bytes) {
 }
 
 template <int Slots>
-TILESCOPE_DEVICE void await(const mbarrier* ring, int use) {
+TILESCOPE_DEVICE void await(mbarrier* ring, int use) {
   const unsigned int slot = tilescope_slot<Slots>(ring, use), parity = tilescope_turn<Slots>(use) + 1 & 1;
   unsigned int over = 0;
   while (over == 0)
@@ -79,7 +79,7 @@ TILESCOPE_DEVICE void await(const mbarrier* ring, int use) {
 
 template <int Slots, int Dims, class T>
 TILESCOPE_DEVICE void bring_box_if(bool when, T* to, const tilescope_tensor_map& tensor, const int (&at)[Dims],
-                                   const mbarrier* ring, int use) {
+                                   mbarrier* ring, int use) {
   if (!when) return;
   const unsigned int shared = tilescope_shared_address(to), slot = tilescope_slot<Slots>(ring, use);
   if constexpr (Dims == 1)
@@ -130,21 +130,21 @@ void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int
 }
 
 template <int Slots>
-inline void set_up_barriers(const mbarrier* ring, int arrivals TILESCOPE_PLACE) {
+inline void set_up_barriers(mbarrier* ring, int arrivals TILESCOPE_PLACE) {
   if (threadIdx.x == 0) tilescope_set_up_barriers(ring, Slots, arrivals, line);
 }
 inline void barriers_are_set_up(int line = __builtin_LINE()) { tilescope_barrier(line); }
 template <int Slots>
-inline void arrive(const mbarrier* ring, int use, int bytes = 0 TILESCOPE_PLACE) {
+inline void arrive(mbarrier* ring, int use, int bytes = 0 TILESCOPE_PLACE) {
   tilescope_arrive(ring, Slots, use, bytes, line);
 }
 template <int Slots>
-inline void await(const mbarrier* ring, int use TILESCOPE_PLACE) {
+inline void await(mbarrier* ring, int use TILESCOPE_PLACE) {
   tilescope_await(ring, Slots, use, line);
 }
 template <int Slots, int Dims, class T>
 inline void bring_box_if(bool when, T* to, const tilescope_tensor_map& tensor, const int (&at)[Dims],
-                         const mbarrier* ring, int use TILESCOPE_PLACE) {
+                         mbarrier* ring, int use TILESCOPE_PLACE) {
   if (when) tilescope_bring_box(to, &tensor, at, Dims, ring, Slots, use, line);
 }
 

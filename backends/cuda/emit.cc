@@ -354,7 +354,7 @@ class KernelEmitter {
 
   void signals() {
     for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
-      page_.add(fmt::format("const mbarrier* const {} = shared_array<mbarrier>({});", names_.signals[i],
+      page_.add(fmt::format("mbarrier* const {} = shared_array<mbarrier>({});", names_.signals[i],
                             kernel_.signals[i].offset_bytes));
     for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
       page_.add(fmt::format("set_up_barriers<{}>({}, {});", kernel_.signals[i].slots, names_.signals[i],

@@ -36,11 +36,10 @@ TEST(Boxes, TextOfAKernel) {
   const Emitted e = emit(ring().module);
   const std::string text = e.text.substr(e.kernels_begin);
   for (const char* part :
-       {"const __grid_constant__ tilescope_tensor_map A_boxes,\n",
-        "const mbarrier* const full = shared_array<mbarrier>(", "set_up_barriers<3>(full, 1);\n",
-        "set_up_barriers<3>(free, 8);\n", "barriers_are_set_up();\n", "if (threadIdx.x < 256) {  // multiply\n",
-        "} else {  // copy\n", "await<3>(full, step);\n", "arrive<3>(free, step);\n", "await<3>(free, step - 3);\n",
-        "arrive<3>(full, step, 12288);\n",
+       {"const __grid_constant__ tilescope_tensor_map A_boxes,\n", "mbarrier* const full = shared_array<mbarrier>(",
+        "set_up_barriers<3>(full, 1);\n", "set_up_barriers<3>(free, 8);\n", "barriers_are_set_up();\n",
+        "if (threadIdx.x < 256) {  // multiply\n", "} else {  // copy\n", "await<3>(full, step);\n",
+        "arrive<3>(free, step);\n", "await<3>(free, step - 3);\n", "arrive<3>(full, step, 12288);\n",
         "bring_box_if<3>(threadIdx.x == 256, &A_tile[slot*4096], A_boxes, {step*32, block*128}, full, step);\n",
         "multiply_staged<64, 64, 16, false, false, 64, 64>("})
     EXPECT_THAT(text, HasSubstr(part));
