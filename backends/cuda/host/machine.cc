@@ -126,7 +126,10 @@ void end_meeting(int warp) {
 void wake() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     ThreadState& thread = machine.threads[t];
-    if (!thread.awaits || !machine.signals.is_over(thread.use)) continue;
+    if (!thread.awaits) continue;
+    place.thread = static_cast<int>(t);
+    place.line = thread.await_line;
+    if (!machine.signals.is_over(thread.use)) continue;
     thread.awaits = false;
     make_ready(static_cast<long long>(t));
   }

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/cuda/host/place.h"
 #include "backends/cuda/host/watch.h"
 
 namespace tilescope::cuda::host {
@@ -45,6 +44,7 @@ const Signals::Slot& Signals::slot_of(const Use& use) const {
 }
 
 Signals::Slot& Signals::under_way(const Use& use) {
+  if (use.number < 0) fail("wrong use of a signal: it is %d", use.number);
   auto& slot = const_cast<Slot&>(slot_of(use));
   if (slot.phase != phase_of(use))
     fail("wrong use of a signal: it is %d, of whose slot phase %lld is under way", use.number, slot.phase);
@@ -90,7 +90,7 @@ void Signals::bring(const Use& use, const tilescope_tensor_map& tensor, const in
   const long long due = when == 0   ? now_
                         : when == 1 ? now_ + static_cast<long long>(wait)
                                     : std::numeric_limits<long long>::max();
-  coming_.push_back({address_of(use), tensor, to, std::move(bytes), due});
+  coming_.push_back({address_of(use), tensor, to, std::move(bytes), due, place});
   if (when == 0) land(coming_.size() - 1);
 }
 
@@ -111,6 +111,7 @@ void Signals::land(std::size_t n) {
   coming_.erase(coming_.begin() + static_cast<std::ptrdiff_t>(n));
   for (std::size_t b = 0; b < c.bytes.size(); b += kPiece)
     std::memcpy(piece_at(c.tensor, c.to + b), c.bytes.data() + b, kPiece);
+  place = c.asked;  // whose copy it is that too much comes by
   Slot& slot = slots_.at(c.at);
   slot.to_come -= static_cast<long long>(c.bytes.size());
   --slot.under_way;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/cuda/host/boxes.h"
+#include "backends/cuda/host/place.h"
 
 namespace tilescope::cuda::host {
 
@@ -62,6 +63,7 @@ class Signals {
     char* to = nullptr;
     std::string bytes;
     long long due = 0;
+    Place asked;
   };
   static const void* address_of(const Use& use);
   const Slot& slot_of(const Use& use) const;
