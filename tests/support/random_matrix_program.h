@@ -61,7 +61,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
     if (c.m > 1 && c.n == 8 && c.factors.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
   const std::int64_t whole = boxes ? tile::kShortestBoxBytes / 2 / base::size_of(instruction.dtype).n : 1;
-  const expr::Expression e = any_product(instruction.dtype, instruction.k, whole);
+  const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
   const auto space = tile::make_space(e, any_fusion(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
   if (!axes) RC_DISCARD("no matrix product");
@@ -85,7 +85,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   if (space->axes[unit->depth].extent < unit->k) RC_DISCARD("shorter than a fragment");
   const std::int64_t parts = any_of_range(1, std::min<std::int64_t>(3, space->axes[unit->depth].extent / unit->k));
   const std::int64_t part = (space->axes[unit->depth].extent + parts - 1) / parts;
-  step[unit->depth] = unit->k * any_of_range(1, std::min<std::int64_t>(3, part / unit->k));
+  step[unit->depth] = unit->k * any_of_range(1, std::min<std::int64_t>(boxes ? 8 : 3, part / unit->k));
 
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
   // A box ends where the tensor does, so that no part ends within a step.

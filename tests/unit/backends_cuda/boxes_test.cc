@@ -1,11 +1,15 @@
 // Kernels whose tiles come in boxes: their text, their values, and mistakes planted in their signals, which the CPU's
 // runtime and the interpreter both have to find.
 
+#include <tuple>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
+#include "backends/cuda/library.h"
+#include "backends/cuda/nvrtc.h"
 #include "lower/interpret.h"
 #include "tests/support/planting.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
@@ -230,6 +234,71 @@ TEST_F(BoxesOnTheCpu, BoxesThatGoElsewhere) {
   s = ring();
   change<lower::BulkCopy>(kernel(s), 1, [](lower::BulkCopy& b) { b.to.offset.constant += 8; });
   EXPECT_THAT(counting_error(s), HasSubstr("a box to an address that is no multiple of 128"));
+}
+
+// What NVRTC makes of a text for the H100, and says of it.
+struct Compiled {
+  int error = 0;
+  std::string ptx, log;
+};
+
+Compiled compiled(const Library& nvrtc, const std::string& text) {
+  using Program = void*;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  EXPECT_TRUE(nvrtc.find("nvrtcCreateProgram", create) && nvrtc.find("nvrtcCompileProgram", compile) &&
+              nvrtc.find("nvrtcDestroyProgram", destroy));
+  Program program = nullptr;
+  EXPECT_EQ(create(&program, text.c_str(), "kernels.cu", 0, nullptr, nullptr), 0);
+  const std::vector<const char*> options = {"--gpu-architecture=sm_90a", "--std=c++17", "--ptxas-options=-v"};
+  Compiled out{compile(program, static_cast<int>(options.size()), options.data()), {}, {}};
+  const auto get = [&](const char* size_name, const char* name) {
+    int (*size)(Program, std::size_t*) = nullptr;
+    int (*bytes)(Program, char*) = nullptr;
+    std::size_t n = 0;
+    EXPECT_TRUE(nvrtc.find(size_name, size) && nvrtc.find(name, bytes) && size(program, &n) == 0);
+    std::string all(n, '\0');
+    EXPECT_EQ(bytes(program, all.data()), 0);
+    return all;
+  };
+  out.log = get("nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
+  if (out.error == 0) out.ptx = get("nvrtcGetPTXSize", "nvrtcGetPTX");
+  destroy(&program);
+  return out;
+}
+
+// 128x256 blocks of two warp groups, four slots of rows of 128 B, and as many registers as such a block may have.
+std::string large_product(const std::string& op, const std::string& dtype, int deep) {
+  return R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":512,"n":512,"k":512},"dtype":")" +
+         dtype + R"(","tiles":{"smem":{"m":128,"n":256,"k":)" + std::to_string(deep) +
+         R"(}},"mapping":{"m":{"threads":2,"serial":64},"n":{"serial":256}},"instruction":{"name":"wgmma.)" + dtype +
+         R"(","m":"m","n":"n","k":"k"},"registers":216,"pipeline":4}],"edges":[]})";
+}
+
+// Products that run by themselves stay so: the assembler says where it has to put them one after the other.
+TEST(BoxesForTheGpu, AreCompiledWithoutSpillsOrWarnings) {
+  if (const std::string why = DeviceCompiler().refusal(); !why.empty()) GTEST_SKIP() << why;
+  const Library nvrtc({DeviceCompiler().path()});
+  const arch::ArchSpec h100 = tests::chip("h100_pcie");
+  for (const auto& [op, dtype, deep] :
+       {std::tuple("C[m,n] +=! A[m,k] * B[n,k]", "f16", 64), std::tuple("C[m,n] +=! A[m,k] * B[k,n]", "f16", 64),
+        std::tuple("C[m,n] +=! A[k,m] * B[k,n]", "bf16", 64), std::tuple("C[m,n] +=! A[m,k] * B[n,k]", "tf32", 32)}) {
+    SCOPED_TRACE(std::string(op) + " " + dtype);
+    tile::RProgram p = tests::program(large_product(op, dtype, deep), h100);
+    p.stages[0] = tile::with_boxes(std::move(p.stages[0]), h100).value();
+    const Compiled c = compiled(nvrtc, emit(tests::lowered(p, h100)).text);
+    ASSERT_EQ(c.error, 0) << c.log;
+    EXPECT_THAT(c.log,
+                AllOf(HasSubstr(" 0 bytes spill stores"), testing::Not(testing::ContainsRegex("warning|seriali"))));
+    for (const char* part :
+         {".extern .shared .align 1024", "mbarrier.init.shared::cta.b64", "fence.mbarrier_init.release.cluster",
+          "fence.proxy.async.shared::cta", "mbarrier.try_wait.parity.shared::cta.b64",
+          "mbarrier.arrive.shared::cta.b64", "mbarrier.arrive.expect_tx.shared::cta.b64",
+          "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+          "wgmma.mma_async.sync.aligned.m64n256"})
+      EXPECT_THAT(c.ptx, HasSubstr(part));
+  }
 }
 
 }  // namespace
