@@ -37,7 +37,7 @@ const void* Signals::address_of(const Use& use) {
   return static_cast<const char*>(use.ring) + use.number % use.slots * kBarrierBytes;
 }
 
-const Signals::Slot& Signals::slot_of(const Use& use) const {
+Signals::Slot& Signals::slot_of(const Use& use) {
   const auto found = slots_.find(address_of(use));
   if (found == slots_.end()) fail("a signal that nobody set up");
   return found->second;
@@ -45,7 +45,7 @@ const Signals::Slot& Signals::slot_of(const Use& use) const {
 
 Signals::Slot& Signals::under_way(const Use& use) {
   if (use.number < 0) fail("wrong use of a signal: it is %d", use.number);
-  auto& slot = const_cast<Slot&>(slot_of(use));
+  Slot& slot = slot_of(use);
   if (slot.phase != phase_of(use))
     fail("wrong use of a signal: it is %d, of whose slot phase %lld is under way", use.number, slot.phase);
   return slot;
@@ -60,7 +60,7 @@ void Signals::arrive(const Use& use, int bytes) {
   settle(address_of(use), slot);
 }
 
-bool Signals::is_over(const Use& use) const {
+bool Signals::is_over(const Use& use) {
   const Slot& slot = slot_of(use);
   // Whoever looks at the parity of phases takes the one after the next for the one before.
   if (slot.phase > phase_of(use) + 1) fail("use %d is awaited after its slot's next one is over too", use.number);
@@ -68,7 +68,7 @@ bool Signals::is_over(const Use& use) const {
 }
 
 void Signals::awaited(const Use& use) {
-  const_cast<Slot&>(slot_of(use)).brought_unseen = false;
+  slot_of(use).brought_unseen = false;
   watch::signal_awaited(address_of(use));
 }
 
@@ -127,7 +127,7 @@ void Signals::settle(const void* at, Slot& slot) {
   watch::signal_over(at);
 }
 
-std::string Signals::state_of(const Use& use) const {
+std::string Signals::state_of(const Use& use) {
   const Slot& slot = slot_of(use);
   return "use " + std::to_string(use.number) + ": of " + std::to_string(slot.arrivals) + " warps " +
          std::to_string(slot.arrived) + " have arrived, " + std::to_string(slot.to_come) + " B are to come";

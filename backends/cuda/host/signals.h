@@ -31,7 +31,7 @@ class Signals {
   void set_up(const void* ring, int slots, int arrivals);
   // One warp arrives.
   void arrive(const Use& use, int bytes);
-  bool is_over(const Use& use) const;
+  bool is_over(const Use& use);
   // Somebody awaited it, and may rely on what it brought.
   void awaited(const Use& use);
   // A box comes, at once or later.
@@ -44,7 +44,7 @@ class Signals {
   // Of all signals together, so that somebody sees that there was one.
   long long phases_ended() const { return phases_ended_; }
   // "use 3: of 8 warps 1 have arrived, 512 B are to come"
-  std::string state_of(const Use& use) const;
+  std::string state_of(const Use& use);
 
  private:
   // The phase of a slot that is under way.
@@ -66,7 +66,7 @@ class Signals {
     Place asked;
   };
   static const void* address_of(const Use& use);
-  const Slot& slot_of(const Use& use) const;
+  Slot& slot_of(const Use& use);
   Slot& under_way(const Use& use);
   void settle(const void* at, Slot& slot);
   void land(std::size_t n);
