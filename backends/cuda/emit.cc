@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "backends/cuda/arithmetic.h"
+#include "backends/cuda/boxes.h"
 #include "backends/cuda/scopes.h"
 #include "backends/cuda/staged_products.h"
 #include "base/check.h"
@@ -57,9 +58,12 @@ class Page {
     add(line);
     ++depth_;
   }
-  void close() {
+  void close() { reopen("}", 0); }
+  // Ends what is open, and opens what the line does.
+  void reopen(std::string_view line, std::size_t depth = 1) {
     --depth_;
-    add("}");
+    add(line);
+    depth_ += depth;
   }
   void note(std::string_view note) {
     if (!note.empty()) add(fmt::format("// {}", note));
@@ -84,10 +88,16 @@ std::vector<int> written_globals(const lower::Kernel& k) {
   return out;
 }
 
+// Arrays that a kernel knows by their addresses, and not by their boxes alone.
 std::vector<int> used_globals(const lower::Kernel& k) {
+  std::vector<bool> used(k.buffers.size(), false);
+  for (const lower::Copy* c : lower::copies_of(k))
+    for (const lower::Access* a : {&c->to, &c->from}) used[static_cast<std::size_t>(a->buffer)] = true;
   std::vector<int> out;
-  for (const lower::Buffer& b : k.buffers)
-    if (b.space == Space::kGlobal && std::find(out.begin(), out.end(), b.global) == out.end()) out.push_back(b.global);
+  for (std::size_t i = 0; i < k.buffers.size(); ++i)
+    if (const lower::Buffer& b = k.buffers[i];
+        used[i] && b.space == Space::kGlobal && std::find(out.begin(), out.end(), b.global) == out.end())
+      out.push_back(b.global);
   return out;
 }
 
@@ -129,6 +139,8 @@ std::vector<std::string> ended(std::vector<std::string> items, std::string_view 
 std::string launch(const lower::Module& m, const lower::Kernel& k, const std::string& name) {
   std::vector<std::string> arguments;
   for (const int g : used_globals(k)) arguments.push_back(m.globals[static_cast<std::size_t>(g)].name);
+  for (const TensorMap& map : maps_of(k))
+    arguments.push_back("boxes of " + m.globals[static_cast<std::size_t>(map.global)].name);
   for (const int s : used_scalars(k.body)) arguments.push_back(m.scalars[static_cast<std::size_t>(s)]);
   const std::string shared = k.shared_bytes > 0 ? fmt::format(", {}", k.shared_bytes) : "";
   return fmt::format("{}<<<{}, {}{}>>>({})", name, k.blocks, k.threads, shared, fmt::join(arguments, ", "));
@@ -148,6 +160,7 @@ class KernelEmitter {
     out_.threads = kernel.threads;
     out_.shared_bytes = kernel.shared_bytes;
     out_.globals = used_globals(kernel);
+    out_.maps = maps_of(kernel);
     out_.scalars = used_scalars(kernel.body);
     out_.shared_granule = smallest_shared_element();
   }
@@ -161,6 +174,7 @@ class KernelEmitter {
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
     arrays();
     page_.add("");
+    signals();
     statements(kernel_.body);
     page_.close();
     return std::move(out_);
@@ -214,8 +228,10 @@ class KernelEmitter {
     const auto factor = [&](const lower::StagedFactor& f, char end) {
       return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end == ')' ? ");" : ",");
     };
-    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}>(", m.shape.m, m.shape.n, m.shape.k, m.a.transposed,
-                               m.b.transposed),
+    const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
+    const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
+    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}{}>(", m.shape.m, m.shape.n, m.shape.k,
+                               m.a.transposed, m.b.transposed, rows),
                    {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
   }
   void operator()(const lower::BeginProducts& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
@@ -235,16 +251,64 @@ class KernelEmitter {
   }
 
   void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
-  void operator()(const lower::WarpRoles&) { base::check(false, "roles are emitted"); }
-  void operator()(const lower::Arrive&) { base::check(false, "arrivals are emitted"); }
-  void operator()(const lower::Await&) { base::check(false, "waits are emitted"); }
-  void operator()(const lower::BulkCopy&) { base::check(false, "bulk copies are emitted"); }
+
+  void operator()(const lower::WarpRoles& parted) {
+    std::int64_t end = 0;  // of the threads of the roles before
+    for (const lower::WarpRole& r : parted.roles) {
+      const std::string head = fmt::format("{}{{  // {}", in_role(r, end), r.name);
+      if (end == 0)
+        page_.open(head);
+      else
+        page_.reopen("} else " + head);
+      end = r.first_thread + r.threads;
+      role_ = &r;
+      statements(r.body);
+    }
+    role_ = nullptr;
+    if (end > 0) page_.close();
+  }
+
+  void operator()(const lower::Arrive& a) {
+    const std::string bytes = a.bytes > 0 ? fmt::format(", {}", a.bytes) : "";
+    page_.add(fmt::format("arrive<{}>({}{});", signal(a.signal).slots, use(a.signal, a.use), bytes));
+  }
+  void operator()(const lower::Await& a) {
+    base::check(lower::range_of(kernel_, a.use).low >= -signal(a.signal).slots,
+                "nobody awaits what is more than a turn of the ring before the first use");
+    page_.add(fmt::format("await<{}>({});", signal(a.signal).slots, use(a.signal, a.use)));
+  }
+
+  void operator()(const lower::BulkCopy& copy) {
+    base::check(role_ != nullptr, "bulk copies are a role's");
+    std::vector<std::string> at;
+    for (std::size_t d = copy.dims.size(); d-- > 0;) at.push_back(formulas_.affine(copy.dims[d].at));
+    const auto map = std::find(out_.maps.begin(), out_.maps.end(), map_of(kernel_, copy)) - out_.maps.begin();
+    page_.add_list(fmt::format("bring_box_if<{}>(", signal(copy.signal).slots),
+                   {fmt::format("threadIdx.x == {},", role_->first_thread),
+                    fmt::format("&{},", formulas_.element(copy.to)), names_.maps[static_cast<std::size_t>(map)] + ",",
+                    fmt::format("{{{}}},", fmt::join(at, ", ")), use(copy.signal, copy.use) + ");"});
+  }
+
   void operator()(const lower::Barrier&) { page_.add("__syncthreads();"); }
   void operator()(const lower::Commit&) { page_.add("commit_async();"); }
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 
  private:
   const std::string& sums(int buffer) const { return names_.buffers[static_cast<std::size_t>(buffer)]; }
+
+  const lower::Signal& signal(int i) const { return kernel_.signals[static_cast<std::size_t>(i)]; }
+  std::string use(int signal, const lower::Affine& number) const {
+    return fmt::format("{}, {}", names_.signals[static_cast<std::size_t>(signal)], formulas_.affine(number));
+  }
+
+  // "if (threadIdx.x < 256) ", where the roles before end at thread `begin`; nothing where all others are of the role.
+  std::string in_role(const lower::WarpRole& r, std::int64_t begin) const {
+    std::vector<std::string> conditions;
+    const std::int64_t end = r.first_thread + r.threads;
+    if (r.first_thread > begin) conditions.push_back(fmt::format("threadIdx.x >= {}", r.first_thread));
+    if (end < kernel_.threads) conditions.push_back(fmt::format("threadIdx.x < {}", end));
+    return conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
+  }
 
   const lower::Buffer& buffer(const lower::Access& a) const {
     return kernel_.buffers[static_cast<std::size_t>(a.buffer)];
@@ -277,6 +341,7 @@ class KernelEmitter {
       out.push_back(fmt::format("{}{}* __restrict__ {}", constant ? "const " : "", type_of(b->dtype),
                                 names_.buffers[static_cast<std::size_t>(b - kernel_.buffers.begin())]));
     }
+    for (const std::string& m : names_.maps) out.push_back("const __grid_constant__ tilescope_tensor_map " + m);
     for (const int s : out_.scalars) out.push_back("float " + names_.scalars[static_cast<std::size_t>(s)]);
     return out;
   }
@@ -285,6 +350,18 @@ class KernelEmitter {
     for (const Space space : {Space::kShared, Space::kRegister})
       for (std::size_t i = 0; i < kernel_.buffers.size(); ++i)
         if (kernel_.buffers[i].space == space) page_.add(array(kernel_.buffers[i], names_.buffers[i]));
+  }
+
+  void signals() {
+    for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
+      page_.add(fmt::format("mbarrier* const {} = shared_array<mbarrier>({});", names_.signals[i],
+                            kernel_.signals[i].offset_bytes));
+    for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
+      page_.add(fmt::format("set_up_barriers<{}>({}, {});", kernel_.signals[i].slots, names_.signals[i],
+                            kernel_.signals[i].arrivals));
+    if (kernel_.signals.empty()) return;
+    page_.add("barriers_are_set_up();");
+    page_.add("");
   }
 
   static std::string array(const lower::Buffer& b, const std::string& name) {
@@ -317,6 +394,7 @@ class KernelEmitter {
   Scopes scopes_;
   Page& page_;
   std::vector<int> open_loops_;
+  const lower::WarpRole* role_ = nullptr;  // whose body is written
   EmittedKernel out_;
 };
 
@@ -342,6 +420,9 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
     page.append(staged_prelude());
     page.append(products);
   }
+  const bool boxes = std::any_of(module.kernels.begin(), module.kernels.end(),
+                                 [](const lower::Kernel& k) { return !k.signals.empty(); });
+  if (boxes) page.append(boxes_prelude());
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
-// no header (backends/cuda/prelude.cuh, matrices.cuh, staged.cuh), then the kernels. For HIP the prelude has another
-// head (backends/cuda/prelude_hip.cuh).
+// no header (backends/cuda/prelude.cuh, matrices.cuh, staged.cuh, boxes.cuh), then the kernels. For HIP the prelude has
+// another head (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -48,5 +48,7 @@ std::string_view matrix_prelude();
 bool multiplies_matrices(const lower::Kernel& k);
 // What follows where a kernel multiplies factors in the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
+// What follows where a kernel has signals (backends/cuda/boxes.cuh).
+std::string_view boxes_prelude();
 
 }  // namespace tilescope::cuda

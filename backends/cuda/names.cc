@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/boxes.h"
 #include "backends/cuda/emit.h"
 
 namespace tilescope::cuda {
@@ -26,9 +27,9 @@ bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 // Words of the preludes that a call or a template's arguments follow, and its types.
 std::set<std::string> prelude_names() {
-  std::set<std::string> out = {"tf32", "f16", "bf16"};
-  const std::string text =
-      std::string(prelude()) + hip_prelude() + std::string(matrix_prelude()) + std::string(staged_prelude());
+  std::set<std::string> out = {"tf32", "f16", "bf16", "mbarrier"};
+  const std::string text = std::string(prelude()) + hip_prelude() + std::string(matrix_prelude()) +
+                           std::string(staged_prelude()) + std::string(boxes_prelude());
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '(' && text[at] != '<') continue;
     std::size_t begin = at;
@@ -85,6 +86,9 @@ KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel) {
   }
   for (const std::string& s : module.scalars) out.scalars.push_back(pool.take(s));
   for (const lower::Index& i : kernel.indices) out.indices.push_back(pool.take(i.name));
+  for (const lower::Signal& s : kernel.signals) out.signals.push_back(pool.take(s.name));
+  for (const TensorMap& m : maps_of(kernel))
+    out.maps.push_back(pool.take(module.globals[static_cast<std::size_t>(m.global)].name + "_boxes"));
   return out;
 }
 

@@ -24,6 +24,8 @@ struct KernelNames {
   std::vector<std::string> buffers;  // those of one global share its name
   std::vector<std::string> scalars;  // of the module
   std::vector<std::string> indices;
+  std::vector<std::string> signals;
+  std::vector<std::string> maps;  // in the order of backends/cuda/boxes.h
 };
 
 KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel);

@@ -23,7 +23,7 @@ TILESCOPE_DEVICE void tilescope_access(const void*, int, bool, bool) {}
 // The block's scratchpad, from its `offset`-th byte on.
 template <class T>
 TILESCOPE_DEVICE T* shared_array(int offset) {
-  extern __shared__ uint4 tilescope_arena[];
+  extern __shared__ __align__(1024) uint4 tilescope_arena[];  // what swizzled rows repeat after
   return reinterpret_cast<T*>(reinterpret_cast<char*>(tilescope_arena) + offset);
 }
 

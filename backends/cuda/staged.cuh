@@ -2,9 +2,10 @@
 // being what PTX's wgmma says.
 //
 // A factor lies in core matrices of eight rows of 16 bytes, `along` elements from one to the next along m or n and
-// `deep` along k; its rows run along k or, transposed, along m or n. Products run by themselves from begin_products to
-// end_products, which alone may touch the sums before and after; publish() shows them what its thread wrote or waited
-// for, once all threads have met.
+// `deep` along k; its rows run along k or, transposed, along m or n. Where RowA or RowB is not 0, rows have so many
+// bytes and their pieces of 16 bytes have changed places (PTX calls it swizzling by that many). Products run by
+// themselves from begin_products to end_products, which alone may touch the sums before and after; publish() shows them
+// what its thread wrote or waited for, once all threads have met.
 
 #if defined(__CUDACC__)
 
@@ -12,20 +13,23 @@
 template <int N, bool AlongM, bool AlongN, class T>
 struct tilescope_products;
 
-// What an instruction is told of a factor (PTX ISA, "Matrix-descriptor"): units of 16 bytes, no swizzling.
-template <class T>
+// What an instruction is told of a factor (PTX ISA, "Matrix-descriptor"): units of 16 bytes; of swizzled rows, how far
+// it is from panel to panel (nobody asks where rows run along k), and then from eight rows to the next eight.
+template <bool Along, int Row, class T>
 TILESCOPE_DEVICE unsigned long long tilescope_factor(const T* at, int along, int deep) {
   constexpr int unit = static_cast<int>(16 / sizeof(T));
+  constexpr unsigned long long mode = Row == 128 ? 1 : Row == 64 ? 2 : Row == 32 ? 3 : 0;
   const unsigned long long address = static_cast<unsigned long long>(__cvta_generic_to_shared(at)) & 0x3ffffull;
-  return address >> 4 | static_cast<unsigned long long>(deep / unit) << 16 |
-         static_cast<unsigned long long>(along / unit) << 32;
+  const int leading = Row == 0 ? deep : Along ? along : unit, stride = Row > 0 && Along ? deep : along;
+  return address >> 4 | static_cast<unsigned long long>(leading / unit) << 16 |
+         static_cast<unsigned long long>(stride / unit) << 32 | mode << 62;
 }
 
-template <int M, int N, int K, bool AlongM, bool AlongN, class T>
+template <int M, int N, int K, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class T>
 TILESCOPE_DEVICE void multiply_staged(float* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
                                       int b_deep) {
-  tilescope_products<N, AlongM, AlongN, T>::add(d, tilescope_factor(a, a_along, a_deep),
-                                                tilescope_factor(b, b_along, b_deep));
+  tilescope_products<N, AlongM, AlongN, T>::add(d, tilescope_factor<AlongM, RowA>(a, a_along, a_deep),
+                                                tilescope_factor<AlongN, RowB>(b, b_along, b_deep));
 }
 
 // Keeps the compiler from moving what is done with the sums past this place.
@@ -54,25 +58,35 @@ TILESCOPE_DEVICE void publish() { asm volatile("fence.proxy.async.shared::cta;" 
 // What the instruction, not the thread, reads of the scratchpad: 16 bytes.
 extern "C" void tilescope_read_staged(void* to, const void* at, int line);
 
+// Where a piece of 16 bytes is that would be at `at` in rows without swizzling.
+template <int Row, class T>
+inline const T* tilescope_swizzled(const T* at) {
+  if constexpr (Row == 0) return at;
+  const unsigned long long byte = reinterpret_cast<unsigned long long>(at);
+  return reinterpret_cast<const T*>(byte ^ (byte >> 7 & (Row / 16 - 1)) << 4);
+}
+
 // A factor of `Count` rows or columns, K elements of each side by side.
-template <int Count, int K, bool Along, class T>
+template <int Count, int K, bool Along, int Row, class T>
 inline void tilescope_factor(T (&to)[Count * K], const T* at, int along, int deep, int line) {
   constexpr int piece = static_cast<int>(16 / sizeof(T)), rows = Along ? K : Count, columns = Along ? Count : K;
+  constexpr int width = Row > 0 ? static_cast<int>(Row / sizeof(T)) : piece;
   const int below = Along ? deep : along, beside = Along ? along : deep;
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; column += piece) {
       T read[piece];
-      tilescope_read_staged(read, at + row / 8 * below + column / piece * beside + row % 8 * piece, line);
+      const T* const from = at + row / 8 * below + row % 8 * width + column / width * beside + column % width;
+      tilescope_read_staged(read, tilescope_swizzled<Row>(from), line);
       for (int i = 0; i < piece; ++i) to[Along ? (column + i) * K + row : row * K + column + i] = read[i];
     }
 }
 
-template <int M, int N, int K, bool AlongM, bool AlongN, class T>
+template <int M, int N, int K, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class T>
 inline void multiply_staged(float* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
                             int b_deep TILESCOPE_PLACE) {
   T rows[M * K], columns[N * K];
-  tilescope_factor<M, K, AlongM>(rows, a, a_along, a_deep, line);
-  tilescope_factor<N, K, AlongN>(columns, b, b_along, b_deep, line);
+  tilescope_factor<M, K, AlongM, RowA>(rows, a, a_along, a_deep, line);
+  tilescope_factor<N, K, AlongN, RowB>(columns, b, b_along, b_deep, line);
   const int lane = static_cast<int>(threadIdx.x % 128);
   for (int n = 0; n < M * N / 128; ++n) {
     const int row = lane / 32 * 16 + lane % 32 / 4 + n % 4 / 2 * 8, column = n / 4 * 8 + lane % 4 * 2 + n % 2;

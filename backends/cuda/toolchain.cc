@@ -73,8 +73,9 @@ std::string runtime_unit(HostBuild build) {
   const std::string_view watch = build == HostBuild::kCounting ? "watch_counting" : "watch_values";
   std::string out;
   for (const std::string_view name :
-       {std::string_view("count"), std::string_view("fibers"), std::string_view("machine"), std::string_view("main"),
-        std::string_view("place"), std::string_view("shadow"), watch})
+       {std::string_view("boxes"), std::string_view("clocks"), std::string_view("count"), std::string_view("fibers"),
+        std::string_view("machine"), std::string_view("main"), std::string_view("place"), std::string_view("shadow"),
+        std::string_view("signals"), watch})
     out += fmt::format("#include \"{}/{}.cc\"\n", kRuntimeFolder, name);
   return out;
 }

@@ -13,10 +13,24 @@ std::string_view kernels_of(const Emitted& e) { return std::string_view(e.text).
 // The name that a kernel has among those of all modules.
 std::string unique_name(const KeyedModule& m, const EmittedKernel& k) { return fmt::format("k{}_{}", m.key, k.name); }
 
+std::string listed(const TensorMap& m, std::int64_t TensorMap::Dim::* what) {
+  std::vector<std::int64_t> out;
+  for (std::size_t d = m.dims.size(); d-- > 0;) out.push_back(m.dims[d].*what);
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+// What backends/cuda/boxes.cuh calls a tensor map on the CPU.
+std::string map_of(const TensorMap& m) {
+  return fmt::format("tilescope_tensor_map{{globals[{}], {}, {}, {}, {{{}}}, {{{}}}, {{{}}}}}", m.global,
+                     base::size_of(m.dtype).n, m.swizzled_row, m.dims.size(), listed(m, &TensorMap::Dim::extent),
+                     listed(m, &TensorMap::Dim::stride), listed(m, &TensorMap::Dim::box));
+}
+
 std::string launch_function(const KeyedModule& m, std::size_t number) {
   const EmittedKernel& k = m.emitted.kernels[number];
   std::vector<std::string> arguments;
   for (const int g : k.globals) arguments.push_back(fmt::format("AnyPointer{{globals[{}]}}", g));
+  for (const TensorMap& map : k.maps) arguments.push_back(map_of(map));
   for (const int s : k.scalars) arguments.push_back(fmt::format("scalars[{}]", s));
   std::string lines;
   for (const int line : k.copy_lines) lines += fmt::format(", {}", line);
@@ -45,9 +59,11 @@ std::string registration(const KeyedModule& m) {
 
 KeyedModule keyed(Emitted emitted) {
   std::string content(kernels_of(emitted));
-  for (const EmittedKernel& k : emitted.kernels)
+  for (const EmittedKernel& k : emitted.kernels) {
     content += fmt::format("{} {} {} {} {} {}\n", k.name, k.blocks, k.threads, k.shared_bytes,
                            fmt::join(k.globals, ","), fmt::join(k.scalars, ","));
+    for (const TensorMap& map : k.maps) content += map_of(map);
+  }
   content += std::to_string(emitted.kernels_line);
   std::string key = base::content_hash(content);
   return {std::move(key), std::move(emitted)};
@@ -58,6 +74,7 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude());
   out += fmt::format("#line 1 \"matrices.cuh\"\n{}", matrix_prelude());
   out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
+  out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
   for (const KeyedModule* m : modules) {
     for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k));
     out += fmt::format("#line {} \"kernels.cu\"\n{}", m->emitted.kernels_line, kernels_of(m->emitted));

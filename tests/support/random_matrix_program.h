@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/integer.h"
 #include "tests/support/random_program.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::tests {
 
-// Operands with every dimension side by side, a batch, and convolutions as implicit products.
-inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth) {
+// Operands with every dimension side by side, a batch, and convolutions as implicit products; each input's innermost
+// dimension side by side with `whole` elements or a multiple of them.
+inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth, std::int64_t whole = 1) {
   static const std::vector<Form> kForms = {
       {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},          {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
       {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},          {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
@@ -22,11 +25,13 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth)
   for (const char* a = form.axes; *a != 0; ++a) {
     const bool depth = *a == 'k' || *a == 'c';
     const bool few = *a == 'b' || *a == 'r' || *a == 's' || (*a == 'n' && form.axes[0] != 'm' && form.axes[0] != 'b');
-    sizes.push_back(fmt::format("{}={}", *a,
-                                depth ? any_of_range(least_depth, 3 * least_depth)
-                                      : any_of_range(1, few                      ? 3
-                                                        : *a == 'y' || *a == 'x' ? 6
-                                                                                 : 40)));
+    const std::int64_t size = depth ? any_of_range(least_depth, 3 * least_depth)
+                                    : any_of_range(1, few                      ? 3
+                                                      : *a == 'y' || *a == 'x' ? 6
+                                                                               : 40);
+    const std::string op = form.op;
+    const bool innermost = op.find(fmt::format(",{}]", *a), op.find('!')) != std::string::npos;
+    sizes.push_back(fmt::format("{}={}", *a, innermost ? base::round_up(size, whole) : size));
   }
   return expression(form.op, fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
 }
@@ -47,15 +52,16 @@ inline std::optional<tile::MatrixUnit> any_matrix_axes(const tile::TileSpace& sp
 }
 
 // A program by one of the chip's instructions that lower/ knows, those of a warp or those that read their factors from
-// the scratchpad; discards what has no fragments.
-enum class Factors { kInRegisters, kStaged };
+// the scratchpad, where boxes may have brought them; discards what has no fragments, or no boxes.
+enum class Factors { kInRegisters, kStaged, kInBoxes };
 inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors factors = Factors::kInRegisters) {
-  const bool staged = factors == Factors::kStaged;
+  const bool staged = factors != Factors::kInRegisters, boxes = factors == Factors::kInBoxes;
   std::vector<const arch::ComputeSpec*> instructions;
   for (const arch::ComputeSpec& c : chip.compute)
     if (c.m > 1 && c.n == 8 && c.factors.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
-  const expr::Expression e = any_product(instruction.dtype, instruction.k);
+  const std::int64_t whole = boxes ? tile::kShortestBoxBytes / 2 / base::size_of(instruction.dtype).n : 1;
+  const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
   const auto space = tile::make_space(e, any_fusion(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
   if (!axes) RC_DISCARD("no matrix product");
@@ -70,17 +76,20 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   for (std::size_t a = 0; a < space->spatial; ++a) {
     const std::int64_t fragment = a == unit->rows ? unit->m : a == unit->columns ? unit->n : 1;
     mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
-                       fragment * (staged && a == unit->rows ? 1 : any_element<std::int64_t>({1, 1, 2, 3}))});
+                       fragment * (staged && a == unit->rows     ? 1
+                                   : boxes && a == unit->columns ? any_element<std::int64_t>({2, 4, 4, 6, 8})
+                                                                 : any_element<std::int64_t>({1, 1, 2, 3}))});
   }
   tile::Extents step(space->axes.size(), 1);
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = any_of_range(1, space->axes[a].extent);
   if (space->axes[unit->depth].extent < unit->k) RC_DISCARD("shorter than a fragment");
   const std::int64_t parts = any_of_range(1, std::min<std::int64_t>(3, space->axes[unit->depth].extent / unit->k));
   const std::int64_t part = (space->axes[unit->depth].extent + parts - 1) / parts;
-  step[unit->depth] = unit->k * any_of_range(1, std::min<std::int64_t>(3, part / unit->k));
+  step[unit->depth] = unit->k * any_of_range(1, std::min<std::int64_t>(boxes ? 8 : 3, part / unit->k));
 
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
-  p.split[unit->depth] = parts;
+  // A box ends where the tensor does, so that no part ends within a step.
+  p.split[unit->depth] = boxes && part % step[unit->depth] != 0 ? 1 : parts;
   if (any_of_range(0, 1) == 0) std::reverse(p.thread_order.begin(), p.thread_order.end());
   if (any_of_range(0, 1) == 0) std::reverse(p.order.begin(), p.order.end());
   p = tile::with_matrix_unit(std::move(p), *unit, {16});
@@ -98,6 +107,11 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   p.unroll = any_of_range(0, 64);
   p.pipeline = any_of_range(1, 4);
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
+  if (boxes) {
+    auto in_boxes = tile::with_boxes(std::move(p), chip);
+    if (!in_boxes) RC_DISCARD("no boxes");
+    return {chip.name, {std::move(*in_boxes)}, {}};
+  }
   return {chip.name, {std::move(p)}, {}};
 }
 

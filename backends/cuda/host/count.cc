@@ -56,10 +56,16 @@ void Side::add(int thread, std::int64_t address, std::int64_t bytes) {
   if (address != kNoAddress) bytes_ = bytes;
 }
 
-bool Side::flush(const Rules& rules) {
-  const bool agree = std::all_of(addresses_.begin(), addresses_.end(),
-                                 [&](const auto& a) { return a.size() == addresses_.front().size(); });
-  if (!agree) return false;
+bool Side::agree(const Rules& rules, bool parted) const {
+  for (std::size_t t = 0; t < addresses_.size(); ++t) {
+    const std::size_t like = parted ? t - t % static_cast<std::size_t>(rules.warp) : 0;
+    if (addresses_[t].size() != addresses_[like].size()) return false;
+  }
+  return true;
+}
+
+bool Side::flush(const Rules& rules, bool parted) {
+  if (!agree(rules, parted)) return false;
   const auto warp = static_cast<std::size_t>(rules.warp);
   for (std::size_t first = 0; first < addresses_.size(); first += warp)
     flush_warp(first, std::min(first + warp, addresses_.size()), rules);

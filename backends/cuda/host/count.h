@@ -32,12 +32,14 @@ class Side {
   void begin_block(std::int64_t threads);
   // The thread's next access; kNoAddress where its guard fails.
   void add(int thread, std::int64_t address, std::int64_t bytes);
-  // Counts all accesses since the last flush. False where threads disagree about how many there were.
-  bool flush(const Rules& rules);
+  // Counts all accesses since the last flush. False where threads disagree about how many there were; of threads that
+  // are `parted` into roles, those of one warp.
+  bool flush(const Rules& rules, bool parted);
 
   const SideCount& count() const { return count_; }
 
  private:
+  bool agree(const Rules& rules, bool parted) const;
   void flush_warp(std::size_t first, std::size_t last, const Rules& rules);
 
   bool shared_;

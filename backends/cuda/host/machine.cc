@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "backends/cuda/host/place.h"
+#include "backends/cuda/host/signals.h"
 #include "backends/cuda/host/watch.h"
 
 // NOLINTBEGIN: the names are the prelude's and CUDA's.
@@ -40,7 +41,10 @@ constexpr int kLanes = 32;  // of a warp; what PTX's instructions for whole warp
 
 struct ThreadState {
   bool ended = false;
-  bool meets = false;  // waits for the other lanes of its warp
+  bool meets = false;   // waits for the other lanes of its warp
+  bool awaits = false;  // a use of a signal
+  Use use;
+  int await_line = 0;
   int barrier_line = 0;
   int committed = 0;  // groups
   std::vector<AsyncCopy> under_way;
@@ -65,6 +69,8 @@ struct Machine {
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
   std::vector<Meeting> meetings;  // by warp
+  Signals signals;
+  std::deque<long long> ready;  // threads, in the order of their turns
 
   ThreadState& running() { return threads[static_cast<std::size_t>(place.thread)]; }
 };
@@ -98,33 +104,54 @@ void land_at_barrier(ThreadState& t) {
   }
 }
 
+// Takes its turn somewhere among the others.
+void make_ready(long long thread) {
+  auto& ready = machine.ready;
+  ready.push_back(thread);
+  std::swap(ready.back(), ready[(*machine.random)() % ready.size()]);
+}
+
 // The threads of a warp that all have come go on, in random order.
-void end_meeting(int warp, std::deque<long long>& ready) {
+void end_meeting(int warp) {
   Meeting& m = machine.meetings[static_cast<std::size_t>(warp)];
   m.present = 0;
   m.turn = 1 - m.turn;
   for (const long long lane : shuffled(kLanes, *machine.random)) {
     machine.threads[static_cast<std::size_t>(warp * kLanes + lane)].meets = false;
-    ready.push_back(warp * kLanes + lane);
+    machine.ready.push_back(warp * kLanes + lane);
   }
 }
 
-// All threads of the block to their next barrier or end.
-void run_phase() {
-  const std::vector<long long> order = shuffled(machine.kernel->threads, *machine.random);
-  for (std::deque<long long> ready(order.begin(), order.end()); !ready.empty(); ready.pop_front()) {
-    const long long t = ready.front();
+// Who awaited what is over now goes on.
+void wake() {
+  for (std::size_t t = 0; t < machine.threads.size(); ++t) {
+    ThreadState& thread = machine.threads[t];
+    if (!thread.awaits) continue;
     place.thread = static_cast<int>(t);
-    threadIdx.x = static_cast<unsigned int>(t);
-    ThreadState& thread = machine.running();
-    thread.ended = !machine.fibers->resume(place.thread);
-    watch::thread_pauses();
-    const int warp = place.thread / kLanes;
-    if (!thread.meets)
-      land_at_barrier(thread);
-    else if (machine.meetings[static_cast<std::size_t>(warp)].present == kLanes)
-      end_meeting(warp, ready);
+    place.line = thread.await_line;
+    if (!machine.signals.is_over(thread.use)) continue;
+    thread.awaits = false;
+    make_ready(static_cast<long long>(t));
   }
+}
+
+// To where the thread has to wait for others, or its end.
+void take_turn(long long t) {
+  place.thread = static_cast<int>(t);
+  threadIdx.x = static_cast<unsigned int>(t);
+  ThreadState& thread = machine.running();
+  thread.ended = !machine.fibers->resume(place.thread);
+  watch::thread_pauses();
+  const int warp = place.thread / kLanes;
+  if (!thread.meets)
+    land_at_barrier(thread);
+  else if (machine.meetings[static_cast<std::size_t>(warp)].present == kLanes)
+    end_meeting(warp);
+  machine.signals.pass();
+}
+
+// Nobody goes on who waits for something else than a barrier.
+void check_nobody_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (!machine.threads[t].meets) continue;
     const Meeting& m = machine.meetings[t / kLanes];
@@ -132,6 +159,28 @@ void run_phase() {
     place.line = m.line;
     fail("divergent warp: of %d lanes only %d come here", kLanes, m.present);
   }
+  for (std::size_t t = 0; t < machine.threads.size(); ++t) {
+    if (!machine.threads[t].awaits) continue;
+    place.thread = static_cast<int>(t);
+    place.line = machine.threads[t].await_line;
+    fail("deadlock: all threads wait, this one for %s", machine.signals.state_of(machine.threads[t].use).c_str());
+  }
+}
+
+// All threads of the block to their next barrier or end.
+void run_phase() {
+  const std::vector<long long> order = shuffled(machine.kernel->threads, *machine.random);
+  machine.ready.assign(order.begin(), order.end());
+  for (long long seen = machine.signals.phases_ended(); !machine.ready.empty() || machine.signals.let_come();) {
+    if (!machine.ready.empty()) {
+      const long long t = machine.ready.front();
+      machine.ready.pop_front();
+      take_turn(t);
+    }
+    if (machine.signals.phases_ended() != seen) wake();
+    seen = machine.signals.phases_ended();
+  }
+  check_nobody_waits();
 }
 
 void check_agreement() {
@@ -151,12 +200,14 @@ void run_block() {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
   machine.meetings.assign(static_cast<std::size_t>((machine.kernel->threads + kLanes - 1) / kLanes), {});
+  machine.signals.begin_block(*machine.random);
   watch::block_begins();
   while (!machine.threads.front().ended) {
     run_phase();
     check_agreement();
     watch::phase_ends();
   }
+  machine.signals.end_block();
 }
 
 }  // namespace
@@ -167,7 +218,7 @@ void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, co
   const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
   void* shared = nullptr;
   if (posix_memalign(&shared, 1024, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
-  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}, {}};
+  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
   place = {kernel.name, -1, -1, 0};
   watch::kernel_begins(kernel, shared);
   for (const long long block : shuffled(kernel.blocks, random)) {
@@ -207,6 +258,38 @@ const void* tilescope_exchange(const void* mine, int bytes, int line) {
   host::machine.running().meets = true;
   host::machine.fibers->pause();
   return brought;
+}
+
+void tilescope_set_up_barriers(const void* ring, int slots, int arrivals, int line) {
+  host::place.line = line;
+  host::machine.signals.set_up(ring, slots, arrivals);
+}
+
+void tilescope_arrive(const void* ring, int slots, int use, int bytes, int line) {
+  const char none = 0;
+  tilescope_exchange(&none, 1, line);
+  host::place.line = line;
+  host::watch::comes();
+  if (host::place.thread % host::kLanes == 0) host::machine.signals.arrive({ring, slots, use}, bytes);
+}
+
+void tilescope_await(const void* ring, int slots, int use, int line) {
+  host::place.line = line;
+  if (use < 0) return;
+  host::ThreadState& thread = host::machine.running();
+  thread.use = {ring, slots, use};
+  thread.await_line = line;
+  thread.awaits = !host::machine.signals.is_over(thread.use);
+  if (thread.awaits) host::machine.fibers->pause();
+  host::place.line = line;
+  host::machine.signals.awaited(thread.use);
+}
+
+void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int* at, int dims, const void* ring,
+                         int slots, int use, int line) {
+  host::place.line = line;
+  if (const char* why = host::refusal_of(*tensor, dims, to)) host::fail("%s", why);
+  host::machine.signals.bring({ring, slots, use}, *tensor, at, static_cast<char*>(to));
 }
 
 void tilescope_access(const void* at, int bytes, bool writes, bool happens, int line) {

@@ -1,18 +1,19 @@
 #pragma once
 // Runs kernels block by block on one fiber a thread: blocks in random order, the threads of a block in an order that is
-// random again after every barrier, asynchronous copies at random times before their wait.
+// random again after every barrier, asynchronous copies at random times before their wait, bulk copies before the phase
+// ends that they are for.
 
 #include <random>
 #include <vector>
 
 #include "backends/cuda/host/entry.h"
 #include "backends/cuda/host/fibers.h"
+#include "backends/cuda/host/signals.h"
 
 namespace tilescope::cuda::host {
 
-using Random = std::mt19937_64;
-
-// `globals` and `scalars` are those of the module. Fails (host/place.h) where threads do not agree about a barrier.
+// `globals` and `scalars` are those of the module. Fails (host/place.h) where threads do not agree about a barrier, or
+// wait for each other's signals.
 void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<float>& scalars,
                 Random& random);
 

@@ -26,6 +26,19 @@ void no_access();
 void async_issued(const void* to, const void* from, int bytes, bool happens, bool reads);
 // The running thread may rely on what arrived there.
 void async_arrived(const void* to, int bytes);
+
+// A signal is set up in the scratchpad; a phase of it ends.
+void signal_begins(const void* signal);
+void signal_over(const void* signal);
+// The running thread comes to an arrival of its warp; then one of them arrives; it awaited the last phase that ended.
+void comes();
+void warp_arrives(const void* signal);
+void signal_awaited(const void* signal);
+// A bulk copy that the running thread asks for reads memory; it will write to the scratchpad until the signal's phase
+// ends that is under way.
+void bulk_reads(const void* from, int bytes);
+void bulk_writes(const void* to, int bytes, const void* signal);
+
 // The running thread reaches a barrier or its end.
 void thread_pauses();
 // All threads of the block have reached a barrier or their ends.

@@ -127,7 +127,10 @@ void kernel_begins(const KernelEntry& kernel, void* shared) {
   }
 }
 
-void block_begins() { state.epochs.block = ++state.epochs.now; }
+void block_begins() {
+  state.epochs.block = ++state.epochs.now;
+  state.epochs.clocks.begin_block(state.kernel->threads);
+}
 
 void access(const void* at, int bytes, bool writes) {
   expect_nothing();
@@ -172,13 +175,35 @@ void async_arrived(const void* to, int bytes) {
   target.array->shadow.end_async(target.in_array, bytes, state.epochs);
 }
 
+void signal_begins(const void* signal) {
+  if (!state.epochs.clocks.active()) state.shared.shadow.remember_warps(state.epochs.clocks.warps());
+  state.epochs.clocks.add_signal(signal);
+}
+
+void signal_over(const void* signal) { state.epochs.clocks.end_phase(signal); }
+void comes() { state.epochs.clocks.come(place.thread); }
+void warp_arrives(const void* signal) { state.epochs.clocks.arrive(place.thread, signal); }
+void signal_awaited(const void* signal) { state.epochs.clocks.await(place.thread, signal); }
+
+void bulk_reads(const void* from, int bytes) {
+  const Found f = find(from, bytes);
+  f.array->shadow.read(f.in_array, bytes, state.epochs);
+}
+
+void bulk_writes(const void* to, int bytes, const void* signal) {
+  const Found f = find(to, bytes);
+  f.array->shadow.write_in_bulk(f.in_array, bytes, signal, state.epochs);
+}
+
 void thread_pauses() { expect_nothing(); }
 
 void phase_ends() {
   ++state.epochs.now;
+  const bool parted = state.epochs.clocks.active();
+  if (parted) state.epochs.clocks.meet();
   for (std::size_t c = 0; c < state.sides.size(); ++c) {
     place.line = state.kernel->copy_lines[c];
-    if (!state.sides[c].global.flush(state.rules) || !state.sides[c].shared.flush(state.rules))
+    if (!state.sides[c].global.flush(state.rules, parted) || !state.sides[c].shared.flush(state.rules, parted))
       fail("threads of the block come here different numbers of times between two barriers");
   }
 }

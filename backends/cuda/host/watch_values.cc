@@ -41,6 +41,13 @@ void async_issued(const void* to, const void* from, int bytes, bool happens, boo
 }
 
 void async_arrived(const void*, int) {}
+void signal_begins(const void*) {}
+void signal_over(const void*) {}
+void comes() {}
+void warp_arrives(const void*) {}
+void signal_awaited(const void*) {}
+void bulk_reads(const void* from, int bytes) { touch(from, bytes); }
+void bulk_writes(const void* to, int bytes, const void*) { touch(to, bytes); }
 void thread_pauses() {}
 void phase_ends() {}
 std::vector<std::vector<CopyCounts>> finish() { return {}; }

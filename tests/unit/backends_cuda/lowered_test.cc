@@ -10,7 +10,8 @@
 #include "lower/expected_values.h"
 #include "lower/lower.h"
 #include "lower/print.h"
-#include "tests/support/random_program.h"
+#include "tests/support/interpreted.h"
+#include "tests/support/random_matrix_program.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
 
 namespace tilescope::cuda {
@@ -29,14 +30,20 @@ bool small(const lower::Module& m) {
   return std::all_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return k.blocks * k.threads <= 20000; });
 }
 
+using Draw = std::function<tile::RProgram()>;
+
 // Programs small enough that every access can be looked at.
-std::vector<Drawn> any_lowered(const arch::ArchSpec& chip) {
+std::vector<Drawn> any_lowered(const arch::ArchSpec& chip, const Draw& any) {
   std::vector<Drawn> out;
   while (out.size() < kPrograms) {
-    const auto drawn = rc::gen::exec([&] { return tests::any_rprogram(chip.name, 7, 96); });
-    tile::RProgram p = *rc::gen::resize(kWholeRange, drawn);
+    std::optional<tile::RProgram> p;
+    try {
+      p = *rc::gen::resize(kWholeRange, rc::gen::exec(any));
+    } catch (const rc::detail::CaseResult&) {
+      continue;  // what was drawn means nothing
+    }
     std::vector<std::string> why;
-    if (auto m = lower::lower(p, chip, why); m && small(*m)) out.push_back({std::move(p), std::move(*m)});
+    if (auto m = lower::lower(*p, chip, why); m && small(*m)) out.push_back({std::move(*p), std::move(*m)});
   }
   return out;
 }
@@ -63,6 +70,7 @@ void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chi
   std::mt19937 random(7);
   lower::NamedValues values;
   lower::add_expected_values(d.program, random, values);
+  RC_ASSERT(tests::wrong_outputs(d.program, d.module) == "");
   const std::vector<double> scalars(d.module.scalars.size(), lower::kScalar);
   for (const HostBuild build : {HostBuild::kValues, HostBuild::kCounting}) {
     const HostResult r = host.run(id, {build, 1, scalars, lower::globals_of(d.module, values)});
@@ -78,28 +86,38 @@ void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chi
   }
 }
 
-void check_programs_of(const arch::ArchSpec& chip) {
+void check_programs_of(const arch::ArchSpec& chip, const Draw& any) {
   HostCompiler host(chip);
-  const std::vector<Drawn> all = any_lowered(chip);
+  const std::vector<Drawn> all = any_lowered(chip, any);
   for (const Drawn& d : all) host.add(d.module);
   for (std::size_t i = 0; i < all.size(); ++i) check(host, static_cast<int>(i), all[i], chip);
 }
 
 // The program is drawn anew for every shrink and compiled again, so none is shrunk.
-TEST(LoweredPrograms, RunAsTheyShould) {
-  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+void expect_holds(const std::function<void()>& property) {
   rc::detail::TestParams params = rc::detail::configuration().testParams;
   params.maxSuccess = std::min(params.maxSuccess, 2);
   params.disableShrinking = true;
-  const auto property = [] {
-    arch::ArchSpec chip = tests::chip("v100");
-    if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
-    check_programs_of(chip);
-  };
   const auto result = rc::detail::checkTestable(property, rc::detail::TestMetadata{}, params);
   std::ostringstream text;
   rc::detail::printResultMessage(result, text);
   EXPECT_TRUE(result.is<rc::detail::SuccessResult>()) << text.str();
+}
+
+TEST(LoweredPrograms, RunAsTheyShould) {
+  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  expect_holds([] {
+    arch::ArchSpec chip = tests::chip("v100");
+    if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
+    check_programs_of(chip, [&] { return tests::any_rprogram(chip.name, 7, 96); });
+  });
+}
+
+TEST(LoweredPrograms, RunAsTheyShouldInBoxes) {
+  const arch::ArchSpec chip = tests::chip("h100_pcie");
+  if (const auto why = HostCompiler(chip).refusal()) GTEST_SKIP() << *why;
+  expect_holds(
+      [&] { check_programs_of(chip, [&] { return tests::any_matrix_program(chip, tests::Factors::kInBoxes); }); });
 }
 
 }  // namespace

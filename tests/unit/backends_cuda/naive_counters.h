@@ -41,6 +41,9 @@ class NaiveCount {
         }
       } else if (const auto* branch = std::get_if<lower::If>(&s.what)) {
         if (lanes.holds(branch->when, 0)) walk(branch->body, lanes);
+      } else if (const auto* parted = std::get_if<lower::WarpRoles>(&s.what)) {
+        for (const lower::WarpRole& r : parted->roles)
+          if (within(r, lanes.value(lower::kThreadIndex, 0))) walk(r.body, lanes);
       } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
         side(*copy, copy->to, lanes, false);
         side(*copy, copy->from, lanes, true);
@@ -48,6 +51,10 @@ class NaiveCount {
         side(load->rows, load->rows.from, lanes, true);
       }
     }
+  }
+
+  static bool within(const lower::WarpRole& r, std::int64_t thread) {
+    return thread >= r.first_thread && thread < r.first_thread + r.threads;
   }
 
   void side(const lower::Copy& c, const lower::Access& a, const lower::Lanes& lanes, bool reads) {

@@ -6,6 +6,7 @@
 #include "lower/expected_values.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/matmul.h"
+#include "tile/boxes.h"
 
 namespace tilescope::tests {
 
@@ -296,6 +297,16 @@ inline Sample staged_sample(const std::string& op, const std::string& dtype, con
   return s;
 }
 
+// The same, its tiles brought in boxes.
+inline Sample boxed_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
+  const arch::ArchSpec h100 = chip("h100_pcie");
+  tile::RProgram p = program(staged_product(op, dtype, more), h100);
+  p.stages[0] = tile::with_boxes(std::move(p.stages[0]), h100).value();
+  Sample s = lowered_sample(p, h100);
+  s.name = "boxed " + dtype + " " + op;
+  return s;
+}
+
 // Those that a chip of compute capability sm / 10 has instructions for.
 inline std::vector<Sample> samples(int sm = 80) {
   std::vector<Sample> out;
@@ -320,6 +331,9 @@ inline std::vector<Sample> samples(int sm = 80) {
     out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"padding":{"A":4})"));
     out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":3)"));
     out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32"));
+    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)"));
+    out.push_back(boxed_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":2)"));
+    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32"));
   }
   out.push_back(taken_names_sample());
   out.push_back(pipeline_sample(2));

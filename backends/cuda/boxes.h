@@ -1,0 +1,16 @@
+#pragma once
+// The boxes that a kernel has brought, as its parameters tell of them.
+
+#include <vector>
+
+#include "backends/cuda/tensor_map.h"
+#include "lower/kernel.h"
+
+namespace tilescope::cuda {
+
+TensorMap map_of(const lower::Kernel& k, const lower::BulkCopy& copy);
+
+// Those of all its bulk copies in the order in which they stand, equal ones once.
+std::vector<TensorMap> maps_of(const lower::Kernel& k);
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,39 @@
+#pragma once
+// Boxes of tensors as PTX's bulk copies bring them: what they hold, and where its pieces go.
+
+#include <vector>
+
+// NOLINTBEGIN: the name and what it holds are those of backends/cuda/boxes.cuh.
+struct tilescope_tensor_map {
+  const void* begin;
+  int element_bytes, swizzled_row, dims;
+  long long extent[5], stride[5], box[5];
+};
+// NOLINTEND
+
+namespace tilescope::cuda::host {
+
+inline constexpr int kPiece = 16;  // bytes that stay together
+
+// Neighbouring bytes of the box that lie in the tensor.
+struct BoxRun {
+  const char* from = nullptr;
+  long long to = 0, bytes = 0;  // in the box
+};
+
+struct Box {
+  long long bytes = 0;
+  std::vector<BoxRun> runs;  // what is not in one of them is zero
+};
+
+// The box that begins at `at`, innermost coordinate first.
+Box box_of(const tilescope_tensor_map& tensor, const int* at);
+
+// Why no bulk copy brings a box of the tensor to that place (PTX ISA, "Tensors"; CUDA driver API,
+// cuTensorMapEncodeTiled); null where one does.
+const char* refusal_of(const tilescope_tensor_map& tensor, int dims, const void* to);
+
+// Where the piece is that rows without swizzling would have at `linear`.
+char* piece_at(const tilescope_tensor_map& tensor, void* linear);
+
+}  // namespace tilescope::cuda::host

@@ -1,0 +1,56 @@
+#pragma once
+// What the threads of a block know of each other through signals: for each warp, how often it has arrived, and for each
+// signal, how many of its phases are over. What happened before an arrival is known to whoever awaits the phase that it
+// was for, and so is what was known to who arrived.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace tilescope::cuda::host {
+
+class Clocks {
+ public:
+  // A time of a warp or a signal: what happens then is known to those that know a greater count.
+  struct Time {
+    std::int32_t of = -1;
+    std::uint32_t count = 0;
+  };
+
+  void begin_block(std::int64_t threads);
+  void add_signal(const void* signal);
+  // Whether the block has signals.
+  bool active() const { return !signals_.empty(); }
+  std::int64_t warps() const { return warps_; }
+
+  Time now(int thread) const { return {thread / kLanes, count(thread, thread / kLanes)}; }
+  // Of what the signal's phase that is under way brings.
+  Time of_signal(const void* signal) const;
+  bool knows(int thread, const Time& t) const { return count(thread, t.of) > t.count; }
+
+  // A thread comes to an arrival of its warp; the last one that does arrives for all.
+  void come(int thread);
+  void arrive(int thread, const void* signal);
+  void end_phase(const void* signal);
+  void await(int thread, const void* signal);
+  // All threads know of all.
+  void meet();
+
+ private:
+  static constexpr int kLanes = 32;
+  using Counts = std::vector<std::uint32_t>;
+  struct Signal {
+    std::int32_t number = 0;
+    Counts arriving, over;  // what those know who arrived, and what those will who await
+  };
+  std::uint32_t count(int thread, std::int32_t of) const {
+    return known_[static_cast<std::size_t>(thread)][static_cast<std::size_t>(of)];
+  }
+  static void join(Counts& to, const Counts& more);
+
+  std::int64_t warps_ = 0;
+  std::vector<Counts> known_;  // by thread
+  std::map<const void*, Signal> signals_;
+};
+
+}  // namespace tilescope::cuda::host
