@@ -72,6 +72,8 @@ constexpr std::int64_t kMostPlaces = 8;      // beyond which compilers count on 
 constexpr std::int64_t kOfUnevenPiece = 5;   // an address of 64 bits, its place, and what guards it
 constexpr std::int64_t kOfGatheredRead = 3;  // likewise of an element that a thread reads for itself
 constexpr std::int64_t kOfGatheredPiece = 4;  // the same where pieces share what guards them
+// Beside sums that an instruction adds to by itself, fewer than which NVIDIA's compiler refuses (C7602).
+constexpr std::int64_t kBesideProducts = 26;
 
 // Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
 // along the innermost reduced axis.
@@ -111,7 +113,8 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   }
   // The taps of a window are read as they are used: about half of them are held at a time.
   if (reads_windows(p)) fragments = base::ceil_div(fragments, 2);
-  return accumulators_of(p) + moving(p, fragments, copies) + bookkeeping;
+  const std::int64_t beside = moving(p, fragments, copies) + bookkeeping;
+  return accumulators_of(p) + (p.in_core_matrices() ? std::max(beside, kBesideProducts) : beside);
 }
 
 // --- kernels of others
