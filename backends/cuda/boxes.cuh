@@ -143,8 +143,8 @@ inline void await(mbarrier* ring, int use TILESCOPE_PLACE) {
   tilescope_await(ring, Slots, use, line);
 }
 template <int Slots, int Dims, class T>
-inline void bring_box_if(bool when, T* to, const tilescope_tensor_map& tensor, const int (&at)[Dims],
-                         mbarrier* ring, int use TILESCOPE_PLACE) {
+inline void bring_box_if(bool when, T* to, const tilescope_tensor_map& tensor, const int (&at)[Dims], mbarrier* ring,
+                         int use TILESCOPE_PLACE) {
   if (when) tilescope_bring_box(to, &tensor, at, Dims, ring, Slots, use, line);
 }
 

@@ -81,5 +81,11 @@ TEST(RandomPrograms, AllReadersAgreeOnFactorsInTheScratchpad) {
   expect_all_agree(drawn);
 }
 
+TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
+  Drawn drawn{chip("h100_pcie"), {}};
+  draw(drawn, [&] { return any_matrix_program(drawn.chip, Factors::kInBoxes); });
+  expect_all_agree(drawn);
+}
+
 }  // namespace
 }  // namespace tilescope::tests

@@ -227,6 +227,18 @@ TEST_F(BoxesOnTheCpu, SignalsThatWaitForTooFew) {
       s, AnyOf(HasSubstr("more warps arrive"), HasSubstr("wrong use of a signal"), HasSubstr("may still be reading")));
 }
 
+TEST_F(BoxesOnTheCpu, FactorsThatLieElsewhere) {
+  for (const char* op : {"C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[m,k] * B[k,n]"}) {
+    Sample s = tests::boxed_sample(op, "f16");
+    change<lower::MultiplyStaged>(kernel(s), 0, [](lower::MultiplyStaged& m) {
+      m.a.along /= 2;
+      m.b.deep /= 2;
+    });
+    EXPECT_EQ(found_by_values(s), 10) << op;
+    EXPECT_NE(interpreted_error(s), "") << op;
+  }
+}
+
 TEST_F(BoxesOnTheCpu, BoxesThatGoElsewhere) {
   Sample s = ring();
   change<lower::BulkCopy>(kernel(s), 0, [](lower::BulkCopy& b) { b.dims[0].at.constant += 1; });
