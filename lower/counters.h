@@ -39,11 +39,13 @@ struct CopyCount {
   bool operator==(const CopyCount&) const = default;
 };
 
-// By copy of a kernel: the order in which copies stand in its body, loops, Ifs and roles entered where they stand. The
-// rows that LoadMatrices reads are one; bulk copies, which no lane takes part in, are none.
+// By copy of a kernel, then by bulk copy: the order in which they stand in its body, loops, Ifs and roles entered where
+// they stand. The rows that LoadMatrices reads are a copy. A bulk copy is a request of one lane: to memory for what of
+// its box the tensor has, where that is anything, and to the scratchpad for the whole box, in full passes.
 using KernelCounters = std::vector<CopyCount>;
 
 // The copies of a kernel in that order.
 std::vector<const Copy*> copies_of(const Kernel& k);
+std::vector<const BulkCopy*> bulk_copies_of(const Kernel& k);
 
 }  // namespace tilescope::lower

@@ -85,6 +85,7 @@ void KernelRun::run(const Await& a) {
 }
 
 void KernelRun::run(const Arrive& a) {
+  if (products_of_) fail("an arrival while products still read the scratchpad", now_->first);
   Phase& p = under_way(a.signal, a.use);
   const std::int64_t warps = (now_->end - now_->first) / kMatrixLanes;
   p.arrived += warps;

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = WarpOp::Kind;
 
-void walk(WarpCode& code, std::int64_t warp, Uniforms u, lower::KernelCounters& counters) {
+void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes, lower::KernelCounters& counters) {
   std::size_t pc = 0;
   while (true) {
     const WarpOp& op = code.ops()[pc];
@@ -39,6 +39,14 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, lower::KernelCounters& 
         counters[static_cast<std::size_t>(op.number)].shared += p.count.shared;
         break;
       }
+      case Kind::kBulkCopy: {
+        const BulkBox& box = code.box(op.number);
+        if (warp != box.warp()) break;
+        const lower::CopyCount count = box.count(box.lines(u), pass_bytes);
+        counters[code.counted_box(op.number)].global += count.global;
+        counters[code.counted_box(op.number)].shared += count.shared;
+        break;
+      }
       case Kind::kEnd:
         return;
       default:
@@ -56,10 +64,11 @@ std::vector<lower::KernelCounters> count(const lower::Module& module, const arch
   std::vector<lower::KernelCounters> out;
   for (const lower::Kernel& k : module.kernels) {
     WarpCode code(k, bases, chip, access_shapes(machine));
-    lower::KernelCounters& counters = out.emplace_back(code.copies());
+    lower::KernelCounters& counters = out.emplace_back(code.counted());
     for (std::int64_t block = 0; block < k.blocks; ++block) {
       const Uniforms u = code.start(block);
-      for (std::int64_t warp = 0; warp < code.indices().warps(); ++warp) walk(code, warp, u, counters);
+      for (std::int64_t warp = 0; warp < code.indices().warps(); ++warp)
+        walk(code, warp, u, machine.banks.count * machine.banks.width, counters);
     }
   }
   return out;

@@ -25,6 +25,8 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i) {
   const Operand& o = p.space->inputs[i];
   const TileShape shape = data_tile(o, p.block);
   if (o.gathered) return "it is gathered";
+  if (o.dims.size() > kMostBoxDims)
+    return fmt::format("{} dimensions are more than the {} of a box", o.dims.size(), kMostBoxDims);
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
     const bool single = !dim.whole && dim.terms.size() == 1 && dim.terms[0].coefficient == 1 && dim.low == 0 &&

@@ -17,6 +17,7 @@ namespace tilescope::tile {
 
 inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;  // a row; powers of two
 inline constexpr std::int64_t kMostBoxRows = 256;
+inline constexpr std::size_t kMostBoxDims = 5;
 // What rows that change places with their neighbours repeat after, and tiles begin at multiples of.
 inline constexpr std::int64_t kBoxAlignment = 1024;
 inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad

@@ -283,10 +283,11 @@ class KernelEmitter {
     std::vector<std::string> at;
     for (std::size_t d = copy.dims.size(); d-- > 0;) at.push_back(formulas_.affine(copy.dims[d].at));
     const auto map = std::find(out_.maps.begin(), out_.maps.end(), map_of(kernel_, copy)) - out_.maps.begin();
-    page_.add_list(fmt::format("bring_box_if<{}>(", signal(copy.signal).slots),
-                   {fmt::format("threadIdx.x == {},", role_->first_thread),
-                    fmt::format("&{},", formulas_.element(copy.to)), names_.maps[static_cast<std::size_t>(map)] + ",",
-                    fmt::format("{{{}}},", fmt::join(at, ", ")), use(copy.signal, copy.use) + ");"});
+    out_.box_lines.push_back(page_.add_list(
+        fmt::format("bring_box_if<{}>(", signal(copy.signal).slots),
+        {fmt::format("threadIdx.x == {},", role_->first_thread), fmt::format("&{},", formulas_.element(copy.to)),
+         names_.maps[static_cast<std::size_t>(map)] + ",", fmt::format("{{{}}},", fmt::join(at, ", ")),
+         use(copy.signal, copy.use) + ");"}));
   }
 
   void operator()(const lower::Barrier&) { page_.add("__syncthreads();"); }

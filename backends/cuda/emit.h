@@ -25,6 +25,7 @@ struct EmittedKernel {
   std::vector<TensorMap> maps;      // the parameters after those, each a CUtensorMap by value
   std::vector<int> scalars;         // its last parameters, positions in Module::scalars: floats
   std::vector<int> copy_lines;      // by copy in the order of lower::copies_of: its line of the text, from 1
+  std::vector<int> box_lines;       // likewise by bulk copy
 };
 
 struct Emitted {

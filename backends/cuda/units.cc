@@ -32,13 +32,17 @@ std::string launch_function(const KeyedModule& m, std::size_t number) {
   for (const int g : k.globals) arguments.push_back(fmt::format("AnyPointer{{globals[{}]}}", g));
   for (const TensorMap& map : k.maps) arguments.push_back(map_of(map));
   for (const int s : k.scalars) arguments.push_back(fmt::format("scalars[{}]", s));
-  std::string lines;
-  for (const int line : k.copy_lines) lines += fmt::format(", {}", line);
+  const auto lines = [](const std::vector<int>& all) {
+    std::string out;
+    for (const int line : all) out += fmt::format(", {}", line);
+    return out;
+  };
   return fmt::format(
       "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const float* scalars) {{ {2}({3}); "
       "}}\n"
-      "const int lines_{0}_{1}[] = {{0{4}}};\n",
-      m.key, number, unique_name(m, k), fmt::join(arguments, ", "), lines);
+      "const int lines_{0}_{1}[] = {{0{4}}};\n"
+      "const int boxes_{0}_{1}[] = {{0{5}}};\n",
+      m.key, number, unique_name(m, k), fmt::join(arguments, ", "), lines(k.copy_lines), lines(k.box_lines));
 }
 
 std::string registration(const KeyedModule& m) {
@@ -46,8 +50,11 @@ std::string registration(const KeyedModule& m) {
   for (std::size_t i = 0; i < m.emitted.kernels.size(); ++i) {
     const EmittedKernel& k = m.emitted.kernels[i];
     out += launch_function(m, i);
-    table += fmt::format("  {{\"{0}\", {1}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, &launch_{6}_{7}}},\n", k.name,
-                         k.blocks, k.threads, k.shared_bytes, k.shared_granule, k.copy_lines.size(), m.key, i);
+    table += fmt::format(
+        "  {{\"{0}\", {1}, {2}, {3}, {4}, {5}, lines_{6}_{7} + 1, {8}, boxes_{6}_{7} + 1, "
+        "&launch_{6}_{7}}},\n",
+        k.name, k.blocks, k.threads, k.shared_bytes, k.shared_granule, k.copy_lines.size(), m.key, i,
+        k.box_lines.size());
   }
   return out + fmt::format(
                    "const KernelEntry kernels_{0}[] = {{\n{1}}};\nconst ModuleEntry module_{0}{{\"{0}\", {2}, "

@@ -1,6 +1,7 @@
 #include "sim/gpu/bulk_boxes.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "base/integer.h"
@@ -40,6 +41,17 @@ std::vector<BoxLine> BulkBox::lines(const Uniforms& u) const {
     }
     if (inside) add_row(from + begin, from + end, out);
   }
+  return out;
+}
+
+lower::CopyCount BulkBox::count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes) const {
+  lower::CopyCount out;
+  if (!lines.empty()) out.global.lane_accesses = out.global.requests = 1;
+  for (const BoxLine& l : lines) {
+    out.global.sectors += std::popcount(l.sectors);
+    out.global.bytes += l.bytes;
+  }
+  out.shared = {1, 1, bytes_, 0, base::ceil_div(bytes_, pass_bytes)};
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lower/counters.h"
 #include "sim/gpu/kernel_indices.h"
 #include "sim/memory/warp_access.h"
 
@@ -26,6 +27,7 @@ class BulkBox {
   std::int64_t warp() const { return warp_; }
   // Of the whole box, zeros included.
   std::int64_t bytes() const { return bytes_; }
+  lower::CopyCount count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes) const;
   // Row by row.
   std::vector<BoxLine> lines(const Uniforms& u) const;
 

@@ -94,10 +94,14 @@ std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
   Box& b = boxes_[static_cast<std::size_t>(number)];
   b = {.block = w.block, .signal = signal, .use = use, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
   ++block_of(w).boxes;
+  const lower::CopyCount count = box.count(b.lines, machine_.banks.count * machine_.banks.width);
+  lower::CopyCount& sum = tally_->copies[code_->counted_box(op.number)];
+  sum.global += count.global;
+  sum.shared += count.shared;
   LevelTally& level = tally_->level(LevelRole::kScratchpad);
-  ++level.requests;
-  level.transactions += base::ceil_div(box.bytes(), machine_.banks.count * machine_.banks.width);
-  level.written_bytes += box.bytes();
+  level.requests += count.shared.requests;
+  level.transactions += count.shared.passes;
+  level.written_bytes += count.shared.bytes;
   std::int64_t zeros = box.bytes();
   for (const BoxLine& l : b.lines) zeros -= l.bytes;
   if (!b.lines.empty()) {

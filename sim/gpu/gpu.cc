@@ -37,7 +37,7 @@ Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
 
 void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now) {
   tally_ = &tally;
-  tally.copies.assign(code.copies(), {});
+  tally.copies.assign(code.counted(), {});
   memory_.use(tally);
   for (Core& c : cores_) c.prepare(code, occupancy, tally);
   blocks_ = code.indices().kernel().blocks;

@@ -81,7 +81,10 @@ class WarpCode {
   const CodeLoop& loop(int number) const { return loops_[static_cast<std::size_t>(number)]; }
   Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
   AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
+  // Of the kernel, by whose numbers they are counted; boxes come after copies.
   std::size_t copies() const { return accesses_.size(); }
+  std::size_t counted() const { return accesses_.size() + boxes_.size(); }
+  std::size_t counted_box(int number) const { return accesses_.size() + static_cast<std::size_t>(number); }
   const BulkBox& box(int number) const { return boxes_[static_cast<std::size_t>(number)]; }
   const SignalUse& signal_use(const WarpOp& op) const { return signal_uses_[static_cast<std::size_t>(op.signal_use)]; }
   std::int64_t use_of(const WarpOp& op, const Uniforms& u) const { return indices_.common(signal_use(op).use, u, {}); }

@@ -18,6 +18,8 @@ struct KernelEntry {
   int shared_granule;     // bytes of the smallest element in shared memory
   int copies;             // of the kernel
   const int* copy_lines;  // by copy, ascending
+  int boxes;              // bulk copies
+  const int* box_lines;   // by bulk copy, ascending
   // `globals` are those of the module, `scalars` too.
   void (*launch)(void* const* globals, const float* scalars);
 };

@@ -76,6 +76,7 @@ void Signals::awaited(const Use& use) {
 void Signals::bring(const Use& use, const tilescope_tensor_map& tensor, const int* at, char* to) {
   Slot& slot = under_way(use);
   const Box box = box_of(tensor, at);
+  watch::box_asked(box);
   std::string bytes(static_cast<std::size_t>(box.bytes), '\0');
   for (const BoxRun& r : box.runs) {
     watch::bulk_reads(r.from, static_cast<int>(r.bytes));

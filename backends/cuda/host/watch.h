@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/cuda/host/boxes.h"
 #include "backends/cuda/host/entry.h"
 #include "backends/cuda/host/wire.h"
 
@@ -34,6 +35,8 @@ void signal_over(const void* signal);
 void comes();
 void warp_arrives(const void* signal);
 void signal_awaited(const void* signal);
+// The running thread asks for a box.
+void box_asked(const Box& box);
 // A bulk copy that the running thread asks for reads memory; it will write to the scratchpad until the signal's phase
 // ends that is under way.
 void bulk_reads(const void* from, int bytes);

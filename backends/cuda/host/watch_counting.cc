@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <set>
 
 #include "backends/cuda/host/count.h"
 #include "backends/cuda/host/place.h"
@@ -54,6 +55,8 @@ struct State {
   const KernelEntry* kernel = nullptr;
   std::vector<int> copy_at_line;
   std::vector<CopySides> sides;  // by copy of the running kernel
+  std::vector<int> box_at_line;
+  std::vector<CopyCounts> boxes;  // by bulk copy of the running kernel
   std::vector<std::vector<CopyCounts>> finished;
 };
 
@@ -81,6 +84,17 @@ void count_kernel() {
   if (state.kernel == nullptr) return;
   auto& counts = state.finished.emplace_back();
   for (const CopySides& s : state.sides) counts.push_back({s.global.count(), s.shared.count()});
+  counts.insert(counts.end(), state.boxes.begin(), state.boxes.end());
+}
+
+// What stands at which line of the text, -1 where nothing does.
+std::vector<int> by_line(const int* lines, int count) {
+  std::vector<int> out;
+  for (int n = 0; n < count; ++n) {
+    out.resize(static_cast<std::size_t>(lines[n]) + 1, -1);
+    out.back() = n;
+  }
+  return out;
 }
 
 }  // namespace
@@ -115,11 +129,9 @@ void kernel_begins(const KernelEntry& kernel, void* shared) {
   state.shared = {static_cast<const char*>(shared), kernel.shared_bytes,
                   Shadow("shared memory", kind, kernel.shared_bytes, kernel.shared_granule)};
   state.epochs.kernel = ++state.epochs.now;
-  state.copy_at_line.clear();
-  for (int c = 0; c < kernel.copies; ++c) {
-    state.copy_at_line.resize(static_cast<std::size_t>(kernel.copy_lines[c]) + 1, -1);
-    state.copy_at_line.back() = c;
-  }
+  state.copy_at_line = by_line(kernel.copy_lines, kernel.copies);
+  state.box_at_line = by_line(kernel.box_lines, kernel.boxes);
+  state.boxes.assign(static_cast<std::size_t>(kernel.boxes), {});
   state.sides.assign(static_cast<std::size_t>(kernel.copies), {});
   for (CopySides& s : state.sides) {
     s.global.begin_block(kernel.threads);
@@ -184,6 +196,26 @@ void signal_over(const void* signal) { state.epochs.clocks.end_phase(signal); }
 void comes() { state.epochs.clocks.come(place.thread); }
 void warp_arrives(const void* signal) { state.epochs.clocks.arrive(place.thread, signal); }
 void signal_awaited(const void* signal) { state.epochs.clocks.await(place.thread, signal); }
+
+void box_asked(const Box& box) {
+  const auto line = static_cast<std::size_t>(place.line);
+  if (line >= state.box_at_line.size() || state.box_at_line[line] < 0) fail("a box where the kernel has none");
+  CopyCounts& counts = state.boxes[static_cast<std::size_t>(state.box_at_line[line])];
+  std::set<std::int64_t> sectors;
+  for (const BoxRun& r : box.runs) {
+    const std::int64_t begin = find(r.from, r.bytes).in_memory, sector = state.rules.sector_bytes;
+    for (std::int64_t s = begin / sector; s * sector < begin + r.bytes; ++s) sectors.insert(s);
+    counts.global.bytes += r.bytes;
+  }
+  counts.global.lane_accesses += box.runs.empty() ? 0 : 1;
+  counts.global.requests += box.runs.empty() ? 0 : 1;
+  counts.global.sectors += static_cast<std::int64_t>(sectors.size());
+  const std::int64_t pass = state.rules.banks * state.rules.bank_bytes;
+  ++counts.shared.lane_accesses;
+  ++counts.shared.requests;
+  counts.shared.bytes += box.bytes;
+  counts.shared.passes += (box.bytes + pass - 1) / pass;
+}
 
 void bulk_reads(const void* from, int bytes) {
   const Found f = find(from, bytes);

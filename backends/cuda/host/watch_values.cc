@@ -46,6 +46,7 @@ void signal_over(const void*) {}
 void comes() {}
 void warp_arrives(const void*) {}
 void signal_awaited(const void*) {}
+void box_asked(const Box&) {}
 void bulk_reads(const void* from, int bytes) { touch(from, bytes); }
 void bulk_writes(const void* to, int bytes, const void*) { touch(to, bytes); }
 void thread_pauses() {}

@@ -13,8 +13,12 @@ namespace tilescope::tests {
 class NaiveCount {
  public:
   NaiveCount(const lower::Module& module, const lower::Kernel& kernel, const arch::ArchSpec& chip)
-      : kernel_(kernel), chip_(chip), bases_(lower::base_addresses(module)), copies_(lower::copies_of(kernel)) {
-    out_.resize(copies_.size());
+      : kernel_(kernel),
+        chip_(chip),
+        bases_(lower::base_addresses(module)),
+        copies_(lower::copies_of(kernel)),
+        boxes_(lower::bulk_copies_of(kernel)) {
+    out_.resize(copies_.size() + boxes_.size());
   }
 
   lower::KernelCounters run() {
@@ -43,14 +47,48 @@ class NaiveCount {
         if (lanes.holds(branch->when, 0)) walk(branch->body, lanes);
       } else if (const auto* parted = std::get_if<lower::WarpRoles>(&s.what)) {
         for (const lower::WarpRole& r : parted->roles)
-          if (within(r, lanes.value(lower::kThreadIndex, 0))) walk(r.body, lanes);
+          if (within(r, lanes.value(lower::kThreadIndex, 0))) walk_role(r, lanes);
       } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
         side(*copy, copy->to, lanes, false);
         side(*copy, copy->from, lanes, true);
+      } else if (const auto* bulk = std::get_if<lower::BulkCopy>(&s.what)) {
+        if (asks_) box(*bulk, lanes);
       } else if (const auto* load = std::get_if<lower::LoadMatrices>(&s.what)) {
         side(load->rows, load->rows.from, lanes, true);
       }
     }
+  }
+
+  void walk_role(const lower::WarpRole& r, lower::Lanes& lanes) {
+    asks_ = lanes.value(lower::kThreadIndex, 0) == r.first_thread;
+    walk(r.body, lanes);
+  }
+
+  // Element by element.
+  void box(const lower::BulkCopy& c, const lower::Lanes& lanes) {
+    const lower::Buffer& from = kernel_.buffers[static_cast<std::size_t>(c.from)];
+    const std::int64_t element = base::size_of(from.dtype).n, base = bases_[static_cast<std::size_t>(from.global)];
+    const arch::LevelSpec& pad = *arch::scratchpad_of(chip_);
+    const std::int64_t bytes = c.elements() * element, pass = pad.banks * pad.bank_width.n;
+    const auto n = static_cast<std::size_t>(std::find(boxes_.begin(), boxes_.end(), &c) - boxes_.begin());
+    std::set<std::int64_t> touched;
+    std::int64_t inside = 0;
+    for (std::int64_t e = 0; e < c.elements(); ++e) {
+      std::int64_t rest = e, at = 0;
+      bool in = true;
+      for (std::size_t d = c.dims.size(); d-- > 0; rest /= c.dims[d].box) {
+        const std::int64_t i = lanes.value(c.dims[d].at, 0) + rest % c.dims[d].box;
+        in = in && i >= 0 && i < c.dims[d].extent;
+        at += i * c.dims[d].stride;
+      }
+      if (!in) continue;
+      touched.insert((base + at * element) / arch::device_cache_of(chip_)->sector.n);
+      inside += element;
+    }
+    const std::int64_t some = inside > 0 ? 1 : 0;
+    lower::CopyCount& out = out_[copies_.size() + n];
+    out.global += {some, some, inside, static_cast<std::int64_t>(touched.size()), 0};
+    out.shared += {1, 1, bytes, 0, (bytes + pass - 1) / pass};
   }
 
   static bool within(const lower::WarpRole& r, std::int64_t thread) {
@@ -103,6 +141,8 @@ class NaiveCount {
   const arch::ArchSpec& chip_;
   std::vector<std::int64_t> bases_;
   std::vector<const lower::Copy*> copies_;
+  std::vector<const lower::BulkCopy*> boxes_;
+  bool asks_ = false;  // the warp that is walked has boxes brought
   lower::KernelCounters out_;
 };
 

@@ -137,6 +137,14 @@ TEST_F(PlantedInBoxes, ABarrierOfARoleIsFound) {
   EXPECT_THAT(verdict_of(module_), HasSubstr("a barrier of a role"));
 }
 
+TEST_F(PlantedInBoxes, ArrivalsBeforeProductsHaveEndedAreFound) {
+  each_body(kernel().body, [&](std::vector<Statement>& body) {
+    for (std::size_t i = 0; i + 1 < body.size(); ++i)
+      if (std::holds_alternative<EndProducts>(body[i].what)) std::swap(body[i], body[i + 1]);
+  });
+  EXPECT_THAT(verdict_of(module_), HasSubstr("while products"));
+}
+
 TEST_F(PlantedInBoxes, RolesThatShareWarpsAreFound) {
   auto& roles = std::get<WarpRoles>(kernel().body.back().what).roles;
   roles[1].first_thread -= 32;
