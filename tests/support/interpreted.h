@@ -24,4 +24,13 @@ inline std::string wrong_outputs(const tile::RProgram& p, const lower::Module& m
   return out;
 }
 
+// The same, or why the interpreter refuses the kernels.
+inline std::string verdict(const tile::RProgram& p, const lower::Module& m) {
+  try {
+    return wrong_outputs(p, m);
+  } catch (const lower::KernelError& e) {
+    return e.what();
+  }
+}
+
 }  // namespace tilescope::tests

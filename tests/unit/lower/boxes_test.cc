@@ -8,7 +8,7 @@
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
-#include "tests/support/random_boxed_program.h"
+#include "tests/support/random_matrix_program.h"
 
 namespace tilescope::lower {
 namespace {
@@ -23,7 +23,7 @@ const arch::ArchSpec& h100() {
 }
 
 RC_GTEST_PROP(Boxes, AnyProgramComputesTheReference, ()) {
-  const tile::RProgram p = tests::any_boxed_program(h100());
+  const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kInBoxes);
   std::vector<std::string> why;
   const auto m = lower(p, h100(), why);
   if (!m) {
@@ -54,13 +54,7 @@ class PlantedInBoxes : public testing::Test {
     module_ = tests::lowered(program_, h100());
   }
 
-  std::string verdict_of(const Module& m) const {
-    try {
-      return tests::wrong_outputs(program_, m);
-    } catch (const KernelError& e) {
-      return e.what();
-    }
-  }
+  std::string verdict_of(const Module& m) const { return tests::verdict(program_, m); }
   Kernel& kernel() { return module_.kernels[0]; }
 
   tile::RProgram program_;

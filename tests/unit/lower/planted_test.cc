@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lower/expected_values.h"
 #include "lower/interpret.h"
+#include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
 
@@ -14,20 +14,7 @@ using tests::copy_of;
 using tests::each_body;
 using tests::if_guards;
 using tests::remove;
-
-// What the interpreter says: "" where every value is right, "values" where one is not, or its error.
-std::string verdict(const tile::RProgram& p, const Module& m) {
-  std::mt19937 random(7);
-  NamedValues values;
-  add_expected_values(p, random, values);
-  std::vector<expr::Values> globals = globals_of(m, values);
-  try {
-    interpret(m, {}, globals);
-  } catch (const KernelError& e) {
-    return e.what();
-  }
-  return globals.back() == values.at("C") ? "" : "values";
-}
+using tests::verdict;
 
 class Planted : public testing::Test {
  protected:
