@@ -1,8 +1,10 @@
 #include "arch/derive.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
+#include "base/integer.h"
 
 namespace tilescope::arch {
 namespace {
@@ -109,5 +111,12 @@ double ratio_of(const ArchSpec& a, std::string_view key) {
 Bytes scratchpad_per_block(const LevelSpec& level) { return level.per_block.value_or(level.capacity); }
 
 std::int64_t registers_per_core(const LevelSpec& level) { return level.capacity.n / 4; }
+
+std::int64_t most_registers(const ArchSpec& a, std::int64_t threads) {
+  const LevelSpec* level = registers_of(a);
+  if (level == nullptr) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t all = registers_per_core(*level), warps = base::ceil_div(threads, a.core.warp);
+  return std::min(level->per_thread.value_or(all), all / (base::round_up(warps, a.core.partitions) * a.core.warp));
+}
 
 }  // namespace tilescope::arch

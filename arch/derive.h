@@ -45,4 +45,8 @@ Bytes scratchpad_per_block(const LevelSpec& level);
 // 32-bit registers of one core.
 std::int64_t registers_per_core(const LevelSpec& level);
 
+// What a compiler may give each thread of a block of so many: a block has to fit the core, whose partitions each have
+// their share of the registers and warps in turn (NVIDIA, cuda_occupancy.h). Without registers, as many as it likes.
+std::int64_t most_registers(const ArchSpec& a, std::int64_t threads);
+
 }  // namespace tilescope::arch

@@ -85,8 +85,7 @@ void describe(V& v, CoreSpec& s) {
                    "Least that one thread copies from memory to the scratchpad past its registers; absent: it cannot."),
           s.async_copy);
   v.field(optional("bulk_copy",
-                   "Longest row of the boxes of a tensor that one thread has copied to the scratchpad while it goes on; "
-                   "absent: it cannot."),
+                   "Longest row of a tensor's boxes that one thread has brought to the scratchpad; absent: it cannot."),
           s.bulk_copy);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);

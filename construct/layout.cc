@@ -187,6 +187,7 @@ std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules&
 
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
+  if (p.in_boxes()) return {};
   StageProgram q = laid_out(p, {rules.arch, false});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }

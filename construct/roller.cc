@@ -131,6 +131,7 @@ class Ranking {
 
   // Its time; never where it does not fit or the judge cannot tell.
   base::Microseconds add(StageProgram p) {
+    p.registers = 0;  // those of the layout that it was made of
     if (!tile::fits(p, arch_)) return kNever;
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
     const base::Microseconds time = judge_(asked_);
@@ -285,6 +286,7 @@ class Construction {
 
   // The program, with its rows as they are where it does not fit with them placed.
   StageProgram fitting(StageProgram p) const {
+    p.registers = 0;
     return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false});
   }
 

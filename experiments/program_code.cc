@@ -47,11 +47,11 @@ constexpr std::array<std::int64_t, 5> kMoreRegisters = {8, 16, 32, 64, kNoLimit}
 
 lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, const arch::ArchSpec& a) {
   lower::Module out = held.module;
-  const std::int64_t most = arch::registers_of(a)->per_thread.value_or(0);
   for (std::size_t k = 0; k < out.kernels.size(); ++k) {
     std::int64_t& registers = out.kernels[k].registers;
     if (held.usage.kernels[k].spill_bytes == 0 || registers == 0) continue;
-    registers = more == kNoLimit || registers + more >= most ? 0 : registers + more;
+    const std::int64_t most = arch::most_registers(a, out.kernels[k].threads);
+    registers = more == kNoLimit || registers + more > most ? 0 : registers + more;
   }
   return out;
 }

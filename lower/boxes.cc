@@ -12,7 +12,7 @@ void StageLowering::add_box_signals() {
   kernel_.threads = p_.threads_with_copiers(chip_.core.warp);
   const std::int64_t begin = staging_.signals.n, slots = p_.slots();
   const std::int64_t computing = p_.threads() / chip_.core.warp;
-  kernel_.signals = {{"full", slots, 1, begin}, {"free", slots, computing, begin + tile::kSignalBytes * slots}};
+  kernel_.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + tile::kSignalBytes * slots}};
 }
 
 Body StageLowering::parted_body() {
@@ -36,11 +36,11 @@ Body StageLowering::parted_body() {
   multiply.push_back({Await{kFull, step}, "the tiles are whole"});
   multiply = with(std::move(multiply), begin_products(at, slot));
   multiply = with(std::move(multiply), end_products());
-  multiply.push_back({Arrive{kFree, step}, "nobody of this warp reads them any more"});
+  multiply.push_back({Arrive{kEmpty, step}, "nobody of this warp reads them any more"});
   Body computing = with(with(initial(), in_steps(std::move(multiply))), results());
 
   Body bring;
-  bring.push_back({Await{kFree, step - constant(slots())}, "nobody reads the slot's last tiles any more"});
+  bring.push_back({Await{kEmpty, step - constant(slots())}, "nobody reads the slot's last tiles any more"});
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < tiles_.size(); ++i) bytes += tiles_[i].slot_elements * space().inputs[i].element.n;
   bring.push_back({Arrive{kFull, step, bytes}, {}});

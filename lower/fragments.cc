@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -21,14 +20,6 @@ constexpr std::int64_t kRegisterBytes = 4;
 
 std::int64_t registers_of(std::int64_t elements, std::int64_t element_bytes) {
   return base::ceil_div(elements * element_bytes, kRegisterBytes);
-}
-
-// What a compiler may give a thread: a block has to fit the core.
-std::int64_t most_registers(const arch::ArchSpec& chip, std::int64_t threads) {
-  const arch::LevelSpec* level = arch::registers_of(chip);
-  if (level == nullptr) return std::numeric_limits<std::int64_t>::max();
-  const std::int64_t all = arch::registers_per_core(*level);
-  return std::min(level->per_thread.value_or(all), all / threads);
 }
 
 }  // namespace
@@ -95,7 +86,7 @@ void StageLowering::cut_points() {
     return n;
   };
   std::int64_t length = *std::max_element(at_once_.begin(), at_once_.end());
-  while (length > 1 && needed(length) > most_registers(chip_, p_.threads())) length /= 2;
+  while (length > 1 && needed(length) > arch::most_registers(chip_, p_.threads())) length /= 2;
   if (length == 1) at_once_.assign(at_once_.size(), 1);
   if (length > 1) indices_.cut(*axis, length);
 }

@@ -38,11 +38,10 @@ void KernelRun::begin_block() {
   }
   landings_.clear();
   group_ = 0;
-  products_of_.reset();
   signals_.clear();
   for (const Signal& s : k_.signals) signals_.emplace_back(static_cast<std::size_t>(s.slots));
   crews_.clear();
-  crews_.push_back({0, 0, k_.threads, all_, {{&k_.body}}, {0}});
+  crews_.push_back({0, 0, k_.threads, all_, {{&k_.body}}, {0}, {}});
   parted_ = false;
 }
 

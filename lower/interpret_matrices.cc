@@ -83,13 +83,13 @@ void KernelRun::run(const MultiplyMatrices& m) {
 }
 
 void KernelRun::run(const BeginProducts& begin) {
-  if (products_of_) fail("products begin before others have ended", 0);
-  products_of_ = begin.sums;
+  if (now_->products_of) fail("products begin before others have ended", 0);
+  now_->products_of = begin.sums;
 }
 
 void KernelRun::run(const EndProducts& end) {
-  if (products_of_ != end.sums) fail("the end of products that did not begin", 0);
-  products_of_.reset();
+  if (now_->products_of != end.sums) fail("the end of products that did not begin", 0);
+  now_->products_of.reset();
 }
 
 void KernelRun::run(const Publish&) {
@@ -113,7 +113,7 @@ double KernelRun::read(const StagedFactor& f, std::int64_t first, std::int64_t a
 }
 
 void KernelRun::run(const MultiplyStaged& m) {
-  if (products_of_ != m.d.buffer) fail("products that did not begin", 0);
+  if (now_->products_of != m.d.buffer) fail("products that did not begin", 0);
   if ((now_->end - now_->first) % m.lanes != 0) fail("a group that lacks lanes", now_->end - 1);
   const auto place = [](std::int64_t row, std::int64_t column, std::int64_t columns) {
     return static_cast<std::size_t>(row * columns + column);
@@ -147,7 +147,7 @@ void KernelRun::run(const MultiplyStaged& m) {
 }
 
 void KernelRun::check_no_products(std::size_t buffer, std::int64_t t) const {
-  if (products_of_ && static_cast<std::size_t>(*products_of_) == buffer)
+  if (now_->products_of && static_cast<std::size_t>(*now_->products_of) == buffer)
     fail(fmt::format("{} is used while products are added to it", k_.buffers[buffer].name), t);
 }
 

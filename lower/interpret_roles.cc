@@ -21,7 +21,7 @@ void KernelRun::run(const WarpRoles& w) {
     if (r.first_thread < end || r.first_thread % kMatrixLanes != 0 || r.threads % kMatrixLanes != 0)
       fail(fmt::format("role {} is not of warps of its own", r.name), r.first_thread);
     end = r.first_thread + r.threads;
-    crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0)});
+    crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0), {}});
   }
   if (end > k_.threads) fail("a role of more threads than there are", end);
   for (std::vector<Phase>& slots : signals_)
@@ -70,6 +70,9 @@ void KernelRun::settle(int signal, Phase& p) {
 bool KernelRun::is_over(const Await& a) {
   if (!parted_) fail("a signal where there are no roles", 0);
   const std::int64_t use = common(a.use);
+  const Signal& s = k_.signals[static_cast<std::size_t>(a.signal)];
+  // Waiters tell a phase from the one before it alone, so that no more than one turn is over from the beginning.
+  if (use < -s.slots) fail(fmt::format("use {} of {}, more than a turn before the first", use, s.name), now_->first);
   if (use < 0) return true;
   Phase& p = phase_of(a.signal, use);
   settle(a.signal, p);
@@ -85,7 +88,7 @@ void KernelRun::run(const Await& a) {
 }
 
 void KernelRun::run(const Arrive& a) {
-  if (products_of_) fail("an arrival while products still read the scratchpad", now_->first);
+  if (now_->products_of) fail("an arrival while products still read the scratchpad", now_->first);
   Phase& p = under_way(a.signal, a.use);
   const std::int64_t warps = (now_->end - now_->first) / kMatrixLanes;
   p.arrived += warps;

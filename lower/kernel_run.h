@@ -57,6 +57,7 @@ struct Crew {
   Lanes lanes;
   std::vector<Place> places;  // the innermost last
   Clock seen;
+  std::optional<int> products_of;  // buffer, between BeginProducts and EndProducts
 };
 
 // The phase of a signal's slot that is under way, and what those know who awaited the ones before.
@@ -145,7 +146,6 @@ class KernelRun {
   std::vector<Array> registers_;                            // by buffer, thread by thread
   std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group
   std::int64_t group_ = 0;
-  std::optional<int> products_of_;  // buffer, between BeginProducts and EndProducts
   std::int64_t block_ = 0;
   const Statement* statement_ = nullptr;
 };

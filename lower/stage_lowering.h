@@ -153,7 +153,7 @@ class StageLowering {
   void add_lane(std::vector<Affine>& local);
 
   // lower/boxes.cc.
-  static constexpr int kFull = 0, kFree = 1;  // signals
+  static constexpr int kFull = 0, kEmpty = 1;  // signals
   void add_box_signals();
   Body parted_body();
   Statement bring_boxes(std::size_t operand, const StepPosition& at, const Affine& step, const Affine& slot);

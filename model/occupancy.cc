@@ -11,15 +11,22 @@ namespace tilescope::model {
 
 using tile::StageProgram;
 
+std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks) {
+  const std::int64_t warps_on_a_partition = base::ceil_div(blocks * base::ceil_div(threads, m.warp), m.partitions);
+  return m.registers / m.partitions / (warps_on_a_partition * m.warp) / kRegisterStep * kRegisterStep;
+}
+
 Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   Occupancy o;
   const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
   const std::int64_t needed = registers_needed(p, m);
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
-  std::int64_t most = std::min(m.registers_per_thread, m.registers / threads / kRegisterStep * kRegisterStep);
+  std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
   if (p.registers > 0) most = std::min(most, base::round_up(p.registers, kRegisterStep));
   o.registers_per_thread = std::min(base::round_up(needed, kRegisterStep), std::max(most, kRegisterStep));
   o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
+
+  const std::int64_t warps_held = m.partitions * (m.registers / m.partitions / (o.registers_per_thread * m.warp));
 
   struct Bound {
     std::int64_t blocks;
@@ -29,7 +36,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   const Bound bounds[] = {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},
-      {m.registers / (threads * o.registers_per_thread), "registers"},
+      {warps_held * m.warp / threads, "registers"},
       {staged == 0 ? std::numeric_limits<std::int64_t>::max()
                    : m.scratchpad_bytes / (staged + m.scratchpad_reserved_bytes),
        "scratchpad"},

@@ -131,7 +131,7 @@ std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     fragments += registers_for(p, fragment_of(p, i), p.space->inputs[i].element);
-    if (!p.operands[i].staged) continue;
+    if (!p.operands[i].staged || p.operands[i].box != 0) continue;
     copies += in_flight_of(p, i, m);
     if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces_of(p, i);
   }
@@ -147,9 +147,9 @@ std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
 StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
   const Occupancy o = occupancy_of(p, m);
-  const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
-  const std::int64_t more = std::min({m.registers_per_thread, m.registers / (threads * o.blocks_per_core),
-                                      o.registers_per_thread + o.registers_per_thread / 10});
+  const std::int64_t more =
+      std::min({m.registers_per_thread, registers_left(m, p.threads_with_copiers(m.warp), o.blocks_per_core),
+                o.registers_per_thread + o.registers_per_thread / 10});
   p.registers = std::max(o.registers_per_thread, more / kRegisterStep * kRegisterStep);
   return p;
 }

@@ -276,11 +276,11 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
 namespace {
 
 // A box arrives in pieces of 16 bytes, as many at a time as the longest rows have.
-WarpAccess written_box_rows(std::int64_t row_bytes) {
+WarpAccess written_box_rows() {
   constexpr std::int64_t kPiece = 16;
   WarpAccess access;
   access.bytes = kPiece;
-  for (std::int64_t at = 0; at < std::max(row_bytes, tile::kLongestBoxBytes); at += kPiece) access.offset.push_back(at);
+  for (std::int64_t at = 0; at < tile::kLongestBoxBytes; at += kPiece) access.offset.push_back(at);
   return access;
 }
 
@@ -291,7 +291,7 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
-  if (plan.box != 0) return written_box_rows(plan.box * o.element.n);
+  if (plan.box != 0) return written_box_rows();
   const FirstPieces pieces = first_pieces(p, operand, warp);
   const bool cores = p.in_core_matrices();
   const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};

@@ -40,6 +40,8 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i) {
     if (reduced && p.split[axis] > 1 && base::ceil_div(p.space->axes[axis].extent, p.split[axis]) % p.block[axis] != 0)
       return fmt::format("a part of the split {} ends within a step", p.space->axes[axis].name);
     const std::int64_t stride = o.steps[d].front().stride * o.element.n;
+    if (dim.extent > kMostBoxCoordinate - p.block[axis] || stride > kMostBoxStrideBytes)
+      return "it is too large for a box's coordinates";
     if (d + 1 < o.dims.size() && dim.extent > 1 && stride % kAddressUnit != 0)
       return fmt::format("its rows are {} B apart, no multiple of {} B", stride, kAddressUnit);
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Staged tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors, for factors that
-// a matrix instruction reads from the scratchpad.
+// Staged tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors (TMA), for
+// factors that a matrix instruction reads from the scratchpad.
 //
 // The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, a box each: a
 // panel's rows follow each other, and the next panel follows its last row. In memory whose words the copies swizzle
@@ -18,6 +18,8 @@ namespace tilescope::tile {
 inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;  // a row; powers of two
 inline constexpr std::int64_t kMostBoxRows = 256;
 inline constexpr std::size_t kMostBoxDims = 5;
+inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;  // coordinates are of 32 bits
+inline constexpr std::int64_t kMostBoxStrideBytes = (std::int64_t{1} << 40) - 1;
 // What rows that change places with their neighbours repeat after, and tiles begin at multiples of.
 inline constexpr std::int64_t kBoxAlignment = 1024;
 inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad

@@ -21,6 +21,11 @@ Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) {
   return {p.threads_with_copiers(a.core.warp), a.core.max_block_threads};
 }
 
+// Of programs that say how many they take; else it is the compiler's business.
+Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
+  return {p.registers, arch::most_registers(a, p.threads_with_copiers(a.core.warp))};
+}
+
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::LevelSpec* level = arch::scratchpad_of(a);
   return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
@@ -44,6 +49,9 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
   std::vector<std::string> out;
   if (const Limit l = threads_limit(p, a); l.exceeded())
     out.push_back(fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
+  if (const Limit l = registers_limit(p, a); l.exceeded())
+    out.push_back(fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
+                              l.have, a.name));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::LevelSpec* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
@@ -56,7 +64,8 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
 }
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
-  return !threads_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded() && !memory_limit(p, a).exceeded();
+  return !threads_limit(p, a).exceeded() && !registers_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded() &&
+         !memory_limit(p, a).exceeded();
 }
 
 }  // namespace tilescope::tile

@@ -1,6 +1,6 @@
 #pragma once
-// Whether a program fits a chip: only exact limits, never estimates (registers are the compiler's business; the model
-// charges for what spills).
+// Whether a program fits a chip: only exact limits, never estimates (registers that a program does not state are the
+// compiler's business; the model charges for what spills).
 
 #include <string>
 #include <vector>

@@ -279,11 +279,14 @@ class StageReader {
     per_operand("boxes", {0, 1 << 20}, &OperandPlan::box);
     if (const Map* copies = base::as_map(fields_.take("copy"), "copy", diags_))
       for (const Entry& e : *copies)
-        if (const auto i = input_of(e, "copy", false))
+        if (const auto i = input_of(e, "copy", false)) {
           p.operands[*i].chunked =
               base::as_choice(&e.value, "copy." + e.key, {"interleaved", "chunked"}, diags_).value_or(0) == 1;
+          if (p.operands[*i].chunked && p.operands[*i].box != 0)
+            diags_.error(e.value.at, fmt::format("copy.{}: no thread copies pieces of what comes in boxes", e.key));
+        }
     for (std::size_t i = 0; i < p.operands.size(); ++i)
-      p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
+      p.operands[i].vector = p.operands[i].box != 0 ? 1 : default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);

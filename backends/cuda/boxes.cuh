@@ -75,6 +75,7 @@ TILESCOPE_DEVICE void await(mbarrier* ring, int use) {
         : "=r"(over)
         : "r"(slot), "r"(parity)
         : "memory");
+  __syncwarp();  // lanes leave the loop one by one, and what follows wants the warp together
 }
 
 template <int Slots, int Dims, class T>

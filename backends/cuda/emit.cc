@@ -290,7 +290,10 @@ class KernelEmitter {
          use(copy.signal, copy.use) + ");"}));
   }
 
-  void operator()(const lower::Barrier&) { page_.add("__syncthreads();"); }
+  void operator()(const lower::Barrier&) {
+    base::check(role_ == nullptr, "no barrier is a role's");
+    page_.add("__syncthreads();");
+  }
   void operator()(const lower::Commit&) { page_.add("commit_async();"); }
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 

@@ -41,11 +41,12 @@ class BlockSignals {
   void come(int signal, std::int64_t use, std::int64_t bytes, Cycle at, Stall from) {
     add(signal, use, {.come = bytes}, {at, from});
   }
-  // When the use is over; nothing while that is not known. One before the first is over from the beginning.
+  // When the use is over; nothing while that is not known, or once its slot's next one is over too, which no waiter can
+  // tell from neither. One before the first is over from the beginning.
   std::optional<Last> over(int signal, std::int64_t use) const {
     if (use < 0) return Last{};
     const Phase& p = phase(signal, use);
-    return p.number > turn(signal, use) ? std::optional(p.before) : std::nullopt;
+    return p.number == turn(signal, use) + 1 ? std::optional(p.before) : std::nullopt;
   }
 
  private:

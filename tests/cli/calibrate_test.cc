@@ -16,8 +16,8 @@ using Calibrate = Cli;
 std::string line(const std::string& group, int n, const std::string& time) {
   const std::string s = std::to_string(n);
   return R"({"id": "a", "group": ")" + group + R"(", "expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": )" + s +
-         R"(, "n": )" + s + R"(, "k": )" + s + R"(}, "tiles": {"smem": {"m": 64, "n": 64, "k": 8}}, )" +
-         R"("mapping": {"m": {"threads": 8, "serial": 8}, "n": {"threads": 8, "serial": 8}})" + time + "}\n";
+         R"(, "n": )" + s + R"(, "k": )" + s + R"(}, "tiles": {"smem": {"m": 128, "n": 64, "k": 8}}, )" +
+         R"("mapping": {"m": {"virtual": 8, "threads": 16}, "n": {"virtual": 4, "threads": 16}})" + time + "}\n";
 }
 
 std::string lines() {

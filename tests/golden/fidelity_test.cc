@@ -51,7 +51,7 @@ TEST(FidelityOnMeasuredKernels, OfConvolutionsWithAWindow) {
   const Fidelity f = of_kind("conv KxK");
   EXPECT_EQ(f.errors.compared, 96U);
   EXPECT_LT(f.errors.mape_ratio, 0.17);
-  EXPECT_GT(f.by_tile.spearman, 0.81);
+  EXPECT_GT(f.by_tile.spearman, 0.80);
 }
 
 TEST(FidelityOnMeasuredKernels, OfMatrixProducts) {

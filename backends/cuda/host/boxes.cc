@@ -26,11 +26,13 @@ Box box_of(const tilescope_tensor_map& t, const int* at) {
 }
 
 const char* refusal_of(const tilescope_tensor_map& t, int dims, const void* to) {
-  constexpr std::uintptr_t kShared = 128;
   constexpr long long kMostBox = 256;
   const long long row = t.box[0] * t.element_bytes;
   if (dims != t.dims) return "a box of a tensor that has another number of dimensions";
-  if (reinterpret_cast<std::uintptr_t>(to) % kShared != 0) return "a box to an address that is no multiple of 128";
+  // What the swizzling repeats after, and 128 bytes at least (PTX ISA, "Tensor alignment").
+  const long long repeats = std::max(128, 8 * t.swizzled_row);
+  if (reinterpret_cast<std::uintptr_t>(to) % static_cast<std::uintptr_t>(repeats) != 0)
+    return "a box to an address where its swizzling does not begin anew";
   if (reinterpret_cast<std::uintptr_t>(t.begin) % kPiece != 0)
     return "a tensor at an address that is no multiple of 16";
   if (row % kPiece != 0) return "a box whose rows are no multiple of 16 bytes";

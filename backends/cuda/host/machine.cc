@@ -275,6 +275,7 @@ void tilescope_arrive(const void* ring, int slots, int use, int bytes, int line)
 
 void tilescope_await(const void* ring, int slots, int use, int line) {
   host::place.line = line;
+  if (use < -slots) host::fail("use %d is more than a turn of its ring before the first", use);
   if (use < 0) return;
   host::ThreadState& thread = host::machine.running();
   thread.use = {ring, slots, use};

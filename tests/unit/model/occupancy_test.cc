@@ -59,6 +59,17 @@ TEST(Occupancy, LeavesTheSystemItsShareOfEveryBlock) {
   EXPECT_EQ(occupancy_of(matmul({1, 8, 1}, {1, 8, 1}, 640), machine("a100")).blocks_per_core, 4) << "40 KiB each";
 }
 
+// By hand from cuda_occupancy.h: 16384 registers of each of four partitions. The nine warps of 288 threads are three on
+// one of them, the eighteen of two such blocks five.
+TEST(Occupancy, CountsTheRegistersOfThePartitionThatHasMostWarps) {
+  const Machine m = machine("v100");
+  EXPECT_EQ(registers_left(m, 256, 1), 256);
+  EXPECT_EQ(registers_left(m, 288, 1), 168) << "16384 / (3 * 32), in eights";
+  EXPECT_EQ(registers_left(m, 544, 1), 96) << "17 warps, five on one";
+  EXPECT_EQ(registers_left(m, 288, 2), 96);
+  EXPECT_EQ(registers_left(m, 32, 1), 512) << "a partition's all";
+}
+
 TEST(Occupancy, CountsWholeWarps) {
   EXPECT_EQ(occupancy_of(relu(33), machine("v100")).blocks_per_core, 32);
   EXPECT_EQ(occupancy_of(relu(65), machine("v100")).blocks_per_core, 2048 / 96);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "arch/derive.h"
 #include "tests/unit/tile/stage_text.h"
 #include "tile/staging.h"
 
@@ -35,6 +36,19 @@ TEST(Fit, NamesEveryLimitThatIsExceeded) {
                           "staged bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(matmul(33, 1), v100));
   EXPECT_FALSE(fits(matmul(32, 97), v100));
+}
+
+// A partition has 16384 registers for 8 warps of 1024 threads, or for 3 of the 9 warps of 288.
+TEST(Fit, CountsTheRegistersThatAProgramStates) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  StageProgram p = matmul(32, 96);
+  p.registers = 64;
+  EXPECT_TRUE(fits(p, v100));
+  p.registers = 65;
+  EXPECT_THAT(exceeded_limits(p, v100),
+              ElementsAre("registers a thread: needs 65, a block of so many threads leaves 64 of v100"));
+  EXPECT_EQ(arch::most_registers(v100, 288), 170);
+  EXPECT_EQ(arch::most_registers(v100, 256), 255);
 }
 
 TEST(Fit, CountsPaddingAndPipelineStages) {
