@@ -13,7 +13,7 @@
 #include "lower/interpret.h"
 #include "tests/support/planting.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
-#include "tests/unit/backends_cuda/samples.h"
+#include "tests/unit/backends_cuda/samples_on_the_cpu.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -70,24 +70,10 @@ TEST(Boxes, TwoKindsOfOneArrayAreTwoParameters) {
   EXPECT_THAT(e.text, AllOf(HasSubstr("tilescope_tensor_map A_boxes,"), HasSubstr("tilescope_tensor_map A_boxes_2)")));
 }
 
-class BoxesOnTheCpu : public testing::Test {
+class BoxesOnTheCpu : public tests::SamplesOnTheCpu {
  protected:
-  void SetUp() override {
-    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
-  }
+  BoxesOnTheCpu() : SamplesOnTheCpu("h100_pcie") {}
 
-  HostResult run(const Sample& s, HostBuild build, std::uint64_t seed) {
-    return host_.run(host_.add(s.module), {build, seed, s.scalars, s.inputs});
-  }
-  int found_by_values(const Sample& s) {
-    int found = 0;
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      const HostResult r = run(s, HostBuild::kValues, seed);
-      found += !r.ok() || r.globals.back() != s.expected ? 1 : 0;
-    }
-    return found;
-  }
-  std::string counting_error(const Sample& s) { return run(s, HostBuild::kCounting, 1).error; }
   std::string interpreted_error(const Sample& s) {
     std::vector<expr::Values> globals = s.inputs;
     try {
@@ -104,7 +90,6 @@ class BoxesOnTheCpu : public testing::Test {
   }
 
   arch::ArchSpec chip_ = tests::chip("h100_pcie");
-  HostCompiler host_{chip_};
 };
 
 TEST_F(BoxesOnTheCpu, ValuesAndCountersOfEveryKindOfFactor) {

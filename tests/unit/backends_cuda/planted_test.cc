@@ -6,7 +6,7 @@
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "tests/support/lowered.h"
-#include "tests/unit/backends_cuda/samples.h"
+#include "tests/unit/backends_cuda/samples_on_the_cpu.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -16,27 +16,9 @@ using testing::HasSubstr;
 using testing::Not;
 using tests::Sample;
 
-class Planted : public testing::Test {
+class Planted : public tests::SamplesOnTheCpu {
  protected:
-  void SetUp() override {
-    if (const auto why = host_.refusal()) GTEST_SKIP() << *why;
-  }
-
-  HostResult run(const Sample& s, HostBuild build, std::uint64_t seed) {
-    return host_.run(host_.add(s.module), {build, seed, s.scalars, s.inputs});
-  }
-  // How many of ten seeds find a wrong value or an error where only values are looked at.
-  int found_by_values(const Sample& s) {
-    int found = 0;
-    for (std::uint64_t seed = 0; seed < 10; ++seed) {
-      const HostResult r = run(s, HostBuild::kValues, seed);
-      found += !r.ok() || r.globals.back() != s.expected ? 1 : 0;
-    }
-    return found;
-  }
-  std::string counting_error(const Sample& s) { return run(s, HostBuild::kCounting, 1).error; }
-
-  HostCompiler host_{tests::chip("v100")};
+  Planted() : SamplesOnTheCpu("v100") {}
 };
 
 lower::Kernel& kernel(Sample& s) { return s.module.kernels.front(); }
