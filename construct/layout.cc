@@ -147,6 +147,14 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
+// Steps under way that are worth trying: boxes cost those who compute nothing, copies past the registers issue slots,
+// and others registers.
+std::int64_t most_stages(const StageProgram& p, const arch::ArchSpec& a) {
+  if (!stages_anything(p)) return 1;
+  if (p.in_boxes()) return 8;
+  return a.core.async_copy ? 4 : 2;
+}
+
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
 // copies past the registers several, else the next one in registers. Together they share the scratchpad, so that one
 // is no choice without the other.
@@ -157,7 +165,7 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   const std::int64_t length = p.space->axes[*longest].extent, part = base::ceil_div(length, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
   const auto times = [&](std::int64_t n) { return step * n <= part ? step * n : part == length ? length : step; };
-  const std::int64_t stages = !stages_anything(p) ? 1 : p.in_boxes() ? 8 : rules.arch.core.async_copy ? 4 : 2;
+  const std::int64_t stages = most_stages(p, rules.arch);
   std::int64_t last = 0;
   for (const std::int64_t other : {step / 2, step, times(2), times(4)}) {
     if (other <= last) continue;
@@ -176,12 +184,15 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   return out;
 }
 
+StageProgram without_boxes(StageProgram p) {
+  for (tile::OperandPlan& plan : p.operands) plan.box = 0;
+  return p;
+}
+
 // Staged tiles brought in boxes by a warp of its own, or copied by all threads.
 std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules& rules) {
-  StageProgram q = p;
-  for (tile::OperandPlan& plan : q.operands) plan.box = 0;
-  if (p.in_boxes()) return {laid_out(std::move(q), rules)};
-  std::optional<StageProgram> boxed = tile::with_boxes(std::move(q), rules.arch);
+  if (p.in_boxes()) return {laid_out(without_boxes(p), rules)};
+  std::optional<StageProgram> boxed = tile::with_boxes(p, rules.arch);
   return boxed ? std::vector<StageProgram>{std::move(*boxed)} : std::vector<StageProgram>{};
 }
 
@@ -230,7 +241,7 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
 
 StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
   const bool in_boxes = p.in_boxes();
-  for (tile::OperandPlan& plan : p.operands) plan.box = 0;
+  p = without_boxes(std::move(p));
   for (std::size_t i = 0; i < p.space->operand_count(); ++i)
     if (!p.operands[i].staged) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
   if (in_boxes)

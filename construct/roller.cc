@@ -131,7 +131,6 @@ class Ranking {
 
   // Its time; never where it does not fit or the judge cannot tell.
   base::Microseconds add(StageProgram p) {
-    p.registers = 0;  // those of the layout that it was made of
     if (!tile::fits(p, arch_)) return kNever;
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
     const base::Microseconds time = judge_(asked_);
@@ -286,12 +285,12 @@ class Construction {
 
   // The program, with its rows as they are where it does not fit with them placed.
   StageProgram fitting(StageProgram p) const {
-    p.registers = 0;
     return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false});
   }
 
   // Takes one choice after the other to what is fastest while the others stay.
   void improve(Ranked at) {
+    at.program.registers = 0;  // they are stated of each layout anew
     for (const LayoutChoice choice : layout_choices())
       for (StageProgram& other : choice(at.program, rules_)) {
         StageProgram p = fitting(std::move(other));

@@ -80,6 +80,13 @@ std::string serial(const Map& mapping) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// Those that the mapping counts: of a matrix instruction, the warps or groups of warps that execute it.
+std::string threads_of(const Value& stage, double count) {
+  const Value* instruction = stage.find("instruction");
+  return instruction == nullptr ? fmt::format("{}", count)
+                                : fmt::format("{} of {}", count, text(instruction->find("name")));
+}
+
 // In the order of kProgramFields. The block tile is the first of the tiles, the thread tile the second.
 std::vector<std::string> stage_texts(const Value& stage) {
   const Map& tiles = items<Map>(stage.find("tiles"));
@@ -92,7 +99,7 @@ std::vector<std::string> stage_texts(const Value& stage) {
   return {keys(block, " x "),
           extents(block),
           extents(thread),
-          fmt::format("{}", threads),
+          threads_of(stage, threads),
           serial(mapping),
           staged.empty() ? "nothing" : staged,
           listed(stage.find("padding"), "0"),

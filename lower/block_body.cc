@@ -28,11 +28,6 @@ Statement looped(const AxisLoop& loop, Body body, std::int64_t unroll) {
   return {Loop{loop.index, unroll, std::move(body)}, {}};
 }
 
-Body with(Body body, Body more) {
-  body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-  return body;
-}
-
 Statement noted(Statement s, std::string note) {
   s.note = std::move(note);
   return s;
@@ -48,6 +43,11 @@ std::vector<AxisLoop> joined(const std::vector<std::vector<AxisLoop>>& loops) {
 Reducer step_of(Reducer r) { return r == Reducer::kMean ? Reducer::kSum : r; }
 
 }  // namespace
+
+Body with(Body body, Body more) {
+  body.insert(body.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return body;
+}
 
 Body nest(const std::vector<AxisLoop>& loops, Body body, bool unroll) {
   for (auto l = loops.rbegin(); l != loops.rend(); ++l) {

@@ -103,11 +103,13 @@ void KernelRun::run(const BulkCopy& b) {
   const std::int64_t elements = b.elements();
   Landing l{to, common(b.to.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
   begin_of({b.to.buffer, constant(l.offset)}, elements, now_->first);
+  std::vector<std::int64_t> begin;
+  for (const BoxDim& d : b.dims) begin.push_back(common(d.at));
   for (std::int64_t e = 0; e < elements; ++e) {
     std::int64_t rest = e, from = 0;
     bool inside = true;
     for (std::size_t d = b.dims.size(); d-- > 0; rest /= b.dims[d].box) {
-      const std::int64_t at = common(b.dims[d].at) + rest % b.dims[d].box;
+      const std::int64_t at = begin[d] + rest % b.dims[d].box;
       inside = inside && at >= 0 && at < b.dims[d].extent;
       from += at * b.dims[d].stride;
     }

@@ -169,7 +169,7 @@ struct Arrive {
   Affine use;
   std::int64_t bytes = 0;
 };
-// Until that use of the signal is over; one before the first is.
+// Until that use of the signal is over; one of the turn before the first is.
 struct Await {
   int signal = 0;
   Affine use;
@@ -231,11 +231,20 @@ struct Statement {
 
 // The bodies inside a statement: of a loop, an If, each role.
 template <class S, class Visit>
-void for_inner_bodies(S& statement, Visit visit) {
+void for_inner_bodies(S& statement, const Visit& visit) {
   if (auto* loop = std::get_if<Loop>(&statement.what)) visit(loop->body);
   if (auto* branch = std::get_if<If>(&statement.what)) visit(branch->body);
   if (auto* parted = std::get_if<WarpRoles>(&statement.what))
     for (auto& role : parted->roles) visit(role.body);
+}
+
+// Every statement of a body and of those inside it, in the order in which they stand.
+template <class Visit>
+void for_each_statement(const std::vector<Statement>& body, const Visit& visit) {
+  for (const Statement& s : body) {
+    visit(s);
+    for_inner_bodies(s, [&](const std::vector<Statement>& inner) { for_each_statement(inner, visit); });
+  }
 }
 
 inline constexpr int kBlockIndex = 0;   // position of the block's number in Kernel::indices

@@ -1,7 +1,7 @@
 #pragma once
 // One stage of a program as one kernel: its arrays and positions (lower/stage_lowering.cc), its statements
-// (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc, lower/boxes.cc) and what
-// a thread reads of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
+// (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc, lower/box_lowering.cc)
+// and what a thread reads of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
 
 #include <set>
 #include <string>
@@ -152,7 +152,7 @@ class StageLowering {
   // From where a warp's or a group's results begin to where a lane's do.
   void add_lane(std::vector<Affine>& local);
 
-  // lower/boxes.cc.
+  // lower/box_lowering.cc.
   static constexpr int kFull = 0, kEmpty = 1;  // signals
   void add_box_signals();
   Body parted_body();
@@ -216,6 +216,9 @@ class StageLowering {
 
 // A copy of the statements inside the loops, the first one outermost, unrolled wholly where `unroll` says so.
 Body nest(const std::vector<AxisLoop>& loops, Body body, bool unroll);
+
+// One body after the other.
+Body with(Body body, Body more);
 
 // The kernel that adds up the parts of a split reduction in their order, one thread an element.
 Kernel combine_parts(const std::string& name, const tile::StageProgram& p, const arch::ArchSpec& chip,

@@ -78,6 +78,12 @@ class BlockCounter {
     return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
   }
 
+  // One warp asks for all boxes of a step; its share of each of those that compute.
+  double boxes_of_a_warp(std::size_t i) const {
+    const auto staged = static_cast<double>(tile::data_tile_elements(space_.inputs[i], p_.block));
+    return staged / static_cast<double>(tile::box_elements(p_, i)) / warps_;
+  }
+
   void count_staged(std::size_t i) {
     const Operand& o = space_.inputs[i];
     const tile::OperandPlan& plan = p_.operands[i];
@@ -89,15 +95,11 @@ class BlockCounter {
     const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, use.write, use.writes);
     const double written = work_.load.scratchpad_cycles - before;
-    if (plan.box != 0) {
-      // One warp asks for the boxes; what arrives is written where it belongs.
-      const auto boxes = static_cast<double>(staged) / static_cast<double>(tile::box_elements(p_, i));
-      work_.load.issue_cycles += issue_cycles(boxes * (1 + kAddressInstructions) / warps_);
-      work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
-    } else if (copies_past_registers(p_, i, m_)) {
+    if (copies_past_registers(p_, i, m_)) {
       // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
       // the registers need not go through L1 either).
-      work_.load.issue_cycles += issue_cycles(pieces * (1 + kAddressInstructions));
+      const double asked = plan.box != 0 ? boxes_of_a_warp(i) : pieces;
+      work_.load.issue_cycles += issue_cycles(asked * (1 + kAddressInstructions));
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
     } else {
       work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));

@@ -271,10 +271,6 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
   return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
 }
 
-}  // namespace
-
-namespace {
-
 // A box arrives in pieces of 16 bytes, as many at a time as the longest rows have.
 WarpAccess written_box_rows() {
   constexpr std::int64_t kPiece = 16;

@@ -10,8 +10,6 @@
 namespace tilescope::tile {
 namespace {
 
-constexpr std::int64_t kAddressUnit = 16;  // bytes: what a box's rows begin at multiples of
-
 // Whether an instruction's factor is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   const MatrixUnit& u = *p.matrix;
@@ -42,8 +40,8 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i) {
     const std::int64_t stride = o.steps[d].front().stride * o.element.n;
     if (dim.extent > kMostBoxCoordinate - p.block[axis] || stride > kMostBoxStrideBytes)
       return "it is too large for a box's coordinates";
-    if (d + 1 < o.dims.size() && dim.extent > 1 && stride % kAddressUnit != 0)
-      return fmt::format("its rows are {} B apart, no multiple of {} B", stride, kAddressUnit);
+    if (d + 1 < o.dims.size() && dim.extent > 1 && stride % kBoxAddressBytes != 0)
+      return fmt::format("its rows are {} B apart, no multiple of {} B", stride, kBoxAddressBytes);
   }
   if (o.steps.back().front().stride != 1) return "its innermost elements are not side by side";
   if (shape[shape.size() - 2] > kMostBoxRows)

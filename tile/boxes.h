@@ -15,14 +15,17 @@
 
 namespace tilescope::tile {
 
-inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;  // a row; powers of two
+// What a tensor map may say (CUDA driver API, cuTensorMapEncodeTiled), and how its rows swizzle (PTX ISA, "Swizzling
+// modes"): in spans of 32, 64 or 128 bytes.
+inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;
+inline constexpr std::int64_t kBoxAddressBytes = 16;  // what rows begin at multiples of
 inline constexpr std::int64_t kMostBoxRows = 256;
 inline constexpr std::size_t kMostBoxDims = 5;
 inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;  // coordinates are of 32 bits
 inline constexpr std::int64_t kMostBoxStrideBytes = (std::int64_t{1} << 40) - 1;
-// What rows that change places with their neighbours repeat after, and tiles begin at multiples of.
+// What the longest rows' swizzling repeats after, eight of them: tiles begin at multiples of it.
 inline constexpr std::int64_t kBoxAlignment = 1024;
-inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad
+inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad (PTX ISA, "mbarrier")
 
 // Elements of one box of an operand that is brought so.
 std::int64_t box_elements(const StageProgram& p, std::size_t operand);

@@ -7,7 +7,7 @@
 namespace tilescope::tile {
 
 // One tile after the other, in the order of the inputs, each with all its slots (StageProgram::slots) and aligned for
-// the chip's widest access, or for boxes; behind them, for boxes, what says of every slot that it is full or free.
+// the chip's widest access, or for boxes; behind them, for boxes, what says of every slot that it is full or empty.
 struct StagingLayout {
   base::FixedVector<base::Bytes, kMaxOperands> begins;  // by input; 0 of one that is not staged
   base::Bytes signals;                                  // where they begin, two for each slot; of no use without boxes

@@ -1,24 +1,14 @@
 #include "backends/cuda/boxes.h"
 
 #include <algorithm>
-#include <variant>
 
 #include "base/check.h"
+#include "lower/counters.h"
 
 namespace tilescope::cuda {
 namespace {
 
 constexpr std::size_t kMostDims = 5;  // PTX ISA, "Tensor Dimension, size and format"
-
-void collect(const lower::Kernel& k, const std::vector<lower::Statement>& body, std::vector<TensorMap>& out) {
-  for (const lower::Statement& s : body) {
-    lower::for_inner_bodies(s, [&](const std::vector<lower::Statement>& inner) { collect(k, inner, out); });
-    const auto* copy = std::get_if<lower::BulkCopy>(&s.what);
-    if (copy == nullptr) continue;
-    if (TensorMap map = map_of(k, *copy); std::find(out.begin(), out.end(), map) == out.end())
-      out.push_back(std::move(map));
-  }
-}
 
 }  // namespace
 
@@ -32,7 +22,9 @@ TensorMap map_of(const lower::Kernel& k, const lower::BulkCopy& copy) {
 
 std::vector<TensorMap> maps_of(const lower::Kernel& k) {
   std::vector<TensorMap> out;
-  collect(k, k.body, out);
+  for (const lower::BulkCopy* copy : lower::bulk_copies_of(k))
+    if (TensorMap map = map_of(k, *copy); std::find(out.begin(), out.end(), map) == out.end())
+      out.push_back(std::move(map));
   return out;
 }
 

@@ -101,28 +101,16 @@ std::vector<int> used_globals(const lower::Kernel& k) {
   return out;
 }
 
-std::vector<int> used_scalars(const std::vector<lower::Statement>& body) {
+std::vector<int> used_scalars(const lower::Kernel& k) {
   std::vector<int> out;
-  const auto add = [&](const std::vector<int>& more) { out.insert(out.end(), more.begin(), more.end()); };
-  for (const lower::Statement& s : body) {
-    lower::for_inner_bodies(s, [&](const std::vector<lower::Statement>& inner) { add(used_scalars(inner)); });
+  lower::for_each_statement(k.body, [&](const lower::Statement& s) {
     if (const auto* compute = std::get_if<lower::Compute>(&s.what))
       for (const expr::Node& n : compute->body)
         if (n.kind == expr::NodeKind::kScalar) out.push_back(n.index);
-  }
+  });
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
-}
-
-bool any_matrices(const std::vector<lower::Statement>& body) {
-  return std::any_of(body.begin(), body.end(), [](const lower::Statement& s) {
-    bool inside = false;
-    lower::for_inner_bodies(
-        s, [&](const std::vector<lower::Statement>& inner) { inside = inside || any_matrices(inner); });
-    return inside || std::holds_alternative<lower::LoadMatrices>(s.what) ||
-           std::holds_alternative<lower::MultiplyMatrices>(s.what);
-  });
 }
 
 std::string counted(std::int64_t n, std::string_view what) {
@@ -141,7 +129,7 @@ std::string launch(const lower::Module& m, const lower::Kernel& k, const std::st
   for (const int g : used_globals(k)) arguments.push_back(m.globals[static_cast<std::size_t>(g)].name);
   for (const TensorMap& map : maps_of(k))
     arguments.push_back("boxes of " + m.globals[static_cast<std::size_t>(map.global)].name);
-  for (const int s : used_scalars(k.body)) arguments.push_back(m.scalars[static_cast<std::size_t>(s)]);
+  for (const int s : used_scalars(k)) arguments.push_back(m.scalars[static_cast<std::size_t>(s)]);
   const std::string shared = k.shared_bytes > 0 ? fmt::format(", {}", k.shared_bytes) : "";
   return fmt::format("{}<<<{}, {}{}>>>({})", name, k.blocks, k.threads, shared, fmt::join(arguments, ", "));
 }
@@ -161,7 +149,7 @@ class KernelEmitter {
     out_.shared_bytes = kernel.shared_bytes;
     out_.globals = used_globals(kernel);
     out_.maps = maps_of(kernel);
-    out_.scalars = used_scalars(kernel.body);
+    out_.scalars = used_scalars(kernel);
     out_.shared_granule = smallest_shared_element();
   }
 
@@ -404,7 +392,14 @@ class KernelEmitter {
 
 }  // namespace
 
-bool multiplies_matrices(const lower::Kernel& k) { return any_matrices(k.body); }
+bool multiplies_matrices(const lower::Kernel& k) {
+  bool some = false;
+  lower::for_each_statement(k.body, [&](const lower::Statement& s) {
+    some = some || std::holds_alternative<lower::LoadMatrices>(s.what) ||
+           std::holds_alternative<lower::MultiplyMatrices>(s.what);
+  });
+  return some;
+}
 
 Emitted emit(const lower::Module& module, std::string_view about, Dialect dialect) {
   std::string head;

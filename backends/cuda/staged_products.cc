@@ -22,13 +22,12 @@ struct Product {
   bool operator<(const Product& o) const { return key() < o.key(); }
 };
 
-void collect(const lower::Kernel& k, const std::vector<lower::Statement>& body, std::set<Product>& out) {
-  for (const lower::Statement& s : body) {
-    lower::for_inner_bodies(s, [&](const std::vector<lower::Statement>& inner) { collect(k, inner, out); });
+void collect(const lower::Kernel& k, std::set<Product>& out) {
+  lower::for_each_statement(k.body, [&](const lower::Statement& s) {
     if (const auto* m = std::get_if<lower::MultiplyStaged>(&s.what))
       out.insert({m->shape.n, m->shape.k, m->a.transposed, m->b.transposed,
                   k.buffers[static_cast<std::size_t>(m->a.at.buffer)].dtype});
-  }
+  });
 }
 
 constexpr std::int64_t kInALine = 8;  // operands
@@ -70,7 +69,7 @@ std::string definition(const Product& p) {
 
 std::string staged_products(const lower::Module& module) {
   std::set<Product> all;
-  for (const lower::Kernel& k : module.kernels) collect(k, k.body, all);
+  for (const lower::Kernel& k : module.kernels) collect(k, all);
   if (all.empty()) return {};
   std::string out = "\n#if defined(__CUDACC__)\n\n";
   for (const Product& p : all) out += definition(p) + "\n";

@@ -133,7 +133,7 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
   else if (w.state == State::kAtBarrier)
     account(w, Stall::kBarrier, now);
   else if (w.state == State::kWaitsForSignal)
-    account(w, block_of(w).signals.over(w.signal, w.use)->what, now);
+    account(w, block_of(w).signals.over(w.signal, w.use).value_or(BlockSignals::Last{}).what, now);
   else if (w.state == State::kIsLaunched)
     account(w, Stall::kDispatch, now);
   else if (w.state == State::kWaitsForMisses)

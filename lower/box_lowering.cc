@@ -1,9 +1,8 @@
 // A block whose staged tiles come in boxes: one warp has them brought, a ring of slots ahead, and the others multiply.
 
-#include "tile/boxes.h"
-
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
+#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::lower {
@@ -25,10 +24,6 @@ Body StageLowering::parted_body() {
     Body out;
     out.push_back({Loop{loop, 1, std::move(of_step)}, {}});
     return out;
-  };
-  const auto with = [](Body body, Body more) {
-    for (Statement& s : more) body.push_back(std::move(s));
-    return body;
   };
   const StepPosition at = indices_.at_step(step);
 
@@ -70,7 +65,7 @@ Statement StageLowering::bring_boxes(std::size_t i, const StepPosition& at, cons
     // Of a dimension of one element nobody asks how far the next one is, but that it is a whole piece.
     dim.stride = dim.extent > 1 || d == last
                      ? o.steps[d].front().stride
-                     : base::round_up(o.dims[last].extent, tile::kShortestBoxBytes / o.element.n);
+                     : base::round_up(o.dims[last].extent, tile::kBoxAddressBytes / o.element.n);
     dim.at = at.begin[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
     if (const std::int64_t boxes = t.shape[d] / dim.box; boxes > 1) {
       const int loop = maker_.loop(o.name + (d == last ? "_panel" : "_box"), boxes);
