@@ -29,23 +29,23 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
 // Of an instruction that several threads execute together.
 void check_fragments(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints) {
   const bool fragment = c.m > 1 && c.n > 1;
-  for (const auto& [key, given] : {std::pair{"lanes", c.lanes.has_value()}, {"factors", c.factors.has_value()}})
+  for (const auto& [key, given] : {std::pair{"threads", c.threads.has_value()}, {"operands", c.operands.has_value()}})
     if (given && !fragment)
       complaints.add({"compute", c.name, key}, "a key of an instruction with several rows and columns");
-  if (c.lanes && !divides(a.core.warp, *c.lanes))
-    complaints.add({"compute", c.name, "lanes"},
-                   fmt::format("{} threads are no multiple of the warp of {}", *c.lanes, a.core.warp));
-  if (c.factors) {
+  if (c.threads && !divides(a.core.warp, *c.threads))
+    complaints.add({"compute", c.name, "threads"},
+                   fmt::format("{} threads are no multiple of the warp of {}", *c.threads, a.core.warp));
+  if (c.operands) {
     std::vector<std::string_view> scratchpads;
     for (const LevelSpec& l : a.memory)
       if (l.kind == Kind::kScratchpad) scratchpads.push_back(l.name);
-    if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c.factors) == scratchpads.end())
-      complaints.add({"compute", c.name, "factors"}, fmt::format("no scratchpad is named '{}'{}", *c.factors,
-                                                                 base::did_you_mean(*c.factors, scratchpads)));
+    if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c.operands) == scratchpads.end())
+      complaints.add({"compute", c.name, "operands"}, fmt::format("no scratchpad is named '{}'{}", *c.operands,
+                                                                  base::did_you_mean(*c.operands, scratchpads)));
   }
-  if (c.most_n && !divides(c.n, *c.most_n))
-    complaints.add({"compute", c.name, "shape", "most_n"},
-                   fmt::format("{} columns are no multiple of n, {}", *c.most_n, c.n));
+  if (c.max_n && !divides(c.n, *c.max_n))
+    complaints.add({"compute", c.name, "shape", "max_n"},
+                   fmt::format("{} columns are no multiple of n, {}", *c.max_n, c.n));
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {

@@ -16,10 +16,12 @@
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "arch/fragment.h"
 #include "base/dtype.h"
 #include "expr/expression.h"
 #include "expr/extent.h"
@@ -126,6 +128,17 @@ struct MatrixShape {
   std::int64_t m = 1, n = 1, k = 1;
 
   bool operator==(const MatrixShape&) const = default;
+};
+
+// A matrix instruction of the chip, with all that readers of a Kernel need of it.
+struct MatrixInstruction {
+  std::string name;  // in the chip's `compute`
+  MatrixShape shape;
+  std::int64_t lanes = 1;  // that execute it together
+  base::Dtype elements{}, sums{};
+  std::optional<arch::FragmentMap> a, b;  // absent where they are read from the scratchpad
+  arch::FragmentMap c;
+  std::string cuda, hip;  // what these dialects call it; empty where they cannot say it
 };
 
 // d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of a warp's lanes as
@@ -258,6 +271,7 @@ struct Kernel {
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
   std::vector<Signal> signals;
+  std::vector<MatrixInstruction> matrix_instructions;
   std::int64_t shared_bytes = 0;  // of a block
   std::vector<Statement> body;
 };

@@ -84,10 +84,10 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
 
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
   const MatrixShape shape{c.m, c.n, c.k};
-  const std::int64_t lanes = c.lanes.value_or(chip.core.warp);
+  const std::int64_t lanes = c.threads.value_or(chip.core.warp);
   if (chip.core.warp != kMatrixLanes) return false;
-  if (!c.factors) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
-  return lanes == kGroupLanes && c.most_n.value_or(c.n) <= kGroupMostColumns &&
+  if (!c.operands) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
+  return lanes == kGroupLanes && c.max_n.value_or(c.n) <= kGroupMostColumns &&
          is_known_staged(shape, c.dtype, c.accumulate);
 }
 

@@ -209,9 +209,9 @@ MatrixUnit unit_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
   u.m = c.m;
   u.n = c.n;
   u.k = c.k;
-  u.lanes = c.lanes.value_or(chip.core.warp);
-  u.most_columns = c.most_n.value_or(c.n);
-  u.factors_staged = c.factors.has_value();
+  u.lanes = c.threads.value_or(chip.core.warp);
+  u.most_columns = c.max_n.value_or(c.n);
+  u.factors_staged = c.operands.has_value();
   return u;
 }
 

@@ -124,9 +124,9 @@ Dtype dtype_of(const lower::Kernel& k, const lower::Access& a) {
 const ComputeSpec& fragment_unit(const arch::ArchSpec& chip, const lower::MatrixShape& shape, Dtype factors, Dtype sums,
                                  bool staged) {
   for (const ComputeSpec& c : chip.compute) {
-    const bool columns = shape.n % c.n == 0 && shape.n <= c.most_n.value_or(c.n);
+    const bool columns = shape.n % c.n == 0 && shape.n <= c.max_n.value_or(c.n);
     if (c.dtype == factors && c.accumulate == sums && c.m == shape.m && c.k == shape.k && columns &&
-        c.factors.has_value() == staged)
+        c.operands.has_value() == staged)
       return c;
   }
   throw SimError(fmt::format("{}: no entry of `compute` multiplies fragments of {}x{}x{} of {} into {}", chip.name,

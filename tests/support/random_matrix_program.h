@@ -58,7 +58,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   const bool staged = factors != Factors::kInRegisters, boxes = factors == Factors::kInBoxes;
   std::vector<const arch::ComputeSpec*> instructions;
   for (const arch::ComputeSpec& c : chip.compute)
-    if (c.m > 1 && c.n == 8 && c.factors.has_value() == staged) instructions.push_back(&c);
+    if (c.m > 1 && c.n == 8 && c.operands.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
   const std::int64_t whole = boxes ? tile::kShortestBoxBytes / 2 / base::size_of(instruction.dtype).n : 1;
   const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
