@@ -202,12 +202,13 @@ class KernelEmitter {
                 "matrices are loaded from the scratchpad");
     const std::vector<std::string> arguments = {fmt::format("&{},", formulas_.element(load.rows.to)),
                                                 fmt::format("&{});", formulas_.element(load.rows.from))};
-    const std::string call = fmt::format("load_matrices{}<{}>(", load.transposed ? "_transposed" : "", load.count);
+    const std::string call = fmt::format("load_matrices{}<{}>(", load.transposed ? "_transposed" : "", load.count / 8);
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
   void operator()(const lower::MultiplyMatrices& m) {
-    page_.add_list(fmt::format("multiply_matrices_{}x{}x{}(", m.shape.m, m.shape.n, m.shape.k),
+    const lower::MatrixShape& shape = lower::instruction_of(kernel_, m).shape;
+    page_.add_list(fmt::format("multiply_matrices_{}x{}x{}(", shape.m, shape.n, shape.k),
                    {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
                     fmt::format("&{});", formulas_.element(m.b))});
   }
@@ -218,8 +219,9 @@ class KernelEmitter {
     };
     const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
     const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
-    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}{}>(", m.shape.m, m.shape.n, m.shape.k,
-                               m.a.transposed, m.b.transposed, rows),
+    const lower::MatrixShape& shape = lower::instruction_of(kernel_, m).shape;
+    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}{}>(", shape.m, m.columns, shape.k, m.a.transposed,
+                               m.b.transposed, rows),
                    {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
   }
   void operator()(const lower::BeginProducts& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }

@@ -25,7 +25,7 @@ struct Product {
 void collect(const lower::Kernel& k, std::set<Product>& out) {
   lower::for_each_statement(k.body, [&](const lower::Statement& s) {
     if (const auto* m = std::get_if<lower::MultiplyStaged>(&s.what))
-      out.insert({m->shape.n, m->shape.k, m->a.transposed, m->b.transposed,
+      out.insert({m->columns, lower::instruction_of(k, *m).shape.k, m->a.transposed, m->b.transposed,
                   k.buffers[static_cast<std::size_t>(m->a.at.buffer)].dtype});
   });
 }

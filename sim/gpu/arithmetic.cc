@@ -116,41 +116,33 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
 
 namespace {
 
-Dtype dtype_of(const lower::Kernel& k, const lower::Access& a) {
-  return k.buffers[static_cast<std::size_t>(a.buffer)].dtype;
-}
-
-// The chip's instruction for such fragments, of which it may take several side by side.
-const ComputeSpec& fragment_unit(const arch::ArchSpec& chip, const lower::MatrixShape& shape, Dtype factors, Dtype sums,
-                                 bool staged) {
-  for (const ComputeSpec& c : chip.compute) {
-    const bool columns = shape.n % c.n == 0 && shape.n <= c.max_n.value_or(c.n);
-    if (c.dtype == factors && c.accumulate == sums && c.m == shape.m && c.k == shape.k && columns &&
-        c.operands.has_value() == staged)
-      return c;
-  }
-  throw SimError(fmt::format("{}: no entry of `compute` multiplies fragments of {}x{}x{} of {} into {}", chip.name,
-                             shape.m, shape.n, shape.k, base::name_of(factors), base::name_of(sums)));
+// The chip's entry of an instruction that a kernel names.
+const ComputeSpec& unit_of(const arch::ArchSpec& chip, const lower::MatrixInstruction& i) {
+  for (const ComputeSpec& c : chip.compute)
+    if (c.name == i.name) return c;
+  throw SimError(fmt::format("{}: no entry of `compute` is named {}", chip.name, i.name));
 }
 
 }  // namespace
 
 ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
-  const ComputeSpec& c = fragment_unit(chip, m.shape, dtype_of(k, m.a), dtype_of(k, m.d), false);
-  const std::int64_t multiply_adds = c.m * c.n * c.k;
+  const lower::MatrixInstruction& i = lower::instruction_of(k, m);
+  const ComputeSpec& c = unit_of(chip, i);
+  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
   return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(multiply_adds * chip.core.partitions * kCycleParts, c.per_core),
+          .arithmetic_parts = base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip.core.partitions * kCycleParts,
+                                             c.per_core * warps),
           .latency = c.latency.n};
 }
 
 ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kernel& k, const arch::ArchSpec& chip,
                                std::int64_t pass_bytes) {
-  const Dtype factors = dtype_of(k, m.a.at);
-  const ComputeSpec& c = fragment_unit(chip, m.shape, factors, dtype_of(k, m.d), true);
-  const std::int64_t warps = base::ceil_div(m.lanes, chip.core.warp);
-  const std::int64_t bytes = (m.shape.m + m.shape.n) * m.shape.k * base::size_of(factors).n;
+  const lower::MatrixInstruction& i = lower::instruction_of(k, m);
+  const ComputeSpec& c = unit_of(chip, i);
+  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
+  const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
   return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(m.shape.m * m.shape.n * m.shape.k * chip.core.partitions * kCycleParts,
+          .arithmetic_parts = base::ceil_div(i.shape.m * m.columns * i.shape.k * chip.core.partitions * kCycleParts,
                                              c.per_core * warps),
           .passes = base::ceil_div(bytes, pass_bytes * warps),
           .latency = c.latency.n};
