@@ -136,7 +136,8 @@ void describe(V& v, ComputeSpec& s) {
   v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
   v.field(required("dtype", "Element type of the factors."), s.dtype);
   v.fallback(s.accumulate, base::default_accumulator(s.dtype));
-  v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
+  v.field(optional("accumulate",
+                   "Element type of the sum; i32 for integers, f64 for f64 and f32 for other floats where absent."),
           s.accumulate);
   v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of several (a fragment)."),
          ShapeFields{s});

@@ -75,9 +75,10 @@ Instructions of_statement(const lower::Compute& c) {
   return all;
 }
 
-// Narrow operands are widened where no unit takes them as they are.
+// Narrow operands are widened where no unit takes them as they are. What has an f64 in it is computed in f64 alone.
 const ComputeSpec& unit_for(const arch::ArchSpec& chip, Dtype operand, Dtype target) {
-  const Dtype wide = base::is_integer(target) ? Dtype::kI32 : Dtype::kF32;
+  if (operand == Dtype::kF64) target = operand;
+  const Dtype wide = base::default_accumulator(target);
   for (const auto& [from, to] : {std::pair{operand, target}, std::pair{target, target}, std::pair{wide, wide}})
     if (const ComputeSpec* unit = arch::scalar_unit_of(chip, from, to)) return *unit;
   throw SimError(fmt::format("{}: no entry of `compute` computes in {}", chip.name, base::name_of(target)));
@@ -98,7 +99,10 @@ std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
 
 ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip) {
   const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
-  const Dtype target = dtype(c.target), operand = c.operands.empty() ? target : dtype(c.operands.front());
+  const Dtype target = dtype(c.target);
+  Dtype operand = c.operands.empty() ? target : dtype(c.operands.front());
+  for (const lower::Access& a : c.operands)
+    if (dtype(a) == Dtype::kF64) operand = Dtype::kF64;
   Instructions n = of_statement(c);
   if (n.ordinary + n.special == 0) return {.issue = 1};  // a move
   const ComputeSpec& unit = unit_for(chip, operand, target);

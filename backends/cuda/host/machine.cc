@@ -64,7 +64,7 @@ struct Machine {
   const KernelEntry* kernel = nullptr;
   Random* random = nullptr;
   std::vector<void*> globals;
-  std::vector<float> scalars;
+  std::vector<double> scalars;
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
@@ -212,7 +212,7 @@ void run_block() {
 
 }  // namespace
 
-void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<float>& scalars,
+void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<double>& scalars,
                 Random& random) {
   Fibers fibers(static_cast<int>(kernel.threads), &run_thread);
   const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
