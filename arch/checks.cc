@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/complaints.h"
+#include "arch/fragment_checks.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {
@@ -24,28 +25,6 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
     complaints.add({"core", "max_block_threads"},
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads));
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
-}
-
-// Of an instruction that several threads execute together.
-void check_fragments(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints) {
-  const bool fragment = c.m > 1 && c.n > 1;
-  for (const auto& [key, given] : {std::pair{"threads", c.threads.has_value()}, {"operands", c.operands.has_value()}})
-    if (given && !fragment)
-      complaints.add({"compute", c.name, key}, "a key of an instruction with several rows and columns");
-  if (c.threads && !divides(a.core.warp, *c.threads))
-    complaints.add({"compute", c.name, "threads"},
-                   fmt::format("{} threads are no multiple of the warp of {}", *c.threads, a.core.warp));
-  if (c.operands) {
-    std::vector<std::string_view> scratchpads;
-    for (const LevelSpec& l : a.memory)
-      if (l.kind == Kind::kScratchpad) scratchpads.push_back(l.name);
-    if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c.operands) == scratchpads.end())
-      complaints.add({"compute", c.name, "operands"}, fmt::format("no scratchpad is named '{}'{}", *c.operands,
-                                                                  base::did_you_mean(*c.operands, scratchpads)));
-  }
-  if (c.max_n && !divides(c.n, *c.max_n))
-    complaints.add({"compute", c.name, "shape", "max_n"},
-                   fmt::format("{} columns are no multiple of n, {}", *c.max_n, c.n));
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {

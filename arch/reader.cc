@@ -134,7 +134,10 @@ class ChipReader {
 
   // Reads a level whose kind says what it may hold.
   void read_level(LevelSpec& level);
-  void finish() { fields_.finish(); }
+  void finish() {
+    refuse_old_names();
+    fields_.finish();
+  }
 
  private:
   std::string path_of(std::string_view key) const {
@@ -167,6 +170,7 @@ class ChipReader {
   }
 
   void refuse_keys_of_other_kinds(Kind kind);
+  void refuse_old_names();
 
   const Value& map_;
   std::string path_;
@@ -229,6 +233,24 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
     diags_.error(e.at, fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
                                    name_of_choice(kind)));
   }
+}
+
+// Keys of an instruction that had other names once.
+void ChipReader::refuse_old_names() {
+  const base::Map* entries = map_.get_if<base::Map>();
+  if (entries == nullptr || !path_.starts_with("compute.")) return;
+  struct Renamed {
+    std::string_view old, now;
+    bool of_shape;
+  };
+  static constexpr Renamed kRenamed[] = {
+      {"lanes", "threads", false}, {"factors", "operands", false}, {"most_n", "max_n", true}};
+  for (const base::Entry& e : *entries)
+    for (const Renamed& r : kRenamed)
+      if (e.key == r.old && path_.ends_with(".shape") == r.of_shape) {
+        fields_.take(e.key);
+        diags_.error(e.at, fmt::format("{}: is now called {}", path_of(e.key), r.of_shape ? "shape.max_n" : r.now));
+      }
 }
 
 bool is_memory_class(const Value& document) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -25,7 +26,6 @@ std::size_t bits_of(std::int64_t count) {
 
 using arch::FragmentAxis;
 using tile::FragmentDigit;
-using tile::FragmentRead;
 
 // --- what there is
 
@@ -163,7 +163,7 @@ std::vector<AxisLoop> StageLowering::element_loops(const MatrixSide& s, std::siz
 
 Statement StageLowering::load_matrix_fragments(std::size_t i, const StepPosition& at, const Affine& slot) {
   const MatrixSide s = matrix_side(i);
-  const FragmentRead read = tile::fragment_read(p_, i, arch::widest_access_of(chip_));
+  const tile::FragmentRead read = tile::fragment_read(p_, i, arch::widest_access_of(chip_));
   const arch::FragmentMap& map = tile::fragment_map(*p_.matrix, i);
   std::vector<AxisLoop> loops;
   const std::vector<std::size_t> axes = fragment_axes(s);
@@ -182,12 +182,12 @@ Statement StageLowering::load_matrix_fragments(std::size_t i, const StepPosition
         inside);
   }
   // A lane names the row of its number.
-  MatrixPlace place = lane_place(tile::digits_of({read.rows.data(), read.rows.size()}));
+  MatrixPlace place = lane_place(tile::digits_of(std::span(read.rows.begin(), read.rows.end())));
   const std::vector<AxisLoop> inside = element_loops(s, bits_of(s.elements / read.parts), to, place);
   LoadMatrices load;
   load.count = std::int64_t{1} << read.rows.size();
   load.map = tile::map_of_load(p_, i, read);
-  load.transposed = read.how == FragmentRead::How::kTransposedRows;
+  load.transposed = read.how == tile::FragmentRead::How::kTransposedRows;
   load.rows = {{matrix_registers_[i], to},
                {tiles_[i].shared, in_staged_tile(s, read.together, place, at, slot)},
                read.run,
