@@ -117,8 +117,11 @@ void describe(V& v, FragmentSpec& s) {
 
 template <class V>
 void describe(V& v, FragmentLoad& s) {
-  v.field(required("row", "Bytes of a row that one load brings; lane l names row l."), s.row);
-  v.field(required("rows", "Rows of one load at most."), s.rows);
+  v.field(required("row", "Bytes of a row that one load brings, or of one of a core matrix; lane l names row l."),
+          s.row);
+  v.field(required("rows", "Rows of one load at most, or of a core matrix."), s.rows);
+  v.field(optional("piece", "Bytes of a row that a lane gets, lanes in order; a register of 4 B where absent."),
+          s.piece);
   v.field(optional("transpose", "Bytes of the elements that a load can transpose; none where absent."), s.transpose);
 }
 
@@ -133,7 +136,8 @@ void describe(V& v, ComputeSpec& s) {
   v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
   v.field(required("dtype", "Element type of the factors."), s.dtype);
   v.fallback(s.accumulate, base::default_accumulator(s.dtype));
-  v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
+  v.field(optional("accumulate",
+                   "Element type of the sum; i32 for integers, f64 for f64 and f32 for other floats where absent."),
           s.accumulate);
   v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of several (a fragment)."),
          ShapeFields{s});
@@ -150,7 +154,7 @@ void describe(V& v, ComputeSpec& s) {
       s.fragments);
   v.part(optional("load",
                   "How lanes load a fragment from the scratchpad together; every lane reads its own elements where "
-                  "absent."),
+                  "absent. Where operands are read from a scratchpad: the core matrices in which they lie."),
          s.load);
   v.part(optional("spelling", "What programs call the instruction; a dialect that is absent cannot say it."),
          s.spelling);

@@ -11,27 +11,6 @@ namespace {
 // So many bits number more lanes and elements than any instruction has.
 constexpr std::size_t kMaxBits = 20;
 
-void add(const FragmentBit& bit, FragmentPlace& to) {
-  switch (bit.axis) {
-    case FragmentAxis::kNone:
-      return;
-    case FragmentAxis::kRow:
-      to.row += bit.step;
-      return;
-    case FragmentAxis::kColumn:
-      to.column += bit.step;
-      return;
-    case FragmentAxis::kDepth:
-      to.depth += bit.step;
-      return;
-  }
-}
-
-void add(const std::vector<FragmentBit>& bits, std::int64_t number, FragmentPlace& to) {
-  for (std::size_t b = 0; b < bits.size(); ++b)
-    if ((number >> b & 1) != 0) add(bits[b], to);
-}
-
 constexpr std::string_view kLetters = "-rck";  // in the order of FragmentAxis
 
 std::optional<FragmentBit> bit_of(std::string_view word) {
@@ -59,10 +38,8 @@ std::string text_of(const std::vector<FragmentBit>& bits) {
 }  // namespace
 
 FragmentPlace FragmentMap::place_of(std::int64_t lane, std::int64_t element) const {
-  FragmentPlace place;
-  add(lanes, lane, place);
-  add(elements, element, place);
-  return place;
+  const FragmentPlace of_lane = arch::place_of(lanes, lane), of_element = arch::place_of(elements, element);
+  return {of_lane.row + of_element.row, of_lane.column + of_element.column, of_lane.depth + of_element.depth};
 }
 
 std::optional<FragmentMap> fragment_map_of(std::string_view text, std::string& why) {

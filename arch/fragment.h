@@ -29,6 +29,18 @@ struct FragmentBit {
   bool operator==(const FragmentBit&) const = default;
 };
 
+// The sum of what the bits of a number add.
+template <class Bits>
+FragmentPlace place_of(const Bits& bits, std::int64_t number) {
+  FragmentPlace place;
+  for (const FragmentBit& b : bits) {
+    const std::int64_t step = b.step * (number & 1);
+    number >>= 1;
+    (b.axis == FragmentAxis::kRow ? place.row : b.axis == FragmentAxis::kColumn ? place.column : place.depth) += step;
+  }
+  return place;
+}
+
 struct FragmentMap {
   std::vector<FragmentBit> lanes, elements;
 

@@ -63,11 +63,13 @@ struct FragmentSpec {
   FragmentMap c;
 };
 
-// How an operand's fragment comes from the scratchpad into registers. What is absent the instruction set lacks: then
-// every lane reads its own elements, at most core.max_access at a time.
+// How an operand's fragment comes from the scratchpad into registers. Where it is absent the instruction set lacks such
+// loads: then every lane reads its own elements, at most core.max_access at a time. Of an instruction that reads its
+// operands from a scratchpad: the core matrices in which they lie there.
 struct FragmentLoad {
   Bytes row;                       // of a row of the matrix that lanes load together; lane l names the row l
-  std::int64_t rows = 0;           // of one load at most
+  std::int64_t rows = 0;           // of one load at most; of a core matrix
+  std::optional<Bytes> piece;      // of a row that a lane gets, lanes in order; a register of 4 B where absent
   std::optional<Bytes> transpose;  // size of the elements that a load can transpose; none where absent
 };
 

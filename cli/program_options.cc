@@ -26,7 +26,8 @@ void WorkloadOptions::add_to(CLI::App& command) {
   op_->excludes(suite_);
   command.add_option("--size", workload_.sizes, "Ranges of axes: m=4096,n=4096,k=4096")->needs(op_);
   command.add_option("--shape", workload_.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op_);
-  command.add_option("--dtype", dtype_, "Element type: f32, tf32, f16, bf16, i8 or i32")->capture_default_str();
+  command.add_option("--dtype", dtype_, fmt::format("Element type: {}", fmt::join(base::dtype_names(), ", ")))
+      ->capture_default_str();
 }
 
 void WorkloadOptions::add_instruction(CLI::App& command) {

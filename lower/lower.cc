@@ -4,9 +4,9 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
 #include "tile/fit.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::lower {
 
@@ -17,6 +17,7 @@ Kernel combine_parts(const std::string& name, const tile::StageProgram& p, const
   Kernel k;
   k.name = name;
   k.threads = std::min(chip.core.warp * chip.core.partitions, chip.core.max_block_threads);
+  k.warp = chip.core.warp;
   k.blocks = base::ceil_div(to.elements, k.threads);
   IndexMaker maker(k);
   const std::int64_t parts = from.elements / to.elements;
@@ -82,13 +83,15 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   return module;
 }
 
-bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  const MatrixShape shape{c.m, c.n, c.k};
+std::string lowering_refusal(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  if (std::string why = tile::matrix_refusal(c); !why.empty()) return why;
   const std::int64_t lanes = c.threads.value_or(chip.core.warp);
-  if (chip.core.warp != kMatrixLanes) return false;
-  if (!c.operands) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
-  return lanes == kGroupLanes && c.max_n.value_or(c.n) <= kGroupMostColumns &&
-         is_known_staged(shape, c.dtype, c.accumulate);
+  if (lanes % chip.core.warp != 0 || lanes > chip.core.max_block_threads)
+    return fmt::format("instruction {}: its {} threads are no whole warps of a block of {}", c.name, lanes,
+                       chip.core.max_block_threads);
+  return {};
 }
+
+bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) { return lowering_refusal(c, chip).empty(); }
 
 }  // namespace tilescope::lower

@@ -26,7 +26,13 @@ Word word_of(base::Dtype dtype, std::int64_t bytes) {
       return {"_Float16", 2};
     case base::Dtype::kBf16:
       return {"short", 2};
+    case base::Dtype::kF64:
+      return {"double", 8};
     case base::Dtype::kI8:
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
       return bytes == 8 ? Word{"long", 8} : Word{"int", 4};
     case base::Dtype::kI32:
       return {"int", 4};

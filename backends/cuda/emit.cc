@@ -152,6 +152,7 @@ class KernelEmitter {
     out_.globals = used_globals(kernel);
     out_.maps = maps_of(kernel);
     out_.scalars = used_scalars(kernel);
+    out_.wide_scalars = has_wide_scalars(kernel);
     out_.shared_granule = smallest_shared_element();
   }
 
@@ -337,7 +338,8 @@ class KernelEmitter {
                                 names_.buffers[static_cast<std::size_t>(b - kernel_.buffers.begin())]));
     }
     for (const std::string& m : names_.maps) out.push_back("const __grid_constant__ tilescope_tensor_map " + m);
-    for (const int s : out_.scalars) out.push_back("float " + names_.scalars[static_cast<std::size_t>(s)]);
+    const std::string type = out_.wide_scalars ? "double " : "float ";
+    for (const int s : out_.scalars) out.push_back(type + names_.scalars[static_cast<std::size_t>(s)]);
     return out;
   }
 

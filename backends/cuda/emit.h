@@ -23,7 +23,8 @@ struct EmittedKernel {
   std::int64_t shared_granule = 1;  // bytes of its smallest element in shared memory; 1 where it has none
   std::vector<int> globals;         // its first parameters, positions in Module::globals: pointers
   std::vector<TensorMap> maps;      // the parameters after those, each a CUtensorMap by value
-  std::vector<int> scalars;         // its last parameters, positions in Module::scalars: floats
+  std::vector<int> scalars;         // its last parameters, positions in Module::scalars
+  bool wide_scalars = false;        // they are doubles, not floats: the kernel has buffers of f64
   std::vector<int> copy_lines;      // by copy in the order of lower::copies_of: its line of the text, from 1
   std::vector<int> box_lines;       // likewise by bulk copy
 };

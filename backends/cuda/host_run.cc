@@ -75,8 +75,7 @@ struct Added {
 host::Request request_of(const Added& module, const HostRun& how, const host::Rules& rules) {
   base::check(how.globals.size() == module.globals.size(), "every global of the module has its place");
   base::check(how.scalars.size() == module.scalars, "every scalar has a value");
-  host::Request out{module.key, how.seed, rules, {}, {}};
-  for (const double s : how.scalars) out.scalars.push_back(static_cast<float>(s));
+  host::Request out{module.key, how.seed, rules, how.scalars, {}};
   for (std::size_t i = 0; i < module.globals.size(); ++i) {
     const lower::Global& g = module.globals[i];
     const std::int64_t element = base::size_of(g.dtype).n;

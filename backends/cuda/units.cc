@@ -31,14 +31,15 @@ std::string launch_function(const KeyedModule& m, std::size_t number) {
   std::vector<std::string> arguments;
   for (const int g : k.globals) arguments.push_back(fmt::format("AnyPointer{{globals[{}]}}", g));
   for (const TensorMap& map : k.maps) arguments.push_back(map_of(map));
-  for (const int s : k.scalars) arguments.push_back(fmt::format("scalars[{}]", s));
+  for (const int s : k.scalars)
+    arguments.push_back(fmt::format("{}(scalars[{}])", k.wide_scalars ? "double" : "float", s));
   const auto lines = [](const std::vector<int>& all) {
     std::string out;
     for (const int line : all) out += fmt::format(", {}", line);
     return out;
   };
   return fmt::format(
-      "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const float* scalars) {{ {2}({3}); "
+      "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const double* scalars) {{ {2}({3}); "
       "}}\n"
       "const int lines_{0}_{1}[] = {{0{4}}};\n"
       "const int boxes_{0}_{1}[] = {{0{5}}};\n",

@@ -65,7 +65,7 @@ struct Machine {
   int warp = 1;
   Random* random = nullptr;
   std::vector<void*> globals;
-  std::vector<float> scalars;
+  std::vector<double> scalars;
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
@@ -212,7 +212,7 @@ void run_block() {
 }  // namespace
 
 void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
-                const std::vector<float>& scalars, Random& random) {
+                const std::vector<double>& scalars, Random& random) {
   Fibers fibers(static_cast<int>(kernel.threads), &run_thread);
   const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
   void* shared = nullptr;
