@@ -32,12 +32,16 @@ struct EmittedKernel {
 struct Emitted {
   std::string text;
   std::size_t kernels_begin = 0;  // where head and prelude end
-  int kernels_line = 1;           // the line of the text at which the kernels begin
+  int kernels_line = 1;           // the line of the text at which the kernels begin, and what is defined for them
+  std::vector<std::string> definitions;  // names of what is defined before the kernels and for them alone
   std::vector<EmittedKernel> kernels;
 };
 
 // What the text is for: NVIDIA's compilers and the CPU, or AMD's. Kernels of both are the same but for their bounds.
 enum class Dialect : std::uint8_t { kCuda, kHip };
+
+// What a dialect has no words for, a sentence each; such a module's text is for the CPU alone.
+std::vector<std::string> refusals(const lower::Module& module, Dialect dialect);
 
 // The text of all kernels of a module, headed by `about` (lines: what is computed) and by how the kernels are launched.
 Emitted emit(const lower::Module& module, std::string_view about = {}, Dialect dialect = Dialect::kCuda);
@@ -45,9 +49,8 @@ Emitted emit(const lower::Module& module, std::string_view about = {}, Dialect d
 // What stands before the kernels of every text, after its head.
 std::string_view prelude();
 std::string hip_prelude();
-// What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh); not for HIP.
+// What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
 std::string_view matrix_prelude();
-bool multiplies_matrices(const lower::Kernel& k);
 // What follows where a kernel multiplies factors in the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
 // What follows where a kernel has signals (backends/cuda/boxes.cuh).

@@ -72,9 +72,10 @@ std::string NamePool::take(const std::string& wanted) {
   return name;
 }
 
-KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel) {
+KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel, const std::vector<std::string>& taken) {
   KernelNames out;
   NamePool pool;
+  for (const std::string& name : taken) pool.take(name);
   std::map<int, std::string> of_global;
   for (const lower::Buffer& b : kernel.buffers) {
     if (b.space != lower::Space::kGlobal) {
@@ -92,9 +93,8 @@ KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel) {
   return out;
 }
 
-std::vector<std::string> function_names(const lower::Module& module) {
+std::vector<std::string> function_names(const lower::Module& module, NamePool& pool) {
   std::vector<std::string> out;
-  NamePool pool;
   for (const lower::Kernel& k : module.kernels) out.push_back(pool.take(k.name));
   return out;
 }
