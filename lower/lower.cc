@@ -83,15 +83,17 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   return module;
 }
 
-std::string lowering_refusal(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  if (std::string why = tile::matrix_refusal(c); !why.empty()) return why;
+bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::string& why) {
+  why = tile::matrix_refusal(c);
   const std::int64_t lanes = c.threads.value_or(chip.core.warp);
-  if (lanes % chip.core.warp != 0 || lanes > chip.core.max_block_threads)
-    return fmt::format("instruction {}: its {} threads are no whole warps of a block of {}", c.name, lanes,
-                       chip.core.max_block_threads);
-  return {};
+  if (why.empty() && (lanes % chip.core.warp != 0 || lanes > chip.core.max_block_threads))
+    why = fmt::format("its {} threads are no whole warps of a block of {}", lanes, chip.core.max_block_threads);
+  return why.empty();
 }
 
-bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) { return lowering_refusal(c, chip).empty(); }
+bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  std::string why;
+  return lowerable(c, chip, why);
+}
 
 }  // namespace tilescope::lower

@@ -35,7 +35,7 @@ bool StageLowering::matrices_lower() {
   const auto refuse = [&](const std::string& what) {
     why_.push_back(fmt::format("instruction {}: {}", u.instruction, what));
   };
-  if (std::string why = lowering_refusal(*u.spec, chip_); !why.empty()) why_.push_back(std::move(why));
+  if (std::string why; !lowerable(*u.spec, chip_, why)) refuse(why);
   const base::Dtype elements = expression().tensors[static_cast<std::size_t>(space().inputs[0].tensor)].dtype;
   const base::Dtype sums = expression().accumulate;
   if (elements != u.spec->dtype || sums != u.spec->accumulate)

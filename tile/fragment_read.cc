@@ -119,17 +119,13 @@ class RowLoads {
 }  // namespace
 
 std::string matrix_refusal(const arch::ComputeSpec& c) {
-  if (c.m == 1 || c.n == 1) return fmt::format("instruction {} multiplies no matrices", c.name);
-  if (!c.fragments)
-    return fmt::format("instruction {}: how its fragments lie over lanes is not known (compute.{}.fragments)", c.name,
-                       c.name);
+  if (c.m == 1 || c.n == 1) return "it multiplies no matrices";
+  if (!c.fragments) return fmt::format("how its fragments lie over lanes is not known (compute.{}.fragments)", c.name);
   if (!c.operands) return {};
-  if (!c.load)
-    return fmt::format("instruction {}: the core matrices that it reads are not known (compute.{}.load)", c.name,
-                       c.name);
+  if (!c.load) return fmt::format("the core matrices that it reads are not known (compute.{}.load)", c.name);
   if (c.load->rows != kCoreRows || c.load->row.n != kCoreRowBytes)
-    return fmt::format("instruction {}: staged tiles lie in core matrices of {} rows of {} B, it reads {} of {} B",
-                       c.name, kCoreRows, kCoreRowBytes, c.load->rows, c.load->row.n);
+    return fmt::format("staged tiles lie in core matrices of {} rows of {} B, it reads {} of {} B", kCoreRows,
+                       kCoreRowBytes, c.load->rows, c.load->row.n);
   return {};
 }
 

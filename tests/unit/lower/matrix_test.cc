@@ -178,6 +178,12 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
   return why.size() == 1 ? why.front() : testing::PrintToString(why);
 }
 
+std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  std::string why;
+  EXPECT_EQ(lowerable(c, chip, why), why.empty());
+  return why;
+}
+
 TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
   arch::ArchSpec chip = a100();
   for (arch::ComputeSpec& c : chip.compute) c.fragments.reset();
@@ -185,16 +191,17 @@ TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
   const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
   const auto document = base::read_json(text, diags.add_source("program"), diags);
   EXPECT_FALSE(tile::read_program(*document, chip, diags).has_value());
-  const std::string why =
-      "instruction mma.f16: how its fragments lie over lanes is not known (compute.mma.f16.fragments)";
-  EXPECT_EQ(diags.errors().front().text, why);
+  const std::string why = "how its fragments lie over lanes is not known (compute.mma.f16.fragments)";
+  EXPECT_EQ(diags.errors().front().text, "instruction mma.f16: " + why);
   for (const arch::ComputeSpec& c : chip.compute)
     if (c.name == "mma.f16") {
-      EXPECT_EQ(lowering_refusal(c, chip), why);
+      EXPECT_EQ(refusal_of(c, chip), why);
       EXPECT_FALSE(lowers(c, chip));
     }
   for (const arch::ComputeSpec& c : a100().compute)
-    if (c.m > 1) EXPECT_EQ(lowering_refusal(c, a100()), "") << c.name;
+    if (c.m > 1) {
+      EXPECT_EQ(refusal_of(c, a100()), "") << c.name;
+    }
 }
 
 // Staged tiles lie as wgmma reads them; another instruction of that kind says so, and is refused.
@@ -202,12 +209,11 @@ TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
   arch::ArchSpec chip = tests::chip("h100_pcie");
   for (arch::ComputeSpec& c : chip.compute) {
     if (!c.operands) continue;
-    EXPECT_EQ(lowering_refusal(c, chip), "") << c.name;
+    EXPECT_EQ(refusal_of(c, chip), "") << c.name;
     c.load->rows = 16;
-    EXPECT_EQ(lowering_refusal(c, chip),
-              "instruction " + c.name + ": staged tiles lie in core matrices of 8 rows of 16 B, it reads 16 of 16 B");
+    EXPECT_EQ(refusal_of(c, chip), "staged tiles lie in core matrices of 8 rows of 16 B, it reads 16 of 16 B");
     c.load.reset();
-    EXPECT_THAT(lowering_refusal(c, chip), HasSubstr("the core matrices that it reads are not known"));
+    EXPECT_THAT(refusal_of(c, chip), HasSubstr("the core matrices that it reads are not known"));
   }
 }
 
