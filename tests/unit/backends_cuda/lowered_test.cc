@@ -60,6 +60,8 @@ double worst_difference(const expr::Values& a, const expr::Values& b) {
 // A few units in the last place; functions of integers are far from where they would round otherwise.
 double tolerance_of(base::Dtype dtype) {
   if (base::is_integer(dtype)) return 0;
+  if (dtype == base::Dtype::kF64) return 1e-14;
+  if (base::is_float8(dtype)) return 0.25;
   if (dtype == base::Dtype::kBf16) return 3e-2;
   return dtype == base::Dtype::kF16 || dtype == base::Dtype::kTf32 ? 4e-3 : 2e-6;
 }
