@@ -61,6 +61,19 @@ inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
 
+// A key that had another name once: files that still have it are told.
+struct RenamedKey {
+  std::string_view was, now;  // whole paths
+};
+inline constexpr RenamedKey kRenamedKeys[] = {{"core.bulk_copy", "core.tma.row"}};
+
+// What the key at that path is called today, or empty where it never was a key.
+constexpr std::string_view renamed_key(std::string_view path) {
+  for (const RenamedKey& key : kRenamedKeys)
+    if (key.was == path) return key.now;
+  return {};
+}
+
 inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};
 
 template <class E>
