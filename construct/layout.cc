@@ -152,12 +152,15 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
-// Steps under way that are worth trying: boxes cost those who compute nothing, copies past the registers issue slots,
-// and others registers.
+// Steps under way that the search tries. What a chip has room for is a limit of its own (tile/fit.h); this is how far
+// it looks: far with boxes, which cost those who compute nothing, less far with copies past the registers, which cost
+// issue slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
+constexpr std::int64_t kStagesTriedOfBoxes = 8, kStagesTried = 4, kStagesOfRegisters = 2;
+
 std::int64_t most_stages(const StageProgram& p, const arch::ArchSpec& a) {
   if (!stages_anything(p)) return 1;
-  if (p.in_boxes()) return 8;
-  return a.core.async_copy ? 4 : 2;
+  if (p.in_boxes()) return kStagesTriedOfBoxes;
+  return a.core.async_copy ? kStagesTried : kStagesOfRegisters;
 }
 
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
