@@ -60,10 +60,19 @@ double half_unit(base::Dtype dtype) {
 double allowed_ratio(const tile::StageProgram& s) {
   const expr::Expression& e = s.space->expression;
   const double operations = static_cast<double>(s.space->reduced) + kOperationsAround;
-  // As many half units of 8-bit floats would allow everything. Their sums are wider; the result may be the other one of
-  // the two that a sum is between.
-  if (base::is_float8(e.dtype)) return operations * half_unit(e.accumulate) + 2 * half_unit(e.dtype);
-  return operations * half_unit(e.dtype);
+  // As many half units of 8-bit floats would allow everything; their sums are wider.
+  const base::Dtype steps = base::is_float8(e.dtype) ? e.accumulate : e.dtype;
+  return operations * half_unit(steps);
+}
+
+// A sum of 8-bit floats that is off may be stored as the other one of the two values that it is between, and so may
+// what a later stage makes of it.
+double allowed_neighbours(const tile::RProgram& p) {
+  double ratio = 0;
+  for (const tile::StageProgram& s : p.stages)
+    if (const base::Dtype dtype = s.space->expression.dtype; base::is_float8(dtype))
+      ratio = std::max(ratio, 2 * half_unit(dtype));
+  return p.stages.size() > 1 ? 2 * ratio : ratio;
 }
 
 // A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at
@@ -100,7 +109,7 @@ double unit_of(base::Dtype dtype, double scale) {
 
 ValueErrors allowed_errors(const tile::RProgram& p) {
   if (std::all_of(p.stages.begin(), p.stages.end(), exact)) return {};
-  ValueErrors out;
+  ValueErrors out{allowed_neighbours(p), 0};
   for (const tile::StageProgram& s : p.stages)
     if (base::is_integer(s.space->expression.dtype))
       out.units = own_units(s) + gain(s) * out.units;

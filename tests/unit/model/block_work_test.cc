@@ -34,6 +34,25 @@ TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {
   EXPECT_DOUBLE_EQ(chain_of(5), 2 * chain_of(1));
 }
 
+// Cycles of arithmetic of a block of 128 threads, a point each.
+double arithmetic_cycles(const std::string& op, base::Dtype dtype) {
+  const expr::Expression e = tests::expression(op, "i=1024", {}, dtype);
+  const tile::StageProgram p =
+      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 128, 1}}, {1}, {16});
+  const Machine& m = tests::machine("v100");
+  const Arithmetic arithmetic = arithmetic_of(m, e.dtype, e.accumulate).value();
+  const Occupancy occupancy = occupancy_of(p, m);
+  const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+  return work_of_block(p, m, arithmetic, occupancy, traffic).compute.arithmetic_cycles;
+}
+
+TEST(BlockWork, FunctionsOfF64TakeMultiplyAddsOfF64) {
+  EXPECT_DOUBLE_EQ(arithmetic_cycles("O[i] = I[i] + 1", base::Dtype::kF64), 128 / 32.0);
+  EXPECT_GT(arithmetic_cycles("O[i] = exp(I[i])", base::Dtype::kF64), 10 * 128 / 32.0);
+  EXPECT_DOUBLE_EQ(arithmetic_cycles("O[i] = exp(I[i])", base::Dtype::kF32), 128 / 16.0) << "the special units";
+  EXPECT_DOUBLE_EQ(arithmetic_cycles("O[i] = exp(I[i])", base::Dtype::kF8E4M3), 128 / 16.0);
+}
+
 // Measured on an A100 (gpu-benches): cycles of a warp's load of words that lie a stride apart.
 TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
   const Machine& m = tests::machine("a100");

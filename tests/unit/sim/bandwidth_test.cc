@@ -1,6 +1,9 @@
 // Kernels that one resource binds come near what the chip's file says of it, and never above.
 
+#include <algorithm>
+
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
@@ -95,6 +98,26 @@ TEST(Bandwidth, OfArithmeticIsNearlyReached) {
     EXPECT_GT(reached, 0.95) << name;
     EXPECT_LT(reached, 1.0001) << name;
   }
+}
+
+TEST(Bandwidth, OfEveryDtypeIsThatOfItsUnits) {
+  const auto reached = [](const char* name, base::Dtype dtype, base::Dtype unit) {
+    const arch::ArchSpec c = chip(name);
+    constexpr std::int64_t kEach = 1024;
+    const std::int64_t blocks = 2 * c.core.count, threads = 512;
+    const double operations = 2.0 * static_cast<double>(blocks * threads * kEach);
+    return operations / seconds(simulated(arithmetic(blocks, threads, kEach, dtype), c), c) /
+           arch::peak_of(c, *arch::scalar_unit_of(c, unit, unit)).v;
+  };
+  using base::Dtype;
+  for (const char* name : {"v100", "h100_pcie", "mi210", "rtx3090", "k80"}) {
+    EXPECT_NEAR(reached(name, Dtype::kF64, Dtype::kF64), 0.97, 0.04) << name;
+    EXPECT_NEAR(reached(name, Dtype::kF8E5M2, Dtype::kF32), 0.97, 0.06) << name << ", widened to f32";
+  }
+  arch::ArchSpec without = chip("v100");
+  std::erase_if(without.compute, [](const arch::ComputeSpec& c) { return c.dtype == Dtype::kF64; });
+  EXPECT_THAT([&] { simulated(arithmetic(1, 32, 8, Dtype::kF64), without); },
+              testing::ThrowsMessage<SimError>("v100: no entry of `compute` computes in f64"));
 }
 
 TEST(Bandwidth, OfTheScratchpadFallsByItsConflicts) {

@@ -128,9 +128,10 @@ inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t 
 }
 
 // Every warp does `count` multiply-adds on eight independent sums.
-inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::int64_t count) {
+inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::int64_t count,
+                                base::Dtype dtype = base::Dtype::kF32) {
   HandKernel k(blocks, threads);
-  const int sums = k.registers("sums", 8), x = k.registers("x", 1);
+  const int sums = k.registers("sums", 8, base::default_accumulator(dtype)), x = k.registers("x", 1, dtype);
   const int i = k.loop("i", count / 8), j = k.loop("j", 8);
   k.add(loop_over(i, {loop_over(j, {multiply_add({sums, affine({{j, 1}})}, {x, {}}, {x, {}})}, 8)}, 0));
   return std::move(k).take();
