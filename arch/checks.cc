@@ -1,6 +1,7 @@
 #include "arch/checks.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,21 @@
 
 namespace tilescope::arch {
 namespace {
+
+void check_tma(const TmaSpec& t, Complaints& complaints) {
+  const auto whole = [&](std::string_view key, Bytes of, std::string_view part_key, Bytes part) {
+    if (!divides(part, of))
+      complaints.add({"core", "tma", key}, fmt::format("{} B are no multiple of {}, {} B; {} would be", of.n, part_key,
+                                                       part.n, multiples_near(of.n, part.n)));
+  };
+  const Bytes shortest = t.min_row.value_or(t.granule);
+  whole("row", t.row, t.min_row ? "min_row" : "granule", shortest);
+  if (t.min_row) whole("min_row", *t.min_row, "granule", t.granule);
+  whole("alignment", t.alignment, "granule", t.granule);
+  if (divides(shortest, t.row) && shortest.n > 0 &&
+      !std::has_single_bit(static_cast<std::uint64_t>(t.row.n / shortest.n)))
+    complaints.add({"core", "tma", "row"}, fmt::format("{} B are not {} B doubled", t.row.n, shortest.n));
+}
 
 void check_core(const ArchSpec& a, Complaints& complaints) {
   const CoreSpec& c = a.core;
@@ -25,6 +41,7 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
     complaints.add({"core", "max_block_threads"},
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads));
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
+  if (c.tma) check_tma(*c.tma, complaints);
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {

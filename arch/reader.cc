@@ -135,7 +135,7 @@ class ChipReader {
   // Reads a level whose kind says what it may hold.
   void read_level(LevelSpec& level);
   void finish() {
-    refuse_old_names();
+    refuse_renamed_keys();
     fields_.finish();
   }
 
@@ -170,7 +170,7 @@ class ChipReader {
   }
 
   void refuse_keys_of_other_kinds(Kind kind);
-  void refuse_old_names();
+  void refuse_renamed_keys();
 
   const Value& map_;
   std::string path_;
@@ -235,22 +235,16 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
   }
 }
 
-// Keys of an instruction that had other names once.
-void ChipReader::refuse_old_names() {
+void ChipReader::refuse_renamed_keys() {
   const base::Map* entries = map_.get_if<base::Map>();
-  if (entries == nullptr || !path_.starts_with("compute.")) return;
-  struct Renamed {
-    std::string_view old, now;
-    bool of_shape;
-  };
-  static constexpr Renamed kRenamed[] = {
-      {"lanes", "threads", false}, {"factors", "operands", false}, {"most_n", "max_n", true}};
-  for (const base::Entry& e : *entries)
-    for (const Renamed& r : kRenamed)
-      if (e.key == r.old && path_.ends_with(".shape") == r.of_shape) {
-        fields_.take(e.key);
-        diags_.error(e.at, fmt::format("{}: is now called {}", path_of(e.key), r.of_shape ? "shape.max_n" : r.now));
-      }
+  if (entries == nullptr) return;
+  for (const base::Entry& e : *entries) {
+    const std::string path = path_of(e.key);
+    const std::string_view now = renamed_key(path);
+    if (now.empty()) continue;
+    fields_.take(e.key);
+    diags_.error(e.at, fmt::format("{}: is now called {}", path, now));
+  }
 }
 
 bool is_memory_class(const Value& document) {

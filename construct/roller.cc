@@ -135,6 +135,7 @@ class Ranking {
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
+    if (!tile::holds_sums(asked_.stages[0])) return kNever;
     const base::Microseconds time = judge_(asked_);
     if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
     return time;

@@ -250,12 +250,12 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
   return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
 }
 
-// A box arrives in pieces of 16 bytes, as many at a time as the longest rows have.
-WarpAccess written_box_rows() {
-  constexpr std::int64_t kPiece = 16;
+// What arrives of a box fills the banks as a warp's neighbouring words would.
+WarpAccess written_box_rows(std::int64_t warp) {
+  constexpr std::int64_t kWord = 4;
   WarpAccess access;
-  access.bytes = kPiece;
-  for (std::int64_t at = 0; at < tile::kLongestBoxBytes; at += kPiece) access.offset.push_back(at);
+  access.bytes = kWord;
+  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * kWord);
   return access;
 }
 
@@ -266,7 +266,7 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
-  if (plan.box != 0) return written_box_rows();
+  if (plan.box != 0) return written_box_rows(warp);
   const FirstPieces pieces = first_pieces(p, operand, warp);
   const bool cores = p.in_core_matrices();
   const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 11> kFunctions = {"exp_of",  "log_of",   
                                                          "tanh_of", "sigmoid_of", "erf_of",  "relu_of",
                                                          "abs_of",  "max_of",     "min_of"};
 
+// Whether the prelude's type of it is a struct, which is made of a float and becomes one.
+bool is_struct(Dtype d) { return !base::is_integer(d) && d != Dtype::kF32 && d != Dtype::kF64; }
+
 // How tightly a text binds, for parentheses.
 enum Binding : std::uint8_t { kSum, kProduct, kUnary, kWhole };
 struct Text {
@@ -134,7 +137,10 @@ class Arithmetic {
   std::string read(const lower::Access& a) const {
     std::string element = formulas_.element(a);
     if (type_ == Type::kDouble && dtype_of(a) != Dtype::kF64) return fmt::format("double({})", element);
-    if (type_ == Type::kFloat && base::is_integer(dtype_of(a))) return fmt::format("float({})", element);
+    // Of two structs neither is made of the other.
+    const bool of_structs = is_struct(dtype_of(a)) && is_struct(dtype_of(compute_.target));
+    const bool differs = of_structs && dtype_of(a) != dtype_of(compute_.target);
+    if (type_ == Type::kFloat && (differs || base::is_integer(dtype_of(a)))) return fmt::format("float({})", element);
     return element;
   }
 

@@ -22,7 +22,8 @@ namespace {
 // Kernels of one translation unit: few enough that cores share the work, many enough that the prelude is read seldom.
 constexpr std::size_t kModulesPerUnit = 8;
 
-// Bytes that are not-a-number as floats of 16 and 32 bits, and -1 as integers: what nobody wrote.
+// Bytes that are not-a-number as floats, but for the fnuz pair (their least number), and -1 as integers: what no kernel
+// wrote.
 constexpr char kPoison = '\xff';
 
 // A chip without device cache counts what its memory moves at once; one without scratchpad has nothing to count there.

@@ -43,7 +43,31 @@ Instructions of_call(Function f) {
   return {1, 0};
 }
 
-Instructions of_node(const Node& n) {
+// Of f64 the special function units give the first digits at most; the rest is polynomials and Newton steps by
+// multiply-adds, counted in the PTX that NVRTC 13.0 makes of the functions, and from the usual division and square
+// root.
+Instructions of_wide_call(Function f) {
+  switch (f) {
+    case Function::kExp:
+      return {17, 0};
+    case Function::kLog:
+      return {30, 1};
+    case Function::kSqrt:
+      return {8, 1};
+    case Function::kRsqrt:
+      return {17, 2};
+    case Function::kTanh:
+      return {33, 1};
+    case Function::kSigmoid:
+      return {27, 1};
+    case Function::kErf:
+      return {41, 0};
+    default:
+      return of_call(f);
+  }
+}
+
+Instructions of_node(const Node& n, bool wide) {
   switch (n.kind) {
     case NodeKind::kNumber:
     case NodeKind::kScalar:
@@ -55,17 +79,17 @@ Instructions of_node(const Node& n) {
     case NodeKind::kMultiply:
       return {1, 0};
     case NodeKind::kDivide:
-      return {8, 1};
+      return {wide ? 9 : 8, 1};
     case NodeKind::kCall:
-      return of_call(n.function);
+      return wide ? of_wide_call(n.function) : of_call(n.function);
   }
   return {};
 }
 
-Instructions of_statement(const lower::Compute& c) {
+Instructions of_statement(const lower::Compute& c, bool wide) {
   Instructions all;
   for (const Node& n : c.body) {
-    const Instructions i = of_node(n);
+    const Instructions i = of_node(n, wide);
     all.ordinary += i.ordinary;
     all.special += i.special;
   }
@@ -103,7 +127,7 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   Dtype operand = c.operands.empty() ? target : dtype(c.operands.front());
   for (const lower::Access& a : c.operands)
     if (dtype(a) == Dtype::kF64) operand = Dtype::kF64;
-  Instructions n = of_statement(c);
+  Instructions n = of_statement(c, operand == Dtype::kF64 || target == Dtype::kF64);
   if (n.ordinary + n.special == 0) return {.issue = 1};  // a move
   const ComputeSpec& unit = unit_for(chip, operand, target);
   ArithmeticCost cost;

@@ -61,7 +61,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   for (const arch::ComputeSpec& c : chip.compute)
     if (tile::matrix_refusal(c).empty() && c.operands.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
-  const std::int64_t whole = boxes ? tile::kShortestBoxBytes / 2 / base::size_of(instruction.dtype).n : 1;
+  const std::int64_t whole = boxes ? tile::shortest_row(*chip.core.tma).n / 2 / base::size_of(instruction.dtype).n : 1;
   const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
   const auto space = tile::make_space(e, any_fusion(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);

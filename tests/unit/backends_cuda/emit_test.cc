@@ -242,14 +242,16 @@ TEST(EmitHip, ClangTakesEverySampleForTwoArchitectures) {
 TEST(EmitHip, ClangTakesEveryFunctionOfThePrelude) {
   const HipCompiler compiler = find_hip_compiler();
   if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
-  std::string text =
-      hip_prelude() + "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t) {\n";
+  std::string text = hip_prelude() +
+                     "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t,\n"
+                     "    f8e4m3* o, f8e5m2* p, f8e4m3fnuz* q, f8e5m2fnuz* r) {\n";
   for (const std::string name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "abs", "relu"})
     text += "  *f++ = " + name + "_of(*f);\n  *d++ = " + name + "_of(*d);\n";
   for (const std::string name : {"max", "min"})
     text += "  *f++ = " + name + "_of(*f, f[1]);\n  *d++ = " + name + "_of(*d, d[1]);\n";
   text += "  *h = f16(fma_of(*f, *f, float(*b)));\n  *b = bf16(float(fma_of(*d, *d, to_i32(*d))));\n";
-  text += "  *t = tf32(fma_of(*t, *f, *f));\n}\n";
+  text += "  *t = tf32(fma_of(*t, *f, *f));\n";
+  text += "  *o = f8e4m3(*f); *f = *p; *p = f8e5m2(*f); *q = f8e4m3fnuz(float(*r)); *r = f8e5m2fnuz(to_odd(*d));\n}\n";
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.file("all.hip"), text));
   const Finished f = compile_hip(compiler.command, "gfx906", folder.file("all.hip"), folder.file("all.s"));

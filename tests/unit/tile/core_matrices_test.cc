@@ -144,7 +144,7 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands.back().box = 64; }), HasSubstr("C is no input"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
-  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.bulk_copy"));
+  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
 }
 
 TEST(Boxes, AskForTensorsWhoseRowsBeginAtPieces) {
