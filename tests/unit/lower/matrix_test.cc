@@ -62,7 +62,7 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
 // What random maps are for: every way of loading is among them.
 TEST(MatrixInstructions, OfAnyMapsAreLoadedInEveryWay) {
   std::set<std::pair<tile::FragmentRead::How, bool>> seen;
-  for (int i = 0; i < 30 && seen.size() < 6; ++i)
+  for (int round = 0; round < 30 && seen.size() < 6; ++round)
     rc::check([&] {
       const arch::ArchSpec chip = tests::any_matrix_chip(a100());
       const tile::RProgram p = tests::any_matrix_program(chip);
