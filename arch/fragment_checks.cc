@@ -168,7 +168,8 @@ class FragmentCheck {
 
   void check_map(const FragmentMap& map, const Matrix& matrix, bool copies) {
     const std::int64_t most = a_.core.max_block_threads;
-    if (c_.m <= 0 || c_.n <= 0 || c_.k <= 0 || a_.core.warp <= 0 || map.lanes.empty()) return;
+    const bool wrong_warp = a_.core.warp <= 0 || a_.core.warp > kMostLanes;  // which is said elsewhere
+    if (c_.m <= 0 || c_.n <= 0 || c_.k <= 0 || wrong_warp || map.lanes.empty()) return;
     if (map.lanes.size() + map.elements.size() > kMostMapBits || matrix.row_count > kMostExtent ||
         matrix.column_count > kMostExtent)
       return add(

@@ -45,7 +45,7 @@ void StageLowering::add_staged_tile(std::size_t i) {
     why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
   t.pieces = tile::data_tile_elements(o, p_.block) / plan.vector;
   t.each = base::ceil_div(t.pieces, p_.threads());
-  const std::int64_t most = most_in_flight(chip_, plan.vector * o.element.n);
+  const std::int64_t most = std::min(most_in_flight(chip_, plan.vector * o.element.n), t.each);
   t.batches = asynchronous(i) ? 1 : base::ceil_div(t.each, most);
   t.batch = base::ceil_div(t.each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);

@@ -45,7 +45,7 @@ class Rules:
 
     def may_include(self, path, target):
         if path in self.files:
-            return path == target or self.folder_of(target) in self.files[path]
+            return path == target or target in self.files[path] or self.folder_of(target) in self.files[path]
         own, other = self.folder_of(path), self.folder_of(target)
         return own == other or other in self.folders[own]
 

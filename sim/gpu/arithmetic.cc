@@ -167,6 +167,8 @@ ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kern
                                std::int64_t pass_bytes) {
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
   const ComputeSpec& c = unit_of(chip, i);
+  if (m.columns % c.n != 0 || m.columns > c.max_n.value_or(c.n))
+    throw SimError(fmt::format("{}: {} takes no {} columns", chip.name, c.name, m.columns));
   const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
   const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
   return {.issue = 1,

@@ -91,5 +91,20 @@ TEST_F(Counters, OfMatrixInstructionsAgreeWithTheModelsToo) {
     }
 }
 
+// Of 32 lanes with copies, of 64 and of 16.
+TEST_F(Counters, OfOtherMatrixInstructionsAgreeWithTheModelsToo) {
+  for (const char* arch : {"v100", "mi210", "tilescope_two"})
+    for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]"}) {
+      const Json row =
+          json_of_long_work({"verify", "--arch", arch, "--op", op, "--size", "m=256,n=256,k=256", "--dtype", "f16"})
+              .at("rows")
+              .at(0);
+      EXPECT_EQ(row.at("values_ok"), true) << arch << ' ' << op;
+      EXPECT_EQ(row.at("counters_ok"), true) << arch << ' ' << op;
+      for (const char* count : {"bank_passes", "sectors"})
+        EXPECT_EQ(row.at("model").at(count), row.at("simulator").at(count)) << arch << ' ' << op << ' ' << count;
+    }
+}
+
 }  // namespace
 }  // namespace tilescope::tests

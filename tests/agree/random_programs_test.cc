@@ -68,7 +68,7 @@ TEST(RandomPrograms, AllReadersAgreeOnAsynchronousCopiesAndOtherBanks) {
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnMatrixInstructions) {
-  for (const char* name : {"a100", "rtx2080ti"}) {
+  for (const char* name : {"a100", "rtx2080ti", "v100", "mi210", "tilescope_two"}) {
     Drawn drawn{chip(name), {}};
     draw(drawn, [&] { return any_matrix_program(drawn.chip); });
     expect_all_agree(drawn);

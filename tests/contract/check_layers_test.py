@@ -75,11 +75,16 @@ class CheckLayersTest(unittest.TestCase):
         problems, _ = self.check(files={"cli/table.h": "", "experiments/x.cc": '#include "cli/table.h"\n'})
         self.assertEqual(problems, ["experiments/x.cc:1: experiments may not include cli: experiments/x.cc -> cli/table.h"])
 
-    def test_the_kernel_includes_base_and_expr_alone(self):
+    def test_the_kernel_includes_base_and_expr_and_what_fragments_are(self):
         self.expect_one("lower/kernel.h", '#include "arch/spec.h"\n',
                         "lower/kernel.h:1: lower/kernel.h may not include arch: lower/kernel.h -> arch/spec.h")
         problems, _ = self.check(files={"lower/map.h": "", "lower/kernel.h": '#include "lower/map.h"\n'})
         self.assertEqual(problems, ["lower/kernel.h:1: lower/kernel.h may not include lower: lower/kernel.h -> lower/map.h"])
+        kernel = '#include "arch/fragment.h"\n'
+        problems, _ = self.check(files={"arch/fragment.h": "#include <vector>\n", "lower/kernel.h": kernel})
+        self.assertEqual(problems, [])
+        self.expect_one("arch/fragment.h", '#include "arch/spec.h"\n',
+                        "arch/fragment.h:1: arch/fragment.h may not include arch: arch/fragment.h -> arch/spec.h")
 
     def test_a_library_of_another_folder(self):
         self.expect_one("arch/load.cc", "#include <yaml-cpp/yaml.h>\n",

@@ -102,8 +102,8 @@ inline arch::ComputeSpec any_instruction(std::int64_t warp) {
     const std::int64_t row = any_element<std::int64_t>({c.m, c.n, c.k});
     const std::int64_t piece = std::int64_t{1} << any_of_range(0, static_cast<std::int64_t>(log2_of(row)));
     c.load =
-        arch::FragmentLoad{{row * element}, std::int64_t{1} << any_of_range(0, 6), base::Bytes{piece * element}, {}};
-    if (any_of_range(0, 1) == 0) c.load->transpose = base::Bytes{element};
+        arch::FragmentLoad{{row * element}, std::int64_t{1} << any_of_range(2, 6), base::Bytes{piece * element}, {}};
+    if (any_of_range(0, 2) > 0) c.load->transpose = base::Bytes{element};
   }
   c.per_core = 64 * any_of_range(1, 16);
   c.latency = {any_of_range(1, 40)};

@@ -28,8 +28,9 @@ RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   const tile::RProgram p = tests::any_rprogram("v100", 7, 64);
   std::vector<std::string> why;
   const auto m = lower(p, v100(), why);
-  if (!m) {  // a random program may stage more than a block has
-    RC_ASSERT(why.front().find("staged bytes a block") == 0U);
+  if (!m) {  // a random program may stage more than a block has, or state fewer registers than its sums take
+    RC_LOG() << why.front() << '\n';
+    RC_ASSERT(why.front().starts_with("staged bytes a block") || why.front().starts_with("registers a thread"));
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);

@@ -59,20 +59,38 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
   RC_ASSERT(tests::verdict(p, *m) == "");
 }
 
-// What random maps are for: every way of loading is among them.
-TEST(MatrixInstructions, OfAnyMapsAreLoadedInEveryWay) {
-  std::set<std::pair<tile::FragmentRead::How, bool>> seen;
-  for (int i = 0; i < 30 && seen.size() < 6; ++i)
-    rc::check([&] {
+// A product by the chip's only instruction, two fragments of a side to a warp.
+tile::StageProgram product_by_last(const char* op, const arch::ArchSpec& chip) {
+  const arch::ComputeSpec& c = chip.compute.back();
+  const expr::Expression e = tests::expression(op, "m=256,n=256,k=256", {}, c.dtype);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::MatrixUnit u = tile::unit_of(c, chip);
+  u.columns = 1;
+  u.depth = 2;
+  return tile::with_matrix_unit(
+      tile::make_stage_program(space, {{1, 1, 2 * c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, {16}), u, {16});
+}
+
+// What random maps are for: rows, rows transposed and single elements or neighbours are among them.
+TEST(MatrixInstructions, OfAnyMapsAreLoadedInManyWays) {
+  std::set<tile::FragmentRead::How> ways;
+  std::set<std::int64_t> parts, together, runs;
+  rc::check([&] {
+    for (int i = 0; i < 20; ++i) {
       const arch::ArchSpec chip = tests::any_matrix_chip(a100());
-      const tile::RProgram p = tests::any_matrix_program(chip);
-      for (std::size_t i = 0; i < 2; ++i) {
-        const tile::FragmentRead r = tile::fragment_read(p.stages[0], i, {16});
-        seen.insert({r.how, r.by_rows() ? r.together > 1 : r.run > 1});
-        if (r.parts > 1) seen.insert({r.how, true});
+      for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[k,m] * B[n,k]"}) {
+        const tile::StageProgram p = product_by_last(op, chip);
+        for (std::size_t operand = 0; operand < 2; ++operand) {
+          const tile::FragmentRead r = tile::fragment_read(p, operand, {16});
+          ways.insert(r.how);
+          if (r.by_rows()) parts.insert(r.parts), together.insert(r.together);
+          if (!r.by_rows()) runs.insert(r.run);
+        }
       }
-    });
-  EXPECT_EQ(seen.size(), 6U);
+    }
+  });
+  EXPECT_EQ(ways.size(), 3U);
+  for (const auto& seen : {parts, together, runs}) EXPECT_GE(seen.size(), 2U);
 }
 
 // Each bit of a map changed by itself in the Kernel, whose loads stay: the interpreter finds it.

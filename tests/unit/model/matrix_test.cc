@@ -1,5 +1,8 @@
 // Matrix instructions, windows and split reductions by hand.
 
+#include <stdexcept>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "model/block_work.h"
@@ -13,12 +16,25 @@ namespace {
 
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 
+// The chip's instruction along m, n and k.
+tile::MatrixUnit unit(const char* chip, const std::string& name) {
+  const arch::ArchSpec a = tests::chip(chip);
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == name) {
+      tile::MatrixUnit u = tile::unit_of(c, a);
+      u.columns = 1;
+      u.depth = 2;
+      return u;
+    }
+  throw std::runtime_error("no instruction " + name);
+}
+
 // Warps by two and two, each 64x64, of a product in 16 bits.
 tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
   const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
-                                {"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, false}, {16});
+                                unit("a100", "mma.f16"), {16});
 }
 
 TEST(MatrixInstruction, TakesThePeaksTime) {
@@ -38,7 +54,7 @@ tile::StageProgram of_groups(const char* sizes, std::int64_t columns = 128) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[n,k]", sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
-                                {"wgmma.f16", 0, 1, 2, 64, 8, 16, 128, 256, true}, {16});
+                                unit("h100_pcie", "wgmma.f16"), {16});
 }
 
 TEST(StagedFactors, TakeThePeaksTime) {
@@ -108,15 +124,19 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
 }
 
 // Rows of k pieces of 64 elements: rotated by 16 bytes they begin in eight banks, by other amounts nothing of 16 bytes
-// stays whole and lanes read element by element. Bytes whose neighbours lie along n are never read in rows.
-TEST(MatrixInstruction, ReadsElementByElementWhatIsNotWholeRows) {
+// stays whole and every lane reads its own elements, two neighbours along k at a time, or one.
+TEST(MatrixInstruction, ReadsWhatIsNotWholeRowsLaneByLane) {
   tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
   p.operands[0].swizzle = 8;
   EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).read, 32, 4), 4);
   p.operands[0].swizzle = 4;
-  const StagedUse use = staged_use(p, 0, 32, {16});
-  EXPECT_EQ(use.read.bytes, 2);
-  EXPECT_EQ(use.reads, 4 * 64 * 64 / 32) << "an element of each lane at a time";
+  const StagedUse pairs = staged_use(p, 0, 32, {16});
+  EXPECT_EQ(pairs.read.bytes, 4);
+  EXPECT_EQ(pairs.reads, 4 * 64 * 64 / (2 * 32));
+  p.operands[0].swizzle = 1;
+  const StagedUse single = staged_use(p, 0, 32, {16});
+  EXPECT_EQ(single.read.bytes, 2);
+  EXPECT_EQ(single.reads, 4 * 64 * 64 / 32) << "an element of each lane at a time";
 }
 
 // A lane has two neighbouring columns, four lanes a row of eight: half a sector of each of eight rows in 16 bits.

@@ -142,11 +142,10 @@ TEST(Counts, OfHandWrittenKernelsAreThoseOfTheirThreads) {
 
 TEST(Counts, FollowTheChipsBanksSectorsAndWarps) {
   const lower::Module m = tiled_product(50, 77, 2);
-  for (const auto& change : std::vector<arch::Override>{{"memory.smem.banks", "8"},
-                                                        {"memory.smem.bank_width", "8 B"},
-                                                        {"memory.l2.sector", "64 B"},
-                                                        {"core.warp", "16"}})
+  for (const auto& change : std::vector<arch::Override>{
+           {"memory.smem.banks", "8"}, {"memory.smem.bank_width", "8 B"}, {"memory.l2.sector", "64 B"}})
     expect_counts(m, chip("v100", {change}));
+  expect_counts(m, chip("v100", {{"core.warp", "16"}, {"compute.mma.f16.threads", "32"}}));
   expect_counts(m, chip("mi50"));
 }
 

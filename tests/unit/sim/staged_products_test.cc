@@ -19,10 +19,7 @@ double each(std::int64_t columns, const arch::ArchSpec& chip) {
     const int sums = k.registers("C_part", columns / 2);
     const int step = k.indices().loop("step", times);
     k.kernel().warp = 32;
-    for (const arch::ComputeSpec& c : chip.compute)
-      if (c.name == "wgmma.f16")
-        k.kernel().matrix_instructions = {
-            {c.name, {c.m, c.n, c.k}, 128, c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}}};
+    k.kernel().matrix_instructions = {{"wgmma.f16", {64, 8, 16}, 128, f16, base::Dtype::kF32, {}, {}, {}, {}, {}}};
     const lower::MultiplyStaged product{0, columns, {sums, {}}, {{a, {}}, 128, 64, false}, {{b, {}}, 128, 64, false}};
     k.add({lower::BeginProducts{sums}, {}});
     k.add(lower::loop_over(step, {{product, {}}}));
