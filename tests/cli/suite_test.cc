@@ -43,8 +43,7 @@ TEST_F(Suite, VerbsAboutSuites) {
   EXPECT_EQ(run({"suite", "schema"}).out, text_of_file(source_path("expr/suite.schema.json")));
   EXPECT_THAT(bad_input({"suite", "check", "layer.yaml"}),
               HasSubstr("layer.yaml:3:59: the variable 'batch' has no value; give it one by --size batch=N"));
-  EXPECT_EQ(bad_input(with_layer("compile", {"--dtype", "F16"})),
-            "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, got 'F16'; did you mean 'f16'?\n");
+  EXPECT_THAT(bad_input(with_layer("compile", {"--dtype", "F16"})), HasSubstr(", got 'F16'; did you mean 'f16'?\n"));
 }
 
 TEST_F(Suite, TotalsCountOperatorsAsOftenAsTheyOccur) {
