@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/bands.h"
 #include "arch/complaints.h"
 #include "arch/fragment_checks.h"
 #include "arch/key.h"
@@ -90,6 +91,14 @@ void check_calibration(const ArchSpec& a, Complaints& complaints) {
 void check_error_bands(const ArchSpec& a, Complaints& complaints) {
   std::vector<std::string_view> known = names_of<OperatorKind>();
   known.push_back(kAllOperators);
+  for (const auto& [name, band] : a.error_bands) {
+    const auto [kind, dtype] = kind_of_band(name);
+    if (!dtype || std::find(known.begin(), known.end(), kind) == known.end()) continue;
+    known.push_back(name);
+    if (*dtype != band.dtype)
+      complaints.add({"error_bands", name},
+                     fmt::format("the name says {}, `dtype` is {}", base::name_of(*dtype), base::name_of(band.dtype)));
+  }
   check_names("error_bands", known, "no kind of operator", complaints);
   for (const auto& [kind, band] : a.error_bands)
     if (band.high > 0 && band.low > band.high)

@@ -348,6 +348,7 @@ void describe(V& v, Calibration& s) {
 
 template <class V>
 void describe(V& v, ErrorBand& s) {
+  v.field(optional("dtype", "Element type of the programs; f32 where absent."), s.dtype);
   v.field(required("low", "0.1 quantile of measured over predicted time; above 0."), Positive{s.low});
   v.field(required("high", "0.9 quantile of measured over predicted time; not below `low`."), Positive{s.high});
   v.field(required("rows", "Measured programs that the quantiles are of."), s.rows);
@@ -399,8 +400,9 @@ void describe(V& v, ArchSpec& s) {
                      "an exchange."),
             s.calibration);
   v.entries(optional("error_bands",
-                     "What 8 of 10 measured times are of predicted ones: by kind of operator (matmul, conv 1x1), and "
-                     "`all` for kinds without a band of their own."),
+                     "What 8 of 10 measured times are of predicted ones, on this very chip: by kind of operator "
+                     "(matmul, conv 1x1), of all kinds together (all), each of one element type; a second one of "
+                     "a kind has its type behind (matmul f16)."),
             s.error_bands);
   v.part(optional("baselines", "Other people's constants about this chip, for the searches that reproduce them."),
          s.baselines);

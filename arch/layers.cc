@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/bands.h"
 #include "arch/load.h"
 #include "arch/merge.h"
 #include "base/fields.h"
@@ -134,8 +135,10 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
     if (!link) return std::nullopt;
     chain.push_back(std::move(*link));
   }
-  Layers layers{std::move(chain.back().document), {chain.back().source}};
+  Layers layers{std::move(chain.back().document), {chain.back().source}, true};
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
+    const bool own_bands = link->document.find("error_bands") != nullptr;
+    layers.error_bands_hold = own_bands || (layers.error_bands_hold && !changes_causes(layers.chip, link->document));
     drop_what_is_its_own(layers.chip, link->document);
     merge(layers.chip, link->document);
     layers.sources.push_back(link->source);

@@ -14,6 +14,7 @@ namespace tilescope::arch {
 struct Layers {
   base::Value chip;                     // merged; each value keeps the place where it was written
   std::vector<base::SourceId> sources;  // undermost first
+  bool error_bands_hold = true;         // of the chip that they were measured on nothing was changed (arch/bands.h)
 
   // How far up the layer stands that wrote the value; all overrides count as one layer.
   int height_of(const base::Value& value) const;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/bands.h"
 #include "arch/checks.h"
 #include "arch/chip_source.h"
 #include "arch/derive.h"
@@ -35,8 +36,10 @@ void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& 
                                       [](const Override& o) { return o.path.starts_with("calibration"); });
   if (of_ratios != overrides.end() && drop(layers.chip, "error_bands"))
     diags.note({diags.add_source(name_of(*of_ratios))}, "error_bands are of other ratios and dropped");
+  const base::Value before = layers.chip.find("error_bands") != nullptr ? layers.chip : base::Value();
   for (const Override& o : overrides)
     if (const auto document = document_of(o, layers.chip, diags)) merge(layers.chip, *document);
+  if (!before.is_null() && changes_causes(before, layers.chip)) layers.error_bands_hold = false;
 }
 
 // A memory chip has no core; its cycles are those of its dram.
@@ -52,6 +55,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   apply(overrides, *layers, diags);
   ArchSpec chip = read_chip(layers->chip, diags);
   give_memory_its_clock(chip);
+  chip.error_bands_hold = layers->error_bands_hold;
   const bool complete = ok();
   check_levels(layers->chip, chip, diags);
   check_chip(layers->chip, chip, complete, diags);

@@ -216,8 +216,9 @@ enum class OperatorKind : std::uint8_t {
 
 // Measured over predicted time of programs that the calibration was not fitted to: 8 of 10 lie within.
 struct ErrorBand {
-  double low = 0, high = 0;  // the 0.1 and 0.9 quantiles
-  std::int64_t rows = 0;     // that they are of
+  Dtype dtype = Dtype::kF32;  // of the programs
+  double low = 0, high = 0;   // the 0.1 and 0.9 quantiles
+  std::int64_t rows = 0;      // that they are of
   std::string source;
 };
 
@@ -272,6 +273,9 @@ struct ArchSpec {
   std::optional<CompilerSpec> compiler;  // nothing is known of it where absent
   std::map<std::string, Calibration> calibration;
   std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators; read by experiments/ alone
+  bool error_bands_hold = true;  // the chip is the one that they were measured on: nothing that times follow from was
+                                 // changed by a file that extends theirs, or by --set
+  bool error_bands_anyway = false;  // they are wanted where they do not hold, too
   Baselines baselines;
 };
 

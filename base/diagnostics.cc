@@ -71,13 +71,26 @@ std::vector<std::string> Diagnostics::formatted_errors() const {
   return out;
 }
 
+namespace {
+
+// Upper case is written as lower case: "V100" is v100.
+std::string folded(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+}  // namespace
+
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
   constexpr std::size_t kLongestWord = 64;  // a distance over pasted garbage helps nobody and costs its square
   if (word.empty() || word.size() > kLongestWord) return {};
+  const std::string own = folded(word);
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string_view c : candidates) {
-    const std::size_t d = edit_distance(word, c);
+    const std::size_t d = edit_distance(own, folded(c));
     if (d < best_distance && d < std::max(word.size(), c.size())) {  // something of the word is left
       best_distance = d;
       best = c;

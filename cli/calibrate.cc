@@ -145,7 +145,8 @@ void add_calibrate(CLI::App& app, int& status) {
           ->excludes(batch);
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
   // What is about programs.
-  CLI::Option* seed = command->add_option("--seed", o->calibrate.seed, "Of the draw of held-out shapes; 1 by default");
+  CLI::Option* seed = command->add_option("--seed", o->calibrate.seed,
+                                          "What the chance of drawing held-out shapes begins with; 1 by default");
   CLI::Option* bands_only = command->add_flag("--bands-only", o->calibrate.bands_only,
                                               "Error bands of the ratios as they are; nothing is fitted");
   microbench->excludes(seed)->excludes(bands_only->excludes(seed));

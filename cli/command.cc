@@ -1,16 +1,15 @@
 #include "cli/command.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <stdexcept>
 #include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/usage.h"
+#include "experiments/new_file.h"
 
 namespace tilescope::cli {
 
@@ -58,6 +57,23 @@ std::optional<arch::ArchSpec> ArchOptions::load_with(const arch::Override& one_m
   return arch::load_arch(arch_, all, diags);
 }
 
+void add_bands(CLI::App& command, std::string& bands) {
+  command
+      .add_option("--bands", bands,
+                  "Error bands of times: measured, only where they were (this chip, kind and element type), or anyway, "
+                  "marked ~ elsewhere")
+      ->default_str("measured");
+}
+
+void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags) {
+  if (bands == "anyway") {
+    if (a) a->error_bands_anyway = true;
+  } else if (!bands.empty() && bands != "measured") {
+    diags.error({diags.add_source("--bands")}, fmt::format("expected measured or anyway, got '{}'{}", bands,
+                                                           base::did_you_mean(bands, {"measured", "anyway"})));
+  }
+}
+
 void add_dtype(CLI::App& command, std::string& dtype) {
   command
       .add_option("--dtype", dtype,
@@ -99,24 +115,27 @@ void report_notes(const base::Diagnostics& diags) {
 
 void add_jobs(CLI::App& command, int& jobs) {
   jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  command.add_option("--jobs", jobs, "Threads, or worker processes")
+  command.add_option("--jobs", jobs, "Threads, or worker processes, that share the work; results do not depend on it")
       ->check(whole_number(1, 256))
       ->capture_default_str();
 }
 
 CLI::Option* add_json(CLI::App& command, bool& json) {
-  return command.add_flag("--json", json, "One JSON document on stdout");
+  return command.add_flag("--json", json, "One JSON document on stdout in place of tables (docs/json.md)");
 }
 
 void print_json(const base::Value& document) { fmt::print("{}\n", base::to_json(document, 1)); }
 
 bool write_text(const std::string& text, const std::string& file) {
-  errno = 0;
-  std::ofstream out(file);
-  out << text;
-  if (out.flush()) return true;
-  fmt::print(stderr, "{}: cannot be written: {}\n", file, std::strerror(errno));
-  return false;
+  try {
+    experiments::NewFile out(file);
+    out.write(text);
+    out.finish();
+    return true;
+  } catch (const std::runtime_error& why) {
+    fmt::print(stderr, "{}\n", why.what());
+    return false;
+  }
 }
 
 }  // namespace tilescope::cli

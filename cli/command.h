@@ -66,6 +66,11 @@ class ArchOptions {
   std::vector<std::string> sets_;
 };
 
+// Adds --bands: whether times carry error bands that were measured of something else.
+void add_bands(CLI::App& command, std::string& bands);
+// Has the chip's bands shown anywhere where it says so; an error where it says neither.
+void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base::Diagnostics& diags);
+
 // Adds --dtype: the element type of operators that say none.
 void add_dtype(CLI::App& command, std::string& dtype);
 // What it says; nothing where it is empty, or after an error.
@@ -88,7 +93,7 @@ CLI::Option* add_json(CLI::App& command, bool& json);
 // One JSON document on stdout.
 void print_json(const base::Value& document);
 
-// Writes a file; says why, on stderr, where it cannot be written.
+// Writes a file, which appears whole or not at all; says why, on stderr, where it cannot be written.
 bool write_text(const std::string& text, const std::string& file);
 
 // What is wrong with rows, to stderr; the status of bad input where anything is.

@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/total_columns.h"
 #include "cli/usage.h"
 #include "experiments/scatter_plot.h"
 
@@ -25,10 +27,11 @@ using experiments::FidelityOfClass;
 
 struct Options {
   ArchOptions arch;
-  std::string suite, batch, search = "roller", rows, plot;
+  experiments::Workload workload;  // of a suite
+  std::string suite, batch, dtype, search = "roller", rows, plot;
   experiments::CompareOptions compare;
   std::size_t worst = 10;
-  bool json = false;
+  bool json = false, legend = false;
 };
 
 void add_fidelity(Table& table, const std::string& kind, const std::string& what, const Fidelity& f) {
@@ -46,17 +49,17 @@ void print_summary(const Comparison& c) {
                {"compared"},
                {"rows", true},
                {"mean |error|", true},
-               {"median", true},
-               {"9 of 10", true},
+               {"median", true, 1},
+               {"9 of 10", true, 1},
                {"mean", true},
-               {"groups", true},
-               {"tiles: rank", true},
-               {"tau", true},
-               {"best@1", true},
-               {"@5", true},
-               {"@10", true},
+               {"groups", true, 2},
+               {"tiles: rank", true, 1},
+               {"tau", true, 3},
+               {"best@1", true, 2},
+               {"@5", true, 3},
+               {"@10", true, 3},
                {"rows: rank", true},
-               {"best@1", true}});
+               {"best@1", true, 2}});
   for (const FidelityOfClass& f : experiments::fidelity_by_kind(c)) {
     if (f.predicted) add_fidelity(table, f.kind, "predicted, measured", *f.predicted);
     if (f.simulated) add_fidelity(table, f.kind, "simulated, measured", *f.simulated);
@@ -101,7 +104,9 @@ int run(const Options& o) {
   if (!diags.ok()) return report(diags);
   experiments::ProgramSource source;
   if (o.batch.empty()) {
+    source.workload = o.workload;
     source.workload.suite = o.suite;
+    source.workload.dtype = dtype_option(o.dtype, diags);
     if (!o.rows.empty()) options.rows = read_batch(o.rows, diags);
     if (!diags.ok()) return report(diags);
   } else {
@@ -123,6 +128,11 @@ int run(const Options& o) {
   } else {
     print_summary(*c);
     print_worst(*c, o.worst);
+    if (const auto total = experiments::totals_of(*c, false)) print_totals(*total, "predicted");
+    const bool simulated = std::any_of(c->rows.begin(), c->rows.end(), [](const auto& r) { return r.simulation; });
+    if (const auto total = simulated ? experiments::totals_of(*c, true) : std::nullopt)
+      print_totals(*total, "simulated");
+    print_legend(o.legend);
   }
   return status;
 }
@@ -133,9 +143,17 @@ void add_compare(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("compare", "Lay predicted, simulated and measured times side by side");
   o->arch.add_to(*command);
-  CLI::Option* suite = command->add_option("--suite", o->suite, "A suite whose times on the chip are published");
+  CLI::Option* suite =
+      command->add_option("--suite", o->suite,
+                          "A list of operators, by its name or file: with times published for the chip, "
+                          "with --rows, or with --simulate");
   CLI::Option* batch = add_measured_batch(*command, o->batch);
   suite->check(some_text())->excludes(batch);
+  command->add_option("--size", o->workload.sizes, "Values of the suite's variables: seq=2048,batch=8")
+      ->check(some_text())
+      ->needs(suite);
+  add_dtype(*command, o->dtype);
+  command->get_option("--dtype")->needs(suite);
   add_search(*command, o->search)->excludes(batch);
   command->add_option("--rows", o->rows, "Times that measure kept, in place of published ones")
       ->check(some_text())
@@ -144,12 +162,14 @@ void add_compare(CLI::App& app, int& status) {
   command->add_option("--sample", o->compare.sample, "Compare so many rows of each group, drawn at random")
       ->check(CLI::PositiveNumber)
       ->needs(batch);
-  command->add_option("--seed", o->compare.seed, "Of the draw; 1 by default")->needs(batch);
+  command->add_option("--seed", o->compare.seed, "What the chance of the draw begins with; 1 by default")->needs(batch);
   for (CLI::Option* option : add_program_filter(*command, o->compare.programs)) option->needs(batch);
-  command->add_option("--least-tiles", o->compare.least_tiles, "Rank groups of so many block tiles; 2 by default");
-  command->add_option("--plot", o->plot, "Write a scatter plot (SVG)")->check(some_text());
-  command->add_option("--worst", o->worst, "Rows that are farthest off, in the table; 10 by default");
+  command->add_option("--least-tiles", o->compare.least_tiles,
+                      "Rank only groups that have at least so many block tiles; 2 by default");
+  command->add_option("--plot", o->plot, "SVG file to draw predicted over measured times to")->check(some_text());
+  command->add_option("--worst", o->worst, "How many of the rows that are farthest off the table shows; 10 by default");
   add_jobs(*command, o->compare.jobs);
+  add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, suite, batch, &status] {
     if (suite->empty() && batch->empty()) throw CLI::RequiredError("--suite or --batch");

@@ -2,16 +2,14 @@
 
 #include "experiments/compile.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.h"
 #include "cli/compile_tables.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/usage.h"
@@ -26,23 +24,18 @@ using experiments::CompiledOperator;
 struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
-  std::string search = "roller", folder, print;
+  std::string search = "roller", folder, print, bands;
   experiments::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
-  bool json = false, nvrtc = false;
+  bool json = false, nvrtc = false, legend = false;
 };
 
 // One program as a file of its own; says why where it cannot be written.
 bool write_program(const base::Value& program, const std::string& path) {
-  errno = 0;
-  std::ofstream out(path);
-  out << base::to_json(program, 1) << '\n';
-  if (out.flush()) return true;
-  fmt::print(stderr, "{}: cannot be written: {}\n", path, std::strerror(errno));
-  return false;
+  return write_text(base::to_json(program, 1) + '\n', path);
 }
 
-// Every program as ID.RANK.json.
+// Every program as ID.RANK.json, and all of them as lines of one file, which --batch reads.
 bool write_programs(const std::vector<CompiledOperator>& operators, const std::string& folder) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -53,13 +46,14 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
   for (const CompiledOperator& op : operators)
     for (std::size_t r = 0; r < op.programs.size(); ++r)
       if (!write_program(op.programs[r].document, fmt::format("{}/{}.{}.json", folder, op.id, r))) return false;
-  return true;
+  return write_text(experiments::batch_of(operators), fmt::format("{}/{}", folder, kBatchFile));
 }
 
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
 std::optional<experiments::PublishedTimes> published_for(const Options& o, const experiments::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
-  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype.value_or(base::Dtype::kF32) != base::Dtype::kF32) return {};
+  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype.value_or(base::Dtype::kF32) != base::Dtype::kF32)
+    return {};
   return experiments::load_published(chip, *w.suite, diags);
 }
 
@@ -104,7 +98,8 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
   const auto search = experiments::search_of(o.search, diags);
-  const auto a = o.arch.load_with_cores(diags);
+  auto a = o.arch.load_with_cores(diags);
+  use_bands(o.bands, a, diags);
   if (!diags.ok()) {
     experiments::check(workload, diags);
     return report(diags);
@@ -130,6 +125,7 @@ int run(const Options& o) {
   else if (!operators->front().programs.empty())
     print_operator(operators->front(), *a);
   if (o.nvrtc && !o.json) print_usage(*operators);
+  if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
 
@@ -144,14 +140,23 @@ void add_compile(CLI::App& app, int& status) {
   add_search(*command, o->search);
   add_search_budget(*command, "Programs a stage that a search which tries programs may try", o->trying.budget,
                     o->trying.seed);
-  command->add_option("--top", o->top, "Programs an operator")->check(whole_number(1, 1000))->capture_default_str();
+  command->add_option("--top", o->top, "How many of the best programs of every operator are kept")
+      ->check(whole_number(1, 1000))
+      ->capture_default_str();
   add_jobs(*command, o->jobs);
-  command->add_option("-o,--output", o->folder, "Folder to write every program to, as ID.RANK.json")
+  command
+      ->add_option("-o,--output", o->folder,
+                   "Folder to write every program to, as ID.RANK.json (--program), and all to programs.jsonl (--batch)")
       ->check(some_text());
-  CLI::Option* print = command->add_option("--print", o->print, "kernel: the kernels of every first program")
-                           ->check(CLI::IsMember({"kernel"}));
-  command->add_flag("--nvrtc", o->nvrtc, "Compile every program for the chip: registers, spills, shared memory")
+  CLI::Option* print =
+      command->add_option("--print", o->print, "kernel: print the kernels of every first program in place of tables")
+          ->check(CLI::IsMember({"kernel"}));
+  command
+      ->add_flag("--nvrtc", o->nvrtc,
+                 "Have the chip's own compiler compile every program: registers, spills, shared memory")
       ->excludes(print);
+  add_bands(*command, o->bands);
+  add_legend(*command, o->legend);
   add_json(*command, o->json)->excludes(print);
   command->callback([o, &status] {
     o->workload.require();

@@ -1,10 +1,13 @@
 #include "cli/compile_tables.h"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/table.h"
+#include "cli/total_columns.h"
 
 namespace tilescope::cli {
 namespace {
@@ -13,11 +16,12 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {{"#", true},         {"axes"},           {"block"},        {"a thread"},
-                                 {"layout"},          {"threads", true},  {"blocks", true}, {"waves", true},
-                                 {"occupancy", true}, {"predicted", true}};
-  const bool banded = op.programs.front().prediction.band.has_value();
-  if (banded) columns.push_back({"8 of 10 within", true});
+  std::vector<Column> columns = {
+      {"#", true},          {"axes", false, 4},  {"block"},          {"a thread"},           {"layout"},
+      {"threads", true, 2}, {"blocks", true, 3}, {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
+  const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
+                                  [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
+  if (banded) columns.push_back({"8 of 10 within", true, 1});
   columns.push_back({"binds"});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
@@ -33,7 +37,7 @@ void print_programs(const CompiledOperator& op) {
                                     fmt::format("{:.2f}", p.waves),
                                     fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
                                     time_text(p.predicted_us)};
-    if (banded) row.push_back(times_text(p.band->low_us, p.band->high_us));
+    if (banded) row.push_back(p.band ? band_text(*p.band) : "");
     row.push_back(p.bottleneck);
     table.add(row);
   }
@@ -45,8 +49,8 @@ void print_terms(const CompiledOperator& op) {
   const experiments::Prediction& first = op.programs.front().prediction;
   std::vector<Column> columns = {{"#", true}};
   for (const experiments::TermRow& t : first.terms) columns.push_back({t.name, true});
-  columns.push_back({first.levels.front().name + " MB", true});
-  columns.push_back({first.levels.back().name + " conflicts", true});
+  columns.push_back({first.levels.front().name + " MB", true, 1});
+  columns.push_back({first.levels.back().name + " conflicts", true, 1});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const experiments::Prediction& p = op.programs[r].prediction;
@@ -72,16 +76,41 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
 
 namespace {
 
-std::vector<std::string> best_row(const CompiledOperator& op) {
-  if (op.programs.empty()) return {op.id, op.kind, "-", "-", "-", "-", "-"};
+std::vector<std::string> best_row(const CompiledOperator& op, const TotalColumns& totals, std::size_t i) {
+  std::vector<std::string> row = {op.id, op.kind};
+  totals.add_count(row, i);
+  if (op.programs.empty()) {
+    row.insert(row.end(), {"-", "-", "-", "-"});
+    totals.add_rates(row, i);
+    row.emplace_back("-");
+    return row;
+  }
   const CompiledProgram& best = experiments::best_of(op);
-  return {op.id,
-          op.kind,
-          best.block_tile,
-          best.thread_tile,
-          best.layout,
-          time_text(best.prediction.predicted_us),
-          best.prediction.bottleneck};
+  row.insert(row.end(), {best.block_tile, best.thread_tile, best.layout, time_text(best.prediction.predicted_us)});
+  totals.add_rates(row, i);
+  row.push_back(best.prediction.bottleneck);
+  return row;
+}
+
+// Below the operators, what they take together.
+std::vector<std::string> total_row(const TotalColumns& totals) {
+  std::vector<std::string> row = {totals.name(), ""};
+  if (totals.counted()) row.push_back(totals.count());
+  row.insert(row.end(), {"", "", "", time_text(totals.totals().us), "100 %", totals.rate(), totals.bound_by()});
+  return row;
+}
+
+TotalColumns columns_of(const std::vector<CompiledOperator>& operators) {
+  std::vector<experiments::TimedOperator> timed;
+  for (const CompiledOperator& op : operators) {
+    experiments::TimedOperator& t = timed.emplace_back();
+    t.count = op.count;
+    t.operations = op.operations;
+    if (op.programs.empty()) continue;
+    t.us = experiments::best_of(op).prediction.predicted_us;
+    t.bound_by = experiments::best_of(op).prediction.bottleneck;
+  }
+  return TotalColumns(std::move(timed));
 }
 
 // The published time of an operator and how far its best program is off; both empty where there is none.
@@ -106,22 +135,29 @@ void print_errors(const std::vector<experiments::ErrorsOfKind>& kinds) {
 void print_suite(const std::vector<CompiledOperator>& operators,
                  const std::optional<experiments::PublishedTimes>& published) {
   const bool compared = published && published->column(experiments::kPublishedColumn);
-  std::vector<Column> columns = {{"operator"},        {"kind"}, {"block tile"}, {"thread tile"}, {"layout"},
-                                 {"predicted", true}, {"binds"}};
+  const TotalColumns totals = columns_of(operators);
+  std::vector<Column> columns = {{"operator"}, {"kind", false, 3}};
+  totals.add_count(columns);
+  columns.insert(columns.end(),
+                 {{"block tile", false, 1}, {"thread tile", false, 2}, {"layout", false, 1}, {"predicted", true}});
+  totals.add_rates(columns);
+  columns.push_back({"binds"});
   if (compared) columns.insert(columns.end(), {{std::string(experiments::kPublishedColumn), true}, {"error", true}});
-  columns.push_back({"constructed", true});
+  columns.push_back({"constructed", true, 4});
   Table table(columns);
   double construct_ms = 0;
   std::size_t compiled = 0;
-  for (const CompiledOperator& op : operators) {
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const CompiledOperator& op = operators[i];
     construct_ms += op.construct_ms;
     compiled += op.programs.empty() ? 0 : 1;
-    std::vector<std::string> row = best_row(op);
+    std::vector<std::string> row = best_row(op, totals, i);
     if (compared)
       for (std::string& cell : published_cells(op, *published)) row.push_back(std::move(cell));
     row.push_back(fmt::format("{:.1f} ms", op.construct_ms));
     table.add(row);
   }
+  table.add(total_row(totals));
   table.print();
   fmt::print("\n{} of {} operators, constructed and ranked in {:.0f} ms of CPU time\n", compiled, operators.size(),
              construct_ms);

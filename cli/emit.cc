@@ -38,8 +38,9 @@ void add_emit(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("emit", "Print a program's kernels as CUDA C++ or HIP");
   o->arch.add_to(*command);
   command->add_option("--program", o->program, "A program file (compile -o)")->required()->check(some_text());
-  command->add_option("--dialect", o->dialect, "cuda or hip")->capture_default_str();
-  command->add_option("-o,--output", o->file, "File to write to; stdout otherwise")->check(some_text());
+  command->add_option("--dialect", o->dialect, "The language of the kernels: cuda or hip")->capture_default_str();
+  command->add_option("-o,--output", o->file, "The file to write the kernels to; stdout where it is left out")
+      ->check(some_text());
   add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/explain_tables.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 
@@ -20,7 +21,7 @@ struct Options {
   ArchOptions arch;
   WorkloadOptions workload;
   int jobs = 0;
-  bool json = false;
+  bool json = false, legend = false;
 };
 
 std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const experiments::Workload& w,
@@ -49,6 +50,7 @@ int run(const Options& o) {
     print_explained_suite(*operators);
   else if (every)
     print_explained(operators->front(), a->name);
+  if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
 
@@ -60,6 +62,7 @@ void add_explain(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_jobs(*command, o->jobs);
+  add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, &status] {
     o->workload.require();

@@ -8,6 +8,7 @@
 
 #include "base/plain_text.h"
 #include "cli/table.h"
+#include "cli/total_columns.h"
 
 namespace tilescope::cli {
 namespace {
@@ -69,6 +70,19 @@ std::vector<std::string> three_strongest(const ExplainedOperator& op) {
   return out;
 }
 
+TotalColumns columns_of(const std::vector<ExplainedOperator>& operators) {
+  std::vector<experiments::TimedOperator> timed;
+  for (const ExplainedOperator& op : operators) {
+    experiments::TimedOperator& t = timed.emplace_back();
+    t.count = op.count;
+    t.operations = op.operations;
+    if (!op.prediction) continue;
+    t.us = op.prediction->predicted_us;
+    t.bound_by = op.prediction->bottleneck;
+  }
+  return TotalColumns(std::move(timed));
+}
+
 void print_means(const std::vector<ExplainedOperator>& operators) {
   Table table({{"path"}, {"value", true}, {"changed to", true}, {"mean elasticity", true}, {"program fixed", true}});
   for (const MeanElasticity& m : strongest_means(operators))
@@ -103,22 +117,35 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
 }
 
 void print_explained_suite(const std::vector<ExplainedOperator>& operators) {
-  Table table({{"operator"}, {"kind"}, {"predicted", true}, {"binds"}, {"next"}, {"strongest"}, {"second"}, {"third"}});
-  double sum_us = 0;
-  std::size_t explained = 0;
-  for (const ExplainedOperator& op : operators) {
+  const TotalColumns totals = columns_of(operators);
+  std::vector<Column> columns = {{"operator"}, {"kind", false, 4}};
+  totals.add_count(columns);
+  columns.push_back({"predicted", true});
+  totals.add_rates(columns);
+  columns.insert(columns.end(),
+                 {{"binds"}, {"next", false, 2}, {"strongest"}, {"second", false, 2}, {"third", false, 3}});
+  Table table(columns);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const ExplainedOperator& op = operators[i];
+    std::vector<std::string> row = {op.id, op.kind};
+    totals.add_count(row, i);
+    row.push_back(op.prediction ? time_text(op.prediction->predicted_us) : "-");
+    totals.add_rates(row, i);
     if (!op.prediction) {
-      table.add({op.id, op.kind, "-", "-", "-", "-", "-", "-"});
-      continue;
+      row.insert(row.end(), {"-", "-", "-", "-", "-"});
+    } else {
+      row.insert(row.end(), {op.prediction->bottleneck, op.next});
+      for (std::string& cell : three_strongest(op)) row.push_back(std::move(cell));
     }
-    ++explained;
-    sum_us += op.prediction->predicted_us;
-    std::vector<std::string> row = {op.id, op.kind, time_text(op.prediction->predicted_us), op.prediction->bottleneck,
-                                    op.next};
-    for (std::string& cell : three_strongest(op)) row.push_back(std::move(cell));
     table.add(row);
   }
+  std::vector<std::string> total = {totals.name(), ""};
+  if (totals.counted()) total.push_back(totals.count());
+  total.insert(total.end(), {time_text(totals.totals().us), "100 %", totals.rate(), totals.bound_by()});
+  table.add(total);
   table.print();
+  const std::size_t explained = totals.totals().timed;
+  const double sum_us = totals.totals().us;
   fmt::print("\n{} of {} operators, {} in all; the mean over them, weighted with their times\n", explained,
              operators.size(), time_text(sum_us));
   print_means(operators);

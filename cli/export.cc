@@ -2,10 +2,15 @@
 
 #include <memory>
 
+#include <fmt/format.h>
+
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/stored_sweep.h"
+#include "cli/table.h"
 #include "cli/usage.h"
 #include "experiments/sweep_export.h"
+#include "experiments/sweep_state.h"
 
 namespace tilescope::cli {
 namespace {
@@ -16,7 +21,8 @@ using experiments::TableForm;
 struct Options {
   StoredSweepOptions sweep;
   std::string out;
-  bool json = false;
+  std::optional<std::size_t> point;  // of which the operators are wanted
+  bool json = false, legend = false;
 };
 
 std::optional<TableForm> form_of(const std::string& file, base::Diagnostics& diags) {
@@ -24,6 +30,34 @@ std::optional<TableForm> form_of(const std::string& file, base::Diagnostics& dia
   if (file.ends_with(".csv") || file.starts_with("/dev/")) return TableForm::kCsv;
   diags.error({diags.add_source("-o " + file)}, "expected a file that ends in .csv or .jsonl");
   return std::nullopt;
+}
+
+void print_operators(const experiments::OperatorsAtPoint& at, const experiments::StoredSweep& sweep) {
+  fmt::print("{}, point {} on {}: {}{}\n", sweep.title, at.point.ordinal, at.point.base,
+             experiments::place_of(at.point, sweep.axes),
+             at.weighted_us ? fmt::format("; weighted total {}", time_text(*at.weighted_us)) : "");
+  Table table({{"operator"}, {"kind", false, 1}, {"weight", true}, {"time", true}, {"share", true}, {"binds"}});
+  for (const experiments::OperatorAtPoint& op : at.operators)
+    table.add({op.id, op.kind, fmt::format("{:g}", op.weight), op.us ? time_text(*op.us) : "-",
+               op.share_ratio ? share_text(*op.share_ratio) : "-", op.us ? op.bound_by : op.error});
+  table.print();
+}
+
+// The operators of one point: a table for people, a file, or a document.
+int run_rows(const Options& o) {
+  base::Diagnostics diags;
+  const auto form = o.out.empty() ? std::nullopt : form_of(o.out, diags);
+  const auto store = Store::open(o.sweep.store, diags);
+  const auto sweep = store ? chosen_sweep(*store, o.sweep, diags) : std::nullopt;
+  const auto at = sweep ? experiments::operators_at(*store, *sweep, *o.point, diags) : std::nullopt;
+  if (!at || !diags.ok()) return report(diags);
+  if (form) experiments::write_table_file(*at, *sweep, *form, o.out);
+  if (o.json)
+    print_json(experiments::to_document(*at, *sweep));
+  else if (!form)
+    print_operators(*at, *sweep);
+  if (!o.json) print_legend(o.legend);
+  return kDone;
 }
 
 int run(const Options& o) {
@@ -45,9 +79,16 @@ void add_export(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("export", "A stored sweep as CSV or JSON lines");
   o->sweep.add_to(*command);
-  command->add_option("-o", o->out, "The file to write: .csv or .jsonl")->required()->check(some_text());
+  command->add_option("-o", o->out, "The file to write: .csv or .jsonl")->check(some_text());
+  command->add_option("--rows", o->point,
+                      "The operators of the point of this number (# of sweep and status) with their times, in place of "
+                      "all rows; a table where no -o is given");
+  add_legend(*command, o->legend);
   add_json(*command, o->json);
-  command->callback([o, &status] { status = run(*o); });
+  command->callback([o, &status] {
+    if (!o->point && o->out.empty()) throw CLI::RequiredError("-o");
+    status = o->point ? run_rows(*o) : run(*o);
+  });
 }
 
 }  // namespace tilescope::cli

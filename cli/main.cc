@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/usage.h"
 
 namespace {
@@ -17,6 +18,13 @@ int run(int argc, char** argv) {
   CLI::App app("Tilescope: tile programs for chips that do not exist yet, and how long they will take", "tilescope");
   app.require_subcommand(1);
   app.set_version_flag("--version", TILESCOPE_VERSION);
+  app.add_flag_callback(
+      "--legend",
+      [] {
+        cli::print_whole_legend();
+        throw CLI::Success();
+      },
+      "What the columns of tables and the shorthand of layouts mean");
   int status = cli::kDone;
   cli::add_arch(app, status);
   cli::add_compile(app, status);

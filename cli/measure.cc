@@ -170,16 +170,19 @@ void add_measure(CLI::App& app, int& status) {
   command->add_option("-o,--output", o->csv, "Of --microbench: a file that calibrate --microbench reads")
       ->needs(curves)
       ->check(some_text());
-  command->add_option("--top", o->top, "So many programs of every operator")
+  command->add_option("--top", o->top, "How many of the best programs of every operator are measured")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
   command->add_option("--scale", o->scale, "small: every operator shrunk, all samples are cheap")
       ->excludes(command->get_option("--program"));
   command->add_flag("--cold", o->measure.timing.cold, "Empty the device's cache before every repeat");
-  command->add_option("--repeats", o->measure.timing.repeats, "Of every time; 0 compares values alone")
+  command
+      ->add_option("--repeats", o->measure.timing.repeats, "How often every time is measured; 0 compares values alone")
       ->check(whole_number(0, 100'000))
       ->capture_default_str();
-  command->add_option("--seconds", o->measure.timing.seconds, "After which no repeat of a program is begun")
+  command
+      ->add_option("--seconds", o->measure.timing.seconds,
+                   "Seconds after which no further repeat of a program is begun")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--samples", o->measure.samples, "Elements of each output that are compared with plain loops")

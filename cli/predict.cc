@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/total_columns.h"
 #include "cli/usage.h"
 
 namespace tilescope::cli {
@@ -20,9 +22,9 @@ using experiments::Prediction;
 
 struct Options {
   ArchOptions arch;
-  std::string program, batch;
+  std::string program, batch, bands;
   int jobs = 0;
-  bool json = false;
+  bool json = false, legend = false;
 };
 
 int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
@@ -34,8 +36,7 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
     print_json(experiments::to_entries(*p));
     return kDone;
   }
-  const std::string band =
-      p->band ? fmt::format(" (8 of 10 within {})", times_text(p->band->low_us, p->band->high_us)) : "";
+  const std::string band = p->band ? fmt::format(" (8 of 10 within {})", band_text(*p->band)) : "";
   fmt::print("{} on {}: {}{}, bound by {}; {} blocks in {:.2f} waves, occupancy {:.0f} % ({})\n", o.program, a.name,
              time_text(p->predicted_us), band, p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
              p->occupancy_limit);
@@ -51,14 +52,24 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
 }
 
 void print_batch(const std::vector<PredictedRow>& rows) {
-  Table table({{"id"}, {"predicted", true}, {"binds"}, {"measured", true}, {"error", true}});
+  const experiments::BatchSummary s = experiments::summarize(rows);
+  std::vector<Column> columns = {{"id"}, {"predicted", true}};
+  if (s.total) columns.insert(columns.end(), {{"count", true}, {"FLOP/s", true, 1}});
+  columns.insert(columns.end(), {{"binds"}, {"measured", true}, {"error", true}});
+  Table table(columns);
   for (const PredictedRow& r : rows) {
     if (!r.prediction) continue;
-    table.add({r.id, time_text(r.prediction->predicted_us), r.prediction->bottleneck,
-               r.measured_us ? time_text(*r.measured_us) : "", r.error_ratio() ? percent_text(*r.error_ratio()) : ""});
+    std::vector<std::string> cells = {r.id, time_text(r.prediction->predicted_us)};
+    if (s.total) {
+      cells.push_back(r.count ? fmt::format("{}", *r.count) : "");
+      cells.push_back(rate_text(r.operations / r.prediction->predicted_us * 1e6));
+    }
+    cells.insert(cells.end(), {r.prediction->bottleneck, r.measured_us ? time_text(*r.measured_us) : "",
+                               r.error_ratio() ? percent_text(*r.error_ratio()) : ""});
+    table.add(cells);
   }
   table.print();
-  const experiments::BatchSummary s = experiments::summarize(rows);
+  if (s.total) print_totals(*s.total, "predicted");
   fmt::print("\n{} of {} lines predicted, {} failed\n", s.predicted, s.rows, s.failed);
   if (const experiments::ErrorStatistics& e = s.errors; e.compared > 0)
     fmt::print("{} of them measured: mean |error| {:.1f} %, median {:.1f} %, mean error {}\n", e.compared,
@@ -86,9 +97,12 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_with_cores(diags);
-  if (!a) return report(diags);
-  return o.batch.empty() ? predict_one(o, *a, diags) : predict_lines(o, *a, diags);
+  auto a = o.arch.load_with_cores(diags);
+  use_bands(o.bands, a, diags);
+  if (!a || !diags.ok()) return report(diags);
+  const int status = o.batch.empty() ? predict_one(o, *a, diags) : predict_lines(o, *a, diags);
+  if (!o.json) print_legend(o.legend);
+  return status;
 }
 
 }  // namespace
@@ -98,11 +112,14 @@ void add_predict(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("predict", "Predict the time of given programs");
   o->arch.add_to(*command);
   CLI::Option* program =
-      command->add_option("--program", o->program, "A program file (compile -o)")->check(some_text());
+      command->add_option("--program", o->program, "A program file, as compile -o writes it")->check(some_text());
   CLI::Option* batch =
-      command->add_option("--batch", o->batch, "JSON lines, one stage's program each")->check(some_text());
+      command->add_option("--batch", o->batch, "JSON lines, a program each, or a folder that compile -o wrote")
+          ->check(some_text());
   program->excludes(batch);
   add_jobs(*command, o->jobs);
+  add_bands(*command, o->bands);
+  add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, program, batch, &status] {
     if (program->empty() && batch->empty()) throw CLI::RequiredError("--program or --batch");

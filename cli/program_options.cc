@@ -1,5 +1,7 @@
 #include "cli/program_options.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,14 +23,17 @@ std::optional<experiments::NamedText> file_of(const std::string& name, base::Doc
 }  // namespace
 
 void WorkloadOptions::add_to(CLI::App& command) {
-  op_ = command.add_option("--op", workload_.op, "Index notation: 'C[m,n] +=! A[m,k] * B[k,n]'");
+  op_ = command.add_option("--op", workload_.op, "One operator in index notation: 'C[m,n] +=! A[m,k] * B[k,n]'");
   suite_ = command.add_option("--suite", workload_.suite, "A list of operators: its name (suite list) or a YAML file")
                ->check(some_text());
   op_->excludes(suite_);
   command.add_option("--size", workload_.sizes,
                      "Ranges of the axes of --op: m=4096,n=4096,k=4096; or values of the variables of --suite: "
                      "seq=2048,batch=8");
-  command.add_option("--shape", workload_.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op_);
+  command
+      .add_option("--shape", workload_.shapes,
+                  "Shapes of the inputs of --op, where they reach beyond what is read: I=128,1024,14,14;W=...")
+      ->needs(op_);
   add_dtype(command, dtype_);
 }
 
@@ -53,10 +58,12 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
   workload_.add_to(command);
   workload_.add_instruction(command);
   std::vector<CLI::Option*> files;
-  files.push_back(command.add_option("--program", program_file_, "A program file (compile -o)")->check(some_text()));
+  files.push_back(
+      command.add_option("--program", program_file_, "A program file, as compile -o writes it")->check(some_text()));
   if (batches == kBatches)
     files.push_back(
-        command.add_option("--batch", batch_file_, "JSON lines, one stage's program each")->check(some_text()));
+        command.add_option("--batch", batch_file_, "JSON lines, a program each, or a folder that compile -o wrote")
+            ->check(some_text()));
   CLI::Option* op = command.get_option("--op");
   CLI::Option* suite = command.get_option("--suite");
   // A program says its own sizes, dtype and instruction.
@@ -104,28 +111,37 @@ CLI::Option* MicrobenchmarkOption::add_to(CLI::App& command, const std::string& 
 }
 
 CLI::Option* add_measured_batch(CLI::App& command, std::string& batch) {
-  return command.add_option("--batch", batch, "JSON lines, one stage's program and its measured_us each")
+  return command
+      .add_option("--batch", batch, "JSON lines, a program and its measured_us each, or a folder that compile -o wrote")
       ->check(some_text());
 }
 
 std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags) {
-  return file_of(name, kBatchLimits, diags);
+  std::error_code failed;
+  if (!std::filesystem::is_directory(name, failed)) return file_of(name, kBatchLimits, diags);
+  const std::filesystem::path written = std::filesystem::path(name) / kBatchFile;
+  if (std::filesystem::exists(written, failed)) return file_of(written.string(), kBatchLimits, diags);
+  diags.error({diags.add_source(name)}, fmt::format("a folder without {}, which compile -o writes", kBatchFile));
+  return std::nullopt;
 }
 
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {
   return {command.add_option("--least-threads", filter.least_threads, "Leave out programs of fewer threads a block"),
           command.add_option("--most-accumulators", filter.most_accumulators,
-                             "Leave out programs of more results a thread")};
+                             "Leave out programs of which a thread computes more results at once")};
 }
 
 CLI::Option* add_search(CLI::App& command, std::string& search) {
-  return command.add_option("--search", search, fmt::format("{}", fmt::join(experiments::search_names(), ", ")))
+  return command
+      .add_option("--search", search,
+                  fmt::format("How programs are found, one of {} (docs/search.md)",
+                              fmt::join(experiments::search_names(), ", ")))
       ->capture_default_str();
 }
 
 void add_search_budget(CLI::App& command, const std::string& what, std::size_t& budget, std::uint64_t& seed) {
   command.add_option("--budget", budget, what)->check(whole_number(1, 1'000'000))->capture_default_str();
-  command.add_option("--seed", seed, "Where the chance of the searches begins")
+  command.add_option("--seed", seed, "What the chance of searches begins with: the same gives the same programs")
       ->check(whole_number(0, 1'000'000'000))
       ->capture_default_str();
 }

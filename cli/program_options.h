@@ -80,10 +80,13 @@ CLI::Option* add_search(CLI::App& command, std::string& search);
 // Adds --budget, of which `what` says what it counts, and --seed of the searches that try programs.
 void add_search_budget(CLI::App& command, const std::string& what, std::size_t& budget, std::uint64_t& seed);
 
+// What compile -o writes beside its programs: all of them as a batch.
+inline constexpr const char* kBatchFile = "programs.jsonl";
+
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 
-// A whole file of such a length; nothing after an error.
+// A whole file of such a length, or the batch in a folder that compile -o wrote; nothing after an error.
 std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
 
 }  // namespace tilescope::cli

@@ -120,7 +120,7 @@ void add_search_quality(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--keep", o->trial.keep, "File of simulated times: added to, and taken from where they are known")
       ->check(some_text());
-  command->add_option("--plot", o->plot, "SVG to draw the best time over programs tried to")->check(some_text());
+  command->add_option("--plot", o->plot, "SVG file to draw the best time over programs tried to")->check(some_text());
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, &status] {

@@ -3,14 +3,17 @@
 #include "experiments/simulate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
+#include "cli/total_columns.h"
 #include "cli/usage.h"
 #include "experiments/microbenchmarks.h"
 
@@ -26,8 +29,9 @@ struct Options {
   MicrobenchmarkOption microbench;
   std::string mode = "sampled";
   experiments::TimelineWords timeline;
+  std::string bands;
   int jobs = 0;
-  bool json = false;
+  bool json = false, legend = false;
 };
 
 std::string megabytes(std::int64_t bytes) { return fmt::format("{:.4g}", static_cast<double>(bytes) / 1e6); }
@@ -67,36 +71,68 @@ void print_errors(const std::vector<SimulatedRow>& rows) {
   table.print();
 }
 
+TotalColumns columns_of(const std::vector<SimulatedRow>& rows) {
+  std::vector<experiments::TimedOperator> timed;
+  for (const SimulatedRow& r : rows) {
+    experiments::TimedOperator& t = timed.emplace_back();
+    t.count = r.count.value_or(1);
+    t.operations = r.operations;
+    if (!r.simulation) continue;
+    t.us = r.simulation->simulated_us;
+    t.bound_by = experiments::longest_stall(*r.simulation).name;
+  }
+  return TotalColumns(std::move(timed));
+}
+
 // A row a program: predicted beside simulated, and what both say binds.
-void print_rows(const std::vector<SimulatedRow>& rows) {
+void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
   const bool measured =
       std::any_of(rows.begin(), rows.end(), [](const SimulatedRow& r) { return r.measured_us.has_value(); });
-  std::vector<Column> columns = {{"id"}, {"kind"}, {"predicted", true}, {"simulated", true}, {"model's error", true}};
-  if (measured) columns.insert(columns.end(), {{"measured", true}, {"simulator's error", true}});
-  columns.insert(columns.end(), {{"most cycles"}, {"share", true}, {"steps run", true}});
+  const TotalColumns totals = columns_of(rows);
+  std::vector<Column> columns = {{"id"}, {"kind", false, 3}};
+  totals.add_count(columns);
+  columns.insert(columns.end(), {{"predicted", true}, {"simulated", true}, {"model's error", true, 1}});
+  if (measured) columns.insert(columns.end(), {{"measured", true}, {"simulator's error", true, 1}});
+  if (!batch) totals.add_rates(columns);
+  columns.insert(columns.end(), {{"most cycles"}, {"of cycles", true, 1}, {"steps run", true, 2}});
   Table table(columns);
   double cpu_seconds = 0;
   std::size_t done = 0, peak = 0;
-  for (const SimulatedRow& r : rows) {
+  double predicted_us = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SimulatedRow& r = rows[i];
     cpu_seconds += r.cpu_seconds;
     peak = std::max(peak, r.peak_bytes);
     if (!r.simulation) continue;
+    predicted_us += static_cast<double>(r.count.value_or(1)) * r.predicted_us.value_or(0);
     ++done;
     const Simulation& s = *r.simulation;
     const experiments::StallRow& longest = experiments::longest_stall(s);
-    std::vector<std::string> cells = {r.id, r.kind, r.predicted_us ? time_text(*r.predicted_us) : "-",
-                                      time_text(s.simulated_us),
-                                      r.model_error_ratio() ? percent_text(*r.model_error_ratio()) : "-"};
+    std::vector<std::string> cells = {r.id, r.kind};
+    totals.add_count(cells, i);
+    cells.insert(cells.end(), {r.predicted_us ? time_text(*r.predicted_us) : "-", time_text(s.simulated_us),
+                               r.model_error_ratio() ? percent_text(*r.model_error_ratio()) : "-"});
     if (measured) {
       cells.push_back(r.measured_us ? time_text(*r.measured_us) : "-");
       cells.push_back(r.measured_us ? percent_text(s.simulated_us / *r.measured_us - 1) : "-");
     }
+    if (!batch) totals.add_rates(cells, i);
     cells.push_back(longest.name);
     cells.push_back(share(longest.cycles, s.cycles));
     cells.push_back(s.exact ? "all" : share_text(s.simulated_ratio));
     table.add(cells);
   }
+  if (!batch && done > 0) {
+    std::vector<std::string> cells = {totals.name(), ""};
+    if (totals.counted()) cells.push_back(totals.count());
+    const double us = totals.totals().us;
+    cells.insert(cells.end(), {predicted_us > 0 ? time_text(predicted_us) : "-", time_text(us),
+                               predicted_us > 0 ? percent_text(predicted_us / us - 1) : "-", "100 %", totals.rate(),
+                               totals.bound_by()});
+    table.add(cells);
+  }
   table.print();
+  if (const auto total = batch ? experiments::totals_of(rows) : std::nullopt) print_totals(*total, "simulated");
   fmt::print("\n{} of {} programs simulated in {:.0f} s of CPU time, {} MB at most\n", done, rows.size(), cpu_seconds,
              peak >> 20);
   print_errors(rows);
@@ -166,7 +202,8 @@ int run_microbenchmarks(const Options& o) {
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
-  const auto a = o.arch.load_with_cores(diags);
+  auto a = o.arch.load_with_cores(diags);
+  use_bands(o.bands, a, diags);
   const auto source = o.programs.read(diags);
   std::optional<experiments::TimelineRequest> timeline;
   if (a && !o.timeline.file.empty()) timeline = experiments::timeline_request(o.timeline, *a, diags);
@@ -189,7 +226,8 @@ int run(const Options& o) {
   else if (o.programs.is_one() && every)
     print_one(rows->front(), *a);
   else if (!o.programs.is_one())
-    print_rows(*rows);
+    print_rows(*rows, o.programs.is_batch());
+  if (!o.json) print_legend(o.legend);
   if (every) return kDone;
   const bool readable = std::all_of(rows->begin(), rows->end(), [](const SimulatedRow& r) { return r.readable; });
   return o.programs.is_batch() && !readable ? kBadInput : kFailed;
@@ -202,12 +240,16 @@ void add_simulate(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate programs on the chip's memory hierarchy");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kBatches);
-  command->add_option("--mode", o->mode, "full: every step; sampled: what is steady is extrapolated")
+  command
+      ->add_option("--mode", o->mode,
+                   "How much is simulated: full, every step; sampled, what is steady is extrapolated")
       ->capture_default_str();
   o->microbench.add_to(*command,
                        "Curves that one measures on a chip, with points where others than the "
                        "usual are meant (latency:4,64,1024)");
   add_timeline(*command, o->timeline);
+  add_bands(*command, o->bands);
+  add_legend(*command, o->legend);
   add_jobs(*command, o->jobs);
   add_json(*command, o->json);
   command->callback([o, &status] {

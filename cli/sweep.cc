@@ -103,9 +103,12 @@ void add_sweep(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   o->request.tool_version = fmt::format("{}+{}", TILESCOPE_VERSION, experiments::results_version());
   CLI::App* command = app.add_subcommand("sweep", "Ask many chips, each with its own programs, into a store");
-  CLI::Option* file = command->add_option("SPEC", o->request.file, "The sweep: YAML")->check(some_text());
-  CLI::Option* store =
-      command->add_option("--store", o->request.store, "The store: made, or gone on with")->check(some_text());
+  CLI::Option* file =
+      command->add_option("SPEC", o->request.file, "The sweep's file, YAML (docs/sweep.md)")->check(some_text());
+  CLI::Option* store = command
+                           ->add_option("--store", o->request.store,
+                                        "The store, one SQLite file: made where it is not there, else gone on with")
+                           ->check(some_text());
   CLI::Option* schema =
       command->add_flag("--schema", o->schema, "Print the JSON Schema of sweep files, and nothing else");
   schema->excludes(file)->excludes(store);

@@ -16,11 +16,15 @@ constexpr std::size_t kReasons = 5;
 
 std::string text_of(const std::optional<double>& us) { return us ? time_text(*us) : "-"; }
 
-void add(Table& table, const std::string& rank, const RankedPoint& p) {
-  std::vector<std::string> row = {rank};
+void add(Table& table, bool named, const RankedPoint& p) {
+  std::vector<std::string> row = {fmt::format("{}", p.point.ordinal)};
+  if (named) row.push_back(p.point.base);
   for (const experiments::StoredValue& v : p.point.at) row.push_back(v.text.empty() ? "-" : v.text);
   row.push_back(text_of(p.total.weighted_us));
-  row.push_back(p.total.base_ratio ? fmt::format("{:.3f}", *p.total.base_ratio) : "-");
+  if (p.point.is_base)
+    row.emplace_back("is the base");
+  else
+    row.push_back(p.total.base_ratio ? fmt::format("{:.3f}", *p.total.base_ratio) : "-");
   table.add(row);
 }
 
@@ -40,13 +44,15 @@ std::string heading_of(const SweepState& s) {
 }
 
 void print_best(const SweepState& s) {
-  std::vector<Column> columns = {{"#"}};
+  std::vector<Column> columns = {{"#", true}};
+  const bool named = s.sweep.axes.empty() || s.sweep.axes.front().name != "base";  // else it is an axis
+  if (named) columns.push_back({"base"});
   for (const experiments::StoredAxis& a : s.sweep.axes) columns.push_back({a.name, true});
   columns.push_back({"weighted total", true});
   columns.push_back({"of base", true});
   Table table(columns);
-  for (const RankedPoint& p : s.bases) add(table, p.point.base, p);
-  for (std::size_t i = 0; i < s.best.size(); ++i) add(table, fmt::format("{}", i), s.best[i]);
+  for (const RankedPoint& p : s.bases) add(table, named, p);
+  for (const RankedPoint& p : s.best) add(table, named, p);
   table.print();
 }
 

@@ -8,7 +8,8 @@ namespace tilescope::cli {
 // "Banks (banks.yaml, model): 54 points of 6 operators: 54 done, 2 refused".
 std::string heading_of(const experiments::SweepState& state);
 
-// The bases and the best points: their coordinates, their weighted totals, and these over their base's.
+// The bases and the best points: their coordinates, their weighted totals, and these over their base's. `#` is
+// the number of the point, as in status, export and report.
 void print_best(const experiments::SweepState& state);
 
 // Why points were refused and operators failed, the most frequent reasons, to stderr.

@@ -1,42 +1,50 @@
 #pragma once
 // Tables for people on stdout.
 
-#include <memory>
 #include <string>
 #include <vector>
 
-struct libscols_table;
+#include "experiments/prediction.h"
 
 namespace tilescope::cli {
 
 struct Column {
   std::string title;
   bool right = false;  // numbers
+  int rank = 0;        // where a terminal is too narrow, columns of the highest rank are left out first; 0 never is
 };
 
+// A table is as wide as it has to be, but for a terminal ($COLUMNS, or what the terminal says): there columns are left
+// out by their rank, which is said below, and then texts are broken at their blanks. A number is never cut.
 class Table {
  public:
-  explicit Table(const std::vector<Column>& columns);
+  enum Titles { kTitles, kNoTitles };
+  explicit Table(std::vector<Column> columns, Titles titles = kTitles);
 
   // One row; cells beyond the columns are a bug.
-  void add(const std::vector<std::string>& cells);
+  void add(std::vector<std::string> cells);
   void print() const;
 
  private:
-  struct Deleter {
-    void operator()(libscols_table* t) const;
-  };
-  std::unique_ptr<libscols_table, Deleter> table_;
-  std::size_t columns_;
+  std::vector<Column> columns_;
+  Titles titles_;
+  std::vector<std::vector<std::string>> rows_;
 };
+
+// The titles of columns that were printed so far, each once.
+std::vector<std::string> printed_titles();
 
 // Times and ratios in three digits, with the unit that keeps them readable: "12.3 us", "4.56 ms".
 std::string time_text(double us);
 // "1.1 to 1.4 ms", "980 us to 1.02 ms".
 std::string times_text(double low_us, double high_us);
+// The same of a band of times, with a "~" before it where it was measured of something else.
+std::string band_text(const experiments::TimeBand& band);
 // "12.3 %", of what has no sign.
 std::string share_text(double ratio);
 // "+12 %", "-3.4 %".
 std::string percent_text(double ratio);
+// "12.3 TFLOP/s", "456 GFLOP/s".
+std::string rate_text(double operations_per_second);
 
 }  // namespace tilescope::cli

@@ -44,8 +44,13 @@ void add_trace(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("trace", "Drive a DRAM level with a file of requests");
   o->arch.add_to(*command);
-  command->add_option("--level", o->level, "The level of kind dram")->capture_default_str()->check(some_text());
-  command->add_option("--inject", o->inject, "sat, win:N bursts under way, rate:F of the peak")->capture_default_str();
+  command->add_option("--level", o->level, "The level of the chip that the trace goes to, of kind dram")
+      ->capture_default_str()
+      ->check(some_text());
+  command
+      ->add_option("--inject", o->inject,
+                   "How bursts arrive: sat as fast as they are taken, win:N with N under way, rate:F at F of the peak")
+      ->capture_default_str();
   command->add_option("file", o->file, "Lines of '<hex address> <R|W> <bytes>'")->required()->check(some_text());
   add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/legend.h"
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
@@ -22,7 +23,7 @@ struct Options {
   ProgramOptions programs;
   std::string scale;
   int jobs = 0;
-  bool json = false;
+  bool json = false, legend = false;
 };
 
 // How far the model is from what the kernel does; the two are equal where it is empty.
@@ -43,14 +44,14 @@ std::string verdict(const VerifiedRow& r) {
 
 void print_table(const std::vector<VerifiedRow>& rows) {
   Table table({{"id"},
-               {"kind"},
+               {"kind", false, 3},
                {"values"},
                {"sectors", true},
-               {"simulator", true},
-               {"model", true},
+               {"simulator", true, 1},
+               {"model", true, 2},
                {"bank passes", true},
-               {"simulator", true},
-               {"model", true},
+               {"simulator", true, 1},
+               {"model", true, 2},
                {"counters"}});
   for (const VerifiedRow& r : rows)
     if (r.errors.empty())
@@ -93,6 +94,7 @@ int run(const Options& o) {
     print_json(experiments::to_document(*rows));
   else
     print_table(*rows);
+  if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }
 
@@ -106,6 +108,7 @@ void add_verify(CLI::App& app, int& status) {
   command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment")
       ->excludes(command->get_option("--program"));
   add_jobs(*command, o->jobs);
+  add_legend(*command, o->legend);
   add_json(*command, o->json);
   command->callback([o, &status] {
     o->programs.require_one();

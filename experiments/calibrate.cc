@@ -49,6 +49,9 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
       if (const expr::Expression& e = g.program->stages.front().space->expression;
           !model::arithmetic_of(machine, e.dtype, e.accumulate))
         g.errors.push_back(fmt::format("{}: {}", g.place, no_instruction(a, e.dtype, e.accumulate)));
+    if (g.errors.empty() && g.program->stages.size() > 1)
+      g.errors.push_back(fmt::format("{}: a program of {} stages; ratios are fitted to single ones", g.place,
+                                     g.program->stages.size()));
     run.refused.insert(run.refused.end(), g.errors.begin(), g.errors.end());
     if (!g.errors.empty()) continue;
     if (!takes(run.programs, g.program->stages.front())) {
@@ -64,6 +67,8 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
   }
   return out;
 }
+
+base::Dtype dtype_of(const Sample& s) { return s.program.stages.front().space->expression.dtype; }
 
 // What rows weigh: all of a group together as much as any other group.
 struct Grouping {
@@ -195,28 +200,32 @@ std::vector<HeldOut> by_kind(const std::vector<Sample>& samples, const std::vect
   return out;
 }
 
-// Of every kind that has enough shapes, alphabetically, and of all; from predicted over measured time, minus one.
+// Of every element type: of every kind that has enough shapes, alphabetically, and of all; from predicted over measured
+// time, minus one.
 std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::vector<double>& errors) {
   struct Rows {
     std::vector<Weighted> ratios;
     std::set<std::string> shapes;
   };
-  std::map<std::string, Rows> kinds;
-  Rows all;
+  std::map<base::Dtype, std::pair<std::map<std::string, Rows>, Rows>> dtypes;
   const std::vector<double> weights = group_rows(samples, all_of(samples.size())).weights;
-  for (std::size_t i = 0; i < samples.size(); ++i)
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    auto& [kinds, all] = dtypes[dtype_of(samples[i])];
     for (Rows* rows : {&kinds[samples[i].kind], &all}) {
       rows->ratios.push_back({1 / (1 + errors[i]), weights[i]});
       rows->shapes.insert(samples[i].shape);
     }
+  }
   std::vector<BandOfKind> out;
-  const auto add = [&](std::string kind, const Rows& rows) {
+  const auto add = [&](std::string kind, base::Dtype dtype, const Rows& rows) {
     if (rows.shapes.size() < kLeastShapes) return;
-    out.push_back({std::move(kind), quantile_of(rows.ratios, 0.1), quantile_of(rows.ratios, 0.9), rows.ratios.size(),
-                   rows.shapes.size()});
+    out.push_back({std::move(kind), dtype, quantile_of(rows.ratios, 0.1), quantile_of(rows.ratios, 0.9),
+                   rows.ratios.size(), rows.shapes.size()});
   };
-  for (const auto& [kind, rows] : kinds) add(kind, rows);
-  add(std::string(arch::kAllOperators), all);
+  for (const auto& [dtype, rows_of] : dtypes) {
+    for (const auto& [kind, rows] : rows_of.first) add(kind, dtype, rows);
+    add(std::string(arch::kAllOperators), dtype, rows_of.second);
+  }
   return out;
 }
 

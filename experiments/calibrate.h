@@ -44,11 +44,12 @@ struct HeldOut {
   ErrorStatistics before, after;
 };
 
-// Quantiles 0.1 and 0.9 of measured over predicted time of the rows of one kind, all rows of a group together weighing
-// as much as any other group. Predicted with ratios that were fitted without the row's shape, or, where no ratio
-// changes, with the chip's.
+// Quantiles 0.1 and 0.9 of measured over predicted time of the rows of one kind and element type, all rows of a group
+// together weighing as much as any other group. Predicted with ratios that were fitted without the row's shape, or,
+// where no ratio changes, with the chip's.
 struct BandOfKind {
   std::string kind;  // "all" of all
+  base::Dtype dtype{};
   double low = 0, high = 0;
   std::size_t rows = 0, shapes = 0;
 };

@@ -48,6 +48,7 @@ base::Map to_entries(const CalibratedRatio& r) {
 
 base::Map to_entries(const BandOfKind& b) {
   return {{"kind", b.kind, {}},
+          {"dtype", base::name_of(b.dtype), {}},
           {"low_ratio", b.low, {}},
           {"high_ratio", b.high, {}},
           {"rows", static_cast<std::int64_t>(b.rows), {}},
@@ -103,10 +104,15 @@ std::string calibrated_chip(const CalibrationRun& run, const arch::ArchSpec& a, 
   const std::string band_source =
       from(rows_of(run)) +
       (run.any() ? ", each predicted with ratios fitted to other shapes" : ", predicted with ratios as they were");
+  // A name is of one band: those of a second element type have it behind.
+  const auto name_of_band = [&](const BandOfKind& b) {
+    return b.dtype == run.bands.front().dtype ? b.kind : fmt::format("{} {}", b.kind, base::name_of(b.dtype));
+  };
   // Rounded outwards: the rows at the quantiles lie within.
   for (const BandOfKind& b : run.bands)
-    text += fmt::format("  {}: {{low: {:.4f}, high: {:.4f}, rows: {}, source: {}}}\n", quoted(b.kind),
-                        std::floor(b.low * 1e4) / 1e4, std::ceil(b.high * 1e4) / 1e4, b.rows, quoted(band_source));
+    text += fmt::format("  {}: {{dtype: {}, low: {:.4f}, high: {:.4f}, rows: {}, source: {}}}\n",
+                        quoted(name_of_band(b)), base::name_of(b.dtype), std::floor(b.low * 1e4) / 1e4,
+                        std::ceil(b.high * 1e4) / 1e4, b.rows, quoted(band_source));
   return text;
 }
 

@@ -39,28 +39,31 @@ struct Candidate {
 
 std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& a, const CompareOptions& options) {
   std::vector<Candidate> out;
-  for (GivenProgram& given : read_measured(batch, a, options.jobs)) {
+  for (GivenProgram& given : read_measured(batch, a, options.jobs, !options.simulate)) {
     Candidate& c = out.emplace_back();
     c.place = std::move(given.place);
     c.row.id = std::move(given.id);
     c.row.group = std::move(given.group);
+    c.row.operator_id = c.row.group.empty() ? c.row.id : c.row.group;
+    c.row.count = given.count;
     c.row.measured_us = given.measured_us;
     c.row.errors = std::move(given.errors);
     c.row.comparable = c.row.errors.empty();
     if (!c.row.comparable) continue;
-    const tile::StageProgram& p = given.program->stages.front();
-    c.row.kind = kind_of(p.space->expression);
-    c.row.tile = tile_of(p);
+    c.row.kind = kind_of_whole(*given.program);
+    c.row.operations = operations_of(*given.program);
+    c.row.tile = tile_of(given.program->stages.front());
     c.program = std::move(given.program);
   }
   return out;
 }
 
+// Of measured rows: what is only simulated has its errors all the same.
 void refuse_lone_rows(std::vector<Candidate>& candidates) {
   std::map<std::string, std::size_t> sizes;
   for (const Candidate& c : candidates) sizes[c.row.group] += c.row.errors.empty();
   for (Candidate& c : candidates)
-    if (c.row.errors.empty() && sizes[c.row.group] < 2) {
+    if (c.row.errors.empty() && c.row.measured_us && sizes[c.row.group] < 2) {
       c.row.comparable = false;
       c.row.errors.push_back(
           fmt::format("{}: group '{}' has one program: nothing to rank it with", c.place, c.row.group));
@@ -164,6 +167,9 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
       c.place = c.row.id = c.row.tile = op.id;
       c.row.kind = op.kind;
       c.row.group = suite;
+      c.row.operator_id = op.id;
+      c.row.count = op.count;
+      c.row.operations = operations_of(op.expression);
       std::string why;
       if (auto best = constructor.best(op.expression, why))
         c.program = std::move(best->program);
@@ -233,7 +239,7 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
     KnownTimes known;
     if (options.rows)
       known.measured = times_in(read_kept_rows(*options.rows, diags), a.name);
-    else
+    else if (source.workload.dtype.value_or(base::Dtype::kF32) == base::Dtype::kF32)  // which published times are of
       known.published = load_published(a.name, suite, diags);
     if (!known.published && !known.measured && !options.simulate && diags.ok())
       diags.error({}, fmt::format("no times of suite '{}' on {} are published with this project; --simulate it, give "
@@ -249,6 +255,19 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
   if (options.simulate) simulate_rows(candidates, a, options.jobs, progress);
   for (Candidate& c : candidates) out.rows.push_back(std::move(c.row));
   return out;
+}
+
+std::optional<Totals> totals_of(const Comparison& c, bool simulated) {
+  std::vector<TimedProgram> programs;
+  for (const ComparedRow& r : c.rows) {
+    TimedProgram& p = programs.emplace_back(
+        TimedProgram{r.operator_id, r.count, simulated ? r.simulated_us() : r.predicted_us(), r.operations, {}});
+    if (simulated && r.simulation)
+      p.bound_by = longest_stall(*r.simulation).name;
+    else if (!simulated && r.prediction)
+      p.bound_by = r.prediction->bottleneck;
+  }
+  return totals_of(programs);
 }
 
 std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c) {
@@ -268,6 +287,7 @@ base::Value to_document(const ComparedRow& r) {
   if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
   if (!r.group.empty()) row.push_back({"group", r.group, {}});
   if (!r.tile.empty()) row.push_back({"tile", r.tile, {}});
+  if (r.count) row.push_back({"count", *r.count, {}});
   if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.simulation) row.push_back({"simulated_us", r.simulation->simulated_us, {}});
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
@@ -293,6 +313,10 @@ base::Value summary_of(const Comparison& c) {
                    {"left_out", static_cast<std::int64_t>(c.left_out), {}}};
   if (!c.measured.empty()) out.push_back({"measured", c.measured, {}});
   out.push_back({"kinds", std::move(kinds), {}});
+  const bool any_simulated = std::any_of(c.rows.begin(), c.rows.end(), [](const auto& r) { return r.simulation; });
+  if (const auto total = totals_of(c, false)) out.push_back({"total", to_document(*total, "predicted_us"), {}});
+  if (const auto total = any_simulated ? totals_of(c, true) : std::nullopt)
+    out.push_back({"simulated_total", to_document(*total, "simulated_us"), {}});
   return out;
 }
 

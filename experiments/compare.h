@@ -16,6 +16,7 @@
 #include "experiments/programs.h"
 #include "experiments/progress.h"
 #include "experiments/simulation.h"
+#include "experiments/totals.h"
 
 namespace tilescope::experiments {
 
@@ -39,8 +40,11 @@ struct ComparedRow {
   std::string library;               // which it is
   std::optional<Prediction> prediction;
   std::optional<Simulation> simulation;
-  bool comparable = true;           // false where the line or its time is wrong; else it ranks, last without a time
-  std::vector<std::string> errors;  // each with its place
+  bool comparable = true;             // false where the line or its time is wrong; else it ranks, last without a time
+  std::vector<std::string> errors;    // each with its place
+  std::string operator_id;            // of a suite, or the group of a batch's line
+  std::optional<std::int64_t> count;  // how often the operator occurs, of those of a suite
+  double operations = 0;              // arithmetic ones of one occurrence
 
   std::optional<double> predicted_us() const;
   std::optional<double> simulated_us() const;
@@ -60,12 +64,17 @@ struct FidelityOfClass {
   std::optional<Fidelity> model;                 // predicted against simulated
 };
 
-// Compares every line of a batch with its measured_us, or the best program of ten of each operator of a suite, which is
-// one group, with the times published for it on this chip
-// or measured by us. Lines without a time above 0, and groups of a single
-// program, are rows with errors. Nothing where the source has mistakes as a whole.
+// Compares every line of a batch with its measured_us, or with its simulation alone where it has none, or the best
+// program of ten of each operator of a suite, which is one group, with the times published for it on this chip or
+// measured by us. Lines without a time above 0, and groups of a single program, are rows with errors. Nothing where the
+// source has mistakes as a whole.
 std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchSpec& a, const CompareOptions& options,
                                   const Progress& progress, base::Diagnostics& diags);
+
+// What the operators of a suite take together, each by the fastest of its group where lines of a batch are of several
+// programs of one; nothing where no row has a count. `simulated`: by the simulator, and by what most of its cycles
+// go to.
+std::optional<Totals> totals_of(const Comparison& c, bool simulated);
 
 // By kind of operator in alphabetical order, and all at the end.
 std::vector<FidelityOfClass> fidelity_by_kind(const Comparison& c);

@@ -8,6 +8,7 @@
 
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
+#include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
 #include "tile/program_json.h"
@@ -72,7 +73,15 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
 
 CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a) {
   Constructed found = constructor.construct(op.expression);
-  CompiledOperator out{op.id, op.kind, found.construct_ms, {}, std::move(found.rounds), std::move(found.error)};
+  CompiledOperator out;
+  out.id = op.id;
+  out.kind = op.kind;
+  out.dtype = op.expression.dtype;
+  out.count = op.count;
+  out.operations = operations_of(op.expression);
+  out.construct_ms = found.construct_ms;
+  out.rounds = std::move(found.rounds);
+  out.error = std::move(found.error);
   for (const tile::RProgram& p : found.programs) {
     const auto estimate = model::estimate(p, constructor.machine());
     if (estimate)
@@ -89,6 +98,17 @@ const CompiledProgram& best_of(const CompiledOperator& op) {
   return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
     return a.prediction.predicted_us < b.prediction.predicted_us;
   });
+}
+
+Totals totals_of(const std::vector<CompiledOperator>& operators) {
+  std::vector<TimedOperator> timed;
+  for (const CompiledOperator& op : operators) {
+    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
+    if (op.programs.empty()) continue;
+    t.us = best_of(op).prediction.predicted_us;
+    t.bound_by = best_of(op).prediction.bottleneck;
+  }
+  return totals_of(timed);
 }
 
 void check(const Workload& workload, base::Diagnostics& diags) { expressions_of(workload, diags); }
@@ -126,7 +146,12 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
       row.push_back({"program", op.programs[r].document, {}});
       programs.emplace_back(std::move(row));
     }
-    base::Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}, {"construct_ms", op.construct_ms, {}}};
+    base::Map row = {{"id", op.id, {}},
+                     {"kind", op.kind, {}},
+                     {"dtype", base::name_of(op.dtype), {}},
+                     {"count", op.count, {}},
+                     {"operations", op.operations, {}},
+                     {"construct_ms", op.construct_ms, {}}};
     if (!op.rounds.empty()) {
       base::List rounds;
       for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
@@ -136,7 +161,19 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
     if (!op.error.empty()) row.push_back({"error", op.error, {}});
     rows.emplace_back(std::move(row));
   }
-  return base::Map{{"operators", std::move(rows), {}}};
+  return base::Map{{"operators", std::move(rows), {}},
+                   {"total", to_document(totals_of(operators), "predicted_us"), {}}};
+}
+
+std::string batch_of(const std::vector<CompiledOperator>& operators) {
+  std::string out;
+  for (const CompiledOperator& op : operators)
+    for (std::size_t r = 0; r < op.programs.size(); ++r) {
+      base::Map line = {{"id", fmt::format("{}.{}", op.id, r), {}}, {"group", op.id, {}}, {"count", op.count, {}}};
+      base::append(line, *op.programs[r].document.get_if<base::Map>());
+      out += base::to_json(std::move(line)) + '\n';
+    }
+  return out;
 }
 
 }  // namespace tilescope::experiments

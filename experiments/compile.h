@@ -14,6 +14,7 @@
 #include "experiments/prediction.h"
 #include "experiments/progress.h"
 #include "experiments/search.h"
+#include "experiments/totals.h"
 
 namespace tilescope::experiments {
 
@@ -41,6 +42,9 @@ struct CompiledProgram {
 struct CompiledOperator {
   std::string id;
   std::string kind;
+  base::Dtype dtype{};
+  std::int64_t count = 1;                      // how often it occurs in its suite
+  double operations = 0;                       // arithmetic ones of one occurrence
   double construct_ms = 0;                     // CPU time of one thread: construction and ranking
   std::vector<CompiledProgram> programs;       // best first; of roller-osdi22 in the order of discovery
   std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
@@ -49,6 +53,9 @@ struct CompiledOperator {
 
 // The one predicted to be fastest of the programs, of which there are some.
 const CompiledProgram& best_of(const CompiledOperator& op);
+
+// What the operators take together, by their best programs.
+Totals totals_of(const std::vector<CompiledOperator>& operators);
 
 // Every mistake of a workload, for who cannot compile it because of another mistake.
 void check(const Workload& workload, base::Diagnostics& diags);
@@ -60,7 +67,10 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags);
 
-// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}]}.
+// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}.
 base::Value to_document(const std::vector<CompiledOperator>& operators);
+
+// Every program as a line of a batch (--batch): ID.RANK, in the group ID, with the operator's count.
+std::string batch_of(const std::vector<CompiledOperator>& operators);
 
 }  // namespace tilescope::experiments

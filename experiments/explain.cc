@@ -11,6 +11,7 @@
 #include "arch/numbers.h"
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
+#include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
 #include "model/estimate.h"
@@ -156,7 +157,12 @@ std::string next_of(const Prediction& p) {
 }
 
 ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, const arch::ArchSpec& a) {
-  ExplainedOperator out{w.op->id, w.op->kind, {}, {}, {}, {}, std::move(w.error)};
+  ExplainedOperator out;
+  out.id = w.op->id;
+  out.kind = w.op->kind;
+  out.count = w.op->count;
+  out.operations = operations_of(w.op->expression);
+  out.error = std::move(w.error);
   if (!w.best.estimate) return out;
   out.prediction = prediction_of(w.best.estimate->sum, a, w.best.program);
   out.next = next_of(*out.prediction);

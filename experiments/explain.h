@@ -13,6 +13,7 @@
 #include "experiments/compile.h"
 #include "experiments/prediction.h"
 #include "experiments/progress.h"
+#include "experiments/totals.h"
 
 namespace tilescope::experiments {
 
@@ -43,6 +44,8 @@ struct Refusal {
 
 struct ExplainedOperator {
   std::string id, kind;
+  std::int64_t count = 1;                // how often it occurs in its suite
+  double operations = 0;                 // arithmetic ones of one occurrence
   std::optional<Prediction> prediction;  // of the best program
   std::string next;                      // the second largest term: what binds once the bottleneck is gone
   std::vector<Elasticity> elasticities;  // in the order of the chip's keys; doubled before halved
@@ -71,13 +74,18 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
                                                       const LoadChanged& load, int jobs, const Progress& progress,
                                                       base::Diagnostics& diags);
 
+// What the operators take together.
+Totals totals_of(const std::vector<ExplainedOperator>& operators);
+
 // Those with an effect on the time, strongest first.
 std::vector<Elasticity> strongest(const ExplainedOperator& op);
 
-// The same over operators; an operator that a change leaves without a program has no part in that change's mean.
+// The same over operators, each as often as it occurs; an operator that a change leaves without a program has no part
+// in that change's mean.
 std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>& operators);
 
-// The document of `explain --json`: {"operators":[{"id","predicted_us","bottleneck","next","terms",...}]}.
+// The document of `explain --json`: {"operators":[{"id","predicted_us","bottleneck","next","terms",...}],
+// "total":{...}}.
 base::Value to_document(const std::vector<ExplainedOperator>& operators);
 
 }  // namespace tilescope::experiments

@@ -82,7 +82,7 @@ Value list_of(const std::vector<Row>& rows) {
 }
 
 Value row_of(const ExplainedOperator& op) {
-  Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}};
+  Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}, {"count", op.count, {}}, {"operations", op.operations, {}}};
   if (op.prediction) {
     row.push_back({"predicted_us", op.prediction->predicted_us, {}});
     row.push_back({"bottleneck", op.prediction->bottleneck, {}});
@@ -101,6 +101,17 @@ bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
   return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
 }
 
+Totals totals_of(const std::vector<ExplainedOperator>& operators) {
+  std::vector<TimedOperator> timed;
+  for (const ExplainedOperator& op : operators) {
+    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
+    if (!op.prediction) continue;
+    t.us = op.prediction->predicted_us;
+    t.bound_by = op.prediction->bottleneck;
+  }
+  return totals_of(timed);
+}
+
 std::vector<Elasticity> strongest(const ExplainedOperator& op) {
   std::vector<Elasticity> out = op.elasticities;
   keep_strongest(out);
@@ -111,7 +122,8 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
   std::vector<Sums> sums;
   for (const ExplainedOperator& op : operators)
     if (op.prediction)
-      for (const Elasticity& e : op.elasticities) add(sums, e, op.prediction->predicted_us);
+      for (const Elasticity& e : op.elasticities)
+        add(sums, e, static_cast<double>(op.count) * op.prediction->predicted_us);
   std::vector<MeanElasticity> out;
   for (const Sums& s : sums)
     out.push_back(
@@ -121,7 +133,7 @@ std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>
 }
 
 base::Value to_document(const std::vector<ExplainedOperator>& operators) {
-  return Map{{"operators", list_of(operators), {}}};
+  return Map{{"operators", list_of(operators), {}}, {"total", to_document(totals_of(operators), "predicted_us"), {}}};
 }
 
 }  // namespace tilescope::experiments

@@ -27,6 +27,7 @@ std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expr
     GivenProgram op;
     op.id = op.place = expressions[i].id;
     op.kind = expressions[i].kind;
+    op.count = expressions[i].count;
     if (!found[i].error.empty()) op.errors.push_back(op.place + ": " + found[i].error);
     if (found[i].programs.empty()) out.push_back(op);
     for (tile::RProgram& p : found[i].programs) {
@@ -70,20 +71,22 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.id = std::move(read->id);
   out.group = std::move(read->group);
   out.measured_us = read->measured_us;
-  if (!out.measured_us)
-    for (const std::string& limit : tile::exceeded_limits(read->program, arch_))
-      out.errors.push_back(at_line(number, limit));
-  if (out.errors.empty()) out.program.emplace().stages.push_back(std::move(read->program));
+  out.count = read->count;
+  const std::vector<tile::StageProgram>& stages = read->program.stages;
+  for (std::size_t s = 0; s < stages.size() && !out.measured_us; ++s)
+    for (const std::string& limit : tile::exceeded_limits(stages[s], arch_))
+      out.errors.push_back(at_line(number, stage_name(read->program, s) + limit));
+  if (out.errors.empty()) out.program = std::move(read->program);
   return out;
 }
 
-std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs) {
+std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs, bool needs_time) {
   const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
   std::vector<GivenProgram> out(lines.size());
   parallel_for(lines.size(), jobs, [&] {
     return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
       out[i] = reader.read(lines[i].second, lines[i].first);
-      if (out[i].errors.empty() && !out[i].measured_us)
+      if (needs_time && out[i].errors.empty() && !out[i].measured_us)
         out[i].errors.push_back(out[i].place + ": measured_us is missing");
     };
   });

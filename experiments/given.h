@@ -18,7 +18,8 @@ namespace tilescope::experiments {
 // One program, or why there is none.
 struct GivenProgram {
   std::string id, kind, group;
-  std::size_t rank = 0;  // among those constructed for its operator
+  std::size_t rank = 0;               // among those constructed for its operator
+  std::optional<std::int64_t> count;  // how often the operator occurs, of those of a suite
   std::optional<double> measured_us;
   std::optional<tile::RProgram> program;
   std::string place;                // what messages about it begin with: its file and line, or its id
@@ -45,8 +46,10 @@ class LineReader {
   tile::SpaceCache spaces_;
 };
 
-// Every line of a batch of measured programs, read on `jobs` threads; one without a time has an error.
-std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs);
+// Every line of a batch of measured programs, read on `jobs` threads; one without a time has an error where it needs
+// one.
+std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs,
+                                        bool needs_time = true);
 
 bool takes(const ProgramFilter& filter, const tile::StageProgram& p);
 

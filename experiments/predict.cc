@@ -8,6 +8,7 @@
 
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 
 namespace tilescope::experiments {
@@ -21,10 +22,16 @@ class LinePredictor {
 
   PredictedRow predict(std::string_view line, std::size_t number) {
     GivenProgram given = reader_.read(line, number);
-    PredictedRow row{std::move(given.id), std::move(given.group), given.measured_us, {}, std::move(given.errors)};
+    PredictedRow row;
+    row.id = std::move(given.id);
+    row.group = std::move(given.group);
+    row.measured_us = given.measured_us;
+    row.errors = std::move(given.errors);
+    row.count = given.count;
     if (!given.program) return row;
+    row.operations = operations_of(*given.program);
     const tile::StageProgram& p = given.program->stages.front();
-    if (const auto estimate = model::estimate_stage(p, machine_))
+    if (const auto estimate = estimate_of(*given.program))
       row.prediction = prediction_of(*estimate, arch_, *given.program);
     else
       row.errors.push_back(
@@ -33,6 +40,13 @@ class LinePredictor {
   }
 
  private:
+  // Of one stage without what is kept of several.
+  std::optional<model::StageEstimate> estimate_of(const tile::RProgram& p) const {
+    if (p.stages.size() == 1) return model::estimate_stage(p.stages.front(), machine_);
+    const auto estimate = model::estimate(p, machine_);
+    return estimate ? std::optional(estimate->sum) : std::nullopt;
+  }
+
   LineReader reader_;
   const arch::ArchSpec& arch_;
   model::Machine machine_;
@@ -64,6 +78,21 @@ std::vector<PredictedRow> predict_batch(std::string_view text, const std::string
   return rows;
 }
 
+std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows) {
+  std::vector<TimedProgram> programs;
+  for (const PredictedRow& r : rows) {
+    if (!r.count) continue;
+    TimedProgram& p = programs.emplace_back();
+    p.operator_id = r.group.empty() ? r.id : r.group;
+    p.count = r.count;
+    p.operations = r.operations;
+    if (!r.prediction) continue;
+    p.us = r.prediction->predicted_us;
+    p.bound_by = r.prediction->bottleneck;
+  }
+  return totals_of(programs);
+}
+
 BatchSummary summarize(const std::vector<PredictedRow>& rows) {
   BatchSummary s;
   s.rows = rows.size();
@@ -74,12 +103,14 @@ BatchSummary summarize(const std::vector<PredictedRow>& rows) {
     if (const auto e = r.error_ratio()) errors.push_back(*e);
   }
   s.errors = statistics_of(errors);
+  s.total = totals_of(rows);
   return s;
 }
 
 base::Value to_document(const PredictedRow& r) {
   base::Map row = {{"id", r.id, {}}};
   if (!r.group.empty()) row.push_back({"group", r.group, {}});
+  if (r.count) row.push_back({"count", *r.count, {}});
   if (r.prediction) base::append(row, to_entries(*r.prediction));
   if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
   if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
@@ -92,6 +123,7 @@ base::Value to_document(const BatchSummary& s) {
                        {"predicted", static_cast<std::int64_t>(s.predicted), {}},
                        {"failed", static_cast<std::int64_t>(s.failed), {}}};
   base::append(summary, to_entries(s.errors));
+  if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us"), {}});
   return summary;
 }
 

@@ -13,6 +13,7 @@
 #include "experiments/prediction.h"
 #include "experiments/programs.h"
 #include "experiments/progress.h"
+#include "experiments/totals.h"
 
 namespace tilescope::experiments {
 
@@ -22,7 +23,9 @@ struct PredictedRow {
   std::string group;
   std::optional<double> measured_us;
   std::optional<Prediction> prediction;
-  std::vector<std::string> errors;  // formatted, with file, line and column
+  std::vector<std::string> errors;    // formatted, with file, line and column
+  std::optional<std::int64_t> count;  // how often the operator occurs, of lines of a suite
+  double operations = 0;              // arithmetic ones of the program
 
   // Predicted over measured, minus one; nothing without both.
   std::optional<double> error_ratio() const;
@@ -32,6 +35,7 @@ struct PredictedRow {
 struct BatchSummary {
   std::size_t rows = 0, predicted = 0, failed = 0;
   ErrorStatistics errors;
+  std::optional<Totals> total;
 };
 
 // Predicts every line of JSON lines (`text`, named `source` in messages) in order, on `jobs` threads; the result does
@@ -39,6 +43,9 @@ struct BatchSummary {
 // its size; another one that does not fit the chip is.
 std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
                                         int jobs, const Progress& progress);
+
+// What the operators of a suite take together, each by the fastest of its group; nothing where no line has a count.
+std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows);
 
 BatchSummary summarize(const std::vector<PredictedRow>& rows);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/bands.h"
 #include "arch/derive.h"
 #include "arch/key.h"
 #include "experiments/from_model.h"
@@ -13,12 +14,29 @@ namespace tilescope::experiments {
 
 using base::Map;
 
+namespace {
+
+// The chip's band of that kind, of any element type where none is named; null where it has none.
+const arch::ErrorBand* band_named(const arch::ArchSpec& a, std::string_view kind, std::optional<base::Dtype> dtype) {
+  for (const auto& [name, band] : a.error_bands)
+    if (arch::kind_of_band(name).first == kind && (!dtype || band.dtype == *dtype)) return &band;
+  return nullptr;
+}
+
+}  // namespace
+
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program) {
-  auto band = a.error_bands.end();
-  if (program.stages.size() == 1) band = a.error_bands.find(kind_of(program.stages.front().space->expression));
-  if (band == a.error_bands.end()) band = a.error_bands.find(std::string(arch::kAllOperators));
-  if (band == a.error_bands.end()) return std::nullopt;
-  return TimeBand{predicted_us * band->second.low, predicted_us * band->second.high};
+  if (a.error_bands.empty()) return std::nullopt;
+  const expr::Expression& e = program.stages.front().space->expression;
+  const std::string kind = program.stages.size() == 1 ? kind_of(e) : std::string();
+  const arch::ErrorBand* band = band_named(a, kind, e.dtype);
+  const bool measured = a.error_bands_hold && band != nullptr;
+  if (!measured && !a.error_bands_anyway) return std::nullopt;
+  if (band == nullptr) band = band_named(a, kind, std::nullopt);
+  if (band == nullptr) band = band_named(a, arch::kAllOperators, e.dtype);
+  if (band == nullptr) band = band_named(a, arch::kAllOperators, std::nullopt);
+  if (band == nullptr) return std::nullopt;
+  return TimeBand{predicted_us * band->low, predicted_us * band->high, measured};
 }
 
 Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a, const tile::RProgram& program) {
@@ -52,6 +70,7 @@ void add_band(Map& row, const std::optional<TimeBand>& band) {
   if (!band) return;
   row.push_back({"low_us", band->low_us, {}});
   row.push_back({"high_us", band->high_us, {}});
+  if (!band->measured) row.push_back({"band_measured", false, {}});
 }
 
 Map to_entries(const Prediction& p) {

@@ -26,6 +26,7 @@ struct LevelRow {
 // What 8 of 10 measured times lie within, by the chip's error bands.
 struct TimeBand {
   double low_us = 0, high_us = 0;
+  bool measured = true;  // on this chip, of this kind and element type; else the nearest band that the chip's file has
 };
 
 struct Prediction {
@@ -41,7 +42,8 @@ struct Prediction {
   double waves = 0;
 };
 
-// `low_us` and `high_us` where there is a band, as entries of a row.
+// `low_us` and `high_us` where there is a band, as entries of a row, and "band_measured": false where it was measured
+// of something else.
 void add_band(base::Map& row, const std::optional<TimeBand>& band);
 
 // `predicted_us`, `bottleneck`, `terms`, `levels`, `occupancy_ratio`, `waves` and the rest, as entries of a row.

@@ -5,6 +5,7 @@
 
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/operator_kind.h"
 #include "experiments/simulated_programs.h"
 #include "model/estimate.h"
 
@@ -30,8 +31,15 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
       runnable.push_back(rows.size());
       programs.push_back(&*g.program);
     }
-    SimulatedRow row{g.id, g.kind, g.group, g.measured_us, {}, {}, {}, 0, 0, g.program.has_value(), std::move(g.errors),
-                     {}};
+    SimulatedRow row;
+    row.id = g.id;
+    row.kind = g.kind;
+    row.group = g.group;
+    row.measured_us = g.measured_us;
+    row.readable = g.program.has_value();
+    row.errors = std::move(g.errors);
+    row.count = g.count;
+    if (g.program) row.operations = operations_of(*g.program);
     if (const auto estimate = g.program ? model::estimate(*g.program, machine) : std::nullopt) {
       row.predicted_us = estimate->sum.total_us;
       row.predicted_band = band_of(*row.predicted_us, a, *g.program);
@@ -50,6 +58,18 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
   return rows;
 }
 
+std::optional<Totals> totals_of(const std::vector<SimulatedRow>& rows) {
+  std::vector<TimedProgram> programs;
+  for (const SimulatedRow& r : rows) {
+    TimedProgram& p =
+        programs.emplace_back(TimedProgram{r.group.empty() ? r.id : r.group, r.count, {}, r.operations, {}});
+    if (!r.simulation) continue;
+    p.us = r.simulation->simulated_us;
+    p.bound_by = longest_stall(*r.simulation).name;
+  }
+  return totals_of(programs);
+}
+
 std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows) {
   std::vector<ErrorOfKind> errors;
   for (const SimulatedRow& r : rows)
@@ -64,6 +84,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
     base::Map row = {{"id", r.id, {}}};
     if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
     if (!r.group.empty()) row.push_back({"group", r.group, {}});
+    if (r.count) row.push_back({"count", *r.count, {}});
     if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
     add_band(row, r.predicted_band);
     if (r.simulation) base::append(row, to_entries(*r.simulation));
@@ -74,7 +95,10 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
     failed += r.errors.empty() ? 0 : 1;
     list.emplace_back(std::move(row));
   }
-  if (!batch) return base::Map{{"operators", std::move(list), {}}};
+  const auto total = totals_of(rows);
+  const base::Value total_document = total ? to_document(*total, "simulated_us") : base::Value();
+  if (!batch && !total) return base::Map{{"operators", std::move(list), {}}};
+  if (!batch) return base::Map{{"operators", std::move(list), {}}, {"total", total_document, {}}};
   base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size()), {}},
                        {"simulated", static_cast<std::int64_t>(rows.size() - failed), {}},
                        {"failed", static_cast<std::int64_t>(failed), {}}};
@@ -82,6 +106,7 @@ base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
   for (const SimulatedRow& r : rows)
     if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);
   base::append(summary, to_entries(statistics_of(errors)));
+  if (total) summary.push_back({"total", total_document, {}});
   return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
 }
 

@@ -14,6 +14,7 @@
 #include "experiments/progress.h"
 #include "experiments/simulation.h"
 #include "experiments/timeline.h"
+#include "experiments/totals.h"
 
 namespace tilescope::experiments {
 
@@ -30,6 +31,8 @@ struct SimulatedRow {
   bool readable = true;        // false where there is no program: the errors are those of its document
   std::vector<std::string> errors;
   std::optional<double> timeline_until_us;  // where the timeline is full
+  std::optional<std::int64_t> count;        // how often the operator occurs, of those of a suite
+  double operations = 0;                    // arithmetic ones of one occurrence
 
   // Predicted over simulated, minus one; nothing without both.
   std::optional<double> model_error_ratio() const;
@@ -43,10 +46,14 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags);
 
+// What the operators take together, by the simulator, each by the fastest of its group where lines of a batch are of
+// several programs of one; nothing where no row has a count.
+std::optional<Totals> totals_of(const std::vector<SimulatedRow>& rows);
+
 // Errors of the model against the simulator.
 std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows);
 
-// {"operators":[...]} of a workload or a program; {"rows":[...],"summary":{...}} of a batch.
+// {"operators":[...],"total":{...}} of a workload or a program; {"rows":[...],"summary":{...}} of a batch.
 base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch);
 
 }  // namespace tilescope::experiments

@@ -14,6 +14,7 @@
 namespace tilescope::experiments {
 namespace {
 
+using base::Map;
 using base::Value;
 
 // How a column's name says a unit, and what of it the column counts.
@@ -184,6 +185,89 @@ std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm 
     ++written;
   });
   return written;
+}
+
+std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSweep& sweep, std::size_t point,
+                                             base::Diagnostics& diags) {
+  const std::vector<StoredPoint> points = store.points(sweep);
+  const auto found =
+      std::find_if(points.begin(), points.end(), [&](const StoredPoint& p) { return p.ordinal == point; });
+  const auto refuse = [&](std::string why) {
+    diags.error({diags.add_source(fmt::format("--rows {}", point))}, std::move(why));
+    return std::nullopt;
+  };
+  if (found == points.end())
+    return refuse(fmt::format("the sweep has no such point, expected a number from 0 to {}", points.size() - 1));
+  if (!found->refused.empty()) return refuse("the point is refused: " + found->refused);
+  OperatorsAtPoint out{*found, {}, store.totals(sweep)[static_cast<std::size_t>(found - points.begin())].weighted_us};
+  store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
+    if (p.ordinal != point) return;
+    OperatorAtPoint& op = out.operators.emplace_back();
+    op.id = w.name;
+    op.kind = w.kind;
+    op.weight = w.weight;
+    if (r == nullptr) {
+      op.error = "not computed yet";
+      return;
+    }
+    op.us = r->error.empty() ? r->time_us() : std::nullopt;
+    op.error = r->error;
+    if (op.us && out.weighted_us && *out.weighted_us > 0) op.share_ratio = w.weight * *op.us / *out.weighted_us;
+    if (r->simulation)
+      op.bound_by = longest_stall(*r->simulation).name;
+    else if (r->prediction)
+      op.bound_by = r->prediction->bottleneck;
+  });
+  return out;
+}
+
+namespace {
+
+Value or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
+Value or_null(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
+
+Map entries_of(const OperatorAtPoint& op) {
+  return {{"id", op.id, {}},
+          {"kind", op.kind, {}},
+          {"weight", number(op.weight), {}},
+          {"time_us", or_null(op.us), {}},
+          {"share_ratio", or_null(op.share_ratio), {}},
+          {"bottleneck", or_null(op.bound_by), {}},
+          {"error", or_null(op.error), {}}};
+}
+
+}  // namespace
+
+base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep) {
+  Map axes;
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a)
+    axes.push_back({sweep.axes[a].name, or_null(at.point.at[a].text), {}});
+  base::List operators;
+  for (const OperatorAtPoint& op : at.operators) operators.emplace_back(entries_of(op));
+  return Map{{"sweep", sweep.title, {}},
+             {"point", static_cast<std::int64_t>(at.point.ordinal), {}},
+             {"base", at.point.base, {}},
+             {"at", std::move(axes), {}},
+             {"weighted_us", or_null(at.weighted_us), {}},
+             {"operators", std::move(operators), {}}};
+}
+
+std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
+                             const std::string& path) {
+  NewFile file(path);
+  for (const OperatorAtPoint& op : at.operators) {
+    std::vector<std::string> names = {"sweep", "point"};
+    std::vector<Value> cells = {sweep.title, static_cast<std::int64_t>(at.point.ordinal)};
+    for (base::Entry& e : entries_of(op)) {
+      names.push_back(std::move(e.key));
+      cells.push_back(std::move(e.value));
+    }
+    const bool first = &op == &at.operators.front();
+    if (first && form == TableForm::kCsv) file.write(csv_line({names.begin(), names.end()}, names.size()));
+    file.write(form == TableForm::kCsv ? csv_line(cells, names.size()) : json_line(cells, names));
+  }
+  file.finish();
+  return at.operators.size();
 }
 
 std::size_t write_table_file(const Store& store, const StoredSweep& sweep, TableForm form, const std::string& path) {

@@ -1,5 +1,6 @@
 #include "experiments/sweep_task.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "expr/infer.h"
 #include "model/estimate.h"
 #include "tile/fit.h"
 
@@ -98,20 +100,38 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
   return out;
 }
 
+namespace {
+
+// What a stage computes, whatever the order of its tensors.
+std::string key_of(expr::Expression one_stage) {
+  std::sort(one_stage.tensors.begin(), one_stage.tensors.end(),
+            [](const expr::Tensor& a, const expr::Tensor& b) { return a.name < b.name; });
+  return base::to_json(document_of(one_stage));
+}
+
+}  // namespace
+
 std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
                                                const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags) {
   const NamedText& file = *programs.file;
   const model::Machine machine = model::make_machine(base.chip);
   LineReader reader(file.name, base.chip);
   std::map<std::string, std::size_t> workload_of;
-  for (std::size_t w = 0; w < workloads.size(); ++w) workload_of.emplace(base::to_json(workloads[w].document), w);
+  for (std::size_t w = 0; w < workloads.size(); ++w) {
+    std::string key;
+    const expr::Expression& e = workloads[w].expression;
+    for (std::size_t s = 0; s < e.stages.size(); ++s) key += key_of(expr::single_stage(e, s));
+    workload_of.emplace(std::move(key), w);
+  }
   std::vector<GivenForWorkload> out(workloads.size());
   std::vector<double> rank(workloads.size(), std::numeric_limits<double>::infinity());
   for (const auto& [number, line] : batch_lines(file.text)) {
     GivenProgram g = reader.read(line, number);
     for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
     if (!g.program) continue;
-    const auto found = workload_of.find(base::to_json(document_of(g.program->stages.front().space->expression)));
+    std::string key;
+    for (const tile::StageProgram& s : g.program->stages) key += key_of(s.space->expression);
+    const auto found = workload_of.find(key);
     if (found == workload_of.end()) continue;
     const std::size_t w = found->second;
     const double own = rank_of(g, machine);

@@ -34,6 +34,7 @@ struct Problem {
   std::vector<GivenShape> shapes;
   base::Dtype dtype = base::Dtype::kF32;
   std::optional<base::Dtype> accumulate;  // default_accumulator(dtype) where absent
+  bool of_suite = false;                  // sizes are given by a file's key `sizes`, else by --size
 };
 
 // Ranges: a given size; else the extent of a dimension that the bare axis reads, of a given shape or an earlier stage's

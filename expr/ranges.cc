@@ -130,13 +130,18 @@ class Ranges {
     return span->high;
   }
 
+  // How a size is given where the expression stands.
+  std::string size_hint(const std::string& axis) const {
+    return problem_.of_suite ? fmt::format("sizes: {{{}: ...}}", axis) : fmt::format("--size {}=...", axis);
+  }
+
   void report_open() {
     std::set<std::string_view> seen;
     for (std::size_t s = 0; s < stages().size(); ++s)
       for (std::size_t a = 0; a < ranges_[s].size(); ++a) {
         const std::string& name = stages()[s].axes[a].name;
         if (!ranges_[s][a].size && seen.insert(name).second)
-          error(draft_.axis_at[s][a], fmt::format("axis '{}' has no size; give --size {}=...", name, name));
+          error(draft_.axis_at[s][a], fmt::format("axis '{}' has no size; give {}", name, size_hint(name)));
       }
   }
 
@@ -148,8 +153,8 @@ class Ranges {
       if (range.source != Source::kRead || !extent || *extent == *range.size) return;
       const std::string& name = stages()[s].axes[axis].name;
       error(draft_.axis_at[s][axis],
-            fmt::format("axis '{}' would be {} by one read, but {} by dimension {} of '{}'; give --size {}=...", name,
-                        *range.size, *extent, d + 1, draft_.e.tensors[static_cast<std::size_t>(tensor)].name, name));
+            fmt::format("axis '{}' would be {} by one read, but {} by dimension {} of '{}'; give {}", name, *range.size,
+                        *extent, d + 1, draft_.e.tensors[static_cast<std::size_t>(tensor)].name, size_hint(name)));
     });
   }
 

@@ -111,6 +111,7 @@ class SuiteReader {
     out.problem.dtype = dtype.value_or(dtype_);
     out.problem.sizes = std::move(sizes);
     out.problem.shapes = std::move(shapes);
+    out.problem.of_suite = true;
   }
 
   std::string read_id(const base::Value* value) {

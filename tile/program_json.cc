@@ -1,6 +1,7 @@
 #include "tile/program_json.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -177,12 +178,15 @@ class SharedTensors {
 
 }  // namespace
 
-std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec& arch, Diagnostics& diags) {
+namespace {
+
+std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& arch, SpaceCache& cache,
+                                   Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
   Fields f(document, "a program", diags);
   RProgram program;
   program.arch = base::as_text(f.take("arch"), "arch", diags).value_or(arch.name);
-  SpaceCache cache;
+  further_keys(f);
   const List* stages = base::as_list(f.require("stages"), "stages", diags);
   if (stages != nullptr) {
     SharedTensors shared;
@@ -205,19 +209,34 @@ std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec
   return program;
 }
 
+}  // namespace
+
+std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec& arch, Diagnostics& diags) {
+  SpaceCache cache;
+  return read_whole(document, arch, cache, diags, [](Fields&) {});
+}
+
 std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
                                          Diagnostics& diags) {
   BatchLine out;
-  auto program = read_stage(line, arch, cache, diags, [&](Fields& f) {
+  const auto keys_of_lines = [&](Fields& f) {
     out.id = base::as_text(f.take("id"), "id", diags).value_or("");
     out.group = base::as_text(f.take("group"), "group", diags).value_or("");
     const Value* measured = f.take("measured_us");
     out.measured_us = base::as_number(measured, "measured_us", diags);
     if (out.measured_us && *out.measured_us <= 0)
       diags.error(measured->at, fmt::format("measured_us: expected a time above 0, got {}", *out.measured_us));
-  });
-  if (!program) return std::nullopt;
-  out.program = std::move(*program);
+    out.count = base::as_integer(f.take("count"), "count", {1, std::numeric_limits<std::int64_t>::max()}, diags);
+  };
+  if (line.find("stages") != nullptr) {
+    auto program = read_whole(line, arch, cache, diags, keys_of_lines);
+    if (!program) return std::nullopt;
+    out.program = std::move(*program);
+    return out;
+  }
+  auto stage = read_stage(line, arch, cache, diags, keys_of_lines);
+  if (!stage) return std::nullopt;
+  out.program.stages.push_back(std::move(*stage));
   return out;
 }
 

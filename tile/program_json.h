@@ -2,6 +2,8 @@
 // rPrograms as documents: the JSON of `--program`, `--batch` and `compile --json` (docs/json.md). Here alone
 // axes, tensors and levels have names.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,16 +15,18 @@
 
 namespace tilescope::tile {
 
-// A line of a batch: one stage's program and what is known about it.
+// A line of a batch: a program, or one stage's alone, and what is known about it.
 struct BatchLine {
   std::string id;
   std::string group;
   std::optional<double> measured_us;
-  StageProgram program;
+  std::optional<std::int64_t> count;  // how often it occurs, of those of a suite
+  RProgram program;                   // made for no chip in particular where the line says none
 };
 
 std::optional<RProgram> read_program(const base::Value& document, const arch::ArchSpec& arch, base::Diagnostics& diags);
 
+// A line that has the key `stages` is a whole program, any other one stage.
 std::optional<BatchLine> read_batch_line(const base::Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
                                          base::Diagnostics& diags);
 

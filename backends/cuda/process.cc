@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/temporary_folders.h"
+
 namespace tilescope::cuda {
 namespace {
 
@@ -122,12 +124,15 @@ TemporaryFolder::TemporaryFolder() {
   std::error_code none;
   path_ = (std::filesystem::temp_directory_path(none) / "tilescope-XXXXXX").string();
   std::string name = path_;
-  if (mkdtemp(name.data()) != nullptr) path_ = name;
+  if (mkdtemp(name.data()) == nullptr) return;
+  path_ = name;
+  remove_on_signal(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code none;
   std::filesystem::remove_all(path_, none);
+  forget_on_signal(path_);
 }
 
 std::string environment(const char* name) {

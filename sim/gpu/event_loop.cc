@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <deque>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <systemc>
 
 // libsystemc asks for it; nobody calls it, simulations begin with sc_start.
@@ -127,7 +129,14 @@ Cycle EventLoop::now() const { return cycle_now() + modules_->shared.gpu.turn();
 
 void EventLoop::run() {
   modules_->shared.settle.notify(sc_core::SC_ZERO_TIME);
-  sc_core::sc_start();
+  try {
+    sc_core::sc_start();
+  } catch (const sc_core::sc_report& report) {
+    // What one of our processes throws, a timeline that cannot be written among it, SystemC hands on within a report of
+    // its own; our sentence is all that says something.
+    if (std::string_view(report.get_msg_type()) != sc_core::SC_ID_SIMULATION_UNCAUGHT_EXCEPTION_) throw;
+    throw std::runtime_error(report.get_msg());
+  }
 }
 
 }  // namespace tilescope::sim

@@ -72,7 +72,8 @@ TEST_F(Calibrate, BandsAlone) {
   const Json document = json(calibrate(file, {"--bands-only"}));
   EXPECT_EQ(document.at("ratios").size(), 0U);
   ASSERT_EQ(document.at("bands").size(), 2U);
-  EXPECT_THAT(keys_of(document.at("bands").at(0)), ElementsAre("kind", "low_ratio", "high_ratio", "rows", "shapes"));
+  EXPECT_THAT(keys_of(document.at("bands").at(0)),
+              ElementsAre("kind", "dtype", "low_ratio", "high_ratio", "rows", "shapes"));
   EXPECT_EQ(document.at("bands").at(0).at("kind"), "matmul");
   const CliResult r = run(calibrate(file, {"--bands-only"}));
   EXPECT_EQ(r.status, 0);

@@ -21,10 +21,10 @@ Json without_clock(Json document) {
 
 TEST_F(Compile, DocumentBearsTheContractsNames) {
   const Json document = json(matmul(512, {"--top", "3"}));
-  EXPECT_THAT(keys_of(document), ElementsAre("operators"));
+  EXPECT_THAT(keys_of(document), ElementsAre("operators", "total"));
   ASSERT_EQ(document.at("operators").size(), 1U);
   const Json& op = document.at("operators").at(0);
-  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "construct_ms", "programs"));
+  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "dtype", "count", "operations", "construct_ms", "programs"));
   EXPECT_GT(op.at("construct_ms"), 0);
   ASSERT_EQ(op.at("programs").size(), 3U);
   for (int rank = 0; rank < 3; ++rank) {
@@ -58,7 +58,8 @@ TEST_F(Compile, SuiteBearsTheIdsOfItsOperators) {
 TEST_F(Compile, PublishedSearchAddsItsRounds) {
   const Json document = json_of_long_work(matmul(4096, {"--search", "roller-osdi22"}));
   const Json& op = document.at("operators").at(0);
-  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "construct_ms", "rounds", "programs"));
+  EXPECT_THAT(keys_of(op),
+              ElementsAre("id", "kind", "dtype", "count", "operations", "construct_ms", "rounds", "programs"));
   for (const Json& round : op.at("rounds")) {
     ASSERT_EQ(round.size(), 2U);
     EXPECT_TRUE(round.at(0).is_number_float());
@@ -130,7 +131,7 @@ TEST_F(Compile, AnOperatorWithoutProgramsIsAFailureAndTheOthersGoOn) {
   const CliResult document = run(with(of_bytes, {"--json"}));
   EXPECT_EQ(document.status, 1);
   EXPECT_THAT(keys_of(Json::parse(document.out).at("operators").at(0)),
-              ElementsAre("id", "kind", "construct_ms", "programs", "error"));
+              ElementsAre("id", "kind", "dtype", "count", "operations", "construct_ms", "programs", "error"));
 }
 
 // The table for people, but for its first line: that holds a measured time. A chip without calibration, so that it

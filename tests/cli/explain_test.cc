@@ -18,10 +18,10 @@ Args explain_matmul(const Args& more = {}) {
 
 TEST_F(Explain, DocumentBearsTheContractsNames) {
   const Json document = json_of_long_work(explain_matmul());
-  EXPECT_THAT(keys_of(document), ElementsAre("operators"));
+  EXPECT_THAT(keys_of(document), ElementsAre("operators", "total"));
   const Json& op = document.at("operators").at(0);
-  EXPECT_THAT(keys_of(op),
-              ElementsAre("id", "kind", "predicted_us", "bottleneck", "next", "terms", "elasticities", "refused"));
+  EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "count", "operations", "predicted_us", "bottleneck", "next",
+                                       "terms", "elasticities", "refused"));
   EXPECT_GT(op.at("elasticities").size(), 80U);
   for (const Json& e : op.at("elasticities"))
     EXPECT_THAT(keys_of(e), ElementsAre("path", "value", "changed", "elasticity", "elasticity_fixed", "predicted_us",

@@ -99,8 +99,10 @@ TEST_F(Predict, FilesThatCannotBeRead) {
   std::filesystem::create_directory(path("folder"));
   for (const auto& read : {&program, &batch}) {
     EXPECT_EQ(bad_input((*read)("none", {})), "none: cannot be read: No such file or directory\n");
-    EXPECT_EQ(bad_input((*read)("folder", {"--json"})), "folder: cannot be read: it is a folder\n");
   }
+  EXPECT_EQ(bad_input(program("folder", {"--json"})), "folder: cannot be read: it is a folder\n");
+  EXPECT_EQ(bad_input(batch("folder", {"--json"})),
+            "folder: a folder without programs.jsonl, which compile -o writes\n");
 }
 
 TEST_F(Predict, ProgramAndItsTable) {

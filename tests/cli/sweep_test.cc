@@ -95,7 +95,8 @@ TEST_F(Sweep, TablesForPeople) {
   EXPECT_THAT(r.out, StartsWith("Small (small.yaml, model): 3 points of 1 operators: 3 done; 4 rows computed in "));
   EXPECT_THAT(
       r.out,
-      HasSubstr("\n#    memory.smem.banks core.count weighted total of base\nv100                32         80 "));
+      HasSubstr(
+          "\n# base memory.smem.banks core.count weighted total     of base\n0 v100                32         80 "));
   EXPECT_THAT(run(sweep("small.yaml", "r.db")).out, HasSubstr("; nothing was left to compute\n"));
   EXPECT_THAT(run({"status", "r.db"}).out, HasSubstr("; no sweep is running\n\nSmall (small.yaml, model): 3 points"));
 }

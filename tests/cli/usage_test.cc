@@ -15,11 +15,11 @@ TEST_F(Usage, OfCommands) {
   EXPECT_EQ(
       bad_input({}),
       "tilescope: expected a command: arch, compile, predict, compare, explain, calibrate, simulate, trace, emit, "
-      "verify, measure, sweep, status, export, report, search, doctor; see tilescope --help\n");
+      "verify, measure, sweep, status, export, report, search, suite, doctor; see tilescope --help\n");
   EXPECT_EQ(bad_input({"compil"}),
             "tilescope: unknown command 'compil', expected one of arch, compile, predict, compare, explain, calibrate, "
-            "simulate, trace, emit, verify, measure, sweep, status, export, report, search, doctor; did you mean "
-            "'compile'?\n");
+            "simulate, trace, emit, verify, measure, sweep, status, export, report, search, suite, doctor; did you "
+            "mean 'compile'?\n");
   EXPECT_EQ(bad_input({"arch"}),
             "tilescope arch: expected a command: list, show, check, schema; see tilescope arch --help\n");
   EXPECT_EQ(
@@ -54,8 +54,10 @@ TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_EQ(bad_input(matmul(64, {"--arch", "k80"})),
             "tilescope compile: --arch is given more than once; see tilescope compile --help\n");
   EXPECT_THAT(bad_input(matmul(64, {"--suite", "examples"})), HasSubstr("--op excludes --suite"));
-  EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--suite", "examples", "--size", "m=1"}),
-              HasSubstr("--size requires --op"));
+  EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "examples", "--size", "m=1"}),
+            "--size:1:1: the suite has no variables, so no 'm'\n");
+  EXPECT_THAT(bad_input({"simulate", "--arch", "v100", "--program", "p", "--size", "m=1"}),
+              HasSubstr("--size excludes --program"));
   EXPECT_THAT(bad_input({"predict", "--arch", "v100", "--program", "p", "--batch", "b"}),
               HasSubstr("--program excludes --batch"));
   EXPECT_THAT(bad_input({"arch", "check"}), HasSubstr("FILE is required"));
@@ -123,9 +125,11 @@ TEST_F(Usage, OfTheWorkload) {
             "--shape:1:1: 'A' has 2 coordinates, but its shape is given with 1\n");
   EXPECT_THAT(bad_input(matmul(64, {"--shape", "A"})), StartsWith("--shape:1:2: "));
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", ""}), StartsWith("--op:1:1: expected a stage"));
-  EXPECT_EQ(bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
-            "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
-            "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?\n");
+  EXPECT_EQ(
+      bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
+      "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
+      "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, or a file FILE.yaml; did you mean "
+      "'roller'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
             "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got "
             "'f33'; did you mean 'f32'?\n");

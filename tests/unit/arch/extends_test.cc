@@ -83,6 +83,30 @@ TEST_F(Extends, BandsAreInheritedWithTheCalibrationTheyAreOf) {
   EXPECT_THAT(kinds("error_bands: {}\n"), ElementsAre()) << "another board";
 }
 
+// A file that changes what times follow from is another chip than the one that bands were measured on.
+TEST_F(Extends, BandsHoldForTheChipThatTheyWereMeasuredOn) {
+  const auto hold = [&](const std::string& more) {
+    const ArchSpec chip = chip_of(write("over.yaml", "extends: v100\nname: over\n" + more));
+    EXPECT_FALSE(chip.error_bands.empty()) << "--bands anyway shows them";
+    return chip.error_bands_hold;
+  };
+  EXPECT_TRUE(chip_of("v100").error_bands_hold);
+  EXPECT_TRUE(hold(""));
+  EXPECT_TRUE(hold("title: Another name\n"));
+  EXPECT_TRUE(hold("memory: {smem: {banks: 32, capacity: 98304 B}}\n")) << "as it is";
+  EXPECT_FALSE(hold("memory: {smem: {banks: 16}}\n"));
+  EXPECT_FALSE(hold("core: {count: 40}\n"));
+  EXPECT_FALSE(hold("compute:\n  - {name: fma.f32, per_core: 32}\n"));
+  EXPECT_FALSE(
+      hold("compute:\n  - {name: fma.bf16, dtype: bf16, shape: {m: 1, n: 1, k: 1}, per_core: 64, "
+           "latency: 4 cycles}\n"));
+  write("own.yaml",
+        "extends: v100\nname: own\ncore: {count: 40}\n"
+        "error_bands: {pool: {low: 0.8, high: 1.2, rows: 9, source: nowhere}}\n");
+  EXPECT_TRUE(chip_of(write("over.yaml", "extends: own.yaml\nname: over\n")).error_bands_hold) << "measured on it";
+  EXPECT_FALSE(chip_of(write("over.yaml", "extends: own.yaml\nname: over\nclock: 1 GHz\n")).error_bands_hold);
+}
+
 TEST_F(Extends, MistakesKeepTheFileThatMakesThem) {
   write("under.yaml", "extends: v100\nname: under\nmemory: {smem: {banks: 0}}\n");
   const LoadedChip loaded = load(write("over.yaml", "extends: under.yaml\nname: over\ncore: {warp: none}\n"));

@@ -7,6 +7,7 @@
 
 #include "arch/chip_source.h"
 #include "arch/derive.h"
+#include "arch/numbers.h"
 #include "tests/unit/arch/loading.h"
 
 namespace tilescope::tests {
@@ -70,6 +71,40 @@ TEST(Set, DropsTheBandsOfARatioThatItChanges) {
   EXPECT_THAT(dropped.chip.value().error_bands, IsEmpty());
   EXPECT_THAT(dropped.notes,
               Contains("--set calibration.dram.read.ratio=0.5: error_bands are of other ratios and dropped"));
+}
+
+TEST(Set, BandsHoldWhereNothingIsChanged) {
+  const auto hold = [](const std::string& path, const std::string& value) {
+    return chip_of("v100", {{path, value}}).error_bands_hold;
+  };
+  EXPECT_TRUE(hold("memory.smem.banks", "32"));
+  EXPECT_TRUE(hold("clock", "1380 MHz"));
+  EXPECT_TRUE(hold("title", "Mine"));
+  EXPECT_TRUE(hold("error_bands.pool.low", "0.7"));
+  EXPECT_FALSE(hold("memory.smem.banks", "16"));
+  EXPECT_FALSE(hold("clock", "1381 MHz"));
+  EXPECT_FALSE(hold("core", "{count: 79}"));
+  EXPECT_TRUE(chip_of("v100", {{"clock", "1 GHz"}, {"clock", "1.38 GHz"}}).error_bands_hold) << "the last one counts";
+}
+
+// Every number of the chip, changed alone, makes it another one; written anew as it is, none does.
+TEST(Set, AnyOtherNumberIsAnotherChip) {
+  const ArchSpec v100 = chip_of("v100");
+  base::Diagnostics diags;
+  const auto source = ChipSource::read("v100", diags);
+  ASSERT_TRUE(source);
+  std::size_t changed = 0;
+  for (const Number& n : numbers_of(v100)) {
+    const LoadedChip same = load("v100", {set_to(n, n.value)});
+    ASSERT_TRUE(same.chip) << n.path;
+    const bool written = value_at(n.path, source->document()) != nullptr;
+    EXPECT_TRUE(same.chip->error_bands_hold || !written) << n.path;
+    const LoadedChip other = load("v100", {set_to(n, 2 * n.value)});
+    if (!other.chip || n.path.starts_with("calibration")) continue;
+    EXPECT_FALSE(other.chip->error_bands_hold) << n.path;
+    ++changed;
+  }
+  EXPECT_GT(changed, 20U);
 }
 
 TEST(Set, KeepsBandsThatAreSetBesideRatiosInAnyOrder) {

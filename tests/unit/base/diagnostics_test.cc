@@ -65,6 +65,8 @@ TEST(DidYouMean, CountsASwapOfNeighboursAsOneMistake) {
 
 TEST(DidYouMean, StaysSilentWhereNothingIsClose) {
   EXPECT_EQ(did_you_mean("banks", {"capacity", "line"}), "");
+  EXPECT_EQ(did_you_mean("V100", {"a100", "v100", "k80"}), "; did you mean 'v100'?") << "whatever the case";
+  EXPECT_EQ(did_you_mean("MI100", {"mi100", "mi210"}), "; did you mean 'mi100'?");
   EXPECT_EQ(did_you_mean("banks", {}), "");
   EXPECT_EQ(did_you_mean("", {"a"}), "");
   EXPECT_EQ(did_you_mean(std::string(65, 'a'), {std::string(64, 'a')}), "") << "no distances over garbage";

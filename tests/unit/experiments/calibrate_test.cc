@@ -233,6 +233,8 @@ TEST(Calibrate, AFileOfBandsAloneKeepsRatiosAndSaysWhatTheyAreOf) {
   EXPECT_EQ(arch::ratio_of(a, "fma.f32"), arch::ratio_of(v100(), "fma.f32"));
   EXPECT_EQ(a.error_bands.size(), 2U);
   const arch::ErrorBand& all = a.error_bands.at("all");
+  EXPECT_TRUE(a.error_bands_hold) << "its own";
+  EXPECT_EQ(all.dtype, base::Dtype::kF32);
   EXPECT_NEAR(all.low, band(run, "all").low, 1e-4);
   EXPECT_EQ(all.rows, kLines);
   EXPECT_EQ(all.source, "tilescope 9.9 calibrate, b.jsonl: 160 rows of 40 groups, predicted with ratios as they were");

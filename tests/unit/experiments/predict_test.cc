@@ -51,9 +51,9 @@ TEST(PredictBatch, IsTheSameForAnyNumberOfJobs) {
   EXPECT_THAT(one, HasSubstr(R"({"rows":1500,"predicted":1350,"failed":150,"compared":0})"));
 }
 
-TEST(Predictions, CarryTheBandOfTheirKindElseThatOfAll) {
-  const auto band = [](const std::string& kind, double low, double high) {
-    return fmt::format("{}: {{low: {}, high: {}, rows: 9, source: nowhere}}", kind, low, high);
+TEST(Predictions, CarryTheBandThatWasMeasuredOfTheirKind) {
+  const auto band = [](const std::string& kind, double low, double high, const std::string& dtype = "f32") {
+    return fmt::format("{}: {{dtype: {}, low: {}, high: {}, rows: 9, source: nowhere}}", kind, dtype, low, high);
   };
   const auto predicted = [](const arch::ArchSpec& a) {
     return rows_of(line("a", 64, 16, 16), 1, a)[0].prediction.value();
@@ -64,14 +64,37 @@ TEST(Predictions, CarryTheBandOfTheirKindElseThatOfAll) {
   const Prediction own = banded(band("matmul", 0.5, 3) + ", " + band("all", 0.25, 4));
   EXPECT_DOUBLE_EQ(own.band.value().low_us, 0.5 * own.predicted_us);
   EXPECT_DOUBLE_EQ(own.band.value().high_us, 3 * own.predicted_us);
-  const Prediction of_all = banded(band("pool", 0.5, 3) + ", " + band("all", 0.25, 4));
-  EXPECT_DOUBLE_EQ(of_all.band.value().low_us, 0.25 * of_all.predicted_us);
-  EXPECT_FALSE(banded(band("pool", 0.5, 3)).band);
+  EXPECT_FALSE(banded(band("pool", 0.5, 3) + ", " + band("all", 0.25, 4)).band) << "of other kinds";
+  EXPECT_FALSE(banded(band("matmul", 0.5, 3, "f16")).band) << "of another element type";
+  const Prediction second = banded(band("matmul", 0.5, 3, "f16") + ", " + band("matmul f32", 0.75, 2));
+  EXPECT_DOUBLE_EQ(second.band.value().low_us, 0.75 * second.predicted_us);
+  EXPECT_TRUE(second.band->measured);
   const Prediction none = predicted(tests::chip("k80"));
   EXPECT_FALSE(none.band);
   EXPECT_DOUBLE_EQ(none.predicted_us, own.predicted_us) << "a band is no part of the model";
   EXPECT_THAT(base::to_json(to_entries(none)), testing::Not(HasSubstr("low_us")));
   EXPECT_THAT(base::to_json(to_entries(own)), HasSubstr("\"low_us\":"));
+}
+
+TEST(Predictions, CarryOtherBandsWhereTheyAreWantedAnyway) {
+  const auto low_of = [](const std::string& bands, bool hold, const std::string& what) {
+    arch::ArchSpec a = tests::chip("k80", {{"error_bands", "{" + bands + "}"}});
+    a.error_bands_hold = hold;
+    EXPECT_EQ(rows_of(line("a", 64, 16, 16), 1, a)[0].prediction.value().band.has_value(), what == "measured");
+    a.error_bands_anyway = true;
+    const Prediction p = rows_of(line("a", 64, 16, 16), 1, a)[0].prediction.value();
+    EXPECT_EQ(p.band.value().measured, what == "measured");
+    EXPECT_EQ(base::to_json(to_entries(p)).find("\"band_measured\":false") == std::string::npos, what == "measured");
+    return p.band.value().low_us / p.predicted_us;
+  };
+  const auto band = [](const std::string& kind, const std::string& dtype, double low) {
+    return fmt::format("{}: {{dtype: {}, low: {}, high: 4, rows: 9, source: nowhere}}", kind, dtype, low);
+  };
+  const std::string all = band("all", "f32", 0.2), own = band("matmul", "f32", 0.5), other = band("matmul", "f16", 0.6);
+  EXPECT_DOUBLE_EQ(low_of(own + ", " + all, true, "measured"), 0.5);
+  EXPECT_DOUBLE_EQ(low_of(own + ", " + all, false, "elsewhere"), 0.5);
+  EXPECT_DOUBLE_EQ(low_of(other + ", " + all, true, "elsewhere"), 0.6);
+  EXPECT_DOUBLE_EQ(low_of(all, true, "elsewhere"), 0.2);
 }
 
 TEST(PredictBatch, GoesOnAfterABadLine) {

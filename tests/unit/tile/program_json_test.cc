@@ -176,7 +176,7 @@ TEST(BatchLine, FillsInWhatIsLeftOut) {
   EXPECT_EQ(read.line->id, "t1");
   EXPECT_EQ(read.line->group, "g");
   EXPECT_EQ(read.line->measured_us, 12.5);
-  const StageProgram& p = read.line->program;
+  const StageProgram& p = read.line->program.stages.at(0);
   EXPECT_EQ(p.block, (Extents{16, 16, 8}));
   EXPECT_EQ(p.thread, (Extents{1, 1, 1}));
   EXPECT_EQ(p.operands[0], (OperandPlan{true, 0, 4}));
@@ -200,7 +200,7 @@ TEST(BatchLine, LinesOfOneOperatorShareItsSpace) {
   const auto value = base::read_json(kShortLine, diags.add_source("b.jsonl"), diags);
   const auto first = read_batch_line(*value, v100(), cache, diags),
              second = read_batch_line(*value, v100(), cache, diags);
-  EXPECT_EQ(first->program.space, second->program.space);
+  EXPECT_EQ(first->program.stages.at(0).space, second->program.stages.at(0).space);
 }
 
 }  // namespace

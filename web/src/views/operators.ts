@@ -5,8 +5,8 @@ import { chipName, differences } from '../card';
 import { termColour } from '../colour';
 import { rowOf, shortNames, textOf } from '../data';
 import { absent, h } from '../dom';
-import { number, ratio, time } from '../format';
-import type { State } from '../state';
+import { number, percent, ratio, time } from '../format';
+import { timesOf, type State } from '../state';
 import { programsOf } from './programs';
 
 export function operatorsView(state: State): HTMLElement {
@@ -23,7 +23,7 @@ export function operatorsView(state: State): HTMLElement {
     draw();
     section.querySelector<HTMLElement>('button[aria-pressed=true]')?.focus();
   };
-  state.watch(['chip', 'operator'], draw);
+  state.watch(['chip', 'operator', 'source'], draw);
   return section;
 }
 
@@ -47,7 +47,17 @@ function contents(state: State, operator: number, choose: (i: number) => void): 
 function table(state: State, chip: number, chosen: number, choose: (i: number) => void): HTMLElement {
   const { rows, operators } = state.report;
   const sources = (['predicted', 'simulated', 'measured'] as const).filter((s) => s === 'predicted' || rows[`${s}_us`]);
-  const head = ['operator', 'kind', 'weight', ...sources, 'expected', 'of base', 'bound by'];
+  const banded = rows.band.low_ratio.length > 0; // error bands are of measured chips alone
+  const head = [
+    'operator',
+    'kind',
+    'weight',
+    ...sources,
+    'share',
+    ...(banded ? ['expected'] : []),
+    'of base',
+    'bound by',
+  ];
   const body = operators.id.map((id, i) => {
     const row = rowOf(state.report, chip, i);
     const error = textOf(rows.error, row);
@@ -59,7 +69,8 @@ function table(state: State, chip: number, chosen: number, choose: (i: number) =
       h('td', {}, operators.kind[i] ?? ''),
       h('td', { className: 'right' }, number(operators.weight[i] ?? 1)),
       ...sources.map((s) => h('td', { className: 'right' }, known(rows[`${s}_us`]?.[row]))),
-      h('td', { className: 'right' }, expected(state, row)),
+      h('td', { className: 'right' }, percent(shareOf(state, chip, i))),
+      ...(banded ? [h('td', { className: 'right' }, expected(state, row))] : []),
       h('td', { className: 'right' }, ratio(rows.ratio.predicted[row])),
       error ? h('td', { className: 'wrong' }, error) : h('td', {}, bottleneck && swatch(bottleneck), bottleneck ?? ''),
     ];
@@ -71,6 +82,16 @@ function table(state: State, chip: number, chosen: number, choose: (i: number) =
     h('thead', {}, h('tr', {}, ...head.map((name) => h('th', { aria: { scope: 'col' } }, name)))),
     h('tbody', {}, ...body),
   );
+}
+
+/** What the operator takes of the chip's weighted total, by the times that are looked at. */
+function shareOf(state: State, chip: number, operator: number): number | null {
+  const r = state.report;
+  const source = state.get().source;
+  const total = r.chips.totals.find((t) => t.source === source)?.total_us[chip];
+  const us = timesOf(r.rows, source)?.[rowOf(r, chip, operator)];
+  if (!total || us === null || us === undefined) return null;
+  return ((r.operators.weight[operator] ?? 1) * us) / total;
 }
 
 const known = (us: number | null | undefined): string => (us === null || us === undefined ? '' : time(us));

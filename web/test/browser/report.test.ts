@@ -225,6 +225,17 @@ describe('a sweep of 45 chips', () => {
       expect(await page.locator('.sketch figure').count()).toBe(2);
     }));
 
+  test('operators: their shares are of the weighted total', () =>
+    onPage(report, async (page) => {
+      const heads = await page.locator('#operators .list th').allInnerTexts();
+      const texts = await page
+        .locator(`#operators .list tbody td:nth-child(${heads.indexOf('share') + 1})`)
+        .allInnerTexts();
+      const shares = texts.map((t) => Number.parseFloat(t));
+      expect(shares.length).toBe(4);
+      expect(shares.reduce((a, b) => a + b, 0)).toBeCloseTo(100, 0);
+    }));
+
   test('the table sorts and filters, and the filter holds in every drawing', () =>
     onPage(report, async (page) => {
       const first = () => page.locator('#chips tbody tr').first().getAttribute('data-chip');

@@ -1,0 +1,45 @@
+#pragma once
+// What every table of operators has: how often each occurs, what share of the time it takes, and the totals below.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "cli/table.h"
+#include "experiments/totals.h"
+
+namespace tilescope::cli {
+
+// "9 operators, 12 with their counts: predicted 12.3 ms, 182 TFLOP/s; bound by dram 61 %, arithmetic 39 %", in a line
+// of its own.
+void print_totals(const experiments::Totals& totals, const char* time);
+
+// Adds the columns that every list of operators has: how often each occurs (where one does more than once), the share
+// of its time and its operations a second, and below the rows what they take together.
+class TotalColumns {
+ public:
+  explicit TotalColumns(std::vector<experiments::TimedOperator> operators);
+
+  // Behind the operator's name: `count`.
+  void add_count(std::vector<Column>& columns) const;
+  // Behind its time: `share` and `FLOP/s`.
+  void add_rates(std::vector<Column>& columns) const;
+
+  void add_count(std::vector<std::string>& row, std::size_t i) const;
+  void add_rates(std::vector<std::string>& row, std::size_t i) const;
+
+  const experiments::Totals& totals() const { return totals_; }
+  // "total", or "total of 8 of 10" where some operators have no time.
+  std::string name() const;
+  std::string count() const;  // of all
+  bool counted() const { return counted_; }
+  std::string rate() const;      // of all
+  std::string bound_by() const;  // "dram 61 %": what bounds most of the time
+
+ private:
+  std::vector<experiments::TimedOperator> operators_;
+  experiments::Totals totals_;
+  bool counted_ = false;
+};
+
+}  // namespace tilescope::cli
