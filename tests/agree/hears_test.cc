@@ -32,12 +32,11 @@ struct Changed {
 Changed changed(const arch::Number& n) {
   Changed out{n.path, {}};
   const auto add = [&](double value) {
-    if (n.whole && (value != std::floor(value) || value < 1)) return;
-    out.to.push_back(arch::set_to(n, value));
+    if (!n.whole || (value == std::floor(value) && value >= 1)) out.to.push_back(arch::set_to(n, value));
   };
-  for (const double factor : {2.0, 0.5, 4.0, 0.25}) add(n.value * factor);
-  if (n.whole)
-    for (const double step : {1.0, -1.0}) add(n.value + step);
+  for (const double factor : {2.0, 0.5}) add(n.value * factor);
+  if (!n.whole) return out;
+  for (const double step : {1.0, -1.0}) add(n.value + step);
   return out;
 }
 

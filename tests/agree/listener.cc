@@ -1,6 +1,7 @@
 #include "tests/agree/listener.h"
 
-#include <cmath>
+#include <algorithm>
+#include <ctime>
 #include <limits>
 
 #include <fmt/format.h>
@@ -58,7 +59,9 @@ std::vector<expr::Expression> operators() {
                             {"O[n,c,y,x] max=! I[n,c,y*2+r,x*2+s]", "n=16,c=64,y=28,x=28,r=3,s=3"},
                             {"O[i] +=! A[i,k]", "i=65536,k=512"},
                             {"O[i,j] = exp(A[i,j]) / (exp(A[i,j]) + 1.0)", "i=4096,j=1024"},
-                            {"O[j,i] = A[i,j]", "i=2048,j=4096"}})
+                            {"O[j,i] = A[i,j]", "i=2048,j=4096"},
+                            {"O[n,f,y,x] +=! I[n,c,y,x] * W[f,c]", "n=4,f=128,y=28,x=28,c=64"},
+                            {"O[i,j] = A[i*9] * B[j]", "i=65536,j=8"}})
     out.push_back(built(o));
   return out;
 }
@@ -83,7 +86,8 @@ bool is_of_one(const arch::ComputeSpec& c) { return c.m == 1 && c.n == 1 && c.k 
 
 std::string text_of(const model::Estimate& e) {
   const model::StageEstimate& s = e.sum;
-  return fmt::format("{} {}", s.total_us, fmt::join(s.term_us, " "));
+  return fmt::format("{} {} {} {}", s.total_us, fmt::join(s.term_us, " "), s.occupancy.blocks_per_core,
+                     s.occupancy.registers_per_thread);
 }
 
 std::string text_of(const sim::SimReport& r) {
@@ -133,6 +137,31 @@ std::vector<tile::StageProgram> full_programs(const ArchSpec& a) {
   return out;
 }
 
+// Programs of the same tiles that read past the scratchpad, where they fit.
+std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
+  tile::StageProgram& stage = p.stages[0];
+  if (stage.matrix) return std::nullopt;
+  for (tile::OperandPlan& plan : stage.operands) plan = {};
+  stage.pipeline = 1;
+  return tile::fits(stage, a) ? std::optional(std::move(p)) : std::nullopt;
+}
+
+// --- simulations
+
+// The chip with few cores and channels and hardly any device cache, so that small kernels fill it and write to DRAM.
+ArchSpec slice_of(ArchSpec a) {
+  constexpr std::int64_t kCores = 2, kChannels = 4, kSets = 2;
+  a.core.count = std::min(a.core.count, kCores);
+  for (arch::LevelSpec& l : a.memory) {
+    if (l.scope != arch::Scope::kDevice) continue;
+    l.channels = std::min(l.channels, kChannels);
+    if (l.kind != arch::Kind::kCache) continue;
+    l.slices = std::min(l.slices, kChannels);
+    l.capacity = l.line * (l.slices * l.ways.value_or(16) * kSets);
+  }
+  return a;
+}
+
 // --- kernels that no program describes
 
 // Every thread reads and writes words that lie far apart, so that banks, rows and buses of the DRAM change hands.
@@ -148,6 +177,28 @@ lower::Module scattered(std::int64_t blocks, std::int64_t threads, std::int64_t 
   if (writes) k.add(loop_over(i, {copy({b, at}, {r, affine({{i, 1}})})}, each));
   const int s = k.registers("s", 1);
   k.add(assign({s, {}}, {r, {}}));
+  return std::move(k).take();
+}
+
+// Every thread reads as many words and adds them up, in a loop that nothing unrolls.
+lower::Module sums(std::int64_t blocks, std::int64_t threads, std::int64_t each) {
+  HandKernel k(blocks, threads);
+  const int a = k.global("A", blocks * threads * each), r = k.registers("r", 1), s = k.registers("s", 1);
+  const int i = k.loop("i", each);
+  k.add(loop_over(
+      i, {copy({r, {}}, {a, affine({{0, threads * each}, {1, 1}, {i, threads}})}), lower::accumulate({s, {}}, {r, {}})},
+      0));
+  return std::move(k).take();
+}
+
+// One thread that comes back to as many pages, to other lines each time.
+lower::Module pages(std::int64_t count, std::int64_t page_bytes, std::int64_t rounds) {
+  HandKernel k(1, 1);
+  const std::int64_t page = page_bytes / 4;
+  const int a = k.global("A", (count + 1) * page), r = k.registers("r", 1), s = k.registers("s", 1);
+  const int round = k.loop("round", rounds), i = k.loop("i", count);
+  k.add(loop_over(round,
+                  {loop_over(i, {copy({r, {}}, {a, affine({{i, page}, {round, 1024}})}), assign({s, {}}, {r, {}})})}));
   return std::move(k).take();
 }
 
@@ -199,7 +250,6 @@ Listener::Listener(const ArchSpec& chip) : chip_(chip) {
   if (chip.chip_class == ChipClass::kMemory) add("trace", trace_answer);
   if (chip.chip_class != ChipClass::kGpu) return;
   add_programs();
-  add_kernels();
 }
 
 void Listener::add(std::string name, std::function<std::string(const ArchSpec&)> ask) {
@@ -208,9 +258,14 @@ void Listener::add(std::string name, std::function<std::string(const ArchSpec&)>
 }
 
 std::string Listener::hears(const std::vector<ArchSpec>& changed) const {
-  for (const Question& q : questions_)
+  for (const Question& q : questions_) {
+    const auto t0 = std::clock();
     for (const ArchSpec& a : changed)
       if (q.ask(a) != q.own) return q.name;
+    if (std::getenv("HEARS_TIMES"))
+      fmt::print("time {} {:.1f} ms\n", q.name,
+                 1e3 * static_cast<double>(std::clock() - t0) / CLOCKS_PER_SEC / static_cast<double>(changed.size()));
+  }
   return {};
 }
 
@@ -220,22 +275,18 @@ void Listener::add_programs() {
     if (auto p = best(e, chip_, {})) programs_.push_back(std::move(*p));
   std::vector<tile::RProgram> small;
   for (const arch::ComputeSpec& c : chip_.compute) {
-    if (is_of_one(c)) {
-      const Operator o{kProduct, "m=512,n=512,k=256", c.dtype, c.accumulate};
-      if (auto p = best(built(o), chip_, {})) programs_.push_back(std::move(*p));
-      continue;
+    const bool alone = is_of_one(c);
+    for (const char* sizes : {"m=1024,n=1024,k=512", "m=64,n=64,k=4096", kSmall}) {
+      auto p = best(built({"C[m,n] +=! A[m,k] * B[n,k]", sizes, c.dtype, c.accumulate}), chip_, alone ? "" : c.name);
+      if (!p || (!alone && !p->stages[0].matrix)) continue;
+      if (sizes == kSmall && (!alone || c.dtype == base::Dtype::kF32)) small.push_back(*p);
+      programs_.push_back(std::move(*p));
     }
-    for (const char* sizes : {"m=2048,n=2048,k=1024", kSmall})
-      if (auto p = best(built({"C[m,n] +=! A[m,k] * B[n,k]", sizes, c.dtype, c.accumulate}), chip_, c.name))
-        (sizes == kSmall ? small : programs_).push_back(std::move(*p));
   }
-  for (const Operator& o : {Operator{kProduct, kSmall}, {"O[i,j] = exp(A[i,j])", "i=64,j=256"}})
-    if (auto p = best(built(o), chip_, {})) small.push_back(std::move(*p));
-  if (!small.empty()) {  // steps under way, where the best has none
-    tile::RProgram staged = small[small.size() - 2];
-    staged.stages[0].pipeline = 2;
-    if (tile::fits(staged.stages[0], chip_)) small.push_back(std::move(staged));
-  }
+  const std::size_t count = programs_.size();
+  for (std::size_t i = 0; i < count; ++i)
+    if (auto p = direct(programs_[i], chip_)) programs_.push_back(std::move(*p));
+  if (auto p = best(built({"O[i,j] = exp(A[i,j])", "i=64,j=256"}), chip_, {})) small.push_back(std::move(*p));
 
   add("limits", [programs = full_programs(chip_)](const ArchSpec& a) {
     std::string out;
@@ -252,14 +303,22 @@ void Listener::add_programs() {
     return out;
   });
   add("error bands", [this](const ArchSpec& a) { return bands_answer(programs_, a); });
-  add("published searches", [e = expressions.front()](const ArchSpec& a) { return published_answer(e, a); });
+  add("published searches", [expressions](const ArchSpec& a) {
+    std::string out;
+    for (const std::size_t e : {0, 2, 4}) out += published_answer(expressions[e], a);
+    return out;
+  });
   add("kernels", [small](const ArchSpec& a) {
     std::string out;
     for (const tile::RProgram& p : small) out += lowering(p, a);
     return out;
   });
-  // What construction makes of a chip: of few operators, for it costs most of what does not simulate.
-  std::vector<std::pair<expr::Expression, std::string>> made = {{expressions.front(), {}}, {expressions[2], {}}};
+  add_kernels();
+  for (const tile::RProgram& p : small)
+    add("simulation of " + (p.stages[0].matrix ? p.stages[0].matrix->instruction : std::string("a program")),
+        [p](const ArchSpec& a) { return simulation(p, slice_of(a)); });
+  // What construction makes of a chip: of few operators, for it costs most.
+  std::vector<std::pair<expr::Expression, std::string>> made = {{expressions[2], {}}};
   for (const arch::ComputeSpec& c : chip_.compute)
     if (!is_of_one(c)) made.emplace_back(built({"C[m,n] +=! A[m,k] * B[n,k]", kSmall, c.dtype, c.accumulate}), c.name);
   add("construction", [made](const ArchSpec& a) {
@@ -268,22 +327,23 @@ void Listener::add_programs() {
       if (const auto p = best(e, a, instruction)) out += lowering(*p, a);
     return out;
   });
-  for (const tile::RProgram& p : small)
-    add("simulation of " + (p.stages[0].matrix ? p.stages[0].matrix->instruction : std::string("a program")),
-        [p](const ArchSpec& a) { return simulation(p, a); });
 }
 
 void Listener::add_kernels() {
-  const auto add_kernel = [this](const char* name, lower::Module m) {
-    add(std::string("simulation of ") + name, [m = std::move(m)](const ArchSpec& a) { return simulation(m, a); });
+  const auto add_kernel = [this](const char* name, bool whole, lower::Module m) {
+    add(std::string("simulation of ") + name,
+        [m = std::move(m), whole](const ArchSpec& a) { return simulation(m, whole ? a : slice_of(a)); });
   };
-  const std::int64_t cores = chip_.core.count, warp = chip_.core.warp;
-  add_kernel("a chase through pages", chase(24, (std::int64_t{2} << 20) / 4, 2));
-  add_kernel("a chase through lines", chase(64, 32, 3));
-  add_kernel("a stream", stream(2 * cores, 4 * warp, 2, Stream::kCopy));
-  add_kernel("scattered reads", scattered(cores, 2 * warp, 4, false));
-  add_kernel("scattered copies", scattered(cores, 2 * warp, 4, true));
-  add_kernel("a tiled product", tiled_product(96, 96, 3));
+  const std::int64_t warp = chip_.core.warp;
+  const arch::LevelSpec& dram = *arch::dram_of(chip_);
+  const std::int64_t entries = dram.tlb ? dram.tlb->entries : 1, page = dram.tlb ? dram.tlb->page.n : 4096;
+  add_kernel("a chase through pages", true, pages(entries * 3 / 2 + 1, page, 3));
+  add_kernel("a chase through lines", true, chase(64, 32, 3));
+  add_kernel("sums", false, sums(4, 2 * warp, 32));
+  add_kernel("a stream", false, stream(16, 4 * warp, 2, Stream::kCopy));
+  add_kernel("scattered reads", false, scattered(4, 4 * warp, 4, false));
+  add_kernel("scattered copies", false, scattered(4, 4 * warp, 4, true));
+  add_kernel("a tiled product", false, tiled_product(64, 64, 3));
 }
 
 }  // namespace tilescope::tests
