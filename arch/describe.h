@@ -118,8 +118,31 @@ void describe(V& v, ShapeFields s) {
   v.field(required("m", "Rows of the result."), s.unit.m);
   v.field(required("n", "Columns of the result."), s.unit.n);
   v.field(required("k", "Products summed into each result."), s.unit.k);
-  v.field(optional("most_n", "Columns that one instruction takes at most, in steps of n; n where absent."),
-          s.unit.most_n);
+  v.field(optional("max_n", "Columns that one instruction takes at most, in steps of n; n where absent."),
+          s.unit.max_n);
+}
+
+template <class V>
+void describe(V& v, FragmentSpec& s) {
+  v.field(optional("a", "Of A; absent where it is read from a scratchpad."), s.a);
+  v.field(optional("b", "Of B; absent where it is read from a scratchpad."), s.b);
+  v.field(required("c", "Of C, the sums."), s.c);
+}
+
+template <class V>
+void describe(V& v, FragmentLoad& s) {
+  v.field(required("row", "Bytes of a row that one load brings, or of one of a core matrix; lane l names row l."),
+          s.row);
+  v.field(required("rows", "Rows of one load at most, or of a core matrix."), s.rows);
+  v.field(optional("piece", "Bytes of a row that a lane gets, lanes in order; a register of 4 B where absent."),
+          s.piece);
+  v.field(optional("transpose", "Bytes of the elements that a load can transpose; none where absent."), s.transpose);
+}
+
+template <class V>
+void describe(V& v, Spelling& s) {
+  v.field(optional("cuda", "PTX, without operands: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32."), s.cuda);
+  v.field(optional("hip", "A builtin of AMD's compiler: __builtin_amdgcn_mfma_f32_32x32x8f16."), s.hip);
 }
 
 template <class V>
@@ -127,15 +150,28 @@ void describe(V& v, ComputeSpec& s) {
   v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
   v.field(required("dtype", "Element type of the factors."), s.dtype);
   v.fallback(s.accumulate, base::default_accumulator(s.dtype));
-  v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
+  v.field(optional("accumulate",
+                   "Element type of the sum; i32 for integers, f64 for f64 and f32 for other floats where absent."),
           s.accumulate);
   v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of several (a fragment)."),
          ShapeFields{s});
-  v.field(optional("lanes", "Of a fragment: threads that execute the instruction together; a warp where absent."),
-          s.lanes);
-  v.field(optional("factors",
-                   "Of a fragment: the scratchpad that the factors are read from; they are in registers where absent."),
-          s.factors);
+  v.field(optional("threads", "Of a fragment: threads that execute the instruction together; a warp where absent."),
+          s.threads);
+  v.field(optional("operands",
+                   "Of a fragment: the scratchpad that A and B are read from; they are in registers where absent."),
+          s.operands);
+  v.part(
+      optional("fragments",
+               "How the elements of A (m x k), B (k x n) and C (m x n) lie over lanes and registers: what the bits of "
+               "a lane's number add, '/', what those of its elements' numbers add, the lowest first; r row, c column, "
+               "k depth, - a copy."),
+      s.fragments);
+  v.part(optional("load",
+                  "How lanes load a fragment from the scratchpad together; every lane reads its own elements where "
+                  "absent. Where operands are read from a scratchpad: the core matrices in which they lie."),
+         s.load);
+  v.part(optional("spelling", "What programs call the instruction; a dialect that is absent cannot say it."),
+         s.spelling);
   v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
   v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
   v.field(optional("weights",

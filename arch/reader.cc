@@ -43,6 +43,16 @@ void read(const Value& v, const Context& c, std::string& to) {
   store(text, to);
 }
 
+void read(const Value& v, const Context& c, FragmentMap& to) {
+  const std::optional<std::string> text = as_text(&v, c.path, c.diags);
+  if (!text) return;
+  std::string why;
+  if (std::optional<FragmentMap> map = fragment_map_of(*text, why))
+    to = std::move(*map);
+  else
+    c.diags.error(v.at, fmt::format("{}: {}", c.path, why));
+}
+
 // A ratio of two like amounts.
 void read(const Value& v, const Context& c, double& to) {
   const std::optional<double> ratio = as_number(&v, c.path, c.diags);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/fragment.h"
 #include "base/dtype.h"
 #include "base/units.h"
 
@@ -69,18 +70,44 @@ struct CoreSpec {
   std::optional<Cycles> turn;  // bsp: from one instruction of a thread to its next one, whether others issue or not
 };
 
+// How the elements of a matrix instruction's operands lie over the lanes that execute it, and those of its sums. The
+// maps of `a` and `b` are absent where the instruction reads them from a scratchpad.
+struct FragmentSpec {
+  std::optional<FragmentMap> a, b;
+  FragmentMap c;
+};
+
+// How an operand's fragment comes from the scratchpad into registers. Where it is absent the instruction set lacks such
+// loads: then every lane reads its own elements, at most core.max_access at a time. Of an instruction that reads its
+// operands from a scratchpad: the core matrices in which they lie there.
+struct FragmentLoad {
+  Bytes row;                       // of a row of the matrix that lanes load together; lane l names the row l
+  std::int64_t rows = 0;           // of one load at most; of a core matrix
+  std::optional<Bytes> piece;      // of a row that a lane gets, lanes in order; a register of 4 B where absent
+  std::optional<Bytes> transpose;  // size of the elements that a load can transpose; none where absent
+};
+
+// What the instruction is called where programs are written; a dialect that is absent cannot say it.
+struct Spelling {
+  std::optional<std::string> cuda;  // PTX
+  std::optional<std::string> hip;   // a builtin of AMD's compiler
+};
+
 // One kind of arithmetic instruction and its rate.
 struct ComputeSpec {
   std::string name;
   Dtype dtype{};
   Dtype accumulate{};
-  std::int64_t m = 1, n = 1, k = 1;    // multiply-adds of one instruction of one thread (1x1x1) or more (a fragment)
-  std::optional<std::int64_t> most_n;  // columns that one instruction takes, in steps of n; n where absent
-  std::optional<std::int64_t> lanes;   // of a fragment: threads that execute one together; a warp where absent
-  std::optional<std::string> factors;  // the scratchpad that they are read from; they are in registers where absent
-  std::int64_t per_core = 0;           // multiply-adds a cycle and core
-  Cycles latency;                      // issue to dependent issue
-  std::optional<Bytes> weights;        // bsp: bytes a cycle of the operand that stays in the unit while others pass
+  std::int64_t m = 1, n = 1, k = 1;       // multiply-adds of one instruction of one thread (1x1x1) or more (a fragment)
+  std::optional<std::int64_t> max_n;      // columns that one instruction takes, in steps of n; n where absent
+  std::optional<std::int64_t> threads;    // of a fragment: that execute one together; a warp where absent
+  std::optional<std::string> operands;    // the scratchpad that they are read from; they are in registers where absent
+  std::optional<FragmentSpec> fragments;  // of an instruction of several rows and columns; unknown where absent
+  std::optional<FragmentLoad> load;
+  std::optional<Spelling> spelling;
+  std::int64_t per_core = 0;     // multiply-adds a cycle and core
+  Cycles latency;                // issue to dependent issue
+  std::optional<Bytes> weights;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<FlopsPerSecond> peak;
 };
 

@@ -11,6 +11,7 @@
 #include "tile/align.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::construct {
 namespace {
@@ -59,6 +60,9 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
         {{bank, 0}, {widest, 0}, {tile::bank_padding(row, 1, scratchpad.banks, bank), 0}, {0, bank}, {0, widest}});
     std::sort(placements.begin() + 1, placements.begin() + 4,
               [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
+    // Lanes of a matrix instruction that read pieces of a row each meet no conflict where rows are so far apart.
+    const std::int64_t read = p.matrix ? tile::fragment_read(p, i, max_access).run : 1;
+    if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
   }
   double fewest = 0;
   std::int64_t widest_vector = 1;

@@ -129,11 +129,14 @@ class BlockCounter {
   void count_arithmetic() {
     const double points = results_ * points_;
     const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
-    const double special = points * space_.special_per_point;
+    // No special unit computes in f64: its functions are polynomials.
+    constexpr double kOfWideFunction = 20;
+    const bool wide = space_.expression.accumulate == base::Dtype::kF64;
+    const double special = points * space_.special_per_point * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / multiply_adds_per_instruction() + special);
     double cycles = operations * lanes / arithmetic_.per_cycle;
-    cycles += special * lanes / (m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle);
+    cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
     // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
     const auto partitions = static_cast<double>(m_.partitions);

@@ -7,13 +7,14 @@
 #include "model/occupancy.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::model {
 namespace {
 
 using tile::StageProgram;
 
-constexpr std::int64_t kRegisterBytes = 4;
+using tile::kRegisterBytes;
 
 // What a warp holds for a matrix instruction is shared among its lanes.
 std::int64_t registers_for(const StageProgram& p, std::int64_t elements, base::Bytes element) {
@@ -28,6 +29,17 @@ std::int64_t accumulators_of(const StageProgram& p) {
 // Of one point of the reduction, or of a window.
 std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
   return static_cast<std::int64_t>(tile::fragment_elements(p, operand));
+}
+
+// Registers of those elements: copies of what other lanes hold included.
+std::int64_t fragment_registers(const StageProgram& p, std::size_t operand, std::int64_t at_once) {
+  std::int64_t elements = fragment_of(p, operand) * at_once;
+  if (p.matrix && !p.in_core_matrices()) {
+    const tile::MatrixUnit& u = *p.matrix;
+    const arch::FragmentMap& map = tile::fragment_map(u, operand);
+    elements *= map.lane_count() * map.elements_of_lane() / ((operand == 0 ? u.m : u.n) * u.k);
+  }
+  return registers_for(p, elements, p.space->inputs[operand].element);
 }
 
 // Of a cooperative copy, by one thread.
@@ -91,8 +103,7 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   const arch::RegisterAllowances& a = m.allowances;
   std::int64_t fragments = 0, copies = 0, bookkeeping = a.base.value_or(0);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.in_core_matrices())
-      fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
+    if (!p.in_core_matrices()) fragments += fragment_registers(p, i, points_at_once(p, i, m));
     if (!p.operands[i].staged) {
       if (p.space->inputs[i].gathered) bookkeeping += a.im2col_read.value_or(0) * fragment_of(p, i);
       continue;
@@ -120,7 +131,7 @@ std::int64_t bookkeeping_of_others(const StageProgram& p) {
 std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    fragments += registers_for(p, fragment_of(p, i), p.space->inputs[i].element);
+    fragments += fragment_registers(p, i, 1);
     if (!p.operands[i].staged || p.operands[i].box != 0) continue;
     copies += in_flight_of(p, i, m);
     if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces_of(p, i);

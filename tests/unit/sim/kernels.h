@@ -28,7 +28,9 @@ inline Affine affine(std::vector<lower::AffineTerm> terms, std::int64_t constant
 
 // A kernel of which tests know the indices by their numbers: 0 is the block, 1 the thread.
 struct HandKernel : lower::KernelBuilder {
-  HandKernel(std::int64_t blocks, std::int64_t threads) : KernelBuilder("by_hand", blocks, threads) {}
+  HandKernel(std::int64_t blocks, std::int64_t threads) : KernelBuilder("by_hand", blocks, threads) {
+    kernel().warp = 32;
+  }
 
   int loop(const std::string& name, std::int64_t extent) { return indices().loop(name, extent); }
   int derived(const std::string& name, Affine of, std::int64_t divisor, std::int64_t modulus) {
