@@ -1,7 +1,6 @@
 #include "tests/agree/listener.h"
 
 #include <algorithm>
-#include <ctime>
 #include <limits>
 
 #include <fmt/format.h>
@@ -16,8 +15,9 @@
 #include "model/estimate.h"
 #include "sim/trace.h"
 #include "tests/unit/sim/kernels.h"
+#include "tile/boxes.h"
 #include "tile/fit.h"
-#include "tile/program_json.h"
+#include "tile/staging.h"
 
 namespace tilescope::tests {
 namespace {
@@ -60,7 +60,7 @@ std::vector<expr::Expression> operators() {
                             {"O[i] +=! A[i,k]", "i=65536,k=512"},
                             {"O[i,j] = exp(A[i,j]) / (exp(A[i,j]) + 1.0)", "i=4096,j=1024"},
                             {"O[j,i] = A[i,j]", "i=2048,j=4096"},
-                            {"O[n,f,y,x] +=! I[n,c,y,x] * W[f,c]", "n=4,f=128,y=28,x=28,c=64"},
+                            {"O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=4,f=128,y=28,x=28,c=64,r=1,s=1"},
                             {"O[i,j] = A[i*9] * B[j]", "i=65536,j=8"}})
     out.push_back(built(o));
   return out;
@@ -146,6 +146,62 @@ std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
   return tile::fits(stage, a) ? std::optional(std::move(p)) : std::nullopt;
 }
 
+// Programs of the same tiles with three steps under way, where they fit.
+std::optional<tile::RProgram> deeper(tile::RProgram p, const ArchSpec& a) {
+  tile::StageProgram& stage = p.stages[0];
+  stage.pipeline = 3;
+  if (stage.slots() < 3 || stage.in_boxes() || !tile::fits(stage, a)) return std::nullopt;
+  return p;
+}
+
+// A product of 16 x `each` by 8 x 8 threads, `step` deep.
+tile::RProgram by_hand(const ArchSpec& a, base::Dtype dtype, base::Dtype accumulate, std::int64_t each,
+                       std::int64_t step) {
+  const expr::Expression e = built({kProduct, "m=128,n=128,k=256", dtype, accumulate});
+  tile::StageProgram p =
+      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages[0])), {{each, 8, 1}, {each, 8, 1}},
+                               {1, 1, step}, arch::widest_access_of(a));
+  p.registers = arch::most_registers(a, p.threads());
+  return {a.name, {std::move(p)}, {}};
+}
+
+// What boxes are made of tensors that just have some: of five dimensions, with rows that begin at single granules, as
+// far apart as they can, and of as many rows as a box has.
+std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
+  struct Tensors {
+    const char* expression;
+    const char* sizes;
+    std::int64_t m, n, k;
+  };
+  std::string out;
+  for (const Tensors& t : {Tensors{"C[m,n] +=! A[m,k] * B[n,k]", "m=256,n=512,k=72", 256, 256, 64},
+                           {"C[a,b,c,m,n] +=! A[a,b,c,m,k] * B[a,b,c,n,k]", "a=2,b=2,c=2,m=64,n=64,k=64", 64, 8, 32},
+                           {"C[b,m,n] +=! A[b,m,k] * B[b,n,k]", "b=2,m=16781313,n=64,k=32760", 64, 8, 16}}) {
+    const expr::Expression e = built({t.expression, t.sizes, unit.dtype, unit.accumulate});
+    const auto space = tile::make_space(e, tile::no_fusion(e.stages[0]));
+    base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+    mapping.assign(space->spatial, {});
+    mapping[space->spatial - 2].serial = t.m;
+    mapping[space->spatial - 1].serial = t.n;
+    tile::MatrixUnit of = tile::unit_of(unit, a);
+    of.rows = space->spatial - 2;
+    of.columns = space->spatial - 1;
+    of.depth = space->spatial;
+    tile::Extents step(space->axes.size(), 1);
+    step.back() = t.k;
+    tile::StageProgram p = tile::make_stage_program(space, mapping, step, arch::widest_access_of(a));
+    p.pipeline = 3;
+    const auto boxed = tile::with_boxes(tile::with_matrix_unit(std::move(p), of, arch::widest_access_of(a)), a);
+    if (!boxed) {
+      out += "none;";
+      continue;
+    }
+    out +=
+        fmt::format("{} {} {};", boxed->operands[0].box, boxed->operands[1].box, tile::staging_of(*boxed, a).bytes.n);
+  }
+  return out;
+}
+
 // --- simulations
 
 // The chip with few cores and channels and hardly any device cache, so that small kernels fill it and write to DRAM.
@@ -209,7 +265,8 @@ std::string trace_answer(const ArchSpec& a) {
   std::string out;
   const auto replayed = [&](const std::vector<sim::TraceRequest>& trace, const sim::Injection& how) {
     const sim::TraceResult r = sim::replay(trace, spec, how);
-    out += fmt::format("{} {} {} {};", r.clocks, r.activates, r.mean_latency, r.p95_latency);
+    const double seconds = static_cast<double>(r.clocks) / static_cast<double>(dram.clock->n);
+    out += fmt::format("{} {} {} {};", seconds, r.activates, r.mean_latency, r.p95_latency);
   };
   std::vector<sim::TraceRequest> stream, random;
   std::uint64_t state = 88172645463325252U;
@@ -258,14 +315,9 @@ void Listener::add(std::string name, std::function<std::string(const ArchSpec&)>
 }
 
 std::string Listener::hears(const std::vector<ArchSpec>& changed) const {
-  for (const Question& q : questions_) {
-    const auto t0 = std::clock();
+  for (const Question& q : questions_)
     for (const ArchSpec& a : changed)
       if (q.ask(a) != q.own) return q.name;
-    if (std::getenv("HEARS_TIMES"))
-      fmt::print("time {} {:.1f} ms\n", q.name,
-                 1e3 * static_cast<double>(std::clock() - t0) / CLOCKS_PER_SEC / static_cast<double>(changed.size()));
-  }
   return {};
 }
 
@@ -283,9 +335,13 @@ void Listener::add_programs() {
       programs_.push_back(std::move(*p));
     }
   }
+  for (const arch::ComputeSpec& c : chip_.compute)  // results that wait for each other, one a thread
+    if (is_of_one(c)) programs_.push_back(by_hand(chip_, c.dtype, c.accumulate, 1, 8));
+  small.push_back(by_hand(chip_, base::Dtype::kF32, base::Dtype::kF32, 8, 64));
   const std::size_t count = programs_.size();
   for (std::size_t i = 0; i < count; ++i)
-    if (auto p = direct(programs_[i], chip_)) programs_.push_back(std::move(*p));
+    for (const auto& changed : {direct, deeper})
+      if (auto p = changed(programs_[i], chip_)) programs_.push_back(std::move(*p));
   if (auto p = best(built({"O[i,j] = exp(A[i,j])", "i=64,j=256"}), chip_, {})) small.push_back(std::move(*p));
 
   add("limits", [programs = full_programs(chip_)](const ArchSpec& a) {
@@ -308,6 +364,9 @@ void Listener::add_programs() {
     for (const std::size_t e : {0, 2, 4}) out += published_answer(expressions[e], a);
     return out;
   });
+  for (const arch::ComputeSpec& c : chip_.compute)
+    if (c.operands && c.dtype == base::Dtype::kF16)
+      add("boxes of " + c.name, [c](const ArchSpec& a) { return boxes_answer(a, c); });
   add("kernels", [small](const ArchSpec& a) {
     std::string out;
     for (const tile::RProgram& p : small) out += lowering(p, a);
