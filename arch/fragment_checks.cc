@@ -21,6 +21,9 @@ struct Matrix {
   std::int64_t row_count = 0, column_count = 0;
 };
 
+std::string_view name_of(FragmentAxis axis) {
+  return axis == FragmentAxis::kRow ? "row" : axis == FragmentAxis::kColumn ? "column" : "depth";
+}
 std::string_view word_of(FragmentAxis axis) {
   switch (axis) {
     case FragmentAxis::kRow:
@@ -95,7 +98,7 @@ class MapCheck {
   }
 
   std::string place(std::int64_t row, std::int64_t column) const {
-    return fmt::format("{} {}, {} {}", word_of(matrix_.rows), row, word_of(matrix_.columns), column);
+    return fmt::format("{} {}, {} {}", name_of(matrix_.rows), row, name_of(matrix_.columns), column);
   }
 
   const FragmentMap& map_;
@@ -150,12 +153,17 @@ class FragmentCheck {
       if (c_.operands && *map)
         add({"fragments", matrix->key},
             fmt::format("{} is read from {}, no lane holds it", matrix->name, *c_.operands));
-      if (!c_.operands && !*map)
+      if (!c_.operands && !*map && !is_given(matrix->key))  // else it could not be read
         add({"fragments"},
             fmt::format("no map of {} ({}), which lanes hold where `operands` is absent", matrix->name, matrix->key));
       if (!c_.operands && *map) check_map(**map, *matrix, true);
     }
     check_map(f.c, {"c", "C", FragmentAxis::kRow, FragmentAxis::kColumn, c_.m, c_.n}, false);
+  }
+
+  bool is_given(std::string_view key) const {
+    const base::Map* maps = complaints_.map_at({"compute", c_.name, "fragments"});
+    return maps != nullptr && std::any_of(maps->begin(), maps->end(), [key](const auto& e) { return e.key == key; });
   }
 
   void check_map(const FragmentMap& map, const Matrix& matrix, bool copies) {

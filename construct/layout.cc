@@ -64,7 +64,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
     const std::int64_t read = p.matrix ? tile::fragment_read(p, i, max_access).run : 1;
     if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
   }
-  double fewest = 0;
+  double fewest = 0, instructions = 0;
   std::int64_t widest_vector = 1;
   tile::OperandPlan best;
   for (const Placement& at : placements) {
@@ -77,8 +77,9 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
       best = p.operands[i];
     }
     // Nothing is better than no conflict in accesses as wide as those of rows as they are.
-    if (&at == placements.data()) widest_vector = p.operands[i].vector;
-    if (!rules.pads || (passes.needed <= passes.least && p.operands[i].vector == widest_vector)) break;
+    if (&at == placements.data()) widest_vector = p.operands[i].vector, instructions = passes.instructions;
+    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix || passes.instructions <= instructions);
+    if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
   p.operands[i] = best;
 }

@@ -57,7 +57,9 @@ std::string sum_of(const std::vector<FragmentBit>& bits, std::string_view number
 // The function that says the place of a lane's i-th element.
 std::string place(std::string_view name, const FragmentMap& map, const Weights& weights) {
   const std::string of_lane = sum_of(map.lanes, "lane", weights), of_element = sum_of(map.elements, "i", weights);
-  const std::string all = of_lane + of_element;
+  constexpr std::size_t kMostColumns = 100;
+  const bool broken = of_lane.size() + of_element.size() > kMostColumns && !of_lane.empty();
+  const std::string all = of_lane + (broken ? "\n          " : "") + of_element;
   return fmt::format("  static constexpr int {}(int{}, int{}) {{\n    return {};\n  }}\n", name,
                      of_lane.empty() ? "" : " lane", of_element.empty() ? "" : " i",
                      all.empty() ? "0" : all.substr(std::string_view(" + ").size()));

@@ -49,7 +49,8 @@ inline FragmentMap any_map(FragmentAxis rows, std::int64_t row_count, FragmentAx
   const auto way = any_of_range(0, 2);
   std::vector<FragmentBit> high;
   if (way == 1) {  // pieces of a row side by side
-    const auto piece = static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(length)));
+    const std::size_t most = copies ? length : std::min(length, all.size() - lane_bits);
+    const auto piece = static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(most)));
     for (std::size_t b = 0; b < length; ++b)
       if (b < piece)
         take(out.elements, {along, std::int64_t{1} << b});

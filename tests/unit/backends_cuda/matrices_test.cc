@@ -26,9 +26,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// One chip of each kind of matrix units.
-constexpr const char* kChips[] = {"v100", "t4", "rtx3090", "a100", "h100_pcie", "mi100", "mi210", "tilescope_two"};
-
 std::vector<lower::MatrixInstruction> instructions_of(const arch::ArchSpec& chip) {
   std::vector<lower::MatrixInstruction> out;
   for (const arch::ComputeSpec& c : chip.compute)
@@ -108,6 +105,9 @@ class EachChip : public testing::TestWithParam<const char*> {
   std::vector<lower::MatrixInstruction> instructions_ = instructions_of(chip_);
 };
 
+class OfNvidia : public EachChip {};
+class OfAmd : public EachChip {};
+
 TEST_P(EachChip, MultipliesOnTheCpuAsPlainLoopsDo) {
   cuda::HostCompiler host(chip_);
   if (const auto why = host.refusal()) GTEST_SKIP() << *why;
@@ -141,31 +141,58 @@ std::string text_of(const std::vector<lower::MatrixInstruction>& instructions, D
   return text;
 }
 
-// Those of PTX for the chip's own target, or, where the compiler does not know that any more, for the oldest that it
-// knows: PTX of a chip is PTX of all later ones.
-TEST_P(EachChip, IsTakenByNvrtcWhereItIsNvidias) {
-  if (chip_.vendor != "NVIDIA") GTEST_SKIP() << "no chip of NVIDIA's";
+// PTX is for the chip's own target, or, where the compiler does not know that any more, for the oldest that it knows:
+// PTX of a chip is PTX of all later ones.
+std::string target_of(const arch::ArchSpec& chip, const cuda::DeviceCompiler& compiler) {
+  return compiler.refusal_of(*chip.target).empty() ? *chip.target : compiler.targets().front();
+}
+
+// Programs of two warps by the instruction: rows along k, and along m and n.
+std::vector<lower::Module> programs_of(const lower::MatrixInstruction& i, const arch::ArchSpec& chip) {
+  std::vector<lower::Module> out;
+  for (const char* op : {"C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[k,m] * B[k,n]"})
+    out.push_back(lowered(
+        program(matrix_product(op, std::string(base::name_of(i.elements)), "", i.name, chip.name), chip), chip));
+  return out;
+}
+
+TEST_P(OfNvidia, IsTakenByNvrtc) {
   const cuda::TemporaryFolder folder;
   const cuda::DeviceCompiler compiler(folder.path());
   if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
-  const std::string target = compiler.refusal_of(*chip_.target).empty() ? *chip_.target : compiler.targets().front();
+  const std::string target = target_of(chip_, compiler);
   const cuda::DeviceCode code = compiler.compile(text_of(instructions_, Dialect::kCuda), target);
   ASSERT_TRUE(code.ok()) << code.error;
   ASSERT_EQ(code.kernels.size(), instructions_.size());
   for (const cuda::KernelUsage& k : code.kernels) EXPECT_EQ(k.spill_store_bytes, 0) << k.name;
+  for (const lower::MatrixInstruction& i : instructions_)
+    for (const lower::Module& m : programs_of(i, chip_)) {
+      const cuda::DeviceCode whole = compiler.compile(cuda::emit(m).text, target);
+      EXPECT_THAT(cuda::refusals(m, Dialect::kCuda), IsEmpty());
+      EXPECT_TRUE(whole.ok()) << i.name << ": " << whole.error;
+    }
 }
 
-TEST_P(EachChip, IsTakenByClangWhereItIsAmds) {
-  if (chip_.vendor != "AMD") GTEST_SKIP() << "no chip of AMD's";
+TEST_P(OfAmd, IsTakenByClang) {
   const cuda::HipCompiler compiler = cuda::find_hip_compiler();
   if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
   const cuda::TemporaryFolder folder;
-  ASSERT_TRUE(cuda::write_file(folder.file("all.hip"), text_of(instructions_, Dialect::kHip)));
-  const cuda::Finished f = cuda::run_program(
-      {compiler.command, "-x", "hip", "--offload-arch=" + *chip_.target, "--offload-device-only", "-nogpuinc",
-       "-nogpulib", "-Wall", "-Wextra", "-Werror", "-O1", "-S", "-o", folder.file("all.s"), folder.file("all.hip")});
+  const auto compile = [&](const std::string& text) {
+    EXPECT_TRUE(cuda::write_file(folder.file("one.hip"), text));
+    return cuda::run_program({compiler.command, "-x", "hip", "--offload-arch=" + *chip_.target, "--offload-device-only",
+                              "-nogpuinc", "-nogpulib", "-Wall", "-Wextra", "-Werror", "-O1", "-S", "-o",
+                              folder.file("one.s"), folder.file("one.hip")});
+  };
+  for (const lower::MatrixInstruction& i : instructions_)
+    for (const lower::Module& m : programs_of(i, chip_)) {
+      EXPECT_THAT(cuda::refusals(m, Dialect::kHip), IsEmpty());
+      const cuda::Finished whole = compile(cuda::emit(m, {}, Dialect::kHip).text);
+      EXPECT_TRUE(whole.ok()) << i.name << ": " << whole.output;
+      EXPECT_NE(cuda::file_bytes(folder.file("one.s")).find("v_mfma_"), std::string::npos) << i.name;
+    }
+  const cuda::Finished f = compile(text_of(instructions_, Dialect::kHip));
   ASSERT_TRUE(f.ok()) << f.output;
-  const std::string code = cuda::file_bytes(folder.file("all.s"));
+  const std::string code = cuda::file_bytes(folder.file("one.s"));
   for (const lower::MatrixInstruction& i : instructions_) {
     const std::string name = "v_" + i.hip.substr(std::string("__builtin_amdgcn_").size()) + " ";
     int times = 0;
@@ -174,7 +201,14 @@ TEST_P(EachChip, IsTakenByClangWhereItIsAmds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EachChip, testing::ValuesIn(kChips), [](const auto& named) { return named.param; });
+// One chip of each kind of matrix units.
+const auto kName = [](const auto& named) { return named.param; };
+INSTANTIATE_TEST_SUITE_P(All, EachChip,
+                         testing::Values("v100", "t4", "rtx3090", "a100", "h100_pcie", "mi100", "mi210",
+                                         "tilescope_two"),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(All, OfNvidia, testing::Values("v100", "t4", "rtx3090", "a100", "h100_pcie"), kName);
+INSTANTIATE_TEST_SUITE_P(All, OfAmd, testing::Values("mi100", "mi210"), kName);
 
 // --- what a dialect cannot say
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "arch/derive.h"
 #include "lower/print.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
@@ -61,15 +62,16 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
 // What random maps are for: every way of loading is among them.
 TEST(MatrixInstructions, OfAnyMapsAreLoadedInEveryWay) {
   std::set<std::pair<tile::FragmentRead::How, bool>> seen;
-  rc::check([&] {
-    const arch::ArchSpec chip = tests::any_matrix_chip(a100());
-    const tile::RProgram p = tests::any_matrix_program(chip);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const tile::FragmentRead r = tile::fragment_read(p.stages[0], i, {16});
-      seen.insert({r.how, r.by_rows() ? r.together > 1 : r.run > 1});
-      if (r.parts > 1) seen.insert({r.how, true});
-    }
-  });
+  for (int i = 0; i < 30 && seen.size() < 6; ++i)
+    rc::check([&] {
+      const arch::ArchSpec chip = tests::any_matrix_chip(a100());
+      const tile::RProgram p = tests::any_matrix_program(chip);
+      for (std::size_t i = 0; i < 2; ++i) {
+        const tile::FragmentRead r = tile::fragment_read(p.stages[0], i, {16});
+        seen.insert({r.how, r.by_rows() ? r.together > 1 : r.run > 1});
+        if (r.parts > 1) seen.insert({r.how, true});
+      }
+    });
   EXPECT_EQ(seen.size(), 6U);
 }
 
@@ -80,8 +82,9 @@ TEST(MatrixInstructions, AMapThatIsNotThatOfTheLoadsIsFound) {
     std::string instruction;
     for (const arch::ComputeSpec& c : chip.compute)
       if (c.m > 1 && c.dtype == base::Dtype::kF16 && !c.operands) instruction = c.name;
-    const tile::RProgram p =
-        tests::program(tests::matrix_product("C[m,n] +=! A[m,k] * B[n,k]", "f16", "", instruction, name), chip);
+    std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[n,k]", "f16", "", instruction, name);
+    text.replace(text.find("smem"), 4, arch::scratchpad_of(chip)->name);
+    const tile::RProgram p = tests::program(text, chip);
     const Module right = tests::lowered(p, chip);
     EXPECT_EQ(tests::verdict(p, right), "") << name;
     const auto found = [&](auto change) {
@@ -92,7 +95,7 @@ TEST(MatrixInstructions, AMapThatIsNotThatOfTheLoadsIsFound) {
     EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.a->lanes[0], i.a->lanes[1]); }), "") << name;
     EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.b->lanes[0], i.b->lanes[2]); }), "") << name;
     EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.c.lanes[0], i.c.elements[0]); }), "") << name;
-    EXPECT_THAT(found([](MatrixInstruction& i) { i.a->elements.back() = {}; }), HasSubstr("")) << name;
+    EXPECT_NE(found([](MatrixInstruction& i) { i.a->elements.back() = {}; }), "") << name;
     EXPECT_THAT(found([](MatrixInstruction& i) { i.b->elements[0] = {}; }),
                 testing::AnyOf(HasSubstr("no lane holds"), HasSubstr("which has another value")))
         << name;
@@ -180,7 +183,8 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
 
 std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
   std::string why;
-  EXPECT_EQ(lowerable(c, chip, why), why.empty());
+  const bool can = lowerable(c, chip, why);
+  EXPECT_EQ(can, why.empty());
   return why;
 }
 
