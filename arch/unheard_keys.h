@@ -9,13 +9,20 @@
 
 namespace tilescope::arch {
 
+// A number's place: its chip, and the level or instruction that it is of, where it is of one.
+struct NumberPlace {
+  const ArchSpec& chip;
+  const LevelSpec* level = nullptr;
+  const ComputeSpec* unit = nullptr;
+};
+
 struct UnheardKey {
   // As `--set` takes it, and all that lies below it; <cache> is any level of that kind, <name> any entry of a list or
   // map. Empty: every key.
   std::string_view path;
   std::string_view reason;
-  std::string_view where = {};            // which chips, in words; all where empty
-  bool (*of)(const ArchSpec&) = nullptr;  // the same as a test
+  std::string_view where = {};               // which chips or levels, in words; all where empty
+  bool (*of)(const NumberPlace&) = nullptr;  // the same as a test
 };
 
 std::span<const UnheardKey> unheard_keys();

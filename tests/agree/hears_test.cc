@@ -158,7 +158,6 @@ TEST_P(Hears, EveryNumber) {
     }
     if (heard.empty() && first.refused) heard = "the loader";
     if (heard.empty()) heard = listener.hears(device.legal(n.then).chips);
-    if (std::getenv("HEARS_VERBOSE") != nullptr) fmt::print("{} {}: {}\n", GetParam().name, n.path, heard);
     EXPECT_NE(heard, "") << n.path << ": nothing answers, and arch/unheard_keys.cc does not say why";
   }
 }
