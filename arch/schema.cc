@@ -66,7 +66,8 @@ class SchemaWriter {
   static std::string description_of(const Field& f, const std::string& path) {
     const UnheardKey* unheard = unheard_key(path);
     if (unheard == nullptr) return std::string(f.key.doc);
-    return fmt::format("{} Changes no answer: {}.", f.key.doc, unheard->reason);
+    const std::string of = unheard->where.empty() ? "" : fmt::format(" of {}", unheard->where);
+    return fmt::format("{} Changes no answer{}: {}.", f.key.doc, of, unheard->reason);
   }
 
   // A map with these keys and no others; `path` is its own, as arch/unheard_keys.h writes it.

@@ -3,17 +3,84 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "arch/derive.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {
 namespace {
 
+bool is_bsp(const NumberPlace& n) { return n.chip.chip_class == ChipClass::kBsp; }
+bool is_memory(const NumberPlace& n) { return n.chip.chip_class == ChipClass::kMemory; }
+
+bool lacks_rows(const NumberPlace& n) { return n.level != nullptr && n.level->timing.empty() && !n.level->row; }
+
+std::int64_t cycles_of(const LevelSpec& l, const char* timing) {
+  const auto found = l.timing.find(timing);
+  return found == l.timing.end() ? 0 : found->second.n;
+}
+
+// Whether commands to one bank group wait for each other no longer than those to two.
+bool groups_alike(const NumberPlace& n) {
+  const auto alike = [&](const char* within, const char* across) {
+    return cycles_of(*n.level, within) == cycles_of(*n.level, across);
+  };
+  return n.level != nullptr && alike("ccd_l", "ccd_s") && alike("rrd_l", "rrd_s") && alike("wtr_l", "wtr_s");
+}
+
+// Whether a burst holds the bus for so long that a doubled command hides behind it.
+bool bursts_hide_commands(const NumberPlace& n) {
+  return n.level != nullptr && n.level->rate > 0 && 2 * cycles_of(*n.level, "ccd_s") <= n.level->burst / n.level->rate;
+}
+
+// Whether the port of a core's cache is that of the scratchpad, whose memory it shares, and no narrower.
+bool ports_are_one(const NumberPlace& n) {
+  const LevelSpec *l = n.level, *scratchpad = scratchpad_of(n.chip);
+  return l != nullptr && l->scope == Scope::kCore && l->shares && scratchpad != nullptr &&
+         l->width * l->slices >= scratchpad->bank_width * scratchpad->banks;
+}
+
+// Whether a load turns nothing: elements are of another size than it transposes, or a lane gets a single one anyhow.
+bool cannot_transpose(const NumberPlace& n) {
+  if (n.unit == nullptr || !n.unit->load || n.unit->operands) return false;
+  const Bytes element = base::size_of(n.unit->dtype);
+  return n.unit->load->transpose != element || n.unit->load->piece == element;
+}
+
+// Whether a warp's widest access fills the banks once at most.
+bool has_one_group(const NumberPlace& n) {
+  const CoreSpec& c = n.chip.core;
+  return n.level != nullptr && c.max_access && *c.max_access * c.warp <= n.level->bank_width * n.level->banks;
+}
+
 constexpr std::array kUnheard = {
-    UnheardKey{"", "no reader of chips of class bsp is built yet", ChipClass::kBsp},
-    UnheardKey{"memory.<dram>.capacity", "traces name addresses, whatever the capacity", ChipClass::kMemory},
+    UnheardKey{"", "no reader of programs knows them yet", "chips of class bsp", is_bsp},
+    UnheardKey{"memory.<dram>.capacity", "a trace names addresses, whatever the capacity", "chips of class memory",
+               is_memory},
+    UnheardKey{"memory.<dram>.banks", "banks are told apart by their rows and timing",
+               "chips whose DRAM has neither `row` nor `timing`", lacks_rows},
+    UnheardKey{"memory.<dram>.command_buses", "commands of rows are none without rows",
+               "chips whose DRAM has neither `row` nor `timing`", lacks_rows},
+    UnheardKey{"memory.<dram>.bank_groups", "nothing is slower within a group than across",
+               "chips whose timings are the same for both", groups_alike},
+    UnheardKey{"memory.<dram>.timing.ccd_s", "the bus is busy with a burst for longer",
+               "chips whose bursts take twice as long", bursts_hide_commands},
+    UnheardKey{"memory.<cache>.slices", "its port is that of the scratchpad's banks",
+               "a core's cache that shares the scratchpad's memory and is as wide", ports_are_one},
+    UnheardKey{"memory.<scratchpad>.uniform_groups", "no access has a second group",
+               "chips whose widest access of a warp fills the banks once", has_one_group},
+    UnheardKey{"compute.<name>.load.transpose", "such elements are read one by one",
+               "instructions whose elements are of another size, or come one to a lane", cannot_transpose},
+    UnheardKey{"compute.dp4a.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},
+    UnheardKey{"compute.dot4.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},
+    UnheardKey{"compute.special.f32.shape", "a special function is of one element, whatever the file says"},
+    UnheardKey{"calibration.<name>.residual", "says how well the ratio is known"},
+    UnheardKey{"error_bands.<name>.rows", "says what the band is of"},
+    UnheardKey{"baselines.roller-osdi22.smem_transaction", "the published policies do not read it"},
 };
 
 // `path` with the part of it behind `prefix` that is one of the names replaced by what stands for them.
@@ -28,6 +95,10 @@ std::string generalized(std::string_view path, std::string_view prefix, const Na
     }
   if (best.empty()) return {};
   return fmt::format("{}{}{}", prefix, stands, path.substr(prefix.size() + best.size()));
+}
+
+bool is_below(std::string_view path, std::string_view key) {
+  return path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.');
 }
 
 // The path by the table of keys: levels by their kinds, instructions and calibrations by `<name>`.
@@ -50,15 +121,20 @@ std::span<const UnheardKey> unheard_keys() { return kUnheard; }
 
 const UnheardKey* unheard_key(std::string_view path) {
   const auto found = std::find_if(kUnheard.begin(), kUnheard.end(),
-                                  [&](const UnheardKey& key) { return key.path == path && !key.only; });
+                                  [&](const UnheardKey& key) { return !key.path.empty() && is_below(path, key.path); });
   return found == kUnheard.end() ? nullptr : &*found;
 }
 
 const UnheardKey* unheard_number(const ArchSpec& a, std::string_view path) {
   const std::string key = key_path(a, path);
+  NumberPlace place{a};
+  for (const LevelSpec& l : a.memory)
+    if (is_below(path, fmt::format("memory.{}", l.name))) place.level = &l;
+  for (const ComputeSpec& c : a.compute)
+    if (is_below(path, fmt::format("compute.{}", c.name))) place.unit = &c;
   const auto found = std::find_if(kUnheard.begin(), kUnheard.end(), [&](const UnheardKey& entry) {
-    const bool is_it = entry.path.empty() || entry.path == path || entry.path == key;
-    return is_it && (!entry.only || *entry.only == a.chip_class);
+    const bool is_it = entry.path.empty() || is_below(path, entry.path) || is_below(key, entry.path);
+    return is_it && (entry.of == nullptr || entry.of(place));
   });
   return found == kUnheard.end() ? nullptr : &*found;
 }

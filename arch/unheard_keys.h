@@ -2,7 +2,6 @@
 // Keys whose numbers change no answer: no prediction, no simulation, no limit and no refusal (the test `Hears` changes
 // every number of every device and sees to it that the list is right). The schema says it at the keys.
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -10,16 +9,26 @@
 
 namespace tilescope::arch {
 
+// A number's place: its chip, and the level or instruction that it is of, where it is of one.
+struct NumberPlace {
+  const ArchSpec& chip;
+  const LevelSpec* level = nullptr;
+  const ComputeSpec* unit = nullptr;
+};
+
 struct UnheardKey {
-  // As `--set` takes it; <cache> is any level of that kind, <name> any entry of a list or map.
+  // As `--set` takes it, and all that lies below it; <cache> is any level of that kind, <name> any entry of a list or
+  // map. Empty: every key.
   std::string_view path;
   std::string_view reason;
-  std::optional<ChipClass> only = {};  // of chips of that class; of all where absent
+  std::string_view where = {};               // which chips or levels, in words; all where empty
+  bool (*of)(const NumberPlace&) = nullptr;  // the same as a test
 };
 
 std::span<const UnheardKey> unheard_keys();
 
-// The entry of the key at that path of the table of keys (`memory.<cache>.access`); of chips of every class alone.
+// The entry of the key at that path of the table of keys (`memory.<cache>.access`), for all chips or some; null where
+// it is heard. Entries of every key are left out.
 const UnheardKey* unheard_key(std::string_view path);
 
 // The entry of the number at that path of a chip, or null.

@@ -91,13 +91,13 @@ int check(const std::vector<std::string>& files, bool json) {
 
 // The keys whose numbers change no answer, and why.
 void list_unheard(bool json) {
-  Table table({{"key"}, {"of class"}, {"why nothing answers"}});
+  Table table({{"key"}, {"of"}, {"why nothing answers"}});
   base::List rows;
   for (const arch::UnheardKey& key : arch::unheard_keys()) {
     const std::string path(key.path.empty() ? "every key" : key.path);
-    const std::string of = key.only ? std::string(class_name(*key.only)) : "any";
+    const std::string of(key.where.empty() ? "all" : key.where);
     table.add({path, of, std::string(key.reason)});
-    rows.emplace_back(base::Map{{"key", path, {}}, {"class", of, {}}, {"reason", key.reason, {}}});
+    rows.emplace_back(base::Map{{"key", path, {}}, {"of", of, {}}, {"reason", key.reason, {}}});
   }
   if (json)
     print_json(base::Map{{"unheard", std::move(rows), {}}});

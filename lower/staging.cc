@@ -2,7 +2,6 @@
 // a chunk of neighbours.
 
 #include <algorithm>
-#include <limits>
 
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
@@ -12,10 +11,11 @@ namespace tilescope::lower {
 namespace {
 
 // Pieces of one thread that are between memory and scratchpad at a time: as many as the registers hold with which the
-// chip's compiler unrolls a copy loop, all loads first, then the stores. More would cost resident blocks.
-std::int64_t most_in_flight(const arch::ArchSpec& chip, std::int64_t piece_bytes) {
-  if (!chip.compiler || !chip.compiler->copy_registers) return std::numeric_limits<std::int64_t>::max();
+// chip's compiler unrolls a copy loop, all loads first, then the stores. More would cost resident blocks. All `pieces`
+// where nothing is known of the compiler.
+std::int64_t most_in_flight(const arch::ArchSpec& chip, std::int64_t pieces, std::int64_t piece_bytes) {
   constexpr std::int64_t kRegisterBytes = 4;
+  if (!chip.compiler || !chip.compiler->copy_registers) return std::max<std::int64_t>(1, pieces);
   return std::max<std::int64_t>(1, *chip.compiler->copy_registers * kRegisterBytes / piece_bytes);
 }
 
@@ -45,7 +45,7 @@ void StageLowering::add_staged_tile(std::size_t i) {
     why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
   t.pieces = tile::data_tile_elements(o, p_.block) / plan.vector;
   t.each = base::ceil_div(t.pieces, p_.threads());
-  const std::int64_t most = std::min(most_in_flight(chip_, plan.vector * o.element.n), t.each);
+  const std::int64_t most = most_in_flight(chip_, t.each, plan.vector * o.element.n);
   t.batches = asynchronous(i) ? 1 : base::ceil_div(t.each, most);
   t.batch = base::ceil_div(t.each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);

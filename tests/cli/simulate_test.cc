@@ -21,6 +21,11 @@ const std::string kUnaligned = R"json({"arch":"v100","stages":[{"expr":"O[i] +=!
   "sizes":{"i":8191,"k":300},"dtype":"f32","tiles":{"smem":{"i":8191,"k":3}},"mapping":{"i":{"virtual":8191}}}],
   "edges":[]})json";
 
+// 64 sums of a thread, and one register to hold them.
+const std::string kStarved = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+  "sizes":{"m":512,"n":512,"k":64},"dtype":"f32","tiles":{"smem":{"m":64,"n":64,"k":8},"reg":{"m":8,"n":8}},
+  "mapping":{"m":{"virtual":8,"threads":8},"n":{"virtual":8,"threads":8}},"registers":1}],"edges":[]})json";
+
 class Simulate : public Cli {
  protected:
   std::string program() {
@@ -74,12 +79,15 @@ TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
               HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
-  const std::string wide = write("wide.json", kTooWide), unaligned = write("unaligned.json", kUnaligned);
+  const std::string wide = write("wide.json", kTooWide), unaligned = write("unaligned.json", kUnaligned),
+                    starved = write("starved.json", kStarved);
   for (const std::string command : {"simulate", "emit", "verify", "predict"}) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
                 HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", unaligned}),
                 HasSubstr("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+    EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", starved}),
+                HasSubstr("starved.json: registers a thread: its sums alone need 64, the program states 1"));
   }
 }
 

@@ -85,10 +85,7 @@ TEST(Spills, OfNarrowElementsFillTheirWords) {
   const Spilled s = with_spills(k, {0, 1 << 20}, 2 << 20, o, machine);
   const auto copies = lower::copies_of(s.kernel);
   ASSERT_EQ(s.of_kernel.size(), copies.size());
-  for (std::size_t c = 0; c < copies.size(); ++c)
-    if (!s.of_kernel[c]) {
-      EXPECT_EQ(copies[c]->elements, 2);
-    }
+  for (std::size_t c = 0; c < copies.size(); ++c) EXPECT_EQ(copies[c]->elements, s.of_kernel[c] ? 1 : 2);
   EXPECT_EQ(std::count(s.of_kernel.begin(), s.of_kernel.end(), false), 4) << "all of `next`, and two of the sums";
 }
 

@@ -88,7 +88,7 @@ TEST(StageReader, TakesAMatrixInstruction) {
   ASSERT_THAT(read.errors, ElementsAre());
   const StageProgram& p = read.program->stages[0];
   ASSERT_TRUE(p.matrix.has_value());
-  EXPECT_EQ(*p.matrix, (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, false}));
+  EXPECT_EQ(*p.matrix, (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, false, {}}));
   EXPECT_EQ(p.threads(), 4 * 32) << "the mapping counts warps";
   EXPECT_EQ(p.thread, (Extents{16, 16, 16})) << "a fragment along k";
   EXPECT_TRUE(p.operands[0].staged && p.operands[1].staged);
