@@ -7,7 +7,6 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/tiles.h"
-#include "model/staged_use.h"
 #include "tile/align.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
@@ -30,13 +29,12 @@ struct Passes {
   }
 };
 
-Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
-  const model::StagedUse use = model::staged_use(p, i, a.core.warp, arch::widest_access_of(a));
-  const model::BankUse write = model::bank_use(use.write, scratchpad.banks, scratchpad.bank_width.n);
-  const model::BankUse read = model::bank_use(use.read, scratchpad.banks, scratchpad.bank_width.n);
-  return {use.writes * static_cast<double>(write.passes) + use.reads * static_cast<double>(read.passes),
-          use.writes * static_cast<double>(write.groups) + use.reads * static_cast<double>(read.groups),
-          use.writes + use.read_instructions};
+Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules) {
+  const auto [write, read] =
+      rules.known != nullptr ? rules.known->of(p, i) : model::staged_cost(p, i, model::StagingChip(rules.arch));
+  return {write.accesses * static_cast<double>(write.use.passes) + read.accesses * static_cast<double>(read.use.passes),
+          write.accesses * static_cast<double>(write.use.groups) + read.accesses * static_cast<double>(read.use.groups),
+          write.instructions + read.instructions};
 }
 
 // Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
@@ -67,7 +65,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
     p.operands[i].padding = at.padding;
     p.operands[i].swizzle = at.swizzle;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
-    const Passes passes = passes_of(p, i, rules.arch, scratchpad);
+    const Passes passes = passes_of(p, i, rules);
     if (!best.staged || passes.cycles(rules.arch) < fewest) {
       fewest = passes.cycles(rules.arch);
       best = p.operands[i];
@@ -199,7 +197,7 @@ std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules&
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   if (p.in_boxes()) return {};
-  StageProgram q = laid_out(p, {rules.arch, false});
+  StageProgram q = laid_out(p, {rules.arch, false, rules.known});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 

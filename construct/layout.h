@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "model/staged_costs.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -18,7 +19,8 @@ inline constexpr std::int64_t kMostParts = 64;
 
 struct LayoutRules {
   const arch::ArchSpec& arch;
-  bool pads = true;  // staged rows may be padded or rotated
+  bool pads = true;                     // staged rows may be padded or rotated
+  model::StagedCosts* known = nullptr;  // what remembers the bank passes that were counted, where something does
 };
 
 // The program with its staged rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of

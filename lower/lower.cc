@@ -1,5 +1,7 @@
 #include "lower/lower.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "arch/derive.h"
@@ -82,13 +84,41 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   return module;
 }
 
-bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::string& why) {
   const MatrixShape shape{c.m, c.n, c.k};
-  const std::int64_t lanes = c.lanes.value_or(chip.core.warp);
-  if (chip.core.warp != kMatrixLanes) return false;
-  if (!c.factors) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
-  return lanes == kGroupLanes && c.most_n.value_or(c.n) <= kGroupMostColumns &&
-         is_known_staged(shape, c.dtype, c.accumulate);
+  const std::int64_t lanes = c.lanes.value_or(chip.core.warp), expected = c.factors ? kGroupLanes : kMatrixLanes;
+  const bool known = c.factors ? is_known_staged(shape, c.dtype, c.accumulate) : is_known(shape, c.dtype, c.accumulate);
+  if (!known)
+    why = fmt::format("fragments of {}x{}x{} ({} into {}) are not lowered; those of {} are", c.m, c.n, c.k,
+                      base::name_of(c.dtype), base::name_of(c.accumulate),
+                      c.factors ? known_staged_multiplications() : known_multiplications());
+  else if (chip.core.warp != kMatrixLanes)
+    why = fmt::format("warps of {} threads are not the {} that share fragments", chip.core.warp, kMatrixLanes);
+  else if (lanes != expected)
+    why = fmt::format("its {} lanes are not the {} that share fragments", lanes, expected);
+  else if (c.factors && c.most_n.value_or(c.n) > kGroupMostColumns)
+    why = fmt::format("{} columns are more than the {} that there are", c.most_n.value_or(c.n), kGroupMostColumns);
+  else
+    return true;
+  return false;
+}
+
+bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vector<std::string>& why) {
+  const std::size_t before = why.size();
+  if (!tile::fits(p, chip)) {
+    const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
+    why.insert(why.end(), exceeded.begin(), exceeded.end());
+  }
+  if (!p.matrix) return why.size() == before;
+  const std::string& name = p.matrix->instruction;
+  const auto c = std::find_if(chip.compute.begin(), chip.compute.end(),
+                              [&](const arch::ComputeSpec& each) { return each.name == name; });
+  std::string reason;
+  if (c == chip.compute.end())
+    why.push_back(fmt::format("instruction {}: {} has none of that name", name, chip.name));
+  else if (!lowerable(*c, chip, reason))
+    why.push_back(fmt::format("instruction {}: {}", name, reason));
+  return why.size() == before;
 }
 
 }  // namespace tilescope::lower

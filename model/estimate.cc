@@ -192,7 +192,7 @@ std::string_view name_of(Term t) {
   return kNames[static_cast<std::size_t>(t)];
 }
 
-std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m) {
+std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
   const std::optional<Arithmetic> arithmetic = arithmetic_of(m, p);
   if (!arithmetic) return std::nullopt;
 
@@ -203,7 +203,7 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
 
   const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
-  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic);
+  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic, known);
   const CoreTime core(p, work, traffic, m);
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
