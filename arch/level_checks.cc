@@ -175,6 +175,12 @@ void check_scratchpad(const ArchSpec& a, const LevelSpec& l, Complaints& complai
       {clock_of(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }
 
+void check_registers(const LevelSpec& l, Complaints& complaints) {
+  if (l.granule && l.per_thread && *l.granule > *l.per_thread)
+    complaints.add({"memory", l.name, "granule"},
+                   fmt::format("{} registers are more than one thread may use, {}", *l.granule, *l.per_thread));
+}
+
 }  // namespace
 
 void check_levels(const base::Value& document, const ArchSpec& a, base::Diagnostics& diags) {
@@ -192,6 +198,7 @@ void check_levels(const base::Value& document, const ArchSpec& a, base::Diagnost
         check_scratchpad(a, l, complaints);
         break;
       case Kind::kRegister:
+        check_registers(l, complaints);
         break;
     }
   }

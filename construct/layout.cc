@@ -10,6 +10,7 @@
 #include "tile/align.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::construct {
 namespace {
@@ -29,16 +30,17 @@ struct Passes {
   }
 };
 
-Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules) {
-  const auto [write, read] =
-      rules.known != nullptr ? rules.known->of(p, i) : model::staged_cost(p, i, model::StagingChip(rules.arch));
+// `use` is that of the operand where the rules know a memory.
+Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules, std::size_t use) {
+  const auto [write, read] = rules.known != nullptr ? rules.known->costs().of(use, p, i)
+                                                    : model::staged_cost(p, i, model::StagingChip(rules.arch));
   return {write.accesses * static_cast<double>(write.use.passes) + read.accesses * static_cast<double>(read.use.passes),
           write.accesses * static_cast<double>(write.use.groups) + read.accesses * static_cast<double>(read.use.groups),
           write.instructions + read.instructions};
 }
 
-// Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
-void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
+// The plan of a staged operand with the padding, rotation and vector that cost least, the first of equal ones.
+tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const arch::LevelSpec& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const tile::Operand& o = p.space->inputs[i];
@@ -57,24 +59,39 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
         {{bank, 0}, {widest, 0}, {tile::bank_padding(row, 1, scratchpad.banks, bank), 0}, {0, bank}, {0, widest}});
     std::sort(placements.begin() + 1, placements.begin() + 4,
               [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
+    // Lanes of a matrix instruction that read pieces of a row each meet no conflict where rows are so far apart.
+    const std::int64_t read = p.matrix ? tile::fragment_read(p, i, max_access).run : 1;
+    if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
   }
-  double fewest = 0;
+  double fewest = 0, instructions = 0;
   std::int64_t widest_vector = 1;
   tile::OperandPlan best;
   for (const Placement& at : placements) {
     p.operands[i].padding = at.padding;
     p.operands[i].swizzle = at.swizzle;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
-    const Passes passes = passes_of(p, i, rules);
+    const Passes passes = passes_of(p, i, rules, use);
     if (!best.staged || passes.cycles(rules.arch) < fewest) {
       fewest = passes.cycles(rules.arch);
       best = p.operands[i];
     }
     // Nothing is better than no conflict in accesses as wide as those of rows as they are.
-    if (&at == placements.data()) widest_vector = p.operands[i].vector;
-    if (!rules.pads || (passes.needed <= passes.least && p.operands[i].vector == widest_vector)) break;
+    if (&at == placements.data()) widest_vector = p.operands[i].vector, instructions = passes.instructions;
+    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix || passes.instructions <= instructions);
+    if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
-  p.operands[i] = best;
+  return best;
+}
+
+void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
+  if (rules.known == nullptr) {
+    p.operands[i] = best_rows(p, i, rules, 0);
+    return;
+  }
+  const std::size_t use = rules.known->costs().use_of(p, i);
+  tile::OperandPlan placed = rules.known->placed(use, rules.pads);
+  if (!placed.staged) rules.known->placed(use, rules.pads) = placed = best_rows(p, i, rules, use);
+  p.operands[i] = placed;
 }
 
 // Windows as far as a step has their points; false where a matrix instruction's fragments would be cut.
@@ -145,12 +162,15 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
-// Steps under way that are worth trying: boxes cost those who compute nothing, copies past the registers issue slots,
-// and others registers.
+// Steps under way that the search tries. What a chip has room for is a limit of its own (tile/fit.h); this is how far
+// it looks: far with boxes, which cost those who compute nothing, less far with copies past the registers, which cost
+// issue slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
+constexpr std::int64_t kStagesTriedOfBoxes = 8, kStagesTried = 4, kStagesOfRegisters = 2;
+
 std::int64_t most_stages(const StageProgram& p, const arch::ArchSpec& a) {
   if (!stages_anything(p)) return 1;
-  if (p.in_boxes()) return 8;
-  return a.core.async_copy ? 4 : 2;
+  if (p.in_boxes()) return kStagesTriedOfBoxes;
+  return a.core.async_copy ? kStagesTried : kStagesOfRegisters;
 }
 
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with

@@ -13,6 +13,7 @@
 #include "model/registers.h"
 #include "tile/core_matrices.h"
 #include "tile/fit.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::construct {
 namespace {
@@ -68,6 +69,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
     if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
       continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
+    if (!tile::matrix_refusal(c).empty()) continue;
     std::string why;
     if (space->axes[axes->depth].extent < c.k || (given.lowerable != nullptr && !given.lowerable(c, a, why))) continue;
     tile::MatrixUnit unit = tile::unit_of(c, a);
@@ -177,7 +179,7 @@ class Ranking {
 
   base::Microseconds ask(StageProgram p) {
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
-    return judge_(asked_);
+    return tile::holds_sums(asked_.stages[0]) ? judge_(asked_) : kNever;
   }
 
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {
@@ -201,7 +203,8 @@ class Construction {
                const Restrictions& given, model::StagedCosts& known)
       : arch_(a),
         given_(given),
-        rules_{a, given.pads, &known},
+        memory_(known),
+        rules_{a, given.pads, &memory_},
         limits_(growth_limits(a)),
         seeds_(seeds_of(one_stage, a, given)),
         ranking_(a, judge) {}
@@ -343,6 +346,7 @@ class Construction {
 
   const arch::ArchSpec& arch_;
   const Restrictions& given_;
+  LayoutMemory memory_;
   LayoutRules rules_;
   GrowthLimits limits_;
   std::vector<Seed> seeds_;

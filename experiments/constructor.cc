@@ -99,7 +99,12 @@ std::optional<BestProgram> best_on(const model::Machine& machine, const std::vec
     fastest = std::move(estimate);
   }
   if (first == nullptr) return std::nullopt;
-  return BestProgram{*first, *fastest};
+  BestProgram out{*first, *fastest};
+  // What was made for another chip multiplies by this one's instruction of that name.
+  for (tile::StageProgram& s : out.program.stages)
+    for (const arch::ComputeSpec& c : machine.arch->compute)
+      if (s.matrix && c.name == s.matrix->instruction) s.matrix->spec = std::make_shared<const arch::ComputeSpec>(c);
+  return out;
 }
 
 std::string Constructor::why_none(const expr::Expression& e, std::size_t stage) const {

@@ -6,9 +6,11 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
+#include "tile/boxes.h"
+#include "tile/core_matrices.h"
 #include "tile/fit.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::lower {
 
@@ -19,6 +21,7 @@ Kernel combine_parts(const std::string& name, const tile::StageProgram& p, const
   Kernel k;
   k.name = name;
   k.threads = std::min(chip.core.warp * chip.core.partitions, chip.core.max_block_threads);
+  k.warp = chip.core.warp;
   k.blocks = base::ceil_div(to.elements, k.threads);
   IndexMaker maker(k);
   const std::int64_t parts = from.elements / to.elements;
@@ -85,22 +88,11 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
 }
 
 bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::string& why) {
-  const MatrixShape shape{c.m, c.n, c.k};
-  const std::int64_t lanes = c.lanes.value_or(chip.core.warp), expected = c.factors ? kGroupLanes : kMatrixLanes;
-  const bool known = c.factors ? is_known_staged(shape, c.dtype, c.accumulate) : is_known(shape, c.dtype, c.accumulate);
-  if (!known)
-    why = fmt::format("fragments of {}x{}x{} ({} into {}) are not lowered; those of {} are", c.m, c.n, c.k,
-                      base::name_of(c.dtype), base::name_of(c.accumulate),
-                      c.factors ? known_staged_multiplications() : known_multiplications());
-  else if (chip.core.warp != kMatrixLanes)
-    why = fmt::format("warps of {} threads are not the {} that share fragments", chip.core.warp, kMatrixLanes);
-  else if (lanes != expected)
-    why = fmt::format("its {} lanes are not the {} that share fragments", lanes, expected);
-  else if (c.factors && c.most_n.value_or(c.n) > kGroupMostColumns)
-    why = fmt::format("{} columns are more than the {} that there are", c.most_n.value_or(c.n), kGroupMostColumns);
-  else
-    return true;
-  return false;
+  why = tile::matrix_refusal(c);
+  const std::int64_t lanes = c.threads.value_or(chip.core.warp);
+  if (why.empty() && (lanes % chip.core.warp != 0 || lanes > chip.core.max_block_threads))
+    why = fmt::format("its {} threads are no whole warps of a block of {}", lanes, chip.core.max_block_threads);
+  return why.empty();
 }
 
 bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vector<std::string>& why) {
@@ -109,15 +101,24 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
     const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
     why.insert(why.end(), exceeded.begin(), exceeded.end());
   }
+  if (const std::string reason = tile::boxes_refusal(p, chip); !reason.empty()) why.push_back(reason);
   if (!p.matrix) return why.size() == before;
-  const std::string& name = p.matrix->instruction;
+  const tile::MatrixUnit& u = *p.matrix;
+  const auto refuse = [&](const std::string& reason) {
+    why.push_back(fmt::format("instruction {}: {}", u.instruction, reason));
+  };
   const auto c = std::find_if(chip.compute.begin(), chip.compute.end(),
-                              [&](const arch::ComputeSpec& each) { return each.name == name; });
+                              [&](const arch::ComputeSpec& each) { return each.name == u.instruction; });
   std::string reason;
   if (c == chip.compute.end())
-    why.push_back(fmt::format("instruction {}: {} has none of that name", name, chip.name));
+    refuse(fmt::format("{} has none of that name", chip.name));
+  else if (c->m != u.m || c->n != u.n || c->k != u.k)
+    refuse(
+        fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
   else if (!lowerable(*c, chip, reason))
-    why.push_back(fmt::format("instruction {}: {}", name, reason));
+    refuse(reason);
+  else if (u.factors_staged)
+    if (const std::string staged = tile::core_matrices_refusal(p); !staged.empty()) refuse(staged);
   return why.size() == before;
 }
 

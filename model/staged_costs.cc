@@ -23,7 +23,7 @@ std::uint64_t hash_of(const std::vector<std::int64_t>& words) {
   return hash;
 }
 
-constexpr std::size_t kFirstPlaces = 4096;  // a power of two, and so are those after it
+constexpr std::size_t kFirstPlaces = 1024;  // a power of two, and so are those after it
 
 }  // namespace
 
@@ -42,44 +42,57 @@ StagedCost staged_cost(const tile::StageProgram& p, std::size_t operand, const S
 
 StagedCosts::StagedCosts(const arch::ArchSpec& a) : chip_(a), places_(kFirstPlaces) {}
 
-void StagedCosts::read_key(const tile::StageProgram& p, std::size_t operand) {
-  const tile::OperandPlan& plan = p.operands[operand];
-  key_.clear();
-  const auto add = [&](auto... words) { (key_.push_back(static_cast<std::int64_t>(words)), ...); };
-  add(reinterpret_cast<std::intptr_t>(p.space.get()), operand, plan.padding, plan.swizzle, plan.vector, plan.chunked,
-      plan.box);
+void StagedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
+  asked_.clear();
+  const auto add = [&](auto... words) { (asked_.push_back(static_cast<std::int64_t>(words)), ...); };
+  add(reinterpret_cast<std::intptr_t>(p.space.get()), operand, p.operands[operand].chunked);
   for (const tile::AxisMapping& m : p.mapping) add(m.virtual_threads, m.threads, m.serial);
   for (const int axis : p.thread_order) add(axis);
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) add(p.block[a], p.thread[a], p.points_along(a));
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) add(p.block[a]);
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) add(p.thread[a], p.points_along(a));
   if (!p.matrix) return;
   const tile::MatrixUnit& u = *p.matrix;
-  add(u.rows, u.columns, u.depth, u.m, u.n, u.k, u.lanes, u.most_columns, u.factors_staged);
+  add(reinterpret_cast<std::intptr_t>(u.spec.get()), u.rows, u.columns, u.depth, u.m, u.n, u.k, u.lanes, u.most_columns,
+      u.factors_staged);
 }
 
-void StagedCosts::grow() {
+void StagedCosts::add_places() {
   places_.assign(places_.size() * 2, 0);
-  for (std::size_t e = 0; e < entries_.size(); ++e) {
-    std::size_t at = entries_[e].hash & (places_.size() - 1);
+  for (std::size_t u = 0; u < uses_.size(); ++u) {
+    std::size_t at = uses_[u].hash & (places_.size() - 1);
     while (places_[at] != 0) at = (at + 1) & (places_.size() - 1);
-    places_[at] = static_cast<std::uint32_t>(e + 1);
+    places_[at] = static_cast<std::uint32_t>(u + 1);
   }
 }
 
-const StagedCost& StagedCosts::of(const tile::StageProgram& p, std::size_t operand) {
-  read_key(p, operand);
-  const std::uint64_t hash = hash_of(key_);
+std::size_t StagedCosts::use_of(const tile::StageProgram& p, std::size_t operand) {
+  read_words(p, operand);
+  const std::uint64_t hash = hash_of(asked_);
   std::size_t at = hash & (places_.size() - 1);
   for (; places_[at] != 0; at = (at + 1) & (places_.size() - 1)) {
-    const Entry& e = entries_[places_[at] - 1];
-    if (e.hash == hash &&
-        std::equal(key_.begin(), key_.end(), words_.data() + e.begin, words_.data() + e.begin + e.size))
-      return e.cost;
+    const Use& u = uses_[places_[at] - 1];
+    const std::int64_t* words = words_.data() + u.begin;
+    if (u.hash == hash && std::equal(asked_.begin(), asked_.end(), words, words + u.size)) return places_[at] - 1;
   }
-  places_[at] = static_cast<std::uint32_t>(entries_.size() + 1);
-  entries_.push_back({hash, words_.size(), key_.size(), staged_cost(p, operand, chip_)});
-  words_.insert(words_.end(), key_.begin(), key_.end());
-  if (2 * entries_.size() > places_.size()) grow();
-  return entries_.back().cost;
+  uses_.push_back({hash, words_.size(), asked_.size(), 0});
+  words_.insert(words_.end(), asked_.begin(), asked_.end());
+  places_[at] = static_cast<std::uint32_t>(uses_.size());
+  if (2 * uses_.size() > places_.size()) add_places();
+  return uses_.size() - 1;
+}
+
+const StagedCost& StagedCosts::of(std::size_t use, const tile::StageProgram& p, std::size_t operand) {
+  const tile::OperandPlan& plan = p.operands[operand];
+  for (std::uint32_t n = uses_[use].first; n != 0; n = placed_[n - 1].next) {
+    const Placed& placed = placed_[n - 1];
+    if (placed.padding == plan.padding && placed.swizzle == plan.swizzle && placed.vector == plan.vector &&
+        placed.box == plan.box)
+      return placed.cost;
+  }
+  placed_.push_back(
+      {plan.padding, plan.swizzle, plan.vector, plan.box, staged_cost(p, operand, chip_), uses_[use].first});
+  uses_[use].first = static_cast<std::uint32_t>(placed_.size());
+  return placed_.back().cost;
 }
 
 }  // namespace tilescope::model

@@ -40,26 +40,34 @@ class StagedCosts {
  public:
   explicit StagedCosts(const arch::ArchSpec& a);
 
-  // Valid until the next question.
-  const StagedCost& of(const tile::StageProgram& p, std::size_t operand);
+  // The number of a use: everything of a program that what it does with one staged operand hangs on, but how the
+  // operand's rows are placed (padding, swizzle, vector, box). From 0 on, in the order of the questions.
+  std::size_t use_of(const tile::StageProgram& p, std::size_t operand);
+
+  // Valid until the next question. `use` is that of the operand.
+  const StagedCost& of(std::size_t use, const tile::StageProgram& p, std::size_t operand);
+  const StagedCost& of(const tile::StageProgram& p, std::size_t operand) { return of(use_of(p, operand), p, operand); }
 
  private:
-  // Everything of a program that its use of one operand hangs on.
-  using Key = std::vector<std::int64_t>;
-  struct Entry {
+  struct Use {
     std::uint64_t hash = 0;
-    std::size_t begin = 0, size = 0;  // of its key, in words_
+    std::size_t begin = 0, size = 0;  // of its words
+    std::uint32_t first = 0;          // of its placements: their numbers from one on
+  };
+  struct Placed {
+    std::int64_t padding = 0, swizzle = 0, vector = 0, box = 0;
     StagedCost cost;
+    std::uint32_t next = 0;
   };
 
-  void read_key(const tile::StageProgram& p, std::size_t operand);
-  void grow();
+  void read_words(const tile::StageProgram& p, std::size_t operand);
+  void add_places();
 
   StagingChip chip_;
-  Key key_;  // of the question
-  std::vector<std::int64_t> words_;
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> places_;  // a hash table of them: their numbers from one on
+  std::vector<std::int64_t> asked_, words_;  // of the question, of all uses
+  std::vector<Use> uses_;
+  std::vector<Placed> placed_;
+  std::vector<std::uint32_t> places_;  // a hash table of uses: their numbers from one on
 };
 
 }  // namespace tilescope::model

@@ -103,6 +103,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
   m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
   m.warp_launch = chip.core.warp_launch.value_or(base::Cycles{0}).n;
+  if (chip.core.tma) m.box_lines = chip.core.tma->rate.value_or(0);
   m.memory = memory_spec(chip);
   m.dram_name = arch::dram_of(chip)->name;
   if (const LevelSpec* l = arch::device_cache_of(chip)) m.device_cache_name = l->name;
@@ -114,6 +115,7 @@ Machine machine_of(const ArchSpec& chip) {
   if (const LevelSpec* l = arch::registers_of(chip)) {
     m.limits.registers = arch::registers_per_core(*l);
     m.limits.registers_per_thread = l->per_thread.value_or(m.limits.registers);
+    m.limits.register_granule = l->granule.value_or(1);
   }
   if (const LevelSpec* l = arch::scratchpad_of(chip)) {
     m.scratchpad_name = l->name;
