@@ -92,6 +92,8 @@ CLI::Option* add_json(CLI::App& command, bool& json);
 
 // One JSON document on stdout.
 void print_json(const base::Value& document);
+// The same of a map, with the notes as its last entry, `notes`, where there are any.
+void print_json(base::Value document, const base::Diagnostics& diags);
 
 // Writes a file, which appears whole or not at all; says why, on stderr, where it cannot be written.
 bool write_text(const std::string& text, const std::string& file);

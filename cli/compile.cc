@@ -117,7 +117,7 @@ int run(const Options& o) {
   if (o.nvrtc) every = add_usage(o, *a, *operators) && every;
   if (!o.print.empty() && !print_kernels(*operators, *a, diags)) return report(diags);
   if (o.json)
-    print_json(experiments::to_document(*operators));
+    print_json(experiments::to_document(*operators), diags);
   else if (!o.print.empty())
     return every ? kDone : kFailed;
   else if (o.workload.is_suite())

@@ -45,7 +45,7 @@ int run(const Options& o) {
   report_notes(diags);
   const bool every = report_operators(*operators);
   if (o.json)
-    print_json(experiments::to_document(*operators));
+    print_json(experiments::to_document(*operators), diags);
   else if (o.workload.is_suite())
     print_explained_suite(*operators);
   else if (every)

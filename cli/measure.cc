@@ -153,7 +153,7 @@ int run(Options& o) {
       fmt::print(stderr, "{}\n", e);
     }
   if (o.json)
-    print_json(experiments::to_document(*m));
+    print_json(experiments::to_document(*m), diags);
   else
     print_table(*m, o.measure.dry_run);
   return every ? kDone : kFailed;

@@ -33,7 +33,7 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
   if (!p) return report(diags);
   report_notes(diags);
   if (o.json) {
-    print_json(experiments::to_entries(*p));
+    print_json(experiments::to_entries(*p), diags);
     return kDone;
   }
   const std::string band = p->band ? fmt::format(" (8 of 10 within {})", band_text(*p->band)) : "";

@@ -95,7 +95,7 @@ int run(const Options& o) {
     experiments::write_search_plot(*q, o.trial.budget, title, o.plot);
   }
   if (o.json) {
-    print_json(experiments::to_document(*q));
+    print_json(experiments::to_document(*q), diags);
   } else {
     print_operators(*q);
     print_qualities("the oracle's, every aligned program", q->by_oracle);

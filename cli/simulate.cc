@@ -222,7 +222,7 @@ int run(const Options& o) {
                  o.timeline.file, *r.timeline_until_us, o.timeline.most_events);
   }
   if (o.json)
-    print_json(experiments::to_document(*rows, o.programs.is_batch()));
+    print_json(experiments::to_document(*rows, o.programs.is_batch()), diags);
   else if (o.programs.is_one() && every)
     print_one(rows->front(), *a);
   else if (!o.programs.is_one())

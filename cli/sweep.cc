@@ -84,7 +84,7 @@ int run(const Options& o) {
   report_notes(diags);
   const experiments::SweepState& state = done->state;
   if (o.json) {
-    print_json(to_document(*done, o.request.store));
+    print_json(to_document(*done, o.request.store), diags);
   } else {
     fmt::print("{}; {}\n", heading_of(state), effort_of(*done));
     print_best(state);

@@ -91,7 +91,7 @@ int run(const Options& o) {
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
-    print_json(experiments::to_document(*rows));
+    print_json(experiments::to_document(*rows), diags);
   else
     print_table(*rows);
   if (!o.json) print_legend(o.legend);

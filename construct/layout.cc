@@ -7,7 +7,6 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/tiles.h"
-#include "model/staged_use.h"
 #include "tile/align.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
@@ -31,17 +30,17 @@ struct Passes {
   }
 };
 
-Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
-  const model::StagedUse use = model::staged_use(p, i, a.core.warp, arch::widest_access_of(a));
-  const model::BankUse write = model::bank_use(use.write, scratchpad.banks, scratchpad.bank_width.n);
-  const model::BankUse read = model::bank_use(use.read, scratchpad.banks, scratchpad.bank_width.n);
-  return {use.writes * static_cast<double>(write.passes) + use.reads * static_cast<double>(read.passes),
-          use.writes * static_cast<double>(write.groups) + use.reads * static_cast<double>(read.groups),
-          use.writes + use.read_instructions};
+// `use` is that of the operand where the rules know a memory.
+Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules, std::size_t use) {
+  const auto [write, read] = rules.known != nullptr ? rules.known->costs().of(use, p, i)
+                                                    : model::staged_cost(p, i, model::StagingChip(rules.arch));
+  return {write.accesses * static_cast<double>(write.use.passes) + read.accesses * static_cast<double>(read.use.passes),
+          write.accesses * static_cast<double>(write.use.groups) + read.accesses * static_cast<double>(read.use.groups),
+          write.instructions + read.instructions};
 }
 
-// Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
-void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
+// The plan of a staged operand with the padding, rotation and vector that cost least, the first of equal ones.
+tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const arch::LevelSpec& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const tile::Operand& o = p.space->inputs[i];
@@ -71,7 +70,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
     p.operands[i].padding = at.padding;
     p.operands[i].swizzle = at.swizzle;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
-    const Passes passes = passes_of(p, i, rules.arch, scratchpad);
+    const Passes passes = passes_of(p, i, rules, use);
     if (!best.staged || passes.cycles(rules.arch) < fewest) {
       fewest = passes.cycles(rules.arch);
       best = p.operands[i];
@@ -81,7 +80,18 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
     const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix || passes.instructions <= instructions);
     if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
-  p.operands[i] = best;
+  return best;
+}
+
+void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
+  if (rules.known == nullptr) {
+    p.operands[i] = best_rows(p, i, rules, 0);
+    return;
+  }
+  const std::size_t use = rules.known->costs().use_of(p, i);
+  tile::OperandPlan placed = rules.known->placed(use, rules.pads);
+  if (!placed.staged) rules.known->placed(use, rules.pads) = placed = best_rows(p, i, rules, use);
+  p.operands[i] = placed;
 }
 
 // Windows as far as a step has their points; false where a matrix instruction's fragments would be cut.
@@ -207,7 +217,7 @@ std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules&
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   if (p.in_boxes()) return {};
-  StageProgram q = laid_out(p, {rules.arch, false});
+  StageProgram q = laid_out(p, {rules.arch, false, rules.known});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 

@@ -4,11 +4,13 @@
 // reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
 // chip at hand.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "arch/spec.h"
+#include "model/staged_costs.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -16,9 +18,27 @@ namespace tilescope::construct {
 // Parts that a reduction is cut into at most.
 inline constexpr std::int64_t kMostParts = 64;
 
+// What was found out about layouts of one stage's programs on one chip, for who lays out many. Of one thread.
+class LayoutMemory {
+ public:
+  explicit LayoutMemory(model::StagedCosts& costs) : costs_(costs) {}
+
+  model::StagedCosts& costs() { return costs_; }
+  // How an operand of that use (model/staged_costs.h) was placed; not staged where it was not yet.
+  tile::OperandPlan& placed(std::size_t use, bool pads) {
+    if (use >= placed_.size()) placed_.resize(use + 1);
+    return placed_[use][pads ? 1 : 0];
+  }
+
+ private:
+  model::StagedCosts& costs_;
+  std::vector<std::array<tile::OperandPlan, 2>> placed_;
+};
+
 struct LayoutRules {
   const arch::ArchSpec& arch;
-  bool pads = true;  // staged rows may be padded or rotated
+  bool pads = true;               // staged rows may be padded or rotated
+  LayoutMemory* known = nullptr;  // where there is one
 };
 
 // The program with its staged rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of

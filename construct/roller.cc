@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <limits>
+#include <span>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -22,9 +23,11 @@ using tile::StageProgram;
 using tile::TileSpace;
 using SpacePtr = std::shared_ptr<const TileSpace>;
 
-constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees,
+constexpr std::size_t kFewTiles = 24;      // of one seed: fewer are no choice, so that tiles may waste more
+constexpr std::size_t kManyTiles = 200;    // with those that waste more
+constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees, of those that waste little and more
 constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
-constexpr std::size_t kLaidOut = 24;       // tiles that are worth trying other layouts on
+constexpr std::size_t kLaidOut = 32;       // tiles that are worth trying other layouts on
 constexpr std::size_t kLaidOutAgain = 4;   // a second time
 constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
@@ -67,7 +70,8 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
       continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
     if (!tile::matrix_refusal(c).empty()) continue;
-    if (space->axes[axes->depth].extent < c.k || (given.multiplies != nullptr && !given.multiplies(c, a))) continue;
+    std::string why;
+    if (space->axes[axes->depth].extent < c.k || (given.lowerable != nullptr && !given.lowerable(c, a, why))) continue;
     tile::MatrixUnit unit = tile::unit_of(c, a);
     unit.rows = axes->rows;
     unit.columns = axes->columns;
@@ -134,10 +138,18 @@ class Ranking {
   // Its time; never where it does not fit or the judge cannot tell.
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
-    asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
-    if (!tile::holds_sums(asked_.stages[0])) return kNever;
-    const base::Microseconds time = judge_(asked_);
+    const base::Microseconds time = ask(std::move(p));
     if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
+    return time;
+  }
+
+  // The same of another layout of a program that is known already, which is kept where it is one of the best of its
+  // tiles.
+  base::Microseconds add_to(const Ranked& known, StageProgram p) {
+    if (!tile::fits(p, arch_)) return kNever;
+    const base::Microseconds time = ask(std::move(p));
+    const StageProgram& asked = asked_.stages[0];
+    if (time < known.time || (time < kNever && !same_tiles(asked, known.program))) programs_.push_back({asked, time});
     return time;
   }
 
@@ -165,6 +177,11 @@ class Ranking {
     return out;
   }
 
+  base::Microseconds ask(StageProgram p) {
+    asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
+    return tile::holds_sums(asked_.stages[0]) ? judge_(asked_) : kNever;
+  }
+
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {
     return p.space == q.space && p.block == q.block && p.thread == q.thread;
   }
@@ -183,55 +200,81 @@ class Ranking {
 class Construction {
  public:
   Construction(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-               const Restrictions& given)
+               const Restrictions& given, model::StagedCosts& known)
       : arch_(a),
         given_(given),
-        rules_{a, given.pads},
+        memory_(known),
+        rules_{a, given.pads, &memory_},
         limits_(growth_limits(a)),
         seeds_(seeds_of(one_stage, a, given)),
         ranking_(a, judge) {}
 
   std::vector<Ranked> best(std::size_t keep) {
-    const std::size_t enough = std::max(kLaidOut, keep);
-    for (const Seed& seed : seeds_) add_tiles(seed, enough);
+    for (const Seed& seed : seeds_) add_tiles(seed);
     if (ranking_.best(1).empty() && given_.block.empty())
       for (const Seed& seed : seeds_) add_unaligned(seed);
     // A choice may pay only once a later one is taken, so that the best go round again.
-    for (const std::size_t tiles : {enough, kLaidOutAgain})
+    for (const std::size_t tiles : {kLaidOut, kLaidOutAgain})
       for (const Ranked& r : ranking_.best_of_each_size(tiles)) improve(r);
     return ranking_.best(keep);
   }
 
  private:
   struct TilePair {
-    Extents registers, block;
+    const LevelTile* registers = nullptr;
+    Extents block;
     double cost = 0;
   };
 
-  // Irregular shapes: relax how much of an axis a tile may waste until there are enough programs.
-  void add_tiles(const Seed& seed, std::size_t enough) {
+  // What wastes little of an axis first, until there are tiles to choose from; then what wastes more, until there are
+  // many: irregular shapes have few of the first, and the judge finds some of the others faster. Both are ranked among
+  // themselves, so that neither takes the other's place.
+  void add_tiles(const Seed& seed) {
     const GrowthLimits limits = limits_of(seed);
     Extents step = first_step(*seed.space, limits);
     for (std::size_t a = seed.space->spatial; a < step.size(); ++a)
       step[a] = std::max(step[a] / seed.unit[a], std::int64_t{1}) * seed.unit[a];
     const std::vector<LevelTile> registers = register_tiles(*seed.space, limits, seed.unit);
+    std::vector<AxisChoices> choices(registers.size());
     std::vector<TilePair> pairs;
-    const auto known = [&](const LevelTile& r, const LevelTile& b) {
-      return std::any_of(pairs.begin(), pairs.end(),
-                         [&](const TilePair& p) { return p.registers == r.extents && p.block == b.extents; });
-    };
+    std::size_t strict = 0;
     for (const double epsilon : kEpsilons) {
-      const bool first = pairs.empty();  // what wastes less is found again by every further share
-      for (const LevelTile& r : registers)
-        for (const LevelTile& b : given_.block.empty() ? block_tiles(*seed.space, limits, r.extents, step, epsilon)
-                                                       : given_tile(*seed.space, r.extents, step))
-          if (first || !known(r, b))
-            pairs.push_back({r.extents, b.extents, cost_of(*seed.space, r, b, arch_, seed.instruction)});
-      if (pairs.size() >= enough || !given_.block.empty()) break;
+      for (std::size_t r = 0; r < registers.size(); ++r)
+        add_pairs(seed, limits, registers[r], step, epsilon, choices[r], pairs);
+      if (strict == 0 && (pairs.size() >= kFewTiles || epsilon == kEpsilons.back())) strict = pairs.size();
+      if (pairs.size() >= kManyTiles || !given_.block.empty()) break;
     }
-    const std::size_t judged = std::min(pairs.size(), seed.judged);
+    if (strict == 0) strict = pairs.size();
+    add_best(seed, limits, std::span(pairs).first(strict));
+    add_best(seed, limits, std::span(pairs).subspan(strict));
+  }
+
+  // The block tiles over one register tile that waste at most so much and are not among the pairs yet.
+  void add_pairs(const Seed& seed, const GrowthLimits& limits, const LevelTile& registers, const Extents& step,
+                 double epsilon, AxisChoices& choices, std::vector<TilePair>& pairs) {
+    std::vector<LevelTile> blocks;
+    if (given_.block.empty()) {
+      AxisChoices more = block_choices(*seed.space, limits, registers.extents, step, epsilon);
+      if (more == choices) return;  // the same tiles as with the last share
+      choices = std::move(more);
+      blocks = block_tiles(*seed.space, limits, choices, step);
+    } else {
+      blocks = given_tile(*seed.space, registers.extents, step);
+    }
+    const std::size_t before = pairs.size();
+    for (const LevelTile& b : blocks) {
+      const bool known =
+          std::any_of(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(before),
+                      [&](const TilePair& p) { return p.registers == &registers && p.block == b.extents; });
+      if (!known) pairs.push_back({&registers, b.extents, cost_of(*seed.space, registers, b, arch_, seed.instruction)});
+    }
+  }
+
+  // Those of the pairs that are nearest to what the chip could do.
+  void add_best(const Seed& seed, const GrowthLimits& limits, std::span<TilePair> pairs) {
     std::stable_sort(pairs.begin(), pairs.end(), [](const TilePair& a, const TilePair& b) { return a.cost < b.cost; });
-    for (std::size_t i = 0; i < judged; ++i) add_tile(program_of(seed, limits, pairs[i].registers, pairs[i].block));
+    for (const TilePair& p : pairs.first(std::min(pairs.size(), seed.judged)))
+      add_tile(program_of(seed, limits, p.registers->extents, p.block));
   }
 
   // Warps in place of threads where lanes work together.
@@ -277,9 +320,9 @@ class Construction {
     GrowthLimits limits = limits_;
     limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
     const TileSpace& space = *seed.space;
-    const Extents one(space.axes.size(), 1);
+    const Extents one(space.axes.size(), 1), step = first_step(space, limits);
     for (const LevelTile& block :
-         block_tiles(space, limits, one, first_step(space, limits), kEpsilons.back(), Alignment::kAny)) {
+         block_tiles(space, limits, block_choices(space, limits, one, step, kEpsilons.back()), step, Alignment::kAny)) {
       StageProgram p = program_of({seed.space, one}, limits, one, block.extents);
       for (std::size_t i = 0; i < space.inputs.size(); ++i) p.operands[i] = {};
       ranking_.add(std::move(p));
@@ -288,7 +331,7 @@ class Construction {
 
   // The program, with its rows as they are where it does not fit with them placed.
   StageProgram fitting(StageProgram p) const {
-    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false});
+    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false, rules_.known});
   }
 
   // Takes one choice after the other to what is fastest while the others stay.
@@ -297,12 +340,13 @@ class Construction {
     for (const LayoutChoice choice : layout_choices())
       for (StageProgram& other : choice(at.program, rules_)) {
         StageProgram p = fitting(std::move(other));
-        if (const base::Microseconds time = ranking_.add(p); time < at.time) at = {std::move(p), time};
+        if (const base::Microseconds time = ranking_.add_to(at, p); time < at.time) at = {std::move(p), time};
       }
   }
 
   const arch::ArchSpec& arch_;
   const Restrictions& given_;
+  LayoutMemory memory_;
   LayoutRules rules_;
   GrowthLimits limits_;
   std::vector<Seed> seeds_;
@@ -312,8 +356,9 @@ class Construction {
 }  // namespace
 
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-                           std::size_t keep, const Restrictions& given) {
-  return Construction(one_stage, a, judge, given).best(keep);
+                           std::size_t keep, const Restrictions& given, model::StagedCosts* known) {
+  model::StagedCosts own(a);
+  return Construction(one_stage, a, judge, given, known != nullptr ? *known : own).best(keep);
 }
 
 }  // namespace tilescope::construct

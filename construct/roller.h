@@ -9,6 +9,7 @@
 #include "arch/spec.h"
 #include "construct/judge.h"
 #include "expr/expression.h"
+#include "model/staged_costs.h"
 
 namespace tilescope::construct {
 
@@ -16,15 +17,18 @@ namespace tilescope::construct {
 // chip does to one tile.
 struct Restrictions {
   bool pads = true;  // staged rows may be padded or rotated
-  // Which of the chip's matrix instructions may multiply; all where nothing says so.
-  bool (*multiplies)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
+  // Which of the chip's matrix instructions may multiply, with the reason where one may not (lower/lower.h); all where
+  // nothing says so.
+  bool (*lowerable)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why) = nullptr;
   std::string instruction = {};          // the only one of them that may, by name; any where empty
   std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };
 
 // The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
 // Empty only where no program fits the chip and the restrictions.
+// `known`, which the judge may share, remembers the bank passes that were counted.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-                           std::size_t keep, const Restrictions& restrictions = {});
+                           std::size_t keep, const Restrictions& restrictions = {},
+                           model::StagedCosts* known = nullptr);
 
 }  // namespace tilescope::construct

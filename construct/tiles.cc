@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -15,49 +14,13 @@ namespace {
 using tile::Extents;
 using tile::TileSpace;
 
-constexpr std::size_t kMostTiles = 96;          // visited per level; the reuse score decides which come first
 constexpr std::size_t kMostRegisterTiles = 16;  // that blocks are grown over
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
 constexpr double kSaves = 0.999;  // of the traffic: what saves less only follows from rounding
 
-// A thread keeps the elements that it reads; a block stages the whole box that holds them.
-enum class Level : std::uint8_t { kThread, kBlock };
-
-double elements_of(const TileSpace& space, const Extents& tile, Level level) {
-  double sum = 0;
-  for (const tile::Operand& o : space.inputs)
-    sum += level == Level::kThread ? tile::touched_elements(o, tile)
-                                   : static_cast<double>(tile::data_tile_elements(o, tile));
-  return sum;
-}
-
-// Elements of a tile's inputs and of its output.
-struct Size {
-  double inputs = 0, output = 0;
-};
-Size size_of(const TileSpace& space, const Extents& tile, Level level) {
-  return {elements_of(space, tile, level), static_cast<double>(tile::data_tile_elements(space.output, tile))};
-}
-
-// Elements moved through a level by the whole stage: inputs once per tile and reduction step, the output once per tile.
-double traffic_of(const TileSpace& space, const Extents& tile, const Size& size) {
-  double tiles = 1, steps = 1;
-  for (std::size_t a = 0; a < space.axes.size(); ++a)
-    (a < space.spatial ? tiles : steps) *= static_cast<double>(base::ceil_div(space.axes[a].extent, tile[a]));
-  return tiles * (steps * size.inputs + size.output);
-}
-
 // 32-bit registers of an element.
 double registers_of(base::Dtype dtype) { return static_cast<double>(base::size_of(dtype).n) / 4; }
-
-// What a tile with that axis grown to `extent` moves, of what it moves as it is.
-double traffic_ratio(const TileSpace& space, const Extents& tile, std::size_t axis, std::int64_t extent, Level level) {
-  const auto traffic = [&](const Extents& e) { return traffic_of(space, e, size_of(space, e, level)); };
-  Extents grown = tile;
-  grown[axis] = extent;
-  return traffic(grown) / traffic(tile);
-}
 
 // What one thread's tile moves after doubling an axis of the unit.
 double doubled_ratio(const TileSpace& space, const Extents& unit, std::size_t axis) {
@@ -70,85 +33,6 @@ bool has_reuse(const TileSpace& space, const Extents& unit) {
     if (doubled_ratio(space, unit, a) < kWorthIt) return true;
   return false;
 }
-
-// Grows a tile one axis at a time and visits every tile once, the successor that saves most traffic per element of
-// footprint first.
-class Growth {
- public:
-  using Successor = std::function<std::int64_t(const Extents&, std::size_t axis)>;  // next extent; 0: none
-  using Footprint = std::function<double(const Extents&, const Size&)>;             // negative: does not fit
-
-  Growth(const TileSpace& space, Level level, Successor next, Footprint footprint)
-      : space_(space), level_(level), next_(std::move(next)), footprint_(std::move(footprint)) {
-    tiles_.reserve(kMostTiles);
-  }
-
-  std::vector<LevelTile> from(const Extents& first) {
-    if (const LevelTile t = tile_of(first); t.footprint >= 0) enlarge(t);
-    return std::move(tiles_);
-  }
-
- private:
-  // Its footprint is negative where it does not fit.
-  LevelTile tile_of(const Extents& extents) const {
-    const Size size = size_of(space_, extents, level_);
-    const double footprint = footprint_(extents, size);
-    return {extents, footprint < 0 ? 0 : traffic_of(space_, extents, size), footprint};
-  }
-
-  static std::uint64_t hash_of(const Extents& e) {
-    std::uint64_t hash = 0;
-    for (const std::int64_t n : e) hash = (hash ^ static_cast<std::uint64_t>(n)) * 0x9e3779b97f4a7c15U;
-    return hash;
-  }
-
-  // Where the tile stands in the table, or the empty place where it would.
-  std::size_t place_of(const Extents& e) const {
-    std::size_t at = hash_of(e) >> (64 - kLogPlaces);
-    while (places_[at] != 0 && tiles_[places_[at] - 1].extents != e) at = (at + 1) % places_.size();
-    return at;
-  }
-  bool visited(const Extents& e) const { return places_[place_of(e)] != 0; }
-
-  void enlarge(const LevelTile& tile) {
-    const std::size_t place = place_of(tile.extents);
-    tiles_.push_back(tile);
-    places_[place] = static_cast<std::uint8_t>(tiles_.size());
-    struct Step {
-      double score;
-      LevelTile to;
-    };
-    base::FixedVector<Step, tile::kMaxAxes> steps;
-    for (std::size_t a = 0; a < space_.spatial; ++a) {
-      const std::int64_t n = next_(tile.extents, a);
-      if (n == 0) continue;
-      Extents extents = tile.extents;
-      extents[a] = n;
-      if (visited(extents)) continue;
-      const LevelTile to = tile_of(extents);
-      if (to.footprint >= 0)
-        steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), to});
-    }
-    // The best score first, of equal ones the first axis.
-    base::FixedVector<const Step*, tile::kMaxAxes> in_order;
-    for (const Step& s : steps) in_order.push_back(&s);
-    std::sort(in_order.begin(), in_order.end(),
-              [](const Step* a, const Step* b) { return a->score != b->score ? a->score > b->score : a < b; });
-    for (const Step* s : in_order) {
-      if (tiles_.size() >= kMostTiles) return;
-      if (!visited(s->to.extents)) enlarge(s->to);
-    }
-  }
-
-  const TileSpace& space_;
-  Level level_;
-  Successor next_;
-  Footprint footprint_;
-  std::vector<LevelTile> tiles_;  // all that were visited
-  static constexpr int kLogPlaces = 8;
-  std::array<std::uint8_t, 1U << kLogPlaces> places_{};  // a hash table of them: their numbers from one on
-  static_assert(kMostTiles < (1U << kLogPlaces));
-};
 
 // Drops a tile where another one of at most its footprint moves clearly less. Keeps the order of growth.
 std::vector<LevelTile> undominated(const std::vector<LevelTile>& tiles) {
@@ -184,8 +68,8 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
   return out;
 }
 
-// Extents that a block may have along an axis, ascending: threads by powers of two and what cuts the axis into few
-// equal parts, each `serial` wide, that waste at most `epsilon` of it.
+// Extents that a block may have along an axis, ascending: one thread, `serial` wide; threads by powers of two and what
+// cuts the axis into few equal parts, that waste at most `epsilon` of it.
 std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial, std::int64_t most, double epsilon) {
   const std::int64_t whole = base::ceil_div(length, serial);
   std::vector<std::int64_t> threads;
@@ -194,7 +78,7 @@ std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial
     if (const std::int64_t n = base::ceil_div(whole, parts); n > 1 && n <= most) threads.push_back(n);
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
-  std::vector<std::int64_t> out;
+  std::vector<std::int64_t> out = {serial};
   for (const std::int64_t n : threads)
     if (tile::wasted_ratio(length, n * serial) <= epsilon) out.push_back(n * serial);
   return out;
@@ -251,56 +135,58 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
     }
     return out;
   }
-  base::FixedVector<bool, tile::kMaxAxes> grows;
-  for (std::size_t a = 0; a < space.spatial; ++a) grows.push_back(doubled_ratio(space, unit, a) < kSaves);
-  const auto next = [&](const Extents& e, std::size_t a) {
-    const std::int64_t n = e[a] * 2;
-    return grows[a] && n <= kWidestRegisterExtent * unit[a] && n < space.axes[a].extent * 2 ? n : 0;
-  };
-  const double of_input = registers_of(space.expression.dtype), of_output = registers_of(space.expression.accumulate);
-  const auto footprint = [&](const Extents&, const Size& size) {
-    const double n = size.inputs * of_input + size.output * of_output;
-    return n <= static_cast<double>(limits.registers) ? n : -1.0;
-  };
-  return thinned(undominated(Growth(space, Level::kThread, next, footprint).from(unit)), kMostRegisterTiles);
+  AxisChoices choices;
+  for (std::size_t a = 0; a < space.spatial; ++a) {
+    choices[a].push_back(unit[a]);
+    if (doubled_ratio(space, unit, a) >= kSaves) continue;
+    for (std::int64_t n = 2 * unit[a]; n <= kWidestRegisterExtent * unit[a] && n < 2 * space.axes[a].extent; n *= 2)
+      choices[a].push_back(n);
+  }
+  LevelLimits keeps;
+  keeps.of_input = registers_of(space.expression.dtype);
+  keeps.of_output = registers_of(space.expression.accumulate);
+  keeps.footprint = static_cast<double>(limits.registers);
+  return thinned(undominated(grown(space, Level::kThread, unit, choices, keeps)), kMostRegisterTiles);
 }
 
-std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& limits, const Extents& registers,
-                                   const Extents& step, double epsilon, Alignment alignment) {
+AxisChoices block_choices(const TileSpace& space, const GrowthLimits& limits, const Extents& registers,
+                          const Extents& step, double epsilon) {
   Extents first = step;
   for (std::size_t a = 0; a < space.spatial; ++a) first[a] = registers[a];
-  const auto threads_of = [&](const Extents& e) {
-    std::int64_t n = 1;
-    for (std::size_t a = 0; a < space.spatial; ++a) n *= e[a] / registers[a];
-    return n;
-  };
-  std::array<std::vector<std::int64_t>, tile::kMaxAxes> extents;
+  AxisChoices choices;
   for (std::size_t a = 0; a < space.spatial; ++a)
-    extents[a] = block_extents(space.axes[a].extent, registers[a], limits.max_threads, epsilon);
+    choices[a] = block_extents(space.axes[a].extent, registers[a], limits.max_threads, epsilon);
   // An axis that saves nothing, as channels of a depthwise convolution, grows only where threads or transactions need
   // it: where several do, tiles that differ in which of them they are long along would fill all that is visited.
   const auto fills_block = [&](std::size_t but) {
     std::int64_t threads = 1;
     for (std::size_t a = 0; a < space.spatial; ++a)
-      if (a != but && !extents[a].empty()) threads *= base::ceil_div(space.axes[a].extent, registers[a]);
+      if (a != but && choices[a].size() > 1) threads *= base::ceil_div(space.axes[a].extent, registers[a]);
     return threads >= limits.max_threads;
   };
   for (std::size_t a = 0; a < space.spatial; ++a)
-    if (!extents[a].empty() && !is_innermost(space, a) && fills_block(a) &&
-        traffic_ratio(space, first, a, extents[a].front(), Level::kBlock) >= kSaves)
-      extents[a].clear();
-  const auto next = [&](const Extents& e, std::size_t a) -> std::int64_t {
-    const auto larger = std::upper_bound(extents[a].begin(), extents[a].end(), e[a]);
-    return larger == extents[a].end() ? 0 : *larger;
-  };
-  const bool reduces = space.axes.size() > space.spatial;
-  const auto element = static_cast<double>(base::size_of(space.expression.dtype).n);
-  const auto footprint = [&](const Extents& e, const Size& size) {
-    const bool fits = !reduces || size.inputs * element <= static_cast<double>(limits.staged_bytes);
-    return fits && threads_of(e) <= limits.max_threads ? size.inputs : -1.0;
-  };
-  std::vector<LevelTile> grown = Growth(space, Level::kBlock, next, footprint).from(first);
+    if (choices[a].size() > 1 && !is_innermost(space, a) && fills_block(a) &&
+        traffic_ratio(space, first, a, choices[a][1], Level::kBlock) >= kSaves)
+      choices[a].resize(1);
+  return choices;
+}
+
+std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
+                                   const Extents& step, Alignment alignment) {
+  Extents first = step;
+  for (std::size_t a = 0; a < space.spatial; ++a) first[a] = choices[a].front();
+  LevelLimits keeps;
+  keeps.parts = limits.max_threads;
+  if (space.axes.size() > space.spatial)
+    keeps.footprint =
+        static_cast<double>(limits.staged_bytes) / static_cast<double>(base::size_of(space.expression.dtype).n);
+  std::vector<LevelTile> grown = construct::grown(space, Level::kBlock, first, choices, keeps);
   if (alignment == Alignment::kAny) return grown;
+  const auto threads_of = [&](const Extents& e) {
+    std::int64_t n = 1;
+    for (std::size_t a = 0; a < space.spatial; ++a) n *= e[a] / first[a];
+    return n;
+  };
   const auto aligned = [&](const LevelTile& t) {
     bool everything = true;  // a tile of all there is may leave a warp partly empty
     for (std::size_t a = 0; a < space.spatial; ++a) everything = everything && t.extents[a] >= space.axes[a].extent;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "construct/growth.h"
 #include "tile/space.h"
 
 namespace tilescope::construct {
@@ -18,13 +19,6 @@ inline constexpr std::int64_t kMostEqualParts = 6;
 // Shares of an axis that tiles may waste (rule 4), tried in this order until there are enough. ROLLER's artifact goes
 // from 0 to 1 in steps of 0.2, of 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
 inline constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
-
-// A tile of one level: what one thread keeps in registers, or what the threads of one block compute together.
-struct LevelTile {
-  tile::Extents extents;
-  double traffic = 0;    // elements that the whole stage moves through this level under the tile
-  double footprint = 0;  // elements that the tile keeps
-};
 
 // Elements that so many bytes hold (an access, a transaction, a bank); at least one.
 inline std::int64_t elements_in(base::Bytes bytes, base::Bytes element) {
@@ -54,11 +48,15 @@ std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const Growth
 // Whether block tiles have to obey alignment rules 1 and 2.
 enum class Alignment : std::uint8_t { kRules, kAny };
 
-// Block tiles over a register tile, reduced axes at `step`: threads grow along every axis to sizes that waste at most
-// `epsilon` of it, until a block's limits; kept where they fill warps and no smaller tile moves clearly less.
-std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
-                                   const tile::Extents& registers, const tile::Extents& step, double epsilon,
-                                   Alignment alignment = Alignment::kRules);
+// Extents that block tiles over a register tile may have, reduced axes at `step`: threads grow along every axis to
+// sizes that waste at most `epsilon` of it.
+AxisChoices block_choices(const tile::TileSpace& space, const GrowthLimits& limits, const tile::Extents& registers,
+                          const tile::Extents& step, double epsilon);
+
+// Block tiles of these extents, until a block's limits; kept where they fill warps and no smaller tile moves clearly
+// less.
+std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
+                                   const tile::Extents& step, Alignment alignment = Alignment::kRules);
 
 // How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
 // and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's

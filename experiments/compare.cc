@@ -11,6 +11,7 @@
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/instructions.h"
 #include "experiments/measured_rows.h"
 #include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
@@ -157,8 +158,7 @@ void add_times(const KnownTimes& known, const arch::ArchSpec& a, base::Dtype dty
 std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<NamedExpression>& operators,
                                   const arch::ArchSpec& a, const CompareOptions& options, const KnownTimes& known) {
   constexpr std::size_t kBestOf = 10;
-  const Constructor constructor(a, {options.search}, kBestOf,
-                                options.simulate || options.rows ? for_lowering() : construct::Restrictions{});
+  const Constructor constructor(a, {options.search}, kBestOf);
   std::vector<Candidate> out(operators.size());
   parallel_for(out.size(), options.jobs, [&] {
     return [&](std::size_t i) {
@@ -247,6 +247,7 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
                                   suite, a.name));
     const auto operators = expressions_of(source.workload, diags);
     if (!diags.ok()) return std::nullopt;
+    note_instructions(*operators, a, diags);
     if (known.published) out.measured = kPublishedColumn;
     if (known.measured) out.measured = options.rows->name;
     candidates = suite_rows(suite, *operators, a, options, known);

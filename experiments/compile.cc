@@ -8,6 +8,7 @@
 
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
+#include "experiments/instructions.h"
 #include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
@@ -117,10 +118,12 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
                                                      const SearchOptions& search, std::size_t keep, int jobs,
                                                      const Progress& progress, base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
-  const construct::Restrictions given = restrictions_of(workload, a, diags);
+  construct::Restrictions given;
+  if (expressions) given = restrictions_of(workload, *expressions, a, diags);
   if (!workload.instruction.empty() && search.search != Search::kRoller)
     diags.error({diags.add_source("--instruction")}, "only --search roller constructs for a matrix instruction");
   if (!expressions || !diags.ok()) return std::nullopt;
+  note_instructions(*expressions, a, diags);
   const Constructor constructor(a, search, keep, given);
   std::vector<CompiledOperator> out(expressions->size());
   std::mutex one_at_a_time;

@@ -16,6 +16,7 @@
 #include "expr/infer.h"
 #include "lower/lower.h"
 #include "model/estimate.h"
+#include "model/staged_costs.h"
 #include "tile/fit.h"
 
 namespace tilescope::experiments {
@@ -54,7 +55,9 @@ tile::StageProgram smallest_program(const expr::Expression& one_stage) {
 
 Constructor::Constructor(const arch::ArchSpec& a, const SearchOptions& search, std::size_t keep,
                          construct::Restrictions given)
-    : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep), given_(std::move(given)) {}
+    : arch_(a), machine_(model::make_machine(a)), search_(search), keep_(keep), given_(std::move(given)) {
+  given_.lowerable = &lower::lowerable;
+}
 
 Constructed Constructor::construct(const expr::Expression& e) const {
   Constructed out;
@@ -80,6 +83,28 @@ std::optional<BestProgram> Constructor::best(const expr::Expression& e, std::str
       best = {std::move(p), *estimate};
   }
   return best;
+}
+
+std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs) {
+  const tile::RProgram* first = nullptr;
+  std::optional<model::Estimate> fastest;
+  for (const tile::RProgram* p : programs) {
+    std::vector<std::string> why;
+    if (!std::all_of(p->stages.begin(), p->stages.end(),
+                     [&](const tile::StageProgram& s) { return lower::lowerable(s, *machine.arch, why); }))
+      continue;
+    auto estimate = model::estimate(*p, machine);
+    if (!estimate || (fastest && estimate->sum.total_us >= fastest->sum.total_us)) continue;
+    first = p;
+    fastest = std::move(estimate);
+  }
+  if (first == nullptr) return std::nullopt;
+  BestProgram out{*first, *fastest};
+  // What was made for another chip multiplies by this one's instruction of that name.
+  for (tile::StageProgram& s : out.program.stages)
+    for (const arch::ComputeSpec& c : machine.arch->compute)
+      if (s.matrix && c.name == s.matrix->instruction) s.matrix->spec = std::make_shared<const arch::ComputeSpec>(c);
+  return out;
 }
 
 std::string Constructor::why_none(const expr::Expression& e, std::size_t stage) const {
@@ -110,7 +135,8 @@ std::vector<tile::StageProgram> Constructor::programs_of_stage(const expr::Expre
   if (search_.search == Search::kRollerOsdi22) return published_programs(stage, out);
   if (search_.search != Search::kRoller) return searched_programs(stage, out);
   std::vector<tile::StageProgram> programs;
-  for (construct::Ranked& r : construct::roller(stage, arch_, judge(), keep_, given_))
+  model::StagedCosts known(arch_);
+  for (construct::Ranked& r : construct::roller(stage, arch_, judge(known), keep_, given_, &known))
     programs.push_back(std::move(r.program));
   return programs;
 }
@@ -125,7 +151,8 @@ std::vector<tile::StageProgram> Constructor::published_programs(const expr::Expr
 // The best ones of a trace; equal times in the order of the trace.
 std::vector<tile::StageProgram> Constructor::searched_programs(const expr::Expression& stage, Constructed& out) const {
   const construct::SearchSpace space(stage, arch_);
-  construct::Trace trace = searched(space, search_, construct::one_by_one(judge()), out.error);
+  model::StagedCosts known(arch_);
+  construct::Trace trace = searched(space, search_, construct::one_by_one(judge(known)), out.error);
   std::stable_sort(trace.begin(), trace.end(), [](const auto& a, const auto& b) { return a.time < b.time; });
   std::vector<tile::StageProgram> programs;
   for (construct::Ranked& r : trace) {
@@ -135,30 +162,11 @@ std::vector<tile::StageProgram> Constructor::searched_programs(const expr::Expre
   return programs;
 }
 
-construct::Judge Constructor::judge() const {
-  return [this](const tile::RProgram& p) {
-    const auto e = model::estimate_stage(p.stages.front(), machine_);
+construct::Judge Constructor::judge(model::StagedCosts& known) const {
+  return [this, &known](const tile::RProgram& p) {
+    const auto e = model::estimate_stage(p.stages.front(), machine_, &known);
     return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
   };
-}
-
-construct::Restrictions restrictions_of(const Workload& workload, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  construct::Restrictions out;
-  out.instruction = workload.instruction;
-  std::vector<std::string_view> names = {"none"};
-  for (const arch::ComputeSpec& c : a.compute)
-    if (c.m > 1 && c.n > 1) names.push_back(c.name);
-  const bool known = std::find(names.begin(), names.end(), out.instruction) != names.end();
-  if (!out.instruction.empty() && !known)
-    diags.error({diags.add_source("--instruction")},
-                fmt::format("{} has no matrix instruction '{}'{}", a.name, out.instruction,
-                            base::did_you_mean(out.instruction, names)));
-  return out;
-}
-
-construct::Restrictions for_lowering(construct::Restrictions given) {
-  given.multiplies = &lower::lowers;
-  return given;
 }
 
 construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,

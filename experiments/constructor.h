@@ -34,16 +34,14 @@ struct BestProgram {
 construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
                           const construct::BatchJudge& judge, std::string& why);
 
-// The restrictions of programs that are simulated or emitted too: without instructions that lower/ does not know.
-construct::Restrictions for_lowering(construct::Restrictions given = {});
+// The one of the programs that is predicted to be fastest on a chip, of those that can be lowered for it, the first of
+// equal ones; nothing where there is none.
+std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs);
 
-// Those of a workload; an error at `--instruction` where the chip has no matrix instruction of that name.
-construct::Restrictions restrictions_of(const Workload& workload, const arch::ArchSpec& a, base::Diagnostics& diags);
-
-// Constructs for one chip; any number of threads may use one.
+// Constructs for one chip what can be lowered for it; any number of threads may use one.
 class Constructor {
  public:
-  // `given` restricts what `roller` constructs; the other searches know no restrictions.
+  // `given` restricts what `roller` constructs; the other searches know no restrictions but the chip's limits.
   Constructor(const arch::ArchSpec& a, const SearchOptions& search, std::size_t keep,
               construct::Restrictions given = {});
 
@@ -55,7 +53,8 @@ class Constructor {
   std::optional<BestProgram> best(const expr::Expression& e, std::string& why) const;
 
  private:
-  construct::Judge judge() const;  // the model's opinion
+  // The model's opinion; it remembers in `known` what it has counted.
+  construct::Judge judge(model::StagedCosts& known) const;
   std::string why_none(const expr::Expression& e, std::size_t stage) const;
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
   std::vector<tile::StageProgram> programs_of_stage(const expr::Expression& stage, Constructed& out) const;

@@ -8,14 +8,17 @@
 #include <mutex>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "arch/numbers.h"
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
+#include "experiments/instructions.h"
 #include "experiments/operator_kind.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
+#include "lower/lower.h"
 #include "model/estimate.h"
-#include "tile/fit.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -90,6 +93,22 @@ std::vector<ChangedChip> changed_chips(const arch::ArchSpec& a, const LoadChange
   return out;
 }
 
+// What is left out of a changed chip alone.
+void note_changed(const std::vector<NamedExpression>& operators, const std::vector<ChangedChip>& chips,
+                  base::Diagnostics& diags) {
+  std::vector<const expr::Expression*> all;
+  for (const NamedExpression& op : operators) all.push_back(&op.expression);
+  for (const ChangedChip& c : chips) {
+    if (c.chip == nullptr) continue;
+    const std::string about = fmt::format("{}={}", c.change.path, base::to_json(c.change.changed));
+    base::Diagnostics own;
+    note_instructions(all, c.chip->arch, about, own);
+    for (const base::Diagnostic& n : own.notes())
+      if (std::none_of(diags.notes().begin(), diags.notes().end(), [&](const auto& o) { return o.text == n.text; }))
+        diags.note({diags.add_source(about)}, n.text);
+  }
+}
+
 // A program with its time on some chip; none where none is known.
 struct Timed {
   tile::RProgram program;
@@ -98,21 +117,21 @@ struct Timed {
   double us() const { return estimate ? estimate->sum.total_us : std::numeric_limits<double>::infinity(); }
 };
 
-// The best of what is constructed for the chip, and why there is nothing.
-Timed best_on(const Chip& chip, const expr::Expression& e, std::string& why) {
-  auto best = chip.constructor.best(e, why);
+Timed timed(std::optional<BestProgram> best) {
   return best ? Timed{std::move(best->program), best->estimate} : Timed{};
 }
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
+  std::vector<std::string> why;
   for (const tile::StageProgram& stage : p.stages)
-    if (!tile::fits(stage, chip.arch)) return std::nullopt;
+    if (!lower::lowerable(stage, chip.arch, why)) return std::nullopt;
   return model::estimate(p, chip.constructor.machine());
 }
 
-// An operator with its best program on the chip as it is, and what became of every change.
+// An operator with its programs on the chip as it is and the best of them, and what became of every change.
 struct Work {
   const NamedExpression* op = nullptr;
+  std::vector<tile::RProgram> programs;
   Timed best;
   std::string error;
   struct Answer {
@@ -124,10 +143,15 @@ struct Work {
 
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
-  std::string why;
-  const Timed there = best_on(*c.chip, w.op->expression, why);
+  const Constructed found = c.chip->constructor.construct(w.op->expression);
+  const std::string& why = found.error;
+  // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
+  // chip as it is among them.
+  std::vector<const tile::RProgram*> tried;
+  for (const auto* programs : {&found.programs, &w.programs})
+    for (const tile::RProgram& p : *programs) tried.push_back(&p);
+  const Timed there = timed(best_on(c.chip->constructor.machine(), tried));
   const auto fixed = estimate_fixed(w.best.program, *c.chip);
-  // The search is no exhaustive one: what it finds there may be slower than what is known already.
   const bool keeps = fixed && fixed->sum.total_us <= there.us();
   if (!keeps && !there.estimate) return {std::nullopt, first_sentence(why)};
   const auto elasticity = [&](const model::Estimate& e) {
@@ -181,13 +205,20 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
                                                       base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
+  note_instructions(*expressions, a, diags);
   const Chip chip(a);
   const std::vector<ChangedChip> chips = changed_chips(a, load);
+  note_changed(*expressions, chips, diags);
   std::vector<Work> work(expressions->size());
   parallel_for(work.size(), jobs, [&] {
     return [&](std::size_t i) {
       work[i].op = &(*expressions)[i];
-      work[i].best = best_on(chip, work[i].op->expression, work[i].error);
+      Constructed found = chip.constructor.construct(work[i].op->expression);
+      work[i].programs = std::move(found.programs);
+      work[i].error = std::move(found.error);
+      std::vector<const tile::RProgram*> tried;
+      for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
+      work[i].best = timed(best_on(chip.constructor.machine(), tried));
       work[i].answers.resize(chips.size());
     };
   });

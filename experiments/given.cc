@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "experiments/constructor.h"
+#include "experiments/instructions.h"
 #include "experiments/parallel.h"
 #include "experiments/workload.h"
 #include "lower/lower.h"
-#include "tile/fit.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -18,7 +18,7 @@ bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == st
 
 std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
                                         const arch::ArchSpec& a, construct::Restrictions restrictions, int jobs) {
-  const Constructor constructor(a, {Search::kRoller}, top, for_lowering(std::move(restrictions)));
+  const Constructor constructor(a, {Search::kRoller}, top, std::move(restrictions));
   std::vector<Constructed> found(expressions.size());
   parallel_for(found.size(), jobs,
                [&] { return [&](std::size_t i) { found[i] = constructor.construct(expressions[i].expression); }; });
@@ -73,9 +73,11 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.measured_us = read->measured_us;
   out.count = read->count;
   const std::vector<tile::StageProgram>& stages = read->program.stages;
-  for (std::size_t s = 0; s < stages.size() && !out.measured_us; ++s)
-    for (const std::string& limit : tile::exceeded_limits(stages[s], arch_))
-      out.errors.push_back(at_line(number, stage_name(read->program, s) + limit));
+  for (std::size_t s = 0; s < stages.size() && !out.measured_us; ++s) {
+    std::vector<std::string> why;
+    lower::lowerable(stages[s], arch_, why);
+    for (const std::string& w : why) out.errors.push_back(at_line(number, stage_name(read->program, s) + w));
+  }
   if (out.errors.empty()) out.program = std::move(read->program);
   return out;
 }
@@ -112,10 +114,16 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   if (!program) return std::nullopt;
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
-  for (std::size_t s = 0; s < program->stages.size(); ++s)
-    for (const std::string& limit : tile::exceeded_limits(program->stages[s], a))
-      diags.error({id}, stage_name(*program, s) + limit);
+  std::vector<std::string> why;
+  for (std::size_t s = 0; s < program->stages.size(); ++s) {
+    std::vector<std::string> of_stage;
+    lower::lowerable(program->stages[s], a, of_stage);
+    for (const std::string& w : of_stage) why.push_back(stage_name(*program, s) + w);
+  }
+  if (why.empty()) lower::lower(*program, a, why);
+  for (const std::string& w : why) diags.error({id}, w);
   if (!diags.ok()) return std::nullopt;
+  note_instructions(*program, a, diags);
   return program;
 }
 
@@ -124,10 +132,6 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   if (source.program) {
     auto program = read_program_file(*source.program, a, diags);
     if (!program) return std::nullopt;
-    std::vector<std::string> why;
-    lower::lower(*program, a, why);
-    for (const std::string& w : why) diags.error({diags.add_source(source.program->name)}, w);
-    if (!why.empty()) return std::nullopt;
     std::vector<GivenProgram> out(1);
     out.front().id = out.front().place = source.program->name;
     out.front().program = std::move(program);
@@ -137,11 +141,14 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
     LineReader reader(source.batch->name, a);
     std::vector<GivenProgram> out;
     for (const auto& [number, line] : batch_lines(source.batch->text)) out.push_back(reader.read(line, number));
+    note_instructions(out, a, diags);
     return out;
   }
   const auto expressions = expressions_of(source.workload, diags);
-  construct::Restrictions restrictions = restrictions_of(source.workload, a, diags);
-  if (!expressions || !diags.ok()) return std::nullopt;
+  if (!expressions) return std::nullopt;
+  construct::Restrictions restrictions = restrictions_of(source.workload, *expressions, a, diags);
+  if (!diags.ok()) return std::nullopt;
+  note_instructions(*expressions, a, diags);
   return construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
 }
 

@@ -10,6 +10,7 @@
 #include "construct/aligned_programs.h"
 #include "experiments/code_version.h"
 #include "experiments/constructor.h"
+#include "experiments/instructions.h"
 #include "experiments/kept_times.h"
 #include "experiments/simulated_programs.h"
 #include "experiments/workload.h"
@@ -105,7 +106,7 @@ class Trial {
 
  private:
   void add_constructed(Search search) {
-    const Constructor constructor(space_.chip(), {search}, kConstructed, for_lowering());
+    const Constructor constructor(space_.chip(), {search}, kConstructed);
     add(search, judge_(constructor.construct(op_.expression).programs));
   }
 
@@ -144,6 +145,7 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
                                             base::Diagnostics& diags) {
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
+  note_instructions(*expressions, a, diags);
   KeptTimes kept(options.keep);
   std::string lost;
   std::size_t done = 0, all = 0;

@@ -1,5 +1,6 @@
 #include "experiments/sweep.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -14,10 +15,12 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/home.h"
+#include "experiments/instructions.h"
 #include "experiments/parallel.h"
 #include "experiments/simulated_programs.h"
 #include "experiments/store_writer.h"
 #include "experiments/sweep_plan.h"
+#include "experiments/sweep_searches.h"
 #include "experiments/sweep_spec.h"
 #include "experiments/sweep_task.h"
 #include "experiments/workers.h"
@@ -30,7 +33,8 @@ using base::Diagnostics;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
-constexpr std::size_t kShown = 10;  // best points of a summary
+constexpr std::size_t kShown = 10;       // best points of a summary
+constexpr std::size_t kMostKept = 4096;  // searches whose programs wait for other points, where there are few operators
 
 double process_cpu_seconds() {
   timespec t{};
@@ -45,6 +49,8 @@ struct Task {
   const SweepPrograms* programs = nullptr;  // null: constructed
   construct::Restrictions restrictions;
   std::size_t base = 0;
+  std::optional<std::size_t> search;     // that constructs for it, where programs are constructed,
+  std::vector<std::size_t> beside;       // and those whose programs are judged too
   std::optional<std::size_t> reference;  // the task whose programs are taken
   bool is_reference = false, simulate = false;
   std::vector<std::size_t> points;  // of the plan
@@ -69,16 +75,26 @@ FilePrograms programs_of_files(const SweepSpec& spec, Diagnostics& diags) {
   return out;
 }
 
+void note_instructions(const SweepSpec& spec, const SweepPlan& plan, Diagnostics& diags) {
+  std::vector<const expr::Expression*> operators;
+  for (const SweepWorkload& w : spec.workloads) operators.push_back(&w.expression);
+  for (const auto& chip : plan.chips) experiments::note_instructions(operators, *chip, chip->name, diags);
+}
+
 class Runner {
  public:
   Runner(const SweepSpec& spec, const SweepPlan& plan, const FilePrograms& of_files, StoreWriter& store,
          const std::function<void(const SweepProgress&)>& tell)
-      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell) {}
+      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell), searches_(spec.workloads) {
+    for (const PlannedPoint& p : plan.points)
+      if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
+  }
 
   // Puts chips, operators and points into the store, and finds what is to be done.
   void prepare() {
     for (const auto& chip : plan_.chips) {
       chip_hashes_.push_back(base::content_hash(identity_of(*chip)));
+      hash_of_chip_[chip.get()] = chip_hashes_.back();
       chip_ids_.push_back(store_.chip(identity_of(*chip), chip->name, arch::to_document(*chip)));
     }
     std::vector<NewWorkload> workloads;
@@ -119,6 +135,7 @@ class Runner {
     t.restrictions = p.restrictions;
     t.base = p.base;
     t.simulate = spec_.simulate;
+    if (is_constructed(p)) search_for(t, p);
     if (t.programs != nullptr && t.programs->from == SweepPrograms::From::kBase) t.reference = add_reference(p);
     const std::size_t task = add_task(std::move(t));
     tasks_[task].points.push_back(p.point.ordinal);
@@ -134,13 +151,57 @@ class Runner {
     t.chip_id = chip_ids_[p.base];
     t.restrictions = p.restrictions;
     t.base = p.base;
+    PlannedPoint base;
+    base.chip = base.base = p.base;
+    base.point.is_base = true;
+    base.restrictions = p.restrictions;
+    search_for(t, base);
     const std::size_t task = add_task(std::move(t));
     tasks_[task].is_reference = true;
     return task;
   }
 
+  bool is_constructed(const PlannedPoint& p) const {
+    return !p.programs || spec_.programs[*p.programs].from == SweepPrograms::From::kConstruct;
+  }
+
+  static bool same(const construct::Restrictions& a, const construct::Restrictions& b) {
+    return a.pads == b.pads && a.block == b.block;
+  }
+
+  // The task's own search and those beside it, under the same restrictions: its base's, and those of its neighbours,
+  // one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
+  void search_for(Task& t, const PlannedPoint& p) {
+    t.search = searches_.add(*t.chip, t.restrictions);
+    const PlannedPoint* at = &p;
+    if (p.point.is_base) {
+      const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {
+        return g.second->chip == p.chip && same(g.second->restrictions, p.restrictions);
+      });
+      if (same_chip == grid_.end()) return;
+      at = same_chip->second;
+    }
+    const auto add = [&](const arch::ArchSpec& chip) {
+      const std::size_t search = searches_.add(chip, t.restrictions);
+      if (search != *t.search && std::find(t.beside.begin(), t.beside.end(), search) == t.beside.end())
+        t.beside.push_back(search);
+    };
+    add(*plan_.chips[p.base]);
+    for (std::size_t axis = 1; axis < at->index.size(); ++axis)
+      for (const int step : {-1, 1}) {
+        std::vector<std::size_t> index = at->index;
+        index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
+        const auto neighbour = grid_.find(index);
+        if (neighbour != grid_.end() && same(neighbour->second->restrictions, t.restrictions))
+          add(*plan_.chips[*neighbour->second->chip]);
+      }
+  }
+
   std::size_t add_task(Task t) {
-    t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], t.simulate));
+    std::vector<std::string> beside;
+    for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
+    t.request = store_.request(
+        request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside), t.simulate));
     t.left = spec_.workloads.size();
     const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
     if (fresh) tasks_.push_back(std::move(t));
@@ -156,6 +217,9 @@ class Runner {
           count({t, w}, known->time_us);
         } else {
           (tasks_[t].is_reference ? of_references_ : others_).push_back({t, w});
+          if (!tasks_[t].search) continue;
+          searches_.expect(*tasks_[t].search, w);
+          for (const std::size_t search : tasks_[t].beside) searches_.expect(search, w);
         }
       }
     for (const PlannedPoint& p : plan_.points) progress_.points_all += p.chip && !p.point.is_base ? 1 : 0;
@@ -191,11 +255,15 @@ class Runner {
     return nullptr;
   }
 
-  MadeRow make(Unit u, double& construct_cpu_us) const {
+  MadeRow make(Unit u, double& construct_cpu_us) {
     const Task& t = tasks_[u.task];
     const GivenForWorkload* given = given_for(u);
-    if (given == nullptr)
-      return constructed_row(*t.chip, t.restrictions, spec_.workloads[u.workload].expression, construct_cpu_us);
+    if (given == nullptr) {
+      const auto own = searches_.of(t.search.value(), u.workload, construct_cpu_us);
+      std::vector<std::shared_ptr<const Constructed>> beside;
+      for (const std::size_t search : t.beside) beside.push_back(searches_.of(search, u.workload, construct_cpu_us));
+      return constructed_row(*t.chip, t.restrictions, *own, beside);
+    }
     MadeRow row = given_row(*t.chip, *given);
     if (t.chip_id == chip_ids_[t.base]) row.row.measured_us = given->measured_us;
     return row;
@@ -203,7 +271,7 @@ class Runner {
 
   void work(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
     std::vector<Unit> predicted, simulated;
-    for (const Unit& u : units) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
+    for (const Unit& u : in_order(units)) (tasks_[u.task].simulate ? simulated : predicted).push_back(u);
     parallel_for(predicted.size(), jobs, [&] {
       return [&](std::size_t i) {
         if (stopped()) return;
@@ -215,6 +283,14 @@ class Runner {
     if (simulated.empty() || stopped()) return;
     commit();  // the first simulation may take minutes
     simulate(simulated, jobs, stopped);
+  }
+
+  // Point by point, of as few operators at a time that the programs which points keep for each other are bounded.
+  std::vector<Unit> in_order(std::vector<Unit> units) const {
+    const std::size_t at_a_time = std::max<std::size_t>(1, kMostKept / std::max<std::size_t>(1, tasks_.size()));
+    std::stable_sort(units.begin(), units.end(),
+                     [&](const Unit& a, const Unit& b) { return a.workload / at_a_time < b.workload / at_a_time; });
+    return units;
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
@@ -310,7 +386,10 @@ class Runner {
   StoreWriter& store_;
   const std::function<void(const SweepProgress&)>& tell_;
 
+  SweepSearches searches_;
+  std::map<std::vector<std::size_t>, const PlannedPoint*> grid_;  // of constructed programs, by index
   std::vector<std::string> chip_hashes_;
+  std::map<const arch::ArchSpec*, std::string> hash_of_chip_;
   std::vector<Content> chip_ids_, workload_ids_;
   std::vector<Task> tasks_;
   std::map<std::pair<Content, Content>, std::size_t> task_numbers_;
@@ -345,6 +424,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
   if (!points) return std::nullopt;
   const FilePrograms of_files = programs_of_files(*spec, diags);
   if (!diags.ok()) return std::nullopt;
+  note_instructions(*spec, *points, diags);
   SweepRun out;
   {
     auto store = StoreWriter::open(request.store, request.tool_version, diags);

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/parse_number.h"
-#include "experiments/constructor.h"
 #include "experiments/parallel.h"
 #include "experiments/sweep_state.h"
 
@@ -172,13 +171,14 @@ class Planner {
       met_[c] = met_[c] || this_one;
       met = met && this_one;
     }
-    if (met) add_points(index[0], at);
+    if (met) add_points(index, at);
     if (plan_.points.size() <= kMostPoints) return true;
     diags_.error(spec_.axes_at, fmt::format("more than {} points; take fewer values or constrain them", kMostPoints));
     return false;
   }
 
-  void add_points(std::size_t base, const std::vector<StoredValue>& at) {
+  void add_points(const std::vector<std::size_t>& index, const std::vector<StoredValue>& at) {
+    const std::size_t base = index[0];
     for (std::size_t m = 0; m < spec_.programs.size(); ++m) {
       PlannedPoint p;
       p.point.base = spec_.bases[base].name;
@@ -186,6 +186,7 @@ class Planner {
       if (spec_.programs.size() > 1) p.point.at.push_back({spec_.programs[m].name, std::nullopt});
       p.base = base;
       p.programs = m;
+      p.index = index;
       p.restrictions = restrictions_of(plan_.axes, p.point.at);
       std::vector<arch::Override> overrides;
       for (std::size_t a = 0; a < plan_.axes.size(); ++a) {
@@ -205,7 +206,6 @@ class Planner {
     const auto [entry, fresh] = chip_numbers_.emplace(std::move(key), requests_.size());
     if (fresh) requests_.push_back({p.base, std::move(overrides), nullptr, {}});
     p.chip = entry->second;
-    if (spec_.simulate) p.restrictions = for_lowering(std::move(p.restrictions));
     p.point.ordinal = plan_.points.size();
     plan_.points.push_back(std::move(p));
   }

@@ -23,6 +23,9 @@ struct PlannedPoint {
   std::optional<std::size_t> chip;      // of the plan's; none of a refused point
   std::optional<std::size_t> programs;  // of the spec's; none of a base as it is, whose are constructed
   construct::Restrictions restrictions;
+  // The base and which value of every axis that is swept; none of a base as it is. Points that differ by one in one
+  // place are neighbours.
+  std::vector<std::size_t> index;
 };
 
 struct SweepPlan {

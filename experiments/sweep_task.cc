@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <time.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,21 +11,13 @@
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/sweep_searches.h"
 #include "expr/infer.h"
+#include "lower/lower.h"
 #include "model/estimate.h"
-#include "tile/fit.h"
 
 namespace tilescope::experiments {
 namespace {
-
-// As many as `compile` keeps by default: what its first one is, is the best here.
-constexpr std::size_t kKeep = 10;
-
-double thread_cpu_us() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
-}
 
 MadeRow failed(std::string why) {
   MadeRow out;
@@ -55,24 +46,26 @@ double rank_of(const GivenProgram& g, const model::Machine& machine) {
 
 }  // namespace
 
-MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const expr::Expression& e,
-                        double& cpu_us) {
-  const double start_us = thread_cpu_us();
-  const Constructor constructor(a, {Search::kRoller}, kKeep, restrictions);
-  std::string why;
-  auto best = constructor.best(e, why);
-  cpu_us += thread_cpu_us() - start_us;
-  if (!best) return failed(why + block_text(restrictions));
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
+                        const std::vector<std::shared_ptr<const Constructed>>& beside) {
+  std::vector<const tile::RProgram*> tried;
+  for (const tile::RProgram& p : own.programs) tried.push_back(&p);
+  for (const auto& other : beside)
+    for (const tile::RProgram& p : other->programs) tried.push_back(&p);
+  auto best = best_on(model::make_machine(a), tried);
+  if (!best) return failed(own.error + block_text(restrictions));
   return row_of(std::move(best->program), best->estimate, a);
 }
 
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
-  std::vector<std::string> limits;
-  for (std::size_t s = 0; s < given.program->stages.size(); ++s)
-    for (const std::string& limit : tile::exceeded_limits(given.program->stages[s], a))
-      limits.push_back(stage_name(*given.program, s) + limit);
-  if (!limits.empty()) return failed(fmt::format("the given program does not fit: {}", fmt::join(limits, "; ")));
+  std::vector<std::string> why;
+  for (std::size_t s = 0; s < given.program->stages.size(); ++s) {
+    std::vector<std::string> of_stage;
+    lower::lowerable(given.program->stages[s], a, of_stage);
+    for (const std::string& w : of_stage) why.push_back(stage_name(*given.program, s) + w);
+  }
+  if (!why.empty()) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
   const auto estimate = model::estimate(*given.program, model::make_machine(a));
   if (!estimate) {
     const expr::Expression& e = given.program->stages.front().space->expression;
@@ -82,7 +75,7 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
 }
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, bool simulate) {
+                             const std::string& base, std::vector<std::string> beside, bool simulate) {
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
@@ -93,10 +86,13 @@ base::Value request_document(const SweepPrograms* programs, const construct::Res
     return out;  // whatever is asked of constructed ones
   }
   out.push_back({"search", "roller", {}});
-  out.push_back({"keep", static_cast<std::int64_t>(kKeep), {}});
+  out.push_back({"keep", static_cast<std::int64_t>(kSearched), {}});
   out.push_back({"pads", restrictions.pads, {}});
-  out.push_back({"matrix_instructions", restrictions.multiplies == nullptr ? "all" : "lowered", {}});
   out.push_back({"block", std::move(block), {}});
+  if (beside.empty()) return out;
+  std::sort(beside.begin(), beside.end());
+  beside.erase(std::unique(beside.begin(), beside.end()), beside.end());
+  out.push_back({"beside", base::content_hash(fmt::format("{}", fmt::join(beside, " "))), {}});
   return out;
 }
 

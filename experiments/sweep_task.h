@@ -1,6 +1,7 @@
 #pragma once
 // One chip with what is asked of its programs, and how its rows come about; for the .cc files of experiments/ alone.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "construct/roller.h"
+#include "experiments/constructor.h"
 #include "experiments/store.h"
 #include "experiments/sweep_spec.h"
 #include "tile/program.h"
@@ -29,18 +31,18 @@ struct MadeRow {
   std::optional<tile::RProgram> program;
 };
 
-// The best program that is constructed for the chip, and its time by the model. `cpu_us` grows by the CPU time that
-// construction took.
-MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const expr::Expression& e,
-                        double& cpu_us);
+// The best program for the chip and its time by the model: of those that were constructed for it, and of those `beside`
+// it, constructed under the same restrictions for its base and its neighbours, that can be lowered for it too.
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
+                        const std::vector<std::shared_ptr<const Constructed>>& beside);
 
 // The time of a given program on a chip; an error where it does not fit.
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
 
 // What is asked of the programs of a point as a document: what names its rows beside chip and operator. `base` is the
-// hash of the base chip's contents.
+// hash of the base chip's contents, `beside` those of the chips whose programs are judged too.
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, bool simulate);
+                             const std::string& base, std::vector<std::string> beside, bool simulate);
 
 // The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
 // is predicted to be on the base.

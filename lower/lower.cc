@@ -1,10 +1,14 @@
 #include "lower/lower.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
+#include "tile/boxes.h"
+#include "tile/core_matrices.h"
 #include "tile/fit.h"
 #include "tile/fragment_read.h"
 
@@ -91,9 +95,31 @@ bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::stri
   return why.empty();
 }
 
-bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  std::string why;
-  return lowerable(c, chip, why);
+bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vector<std::string>& why) {
+  const std::size_t before = why.size();
+  if (!tile::fits(p, chip)) {
+    const std::vector<std::string> exceeded = tile::exceeded_limits(p, chip);
+    why.insert(why.end(), exceeded.begin(), exceeded.end());
+  }
+  if (const std::string reason = tile::boxes_refusal(p, chip); !reason.empty()) why.push_back(reason);
+  if (!p.matrix) return why.size() == before;
+  const tile::MatrixUnit& u = *p.matrix;
+  const auto refuse = [&](const std::string& reason) {
+    why.push_back(fmt::format("instruction {}: {}", u.instruction, reason));
+  };
+  const auto c = std::find_if(chip.compute.begin(), chip.compute.end(),
+                              [&](const arch::ComputeSpec& each) { return each.name == u.instruction; });
+  std::string reason;
+  if (c == chip.compute.end())
+    refuse(fmt::format("{} has none of that name", chip.name));
+  else if (c->m != u.m || c->n != u.n || c->k != u.k)
+    refuse(
+        fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
+  else if (!lowerable(*c, chip, reason))
+    refuse(reason);
+  else if (u.factors_staged)
+    if (const std::string staged = tile::core_matrices_refusal(p); !staged.empty()) refuse(staged);
+  return why.size() == before;
 }
 
 }  // namespace tilescope::lower

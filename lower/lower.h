@@ -16,9 +16,12 @@ namespace tilescope::lower {
 // run on the chip: `why` then says which limit it exceeds and by how much, a sentence each.
 std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec& chip, std::vector<std::string>& why);
 
-// Whether programs that multiply by that matrix instruction of the chip can be lowered; `why` then says why they
-// cannot.
+// Whether programs that multiply by that matrix instruction of the chip can be lowered; where none can, `why` gets the
+// reason. Construction, readers of programs and sweeps ask it alike: what one verb predicts, the next one simulates.
 bool lowerable(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip, std::string& why);
-bool lowers(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip);
+
+// Whether a stage's program fits the chip, and multiplies by what can be lowered there; `why` gets a sentence for each
+// thing that is in the way.
+bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vector<std::string>& why);
 
 }  // namespace tilescope::lower

@@ -5,6 +5,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "model/staged_costs.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
 #include "tile/boxes.h"
@@ -19,8 +20,9 @@ using tile::StageProgram;
 // Counts the work of one block; everything is per core, in cycles, for all warps of the block.
 class BlockCounter {
  public:
-  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic)
-      : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space) {
+  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic,
+               StagedCosts* known)
+      : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     points_ = p.points_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
@@ -88,9 +90,9 @@ class BlockCounter {
     // Copy: a load from memory and a store to the scratchpad for each piece of each thread.
     const std::int64_t staged = tile::data_tile_elements(o, p_.block);
     const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
-    const StagedUse use = staged_use(p_, i, m_.warp, arch::widest_access_of(*m_.arch));
+    const StagedCost use = known_ != nullptr ? known_->of(p_, i) : staged_cost(p_, i, StagingChip(*m_.arch));
     const double before = work_.load.scratchpad_cycles;
-    add_scratchpad(work_.load, use.write, use.writes);
+    add_scratchpad(work_.load, use.write);
     const double written = work_.load.scratchpad_cycles - before;
     if (copies_past_registers(p_, i, m_)) {
       // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
@@ -100,11 +102,12 @@ class BlockCounter {
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
     } else {
       work_.load.issue_cycles += issue_cycles(pieces * (2 + m_.address_instructions));
-      work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
+      work_.load.core_cache_cycles +=
+          use.write.accesses * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
     }
 
-    work_.compute.issue_cycles += issue_cycles(use.read_instructions / warps_);
-    add_scratchpad(work_.compute, use.read, use.reads);
+    work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
+    add_scratchpad(work_.compute, use.read);
   }
 
   void count_direct(std::size_t i) {
@@ -114,16 +117,13 @@ class BlockCounter {
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
-  void add_scratchpad(CoreBusy& phase, const WarpAccess& access, double instructions) {
-    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
-    const bool together = m_.uniform_groups > 1 && use.groups > 1 && neighbours_agree(access);
-    const std::int64_t served =
-        together ? bank_use(access, m_.banks, m_.bank_width_bytes, m_.uniform_groups).passes : use.passes;
+  void add_scratchpad(CoreBusy& phase, const StagedAccess& access) {
+    const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
-    phase.scratchpad_cycles += static_cast<double>(served) * instructions / m_.scratchpad_ratio;
-    work_.scratchpad_passes += static_cast<double>(use.passes) * instructions;
-    work_.scratchpad_least_passes += static_cast<double>(use.groups) * instructions;
-    work_.scratchpad_bytes += bytes * instructions;
+    phase.scratchpad_cycles += static_cast<double>(access.served) * access.accesses / m_.scratchpad_ratio;
+    work_.scratchpad_passes += static_cast<double>(use.passes) * access.accesses;
+    work_.scratchpad_least_passes += static_cast<double>(use.groups) * access.accesses;
+    work_.scratchpad_bytes += bytes * access.accesses;
   }
 
   void count_arithmetic() {
@@ -178,6 +178,7 @@ class BlockCounter {
   const Arithmetic& arithmetic_;
   const Traffic& traffic_;
   const tile::TileSpace& space_;
+  StagedCosts* known_;
   double warps_ = 1, points_ = 1, results_ = 1;
   BlockWork work_;
 };
@@ -196,8 +197,8 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
 }
 
 BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy, const Traffic& traffic) {
-  return BlockCounter(p, m, arithmetic, traffic).count(occupancy);
+                        const Occupancy& occupancy, const Traffic& traffic, StagedCosts* known) {
+  return BlockCounter(p, m, arithmetic, traffic, known).count(occupancy);
 }
 
 }  // namespace tilescope::model

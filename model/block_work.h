@@ -6,6 +6,7 @@
 
 #include "model/machine.h"
 #include "model/occupancy.h"
+#include "model/staged_costs.h"
 #include "model/traffic.h"
 #include "tile/program.h"
 
@@ -34,7 +35,8 @@ struct BlockWork {
   bool staged = false;  // a step has barriers between copy and use
 };
 
+// `known` may remember what staged operands cost the scratchpad.
 BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy, const Traffic& traffic);
+                        const Occupancy& occupancy, const Traffic& traffic, StagedCosts* known = nullptr);
 
 }  // namespace tilescope::model

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/integer.h"
 #include "model/block_work.h"
@@ -192,7 +193,7 @@ std::string_view name_of(Term t) {
   return kNames[static_cast<std::size_t>(t)];
 }
 
-std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m) {
+std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
   const std::optional<Arithmetic> arithmetic = arithmetic_of(m, p);
   if (!arithmetic) return std::nullopt;
 
@@ -203,7 +204,7 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
 
   const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
-  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic);
+  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic, known);
   const CoreTime core(p, work, traffic, m);
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
@@ -213,9 +214,16 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   const double last = std::ceil(rest / static_cast<double>(m.cores));
   const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
   const double waves = full + (last > 0 ? 1 : 0);
+  // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
+  // what CoreTime sees of the overlap between blocks is that of one core alone.
+  const auto last_wave_cycles = [&](bool is_first) {
+    double cycles = std::numeric_limits<double>::infinity();
+    for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
+      cycles = std::min(cycles, core.of({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
+    return cycles;
+  };
   const auto wave_cycles = [&](bool is_first, bool is_last) {
-    if (is_last && last > 0) return core.of({last, rest / (last * static_cast<double>(m.cores)), is_first, is_last});
-    return core.of({per_core, 1, is_first, is_last});
+    return is_last && last > 0 ? last_wave_cycles(is_first) : core.of({per_core, 1, is_first, is_last});
   };
   double core_cycles = wave_cycles(true, waves == 1);
   if (waves > 2) core_cycles += (waves - 2) * wave_cycles(false, false);

@@ -15,6 +15,7 @@
 
 #include "model/machine.h"
 #include "model/occupancy.h"
+#include "model/staged_costs.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
@@ -52,8 +53,10 @@ struct Estimate {
   StageEstimate sum;  // terms, levels and time of all stages; the rest is the longest stage's
 };
 
-// Nothing where the chip has no instruction for the stage's dtype. No state, no allocation.
-std::optional<StageEstimate> estimate_stage(const tile::StageProgram& p, const Machine& m);
+// Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
+// `known`, made for the machine's chip: the estimate is the same without, and takes longer.
+std::optional<StageEstimate> estimate_stage(const tile::StageProgram& p, const Machine& m,
+                                            StagedCosts* known = nullptr);
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
 

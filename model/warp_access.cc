@@ -155,8 +155,28 @@ bool neighbours_agree(const WarpAccess& access) {
   return agree(1) || agree(2);
 }
 
+namespace {
+
+// Every lane begins at a multiple of what it accesses, and that divides a row of the banks: then the banks under one
+// access are asked alike, and count as one.
+bool fills_aligned_banks(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
+  const std::int64_t bytes = access.bytes, words = bytes / bank_width;
+  if (words < 2 || (bytes & (bytes - 1)) != 0 || bytes % bank_width != 0 || banks % words != 0) return false;
+  std::int64_t bits = 0;
+  for (const std::int64_t offset : access.offset) bits |= offset;
+  return (bits & (bytes - 1)) == 0;
+}
+
+}  // namespace
+
 BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t together) {
   base::check(banks <= static_cast<std::int64_t>(kMaxBanks), "the loader bounds the number of banks");
+  if (fills_aligned_banks(access, banks, bank_width)) {
+    const std::int64_t words = access.bytes / bank_width;
+    BankUse use = bank_use(access, banks / words, access.bytes, together);
+    use.words *= words;
+    return use;
+  }
   const Divisor width(bank_width);
   const std::size_t group =
       std::max<std::size_t>(1, static_cast<std::size_t>(together * (banks * bank_width / access.bytes)));

@@ -77,7 +77,8 @@ std::optional<tile::RProgram> best(const expr::Expression& e, const ArchSpec& a,
   const model::Machine machine = model::make_machine(a);
   construct::Restrictions given;
   given.instruction = instruction;
-  if (instruction.empty()) given.multiplies = [](const arch::ComputeSpec&, const ArchSpec&) { return false; };
+  if (instruction.empty())
+    given.lowerable = [](const arch::ComputeSpec&, const ArchSpec&, std::string&) { return false; };
   const auto found = construct::roller(e, a, [&](const tile::RProgram& p) { return time_of(p, machine); }, 1, given);
   if (found.empty()) return std::nullopt;
   return tile::RProgram{a.name, {found.front().program}, {}};
