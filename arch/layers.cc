@@ -7,6 +7,7 @@
 
 #include "arch/load.h"
 #include "arch/merge.h"
+#include "arch/new_levels.h"
 #include "base/fields.h"
 
 namespace tilescope::arch {
@@ -135,8 +136,10 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
     chain.push_back(std::move(*link));
   }
   Layers layers{std::move(chain.back().document), {chain.back().source}};
+  refuse_neighbours(layers.chip, diags);
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
     drop_what_is_its_own(layers.chip, link->document);
+    insert_new_levels(layers.chip, link->document, diags);
     merge(layers.chip, link->document);
     layers.sources.push_back(link->source);
   }

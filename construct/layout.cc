@@ -30,7 +30,8 @@ struct Passes {
   }
 };
 
-Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, const arch::LevelSpec& scratchpad) {
+Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a,
+                 const arch::ScratchpadLevel& scratchpad) {
   const model::StagedUse use = model::staged_use(p, i, a.core.warp, arch::widest_access_of(a));
   const model::BankUse write = model::bank_use(use.write, scratchpad.banks, scratchpad.bank_width.n);
   const model::BankUse read = model::bank_use(use.read, scratchpad.banks, scratchpad.bank_width.n);
@@ -41,7 +42,7 @@ Passes passes_of(const StageProgram& p, std::size_t i, const arch::ArchSpec& a, 
 
 // Sets padding, rotation and vector of a staged operand to those that cost least, the first of equal ones.
 void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
-  const arch::LevelSpec& scratchpad = *arch::scratchpad_of(rules.arch);
+  const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const tile::Operand& o = p.space->inputs[i];
   const std::int64_t row = tile::data_tile(o, p.block).back();

@@ -27,7 +27,7 @@ Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
 }
 
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
-  const arch::LevelSpec* level = arch::scratchpad_of(a);
+  const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
   return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
 }
 
@@ -53,7 +53,7 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
     out.push_back(fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
                               l.have, a.name));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
-    const arch::LevelSpec* level = arch::scratchpad_of(a);
+    const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
     out.push_back(fmt::format("staged bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
