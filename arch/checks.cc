@@ -1,17 +1,34 @@
 #include "arch/checks.h"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "arch/complaints.h"
+#include "arch/fragment_checks.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {
 namespace {
+
+void check_tma(const TmaSpec& t, Complaints& complaints) {
+  const auto whole = [&](std::string_view key, Bytes of, std::string_view part_key, Bytes part) {
+    if (!divides(part, of))
+      complaints.add({"core", "tma", key}, fmt::format("{} B are no multiple of {}, {} B; {} would be", of.n, part_key,
+                                                       part.n, multiples_near(of.n, part.n)));
+  };
+  const Bytes shortest = t.min_row.value_or(t.granule);
+  whole("row", t.row, t.min_row ? "min_row" : "granule", shortest);
+  if (t.min_row) whole("min_row", *t.min_row, "granule", t.granule);
+  whole("alignment", t.alignment, "granule", t.granule);
+  if (divides(shortest, t.row) && shortest.n > 0 &&
+      !std::has_single_bit(static_cast<std::uint64_t>(t.row.n / shortest.n)))
+    complaints.add({"core", "tma", "row"}, fmt::format("{} B are not {} B doubled", t.row.n, shortest.n));
+}
 
 void check_core(const ArchSpec& a, Complaints& complaints) {
   const CoreSpec& c = a.core;
@@ -27,28 +44,7 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads),
                    {{"core", "max_threads"}});
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
-}
-
-// Of an instruction that several threads execute together.
-void check_fragments(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints) {
-  const bool fragment = c.m > 1 && c.n > 1;
-  for (const auto& [key, given] : {std::pair{"lanes", c.lanes.has_value()}, {"factors", c.factors.has_value()}})
-    if (given && !fragment)
-      complaints.add({"compute", c.name, key}, "a key of an instruction with several rows and columns");
-  if (c.lanes && !divides(a.core.warp, *c.lanes))
-    complaints.add({"compute", c.name, "lanes"},
-                   fmt::format("{} threads are no multiple of the warp of {}", *c.lanes, a.core.warp));
-  if (c.factors) {
-    std::vector<std::string_view> scratchpads;
-    for (const Level& l : a.memory)
-      if (kind_of(l) == Kind::kScratchpad) scratchpads.push_back(spec_of(l).name);
-    if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c.factors) == scratchpads.end())
-      complaints.add({"compute", c.name, "factors"}, fmt::format("no scratchpad is named '{}'{}", *c.factors,
-                                                                 base::did_you_mean(*c.factors, scratchpads)));
-  }
-  if (c.most_n && !divides(c.n, *c.most_n))
-    complaints.add({"compute", c.name, "shape", "most_n"},
-                   fmt::format("{} columns are no multiple of n, {}", *c.most_n, c.n));
+  if (c.tma) check_tma(*c.tma, complaints);
 }
 
 void check_compute(const ArchSpec& a, Complaints& complaints) {

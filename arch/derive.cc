@@ -116,9 +116,9 @@ std::int64_t most_registers(const ArchSpec& a, std::int64_t threads) {
   const RegisterLevel* level = registers_of(a);
   if (level == nullptr) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t all = registers_per_core(*level), warps = base::ceil_div(threads, a.core.warp);
-  constexpr std::int64_t kHandedOutIn = 8;  // of a thread, 256 of a warp (NVIDIA, cuda_occupancy.h)
+  const std::int64_t granule = level->granule.value_or(1);
   const std::int64_t left = all / (base::round_up(warps, a.core.partitions) * a.core.warp);
-  return std::min(level->per_thread.value_or(all), left / kHandedOutIn * kHandedOutIn);
+  return std::min(level->per_thread.value_or(all), left / granule * granule);
 }
 
 }  // namespace tilescope::arch

@@ -72,6 +72,21 @@ inline constexpr std::array<Key, 22> kTimings = {{
 }};
 
 template <class V>
+void describe(V& v, TmaSpec& s) {
+  v.field(required("row", "Longest row of a box, whose pieces are swizzled."), s.row);
+  v.field(optional("min_row", "Shortest row of a box; one granule where absent."), s.min_row);
+  v.field(required("granule", "What a tensor's rows begin at multiples of; pieces of a row that stay together."),
+          s.granule);
+  v.field(required("alignment", "What tiles begin at multiples of in the scratchpad."), s.alignment);
+  v.field(required("mbarrier", "Bytes of one barrier in the scratchpad; two for each slot."), s.mbarrier);
+  v.field(required("max_extent", "Elements of a box along one dimension."), s.max_extent);
+  v.field(required("max_dims", "Dimensions of a tensor."), s.max_dims);
+  v.field(optional("max_stride", "Between neighbours along a dimension of a tensor; no bound where absent."),
+          s.max_stride);
+  v.field(optional("rate", "Lines that the engine asks for in a cycle; no bound where absent."), s.rate);
+}
+
+template <class V>
 void describe(V& v, CoreSpec& s) {
   v.field(required("name", "What the vendor calls one core: SM, CU, tile."), s.name);
   v.field(required("count", "Cores of the chip."), s.count);
@@ -84,9 +99,8 @@ void describe(V& v, CoreSpec& s) {
   v.field(optional("async_copy",
                    "Least that one thread copies from memory to the scratchpad past its registers; absent: it cannot."),
           s.async_copy);
-  v.field(optional("bulk_copy",
-                   "Longest row of a tensor's boxes that one thread has brought to the scratchpad; absent: it cannot."),
-          s.bulk_copy);
+  v.part(optional("tma", "Engine that brings boxes of tensors to the scratchpad, as one thread asks; absent: none."),
+         s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
   v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
@@ -104,8 +118,31 @@ void describe(V& v, ShapeFields s) {
   v.field(required("m", "Rows of the result."), s.unit.m);
   v.field(required("n", "Columns of the result."), s.unit.n);
   v.field(required("k", "Products summed into each result."), s.unit.k);
-  v.field(optional("most_n", "Columns that one instruction takes at most, in steps of n; n where absent."),
-          s.unit.most_n);
+  v.field(optional("max_n", "Columns that one instruction takes at most, in steps of n; n where absent."),
+          s.unit.max_n);
+}
+
+template <class V>
+void describe(V& v, FragmentSpec& s) {
+  v.field(optional("a", "Of A; absent where it is read from a scratchpad."), s.a);
+  v.field(optional("b", "Of B; absent where it is read from a scratchpad."), s.b);
+  v.field(required("c", "Of C, the sums."), s.c);
+}
+
+template <class V>
+void describe(V& v, FragmentLoad& s) {
+  v.field(required("row", "Bytes of a row that one load brings, or of one of a core matrix; lane l names row l."),
+          s.row);
+  v.field(required("rows", "Rows of one load at most, or of a core matrix."), s.rows);
+  v.field(optional("piece", "Bytes of a row that a lane gets, lanes in order; a register of 4 B where absent."),
+          s.piece);
+  v.field(optional("transpose", "Bytes of the elements that a load can transpose; none where absent."), s.transpose);
+}
+
+template <class V>
+void describe(V& v, Spelling& s) {
+  v.field(optional("cuda", "PTX, without operands: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32."), s.cuda);
+  v.field(optional("hip", "A builtin of AMD's compiler: __builtin_amdgcn_mfma_f32_32x32x8f16."), s.hip);
 }
 
 template <class V>
@@ -113,15 +150,28 @@ void describe(V& v, ComputeSpec& s) {
   v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
   v.field(required("dtype", "Element type of the factors."), s.dtype);
   v.fallback(s.accumulate, base::default_accumulator(s.dtype));
-  v.field(optional("accumulate", "Element type of the sum; f32 for floats and i32 for integers where absent."),
+  v.field(optional("accumulate",
+                   "Element type of the sum; i32 for integers, f64 for f64 and f32 for other floats where absent."),
           s.accumulate);
   v.part(required("shape", "Multiply-adds of one instruction: of a thread (1x1x1) or of several (a fragment)."),
          ShapeFields{s});
-  v.field(optional("lanes", "Of a fragment: threads that execute the instruction together; a warp where absent."),
-          s.lanes);
-  v.field(optional("factors",
-                   "Of a fragment: the scratchpad that the factors are read from; they are in registers where absent."),
-          s.factors);
+  v.field(optional("threads", "Of a fragment: threads that execute the instruction together; a warp where absent."),
+          s.threads);
+  v.field(optional("operands",
+                   "Of a fragment: the scratchpad that A and B are read from; they are in registers where absent."),
+          s.operands);
+  v.part(
+      optional("fragments",
+               "How the elements of A (m x k), B (k x n) and C (m x n) lie over lanes and registers: what the bits of "
+               "a lane's number add, '/', what those of its elements' numbers add, the lowest first; r row, c column, "
+               "k depth, - a copy."),
+      s.fragments);
+  v.part(optional("load",
+                  "How lanes load a fragment from the scratchpad together; every lane reads its own elements where "
+                  "absent. Where operands are read from a scratchpad: the core matrices in which they lie."),
+         s.load);
+  v.part(optional("spelling", "What programs call the instruction; a dialect that is absent cannot say it."),
+         s.spelling);
   v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
   v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
   v.field(optional("weights",
@@ -250,6 +300,8 @@ void describe_own(V& v, ScratchpadLevel& s) {
 template <class V>
 void describe_own(V& v, RegisterLevel& s) {
   v.field(optional("per_thread", "32-bit registers that one thread may use."), s.per_thread);
+  v.field(optional("granule", "32-bit registers of a thread that hardware hands out together; 1 where absent."),
+          s.granule);
 }
 
 template <class V>
@@ -295,6 +347,37 @@ void describe(V& v, LinkSpec& s) {
   v.field(optional("fragment", "Of an exchange: what a port takes between pieces that do not lie in one row."),
           s.fragment);
   v.field(optional("longest", "Of an exchange: the most that one piece carries; no bound where absent."), s.longest);
+}
+
+template <class V>
+void describe(V& v, RegisterAllowances& s) {
+  v.field(optional("base", "Pointers, indices and guards of one thing after another."), s.base);
+  v.field(optional("staged_operand", "Of each operand that is copied step by step."), s.staged_operand);
+  v.field(optional("even_piece", "Of each piece of a copy whose pieces lie evenly."), s.even_piece);
+  v.field(optional("max_even_pieces", "Pieces that are counted so, at most; all where absent."), s.max_even_pieces);
+  v.field(optional("uneven_piece", "Of each other piece: its address, its place and what guards it."), s.uneven_piece);
+  v.field(optional("im2col_piece", "Of each piece of a tile that is gathered."), s.im2col_piece);
+  v.field(optional("im2col_read", "Of each gathered element that a thread reads for itself."), s.im2col_read);
+  v.field(optional("mma_operands",
+                   "At least, of a thread whose instructions read both factors from the scratchpad, beside its sums."),
+          s.mma_operands);
+}
+
+template <class V>
+void describe(V& v, CompilerSpec& s) {
+  v.field(required("name", "The compiler and its version."), s.name);
+  v.field(required("source", "What its figures were seen on."), s.source);
+  v.field(optional("unroll", "Iterations whose loads it issues first, of a loop that nothing unrolls; 1 where absent."),
+          s.unroll);
+  v.field(optional("copy_registers",
+                   "32-bit registers of a thread that carry a copy's pieces, loads before stores; all pieces where "
+                   "absent."),
+          s.copy_registers);
+  v.field(optional("address_instructions",
+                   "Instructions of one access to memory beside it: address and predicate; none where absent."),
+          s.address_instructions);
+  v.part(optional("registers", "32-bit registers of a thread beside the values of its tile; none where absent."),
+         s.registers);
 }
 
 template <class V>
@@ -350,6 +433,8 @@ void describe(V& v, ArchSpec& s) {
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
   v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
+  v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
+         s.compiler);
   v.entries(optional("calibration",
                      "Measured efficiencies: by level (dram.read, smem.copy), instruction (fma.f32), or link.copy of "
                      "an exchange."),

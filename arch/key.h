@@ -61,6 +61,23 @@ inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
 
+// A key that had another name once: files that still have it are told. Paths begin and end so; what is between is a
+// name.
+struct RenamedKey {
+  std::string_view within, was, now;
+};
+inline constexpr RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
+                                              {"compute.", ".lanes", "threads"},
+                                              {"compute.", ".factors", "operands"},
+                                              {"compute.", ".shape.most_n", "shape.max_n"}};
+
+// What the key at that path is called today, or empty where it never was a key.
+constexpr std::string_view renamed_key(std::string_view path) {
+  for (const RenamedKey& key : kRenamedKeys)
+    if (path.starts_with(key.within) && path.substr(key.within.size()).ends_with(key.was)) return key.now;
+  return {};
+}
+
 inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};
 
 template <class E>

@@ -222,6 +222,12 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
       {clock_factor(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }
 
+void check_registers(const RegisterLevel& l, Complaints& complaints) {
+  if (l.granule && l.per_thread && *l.granule > *l.per_thread)
+    complaints.add({"memory", l.name, "granule"},
+                   fmt::format("{} registers are more than one thread may use, {}", *l.granule, *l.per_thread));
+}
+
 }  // namespace
 
 void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& diags) {
@@ -232,6 +238,7 @@ void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& di
     if (const auto* dram = std::get_if<DramLevel>(&level)) check_dram(a, *dram, complaints);
     if (const auto* cache = std::get_if<CacheLevel>(&level)) check_cache(a, *cache, complaints);
     if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level)) check_scratchpad(a, *scratchpad, complaints);
+    if (const auto* registers = std::get_if<RegisterLevel>(&level)) check_registers(*registers, complaints);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/key.h"
 #include "arch/merge.h"
 #include "arch/places.h"
 #include "arch/shape.h"
@@ -64,7 +65,12 @@ class PathResolver {
     for (const Field& f : fields)
       if (!is_of_files(f.key.name)) keys.push_back(f.key.name);
     const std::string_view key = longest_key(rest, keys);
-    if (key.empty()) return refuse(rest, rest.substr(0, rest.find('.')), "key", keys);
+    if (key.empty()) {
+      const std::string_view now = renamed_key(path_);
+      if (now.empty()) return refuse(rest, rest.substr(0, rest.find('.')), "key", keys);
+      diags_.error(at_, fmt::format("{}: is now called {}", path_, now));
+      return std::nullopt;
+    }
     const Value* child = here == nullptr ? nullptr : here->find(key);
     return map_of(key, below(after(rest, key), find_field(fields, key)->shape, child));
   }

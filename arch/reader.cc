@@ -43,6 +43,16 @@ void read(const Value& v, const Context& c, std::string& to) {
   store(text, to);
 }
 
+void read(const Value& v, const Context& c, FragmentMap& to) {
+  const std::optional<std::string> text = as_text(&v, c.path, c.diags);
+  if (!text) return;
+  std::string why;
+  if (std::optional<FragmentMap> map = fragment_map_of(*text, why))
+    to = std::move(*map);
+  else
+    c.diags.error(v.at, fmt::format("{}: {}", c.path, why));
+}
+
 // A ratio of two like amounts.
 void read(const Value& v, const Context& c, double& to) {
   const std::optional<double> ratio = as_number(&v, c.path, c.diags);
@@ -123,7 +133,10 @@ class ChipReader {
     member = value;
   }
 
-  void finish() { fields_.finish(); }
+  void finish() {
+    refuse_renamed_keys();
+    fields_.finish();
+  }
 
  private:
   std::string path_of(std::string_view key) const {
@@ -159,6 +172,7 @@ class ChipReader {
   template <class Spec>
   void read_level(const std::string& name, std::vector<Level>& levels);
   void refuse_keys_of_other_kinds(Kind kind);
+  void refuse_renamed_keys();
 
   const Value& map_;
   const Layers& layers_;
@@ -241,6 +255,18 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
     diags_.error(kind_was_changed ? kind_value.at : e.at,
                  fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
                              name_of_choice(kind)));
+  }
+}
+
+void ChipReader::refuse_renamed_keys() {
+  const base::Map* entries = map_.get_if<base::Map>();
+  if (entries == nullptr) return;
+  for (const base::Entry& e : *entries) {
+    const std::string path = path_of(e.key);
+    const std::string_view now = renamed_key(path);
+    if (now.empty()) continue;
+    fields_.take(e.key);
+    diags_.error(e.at, fmt::format("{}: is now called {}", path, now));
   }
 }
 

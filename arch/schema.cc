@@ -7,6 +7,7 @@
 
 #include "arch/load.h"
 #include "arch/shape.h"
+#include "arch/unheard_keys.h"
 #include "base/quantity.h"
 
 namespace tilescope::arch {
@@ -38,7 +39,7 @@ class SchemaWriter {
   explicit SchemaWriter(bool partial) : partial_(partial) {}
 
   Map chip() const {
-    Map schema = map_of(chip_shape().fields);
+    Map schema = map_of(chip_shape().fields, {});
     if (partial_) {
       add(schema, "required", list_of(std::vector<std::string_view>{"extends", "name"}));
       return schema;
@@ -61,12 +62,20 @@ class SchemaWriter {
     return keys;
   }
 
-  // A map with these keys and no others.
-  Map map_of(const std::vector<Field>& fields) const {
+  // What is said of a key, and where nothing answers to it why.
+  static std::string description_of(const Field& f, const std::string& path) {
+    const UnheardKey* unheard = unheard_key(path);
+    if (unheard == nullptr) return std::string(f.key.doc);
+    return fmt::format("{} Changes no answer: {}.", f.key.doc, unheard->reason);
+  }
+
+  // A map with these keys and no others; `path` is its own, as arch/unheard_keys.h writes it.
+  Map map_of(const std::vector<Field>& fields, const std::string& path) const {
     Map properties;
     for (const Field& f : fields) {
-      Map schema = object({{"description", f.key.doc}});
-      for (base::Entry& e : schema_of(f.shape)) schema.push_back(std::move(e));
+      const std::string at = path.empty() ? std::string(f.key.name) : fmt::format("{}.{}", path, f.key.name);
+      Map schema = object({{"description", description_of(f, at)}});
+      for (base::Entry& e : schema_of(f.shape, at)) schema.push_back(std::move(e));
       add(properties, f.key.name, std::move(schema));
     }
     Map schema = object({{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}});
@@ -77,18 +86,18 @@ class SchemaWriter {
 
   // One alternative for each kind, told apart by the value of `kind`.
   Map level() const {
-    if (partial_) return map_of(find_field(chip_shape().fields, "memory")->shape.fields);
+    if (partial_) return map_of(find_field(chip_shape().fields, "memory")->shape.fields, "memory.<name>");
     List kinds;
     for (const Kind kind : kKinds) {
-      Value schema = map_of(level_fields(kind));
+      Value schema = map_of(level_fields(kind), fmt::format("memory.<{}>", name_of_choice(kind)));
       *schema.find("properties")->find("kind")->find("enum") = List{name_of_choice(kind)};
       kinds.push_back(std::move(schema));
     }
     return object({{"oneOf", std::move(kinds)}});
   }
 
-  Map list(const std::vector<Field>& element) const {
-    Map item = map_of(element);
+  Map list(const std::vector<Field>& element, const std::string& path) const {
+    Map item = map_of(element, path + ".<name>");
     if (partial_) add(item, "required", list_of(std::vector<std::string_view>{"name"}));
     Map schema = object({{"type", "array"}, {"items", std::move(item)}});
     if (!partial_) add(schema, "minItems", 1);
@@ -97,7 +106,7 @@ class SchemaWriter {
 
   static Map names(Map element) { return object({{"type", "object"}, {"additionalProperties", std::move(element)}}); }
 
-  Map schema_of(const Shape& shape) const {
+  Map schema_of(const Shape& shape, const std::string& path) const {
     switch (shape.type) {
       case Type::kText:
         return object({{"type", "string"}, {"minLength", 1}});
@@ -112,13 +121,13 @@ class SchemaWriter {
       case Type::kChoice:
         return object({{"enum", list_of(shape.choices)}});
       case Type::kMap:
-        return map_of(shape.fields);
+        return map_of(shape.fields, path);
       case Type::kList:
-        return list(shape.fields);
+        return list(shape.fields, path);
       case Type::kLevels:
         return names(level());
       case Type::kEntries:
-        return names(map_of(shape.fields));
+        return names(map_of(shape.fields, path + ".<name>"));
     }
     return {};
   }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "arch/fragment.h"
 #include "base/dtype.h"
 #include "base/units.h"
 
@@ -36,6 +37,20 @@ enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
 // Where rows that follow each other lie in a DRAM channel.
 enum class RowOrder : std::uint8_t { kBanks, kGroups };
 
+// The engine of a core that brings tiles of tensors to its scratchpad, a box at a time, as one thread asks (NVIDIA's
+// TMA): what a box may be.
+struct TmaSpec {
+  Bytes row;                        // the longest of a box, whose pieces change places so that columns meet other banks
+  std::optional<Bytes> min_row;     // the shortest; one granule where absent
+  Bytes granule;                    // what a tensor's rows begin at multiples of, and what stays together in a row
+  Bytes alignment;                  // what tiles begin at multiples of in the scratchpad
+  Bytes mbarrier;                   // in the scratchpad, that says that a slot is full, or empty
+  std::int64_t max_extent = 0;      // elements of a box along one dimension
+  std::int64_t max_dims = 0;        // of a tensor
+  std::optional<Bytes> max_stride;  // between neighbours along a dimension; no bound where absent
+  std::optional<std::int64_t> rate;  // lines that the engine asks for in a cycle; no bound where absent
+};
+
 // One core: a GPU's SM or CU, an IPU's tile.
 struct CoreSpec {
   std::string name;
@@ -47,7 +62,7 @@ struct CoreSpec {
   std::int64_t max_block_threads = 0;
   std::optional<Bytes> max_access;  // the widest access to memory of one thread; one element where absent
   std::optional<Bytes> async_copy;  // the least that one thread copies past its registers; no such copies where absent
-  std::optional<Bytes> bulk_copy;   // longest row of the boxes that one thread has brought; no such copies where absent
+  std::optional<TmaSpec> tma;       // no boxes are brought where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of
@@ -56,18 +71,44 @@ struct CoreSpec {
   std::optional<Cycles> turn;  // bsp: from one instruction of a thread to its next one, whether others issue or not
 };
 
+// How the elements of a matrix instruction's operands lie over the lanes that execute it, and those of its sums. The
+// maps of `a` and `b` are absent where the instruction reads them from a scratchpad.
+struct FragmentSpec {
+  std::optional<FragmentMap> a, b;
+  FragmentMap c;
+};
+
+// How an operand's fragment comes from the scratchpad into registers. Where it is absent the instruction set lacks such
+// loads: then every lane reads its own elements, at most core.max_access at a time. Of an instruction that reads its
+// operands from a scratchpad: the core matrices in which they lie there.
+struct FragmentLoad {
+  Bytes row;                       // of a row of the matrix that lanes load together; lane l names the row l
+  std::int64_t rows = 0;           // of one load at most; of a core matrix
+  std::optional<Bytes> piece;      // of a row that a lane gets, lanes in order; a register of 4 B where absent
+  std::optional<Bytes> transpose;  // size of the elements that a load can transpose; none where absent
+};
+
+// What the instruction is called where programs are written; a dialect that is absent cannot say it.
+struct Spelling {
+  std::optional<std::string> cuda;  // PTX
+  std::optional<std::string> hip;   // a builtin of AMD's compiler
+};
+
 // One kind of arithmetic instruction and its rate.
 struct ComputeSpec {
   std::string name;
   Dtype dtype{};
   Dtype accumulate{};
-  std::int64_t m = 1, n = 1, k = 1;    // multiply-adds of one instruction of one thread (1x1x1) or more (a fragment)
-  std::optional<std::int64_t> most_n;  // columns that one instruction takes, in steps of n; n where absent
-  std::optional<std::int64_t> lanes;   // of a fragment: threads that execute one together; a warp where absent
-  std::optional<std::string> factors;  // the scratchpad that they are read from; they are in registers where absent
-  std::int64_t per_core = 0;           // multiply-adds a cycle and core
-  Cycles latency;                      // issue to dependent issue
-  std::optional<Bytes> weights;        // bsp: bytes a cycle of the operand that stays in the unit while others pass
+  std::int64_t m = 1, n = 1, k = 1;       // multiply-adds of one instruction of one thread (1x1x1) or more (a fragment)
+  std::optional<std::int64_t> max_n;      // columns that one instruction takes, in steps of n; n where absent
+  std::optional<std::int64_t> threads;    // of a fragment: that execute one together; a warp where absent
+  std::optional<std::string> operands;    // the scratchpad that they are read from; they are in registers where absent
+  std::optional<FragmentSpec> fragments;  // of an instruction of several rows and columns; unknown where absent
+  std::optional<FragmentLoad> load;
+  std::optional<Spelling> spelling;
+  std::int64_t per_core = 0;     // multiply-adds a cycle and core
+  Cycles latency;                // issue to dependent issue
+  std::optional<Bytes> weights;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<FlopsPerSecond> peak;
 };
 
@@ -151,6 +192,7 @@ struct ScratchpadLevel : AddressedLevel {
 
 struct RegisterLevel : LevelSpec {
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
+  std::optional<std::int64_t> granule;     // of a thread, in which hardware hands registers out; 1 where absent
 };
 
 // One level of the memory hierarchy; the alternatives stand in the order of Kind.
@@ -218,6 +260,29 @@ struct Baselines {
   std::optional<RollerBaseline> roller_osdi22;
 };
 
+// Registers that a compiler holds of a thread beside the values of its tile (model/registers.h): nothing where absent.
+struct RegisterAllowances {
+  std::optional<std::int64_t> base;             // pointers, indices and guards of one thing after another
+  std::optional<std::int64_t> staged_operand;   // that is copied step by step: from where, to where, how far
+  std::optional<std::int64_t> even_piece;       // of such a copy: its place beside those of the pieces before it
+  std::optional<std::int64_t> max_even_pieces;  // beyond which compilers count on as they go; no bound where absent
+  std::optional<std::int64_t> uneven_piece;     // an address of its own, its place, and what guards it
+  std::optional<std::int64_t> im2col_piece;     // the same where pieces share what guards them
+  std::optional<std::int64_t> im2col_read;      // of an element that a thread reads for itself
+  std::optional<std::int64_t> mma_operands;     // at least, where instructions read both factors from the scratchpad
+};
+
+// What the compiler of the chip's kernels does, as one version of it was seen to.
+struct CompilerSpec {
+  std::string name;  // with its version
+  std::string source;
+  std::optional<std::int64_t> unroll;  // iterations whose loads it issues first, of a loop of its own choice; 1
+  // 32-bit registers of a thread that carry a copy's pieces, all loads before the first store; all pieces where absent.
+  std::optional<std::int64_t> copy_registers;
+  std::optional<std::int64_t> address_instructions;  // of one access to memory, its predicate among them; none
+  RegisterAllowances registers;
+};
+
 struct ArchSpec {
   std::string name;
   std::optional<std::string> vendor;
@@ -229,7 +294,8 @@ struct ArchSpec {
   std::vector<ComputeSpec> compute;
   std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
-  Microseconds launch;  // from one kernel's end to the next one's first instruction
+  Microseconds launch;                   // from one kernel's end to the next one's first instruction
+  std::optional<CompilerSpec> compiler;  // nothing is known of it where absent
   std::map<std::string, Calibration> calibration;
   std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators; read by experiments/ alone
   Baselines baselines;

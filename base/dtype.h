@@ -3,6 +3,9 @@
 //
 // tf32 is what matrix instructions multiply of an f32 (PTX ISA, "Alternate floating point data formats"): its exponent,
 // and 10 bits of its fraction. It is stored as that f32 and summed up in f32.
+//
+// f8e4m3 and f8e5m2 are the 8-bit floats of the Open Compute Project; f8e4m3fnuz and f8e5m2fnuz are those of AMD's
+// CDNA3, of another bias, without infinities and negative zero.
 
 #include <array>
 #include <cstdint>
@@ -14,7 +17,19 @@
 
 namespace tilescope::base {
 
-enum class Dtype : std::uint8_t { kF32, kTf32, kF16, kBf16, kI8, kI32 };
+enum class Dtype : std::uint8_t {
+  kF32,
+  kTf32,
+  kF16,
+  kBf16,
+  kI8,
+  kI32,
+  kF64,
+  kF8E4M3,
+  kF8E5M2,
+  kF8E4M3Fnuz,
+  kF8E5M2Fnuz,
+};
 
 struct DtypeName {
   Dtype dtype;
@@ -22,13 +37,18 @@ struct DtypeName {
   std::int64_t bytes;
 };
 
-inline constexpr std::array<DtypeName, 6> kDtypes = {{
+inline constexpr std::array<DtypeName, 11> kDtypes = {{
     {Dtype::kF32, "f32", 4},
     {Dtype::kTf32, "tf32", 4},
     {Dtype::kF16, "f16", 2},
     {Dtype::kBf16, "bf16", 2},
     {Dtype::kI8, "i8", 1},
     {Dtype::kI32, "i32", 4},
+    {Dtype::kF64, "f64", 8},
+    {Dtype::kF8E4M3, "f8e4m3", 1},
+    {Dtype::kF8E5M2, "f8e5m2", 1},
+    {Dtype::kF8E4M3Fnuz, "f8e4m3fnuz", 1},
+    {Dtype::kF8E5M2Fnuz, "f8e5m2fnuz", 1},
 }};
 
 // Names of all dtypes, in the order of Dtype.
@@ -45,8 +65,15 @@ constexpr Bytes size_of(Dtype d) { return {kDtypes[static_cast<std::size_t>(d)].
 
 constexpr bool is_integer(Dtype d) { return d == Dtype::kI8 || d == Dtype::kI32; }
 
-// What sums of products of `d` are kept in unless the user says otherwise: f32 for floats, i32 for integers.
-constexpr Dtype default_accumulator(Dtype d) { return is_integer(d) ? Dtype::kI32 : Dtype::kF32; }
+// Floats of 8 bits.
+constexpr bool is_float8(Dtype d) { return d >= Dtype::kF8E4M3 && d <= Dtype::kF8E5M2Fnuz; }
+
+// What sums of products of `d` are kept in unless the user says otherwise: i32 for integers, f64 for f64, f32 for the
+// other floats.
+constexpr Dtype default_accumulator(Dtype d) {
+  if (is_integer(d)) return Dtype::kI32;
+  return d == Dtype::kF64 ? Dtype::kF64 : Dtype::kF32;
+}
 
 // The dtype of that name, or nothing.
 constexpr std::optional<Dtype> dtype_of(std::string_view name) {

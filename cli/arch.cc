@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/unheard_keys.h"
 #include "cli/command.h"
 #include "cli/table.h"
 
@@ -88,6 +89,22 @@ int check(const std::vector<std::string>& files, bool json) {
   return status;
 }
 
+// The keys whose numbers change no answer, and why.
+void list_unheard(bool json) {
+  Table table({{"key"}, {"of class"}, {"why nothing answers"}});
+  base::List rows;
+  for (const arch::UnheardKey& key : arch::unheard_keys()) {
+    const std::string path(key.path.empty() ? "every key" : key.path);
+    const std::string of = key.only ? std::string(class_name(*key.only)) : "any";
+    table.add({path, of, std::string(key.reason)});
+    rows.emplace_back(base::Map{{"key", path, {}}, {"class", of, {}}, {"reason", key.reason, {}}});
+  }
+  if (json)
+    print_json(base::Map{{"unheard", std::move(rows), {}}});
+  else
+    table.print();
+}
+
 }  // namespace
 
 void add_arch(CLI::App& app, int& status) {
@@ -96,7 +113,7 @@ void add_arch(CLI::App& app, int& status) {
   struct Options {
     ArchOptions arch;
     std::vector<std::string> files;
-    bool json = false;
+    bool json = false, unheard = false;
   };
   auto o = std::make_shared<Options>();
 
@@ -116,8 +133,12 @@ void add_arch(CLI::App& app, int& status) {
 
   CLI::App* schema = command->add_subcommand("schema", "The JSON Schema that editors complete from");
   schema->add_flag("--json", o->json, "As it is anyway: one JSON document on stdout");
-  schema->callback([&status] {
-    print_json(arch::schema());
+  schema->add_flag("--unheard", o->unheard, "The keys whose numbers change no answer yet, and why");
+  schema->callback([o, &status] {
+    if (o->unheard)
+      list_unheard(o->json);
+    else
+      print_json(arch::schema());
     status = kDone;
   });
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/usage.h"
 
@@ -55,6 +56,24 @@ std::optional<arch::ArchSpec> ArchOptions::load_with(const arch::Override& one_m
   std::vector<arch::Override> all = overrides(diags);
   all.push_back(one_more);
   return arch::load_arch(arch_, all, diags);
+}
+
+void add_dtype(CLI::App& command, std::string& dtype) {
+  command
+      .add_option("--dtype", dtype,
+                  fmt::format("Element type of operators that say none: {}; where it is left out, as a suite's file "
+                              "says, or f32",
+                              fmt::join(base::dtype_names(), ", ")))
+      ->check(some_text());
+}
+
+std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags) {
+  if (dtype.empty()) return std::nullopt;
+  if (const auto known = base::dtype_of(dtype)) return known;
+  const std::vector<std::string_view> names = base::dtype_names();
+  diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
+                                                         dtype, base::did_you_mean(dtype, names)));
+  return std::nullopt;
 }
 
 std::string_view class_name(arch::ChipClass c) {

@@ -13,6 +13,7 @@
 #include "arch/load.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
+#include "base/dtype.h"
 
 namespace tilescope::cli {
 
@@ -38,6 +39,7 @@ void add_status(CLI::App& app, int& status);
 void add_export(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_search_quality(CLI::App& app, int& status);
+void add_suite(CLI::App& app, int& status);
 void add_doctor(CLI::App& app, int& status);
 
 // The chip of --arch with its --set overrides: options that most commands have.
@@ -63,6 +65,11 @@ class ArchOptions {
   std::string arch_;
   std::vector<std::string> sets_;
 };
+
+// Adds --dtype: the element type of operators that say none.
+void add_dtype(CLI::App& command, std::string& dtype);
+// What it says; nothing where it is empty, or after an error.
+std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags);
 
 // The word of a chip's YAML: gpu, bsp, memory.
 std::string_view class_name(arch::ChipClass c);

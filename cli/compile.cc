@@ -59,7 +59,7 @@ bool write_programs(const std::vector<CompiledOperator>& operators, const std::s
 // Published times are of f32 on the chip as it is: one that was changed is not the one that was measured.
 std::optional<experiments::PublishedTimes> published_for(const Options& o, const experiments::Workload& w,
                                                          const std::string& chip, base::Diagnostics& diags) {
-  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype != base::Dtype::kF32) return {};
+  if (o.json || !w.suite || !o.arch.is_device(chip) || w.dtype.value_or(base::Dtype::kF32) != base::Dtype::kF32) return {};
   return experiments::load_published(chip, *w.suite, diags);
 }
 

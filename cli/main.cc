@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
   cli::add_export(app, status);
   cli::add_report(app, status);
   cli::add_search_quality(app, status);
+  cli::add_suite(app, status);
   cli::add_doctor(app, status);
   try {
     app.parse(argc, argv);

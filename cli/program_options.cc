@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/document.h"
-#include "base/dtype.h"
+#include "cli/command.h"
 #include "cli/usage.h"
 #include "experiments/microbenchmarks.h"
 
@@ -22,11 +22,14 @@ std::optional<experiments::NamedText> file_of(const std::string& name, base::Doc
 
 void WorkloadOptions::add_to(CLI::App& command) {
   op_ = command.add_option("--op", workload_.op, "Index notation: 'C[m,n] +=! A[m,k] * B[k,n]'");
-  suite_ = command.add_option("--suite", workload_.suite, "A named list of operators")->check(some_text());
+  suite_ = command.add_option("--suite", workload_.suite, "A list of operators: its name (suite list) or a YAML file")
+               ->check(some_text());
   op_->excludes(suite_);
-  command.add_option("--size", workload_.sizes, "Ranges of axes: m=4096,n=4096,k=4096")->needs(op_);
+  command.add_option("--size", workload_.sizes,
+                     "Ranges of the axes of --op: m=4096,n=4096,k=4096; or values of the variables of --suite: "
+                     "seq=2048,batch=8");
   command.add_option("--shape", workload_.shapes, "Shapes of tensors: I=128,1024,14,14;W=...")->needs(op_);
-  command.add_option("--dtype", dtype_, "Element type: f32, tf32, f16, bf16, i8 or i32")->capture_default_str();
+  add_dtype(command, dtype_);
 }
 
 void WorkloadOptions::add_instruction(CLI::App& command) {
@@ -42,13 +45,7 @@ void WorkloadOptions::require() const {
 
 experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   experiments::Workload out = workload_;
-  if (const auto dtype = base::dtype_of(dtype_)) {
-    out.dtype = *dtype;
-  } else {
-    const std::vector<std::string_view> names = base::dtype_names();
-    diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
-                                                           dtype_, base::did_you_mean(dtype_, names)));
-  }
+  out.dtype = dtype_option(dtype_, diags);
   return out;
 }
 
@@ -62,10 +59,11 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         command.add_option("--batch", batch_file_, "JSON lines, one stage's program each")->check(some_text()));
   CLI::Option* op = command.get_option("--op");
   CLI::Option* suite = command.get_option("--suite");
-  // A program says its own dtype and instruction.
+  // A program says its own sizes, dtype and instruction.
   for (CLI::Option* f : files)
     f->excludes(op)
         ->excludes(suite)
+        ->excludes(command.get_option("--size"))
         ->excludes(command.get_option("--dtype"))
         ->excludes(command.get_option("--instruction"));
   if (files.size() == 2) files[0]->excludes(files[1]);

@@ -28,7 +28,7 @@ class WorkloadOptions {
 
  private:
   experiments::Workload workload_;
-  std::string dtype_ = "f32";
+  std::string dtype_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;
 };

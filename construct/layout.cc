@@ -11,6 +11,7 @@
 #include "tile/align.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::construct {
 namespace {
@@ -60,8 +61,11 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
         {{bank, 0}, {widest, 0}, {tile::bank_padding(row, 1, scratchpad.banks, bank), 0}, {0, bank}, {0, widest}});
     std::sort(placements.begin() + 1, placements.begin() + 4,
               [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
+    // Lanes of a matrix instruction that read pieces of a row each meet no conflict where rows are so far apart.
+    const std::int64_t read = p.matrix ? tile::fragment_read(p, i, max_access).run : 1;
+    if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
   }
-  double fewest = 0;
+  double fewest = 0, instructions = 0;
   std::int64_t widest_vector = 1;
   tile::OperandPlan best;
   for (const Placement& at : placements) {
@@ -74,8 +78,9 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
       best = p.operands[i];
     }
     // Nothing is better than no conflict in accesses as wide as those of rows as they are.
-    if (&at == placements.data()) widest_vector = p.operands[i].vector;
-    if (!rules.pads || (passes.needed <= passes.least && p.operands[i].vector == widest_vector)) break;
+    if (&at == placements.data()) widest_vector = p.operands[i].vector, instructions = passes.instructions;
+    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix || passes.instructions <= instructions);
+    if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
   p.operands[i] = best;
 }
@@ -148,12 +153,15 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
-// Steps under way that are worth trying: boxes cost those who compute nothing, copies past the registers issue slots,
-// and others registers.
+// Steps under way that the search tries. What a chip has room for is a limit of its own (tile/fit.h); this is how far
+// it looks: far with boxes, which cost those who compute nothing, less far with copies past the registers, which cost
+// issue slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
+constexpr std::int64_t kStagesTriedOfBoxes = 8, kStagesTried = 4, kStagesOfRegisters = 2;
+
 std::int64_t most_stages(const StageProgram& p, const arch::ArchSpec& a) {
   if (!stages_anything(p)) return 1;
-  if (p.in_boxes()) return 8;
-  return a.core.async_copy ? 4 : 2;
+  if (p.in_boxes()) return kStagesTriedOfBoxes;
+  return a.core.async_copy ? kStagesTried : kStagesOfRegisters;
 }
 
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with

@@ -12,6 +12,7 @@
 #include "model/registers.h"
 #include "tile/core_matrices.h"
 #include "tile/fit.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::construct {
 namespace {
@@ -65,6 +66,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
     if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
       continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
+    if (!tile::matrix_refusal(c).empty()) continue;
     if (space->axes[axes->depth].extent < c.k || (given.multiplies != nullptr && !given.multiplies(c, a))) continue;
     tile::MatrixUnit unit = tile::unit_of(c, a);
     unit.rows = axes->rows;
@@ -133,6 +135,7 @@ class Ranking {
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
+    if (!tile::holds_sums(asked_.stages[0])) return kNever;
     const base::Microseconds time = judge_(asked_);
     if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
     return time;

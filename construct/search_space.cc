@@ -18,9 +18,9 @@ namespace {
 using tile::StageProgram;
 using tile::TileSpace;
 
-constexpr std::int64_t kLongestStep = 16;  // transactions, as in construction
-constexpr std::int64_t kMostPipelineStages = 4;
-constexpr double kMostWaste = 1;  // of an axis; the loosest that ROLLER relaxes rule 4 to
+constexpr std::int64_t kLongestStep = 16;        // transactions, as in construction
+constexpr std::int64_t kMostPipelineStages = 4;  // likewise: how far the search looks, whatever the chip
+constexpr double kMostWaste = 1;                 // of an axis; the loosest that ROLLER relaxes rule 4 to
 
 std::vector<std::int64_t> powers_up_to(std::int64_t most) {
   std::vector<std::int64_t> out;
@@ -278,6 +278,7 @@ std::optional<StageProgram> SearchSpace::program_at(const Point& p) const {
   const Fused& f = fusions_[p.fusion];
   std::optional<StageProgram> program = Decoder(f.space, f.genes, p, chip_, limits_).program();
   if (program) program = model::held_to_registers(std::move(*program), machine_);
+  if (program && !tile::holds_sums(*program)) return std::nullopt;
   return program;
 }
 

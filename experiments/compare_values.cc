@@ -26,7 +26,8 @@ bool exact(const tile::StageProgram& s) {
   };
   const expr::Stage& stage = s.space->stage();
   const base::Dtype sum = s.space->expression.accumulate;
-  const bool narrow = !base::is_integer(sum) && sum != base::Dtype::kF32;  // long sums of quarters round
+  const bool wide = base::is_integer(sum) || sum == base::Dtype::kF32 || sum == base::Dtype::kF64;
+  const bool narrow = !wide;  // long sums of quarters round
   return !narrow && !rounds_every_step(s) && stage.reducer != expr::Reducer::kMean &&
          std::none_of(stage.body.begin(), stage.body.end(), rounds);
 }
@@ -41,6 +42,14 @@ double half_unit(base::Dtype dtype) {
       return 0x1p-11;
     case base::Dtype::kBf16:
       return 0x1p-8;
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E4M3Fnuz:
+      return 0x1p-4;
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E5M2Fnuz:
+      return 0x1p-3;
+    case base::Dtype::kF64:
+      return 0x1p-53;
     default:
       return 0x1p-24;
   }
@@ -49,7 +58,12 @@ double half_unit(base::Dtype dtype) {
 // Half a unit in the last place for every step of the reduction and for a few operations around it (Higham 2002,
 // section 4.2).
 double allowed_ratio(const tile::StageProgram& s) {
-  return (static_cast<double>(s.space->reduced) + kOperationsAround) * half_unit(s.space->expression.dtype);
+  const expr::Expression& e = s.space->expression;
+  const double operations = static_cast<double>(s.space->reduced) + kOperationsAround;
+  // As many half units of 8-bit floats would allow everything. Their sums are wider; the result may be the other one of
+  // the two that a sum is between.
+  if (base::is_float8(e.dtype)) return operations * half_unit(e.accumulate) + 2 * half_unit(e.dtype);
+  return operations * half_unit(e.dtype);
 }
 
 // A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at

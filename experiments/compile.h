@@ -17,12 +17,13 @@
 
 namespace tilescope::experiments {
 
-// What to compile: a named suite, or one expression with its sizes and shapes as the command line writes them.
+// What to compile: a suite, by its name or its file, with values of its variables; or one expression with its sizes and
+// shapes, as the command line writes them.
 struct Workload {
   std::optional<std::string> suite;
   std::string op, sizes, shapes;
-  base::Dtype dtype = base::Dtype::kF32;
-  bool small = false;       // every operator scaled down (expr/scale.h)
+  std::optional<base::Dtype> dtype;  // of operators that say none; as the suite's file says, or f32, where absent
+  bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;  // the only matrix instruction of the chip that may multiply, or none; any where empty
 };
 

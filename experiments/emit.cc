@@ -46,12 +46,10 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const auto program = read_program_file(file, a, diags);
   if (!language || !program) return std::nullopt;
   const base::Position at{diags.add_source(file.name)};
-  for (const tile::StageProgram& p : program->stages)
-    if (p.matrix && language == cuda::Dialect::kHip)
-      diags.error(at, fmt::format("instruction {}: matrix instructions are not said in HIP", p.matrix->instruction));
-  if (!diags.ok()) return std::nullopt;
   const auto module = lowered(*program, a, at, diags);
   if (!module) return std::nullopt;
+  for (const std::string& why : cuda::refusals(*module, *language)) diags.error(at, why);
+  if (!diags.ok()) return std::nullopt;
   cuda::Emitted emitted = cuda::emit(*module, about(*program), *language);
   base::Value document = launch_document(*module, emitted);
   return EmittedProgram{std::move(emitted.text), std::move(document)};

@@ -56,7 +56,8 @@ base::Value launch_document(const lower::Module& m, const cuda::Emitted& emitted
                                    {"shared_bytes", k.shared_bytes, {}},
                                    {"arrays", std::move(pointers), {}},
                                    {"maps", std::move(maps), {}},
-                                   {"scalars", std::move(scalars), {}}});
+                                   {"scalars", std::move(scalars), {}},
+                                   {"scalar_type", std::string(k.wide_scalars ? "double" : "float"), {}}});
   }
   return base::Map{{"arrays", std::move(arrays), {}}, {"kernels", std::move(kernels), {}}, {"text", emitted.text, {}}};
 }

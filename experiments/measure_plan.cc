@@ -87,7 +87,7 @@ std::string launch_lines(const lower::Module& m, const cuda::Emitted& emitted) {
     std::vector<std::string> arguments;
     for (const int g : k.globals) arguments.push_back(m.globals[static_cast<std::size_t>(g)].name);
     for (const cuda::TensorMap& map : k.maps) arguments.push_back(map_word(m, map));
-    arguments.insert(arguments.end(), k.scalars.size(), fmt::format("{}", lower::kScalar));
+    arguments.insert(arguments.end(), k.scalars.size(), fmt::format("{}{}", lower::kScalar, k.wide_scalars ? "d" : ""));
     out +=
         fmt::format("launch {} {} {} {} {}\n", k.name, k.blocks, k.threads, k.shared_bytes, fmt::join(arguments, " "));
   }

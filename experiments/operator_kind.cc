@@ -36,4 +36,20 @@ std::string kind_of(const expr::Expression& one_stage) {
   return std::string(arch::name_of_choice(operator_kind(one_stage)));
 }
 
+std::string kind_of_whole(const expr::Expression& e) { return e.stages.size() == 1 ? kind_of(e) : "several stages"; }
+
+double operations_of(const expr::Expression& e) {
+  double sum = 0;
+  for (const expr::Stage& s : e.stages) {
+    double points = 1, of_a_point = s.reducer == expr::Reducer::kNone ? 0 : 1;
+    for (const expr::Axis& a : s.axes) points *= static_cast<double>(a.size);
+    for (const expr::Node& n : s.body)
+      of_a_point +=
+          n.kind == expr::NodeKind::kNumber || n.kind == expr::NodeKind::kScalar || n.kind == expr::NodeKind::kRead ? 0
+                                                                                                                    : 1;
+    sum += points * of_a_point;
+  }
+  return sum;
+}
+
 }  // namespace tilescope::experiments

@@ -10,4 +10,10 @@ namespace tilescope::experiments {
 // Its name as of arch::OperatorKind.
 std::string kind_of(const expr::Expression& one_stage);
 
+// The same of an expression that may have several stages: "several stages" where it has.
+std::string kind_of_whole(const expr::Expression& e);
+
+// Arithmetic operations of all points of all stages, a multiply-add counting as two and a function as one.
+double operations_of(const expr::Expression& e);
+
 }  // namespace tilescope::experiments

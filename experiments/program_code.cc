@@ -29,6 +29,8 @@ KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::Kern
 
 std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& p, const arch::ArchSpec& a,
                                     const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
+  why = cuda::refusals(module, cuda::Dialect::kCuda);
+  if (!why.empty()) return std::nullopt;
   cuda::Emitted emitted = cuda::emit(module, about(p));
   cuda::DeviceCode code = compiler.compile(emitted.text, *a.target);
   if (!code.ok()) {

@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/fields.h"
+#include "base/scalar_text.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -131,22 +132,9 @@ class SpecReader {
   Diagnostics& diags_;
 };
 
-// The text of a line, from 1; empty behind the last.
-std::string_view line_of(std::string_view text, std::uint32_t line) {
-  for (; line > 1 && !text.empty(); --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  return text.substr(0, text.find('\n'));
-}
-
 }  // namespace
 
-base::Position SweepFile::text_at(const Value& scalar) const {
-  base::Position at = scalar.at;
-  const std::string_view line = line_of(text, at.line);
-  const bool quoted =
-      at.column >= 1 && at.column <= line.size() && (line[at.column - 1] == '\'' || line[at.column - 1] == '"');
-  if (quoted) ++at.column;
-  return at;
-}
+base::Position SweepFile::text_at(const Value& scalar) const { return base::text_at(scalar, text); }
 
 std::string SweepFile::path_of(const std::string& named) const {
   const fs::path beside = fs::path(folder) / named;

@@ -79,7 +79,7 @@ struct SweepFile {
   std::string name, folder, text;
   base::Diagnostics& diags;
 
-  // Where the text of a scalar begins: behind its quote where it has one.
+  // Where the text of a scalar begins.
   base::Position text_at(const base::Value& scalar) const;
   // A file that is named in it: beside it, or as it is.
   std::string path_of(const std::string& named) const;

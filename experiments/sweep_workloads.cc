@@ -10,6 +10,7 @@
 #include "experiments/operator_kind.h"
 #include "experiments/sweep_spec.h"
 #include "experiments/workload.h"
+#include "expr/parse_args.h"
 #include "expr/suites.h"
 
 namespace tilescope::experiments {
@@ -43,8 +44,9 @@ class WorkloadsReader {
       diags_.error(item.at, "a workload has either suite or op");
     if (suite != nullptr) {
       const Value* only = f.take("only");
+      const Value* sizes = f.take("size");
       f.finish();
-      if (dtype) read_suite(*suite, only, *dtype, weight);
+      if (dtype) read_suite(*suite, only, sizes, *dtype, weight);
     } else {
       read_operator(f, item, op, dtype, weight);
     }
@@ -57,28 +59,35 @@ class WorkloadsReader {
     return weight.value_or(1);
   }
 
-  std::optional<base::Dtype> read_dtype(const Value* v) {
-    if (v == nullptr) return base::Dtype::kF32;
+  // Where none is given, a value that is none.
+  struct GivenDtype {
+    std::optional<base::Dtype> dtype;
+  };
+
+  // Nothing after an error.
+  std::optional<GivenDtype> read_dtype(const Value* v) {
+    if (v == nullptr) return GivenDtype{};
     const auto choice = base::as_choice(v, "dtype", base::dtype_names(), diags_);
-    return choice ? std::optional(static_cast<base::Dtype>(*choice)) : std::nullopt;
+    return choice ? std::optional(GivenDtype{static_cast<base::Dtype>(*choice)}) : std::nullopt;
   }
 
-  void read_suite(const Value& suite, const Value* only, base::Dtype dtype, double weight) {
+  void read_suite(const Value& suite, const Value* only, const Value* sizes, GivenDtype dtype, double weight) {
     const auto name = base::as_text(&suite, "suite", diags_);
     if (!name) return;
-    const std::vector<std::string_view> known = expr::suite_names();
-    if (!base::as_choice(&suite, "suite", known, diags_)) return;
-    Workload all;
-    all.suite = *name;
-    all.dtype = dtype;
-    Diagnostics own;  // what is wrong elsewhere in the file is no mistake of the suite
-    auto operators = expressions_of(all, own);
-    for (const base::Diagnostic& e : own.errors()) diags_.error(suite.at, own.format(e));
+    if (!expr::is_suite_file(*name) && !base::as_choice(&suite, "suite", expr::suite_names(), diags_)) return;
+    std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
+    const auto given = base::as_text(sizes, "size", diags_);
+    if (given) variables = expr::parse_sizes(*given, file_.text_at(*sizes), diags_);
+    if (!variables) return;
+    const std::string path = expr::is_suite_file(*name) ? file_.path_of(*name) : *name;
+    const auto read = expr::read_suite(path, dtype.dtype, *variables, diags_);
+    auto operators = read ? expressions_of(*read, false, diags_) : std::nullopt;
     if (!operators) return;
     const std::vector<std::string_view> chosen = read_only(only, *operators);
     for (NamedExpression& op : *operators) {
       if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
-      add({op.id, op.kind, weight, std::move(op.expression), {}}, suite.at, Given::kBySuite);
+      const double counted = weight * static_cast<double>(op.count);
+      add({op.id, op.kind, counted, std::move(op.expression), {}}, suite.at, Given::kBySuite, given.value_or(""));
     }
   }
 
@@ -104,15 +113,15 @@ class WorkloadsReader {
     return text ? OperatorText::Part{*text, file_.text_at(*v)} : OperatorText::Part{};
   }
 
-  void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<base::Dtype> dtype,
+  void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<GivenDtype> dtype,
                      double weight) {
     const auto id = base::as_text(f.take("id"), "id", diags_);
     const OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
-                            dtype.value_or(base::Dtype::kF32)};
+                            dtype.value_or(GivenDtype{}).dtype.value_or(base::Dtype::kF32)};
     f.finish();
     if (text.op.text.empty() || !dtype) return;
     if (auto e = expression_of(text, false, diags_)) {
-      std::string kind = e->stages.size() == 1 ? kind_of(*e) : "several stages";
+      std::string kind = kind_of_whole(*e);
       add({id.value_or(""), std::move(kind), weight, std::move(*e), {}}, item.at, id ? Given::kById : Given::kUnnamed);
     }
   }
@@ -120,8 +129,8 @@ class WorkloadsReader {
   enum class Given { kBySuite, kById, kUnnamed };
 
   // What is there already counts more, under any name where it is given none; what only bears the name of another gets
-  // the element type behind it.
-  void add(SweepWorkload w, base::Position at, Given given) {
+  // the suite's `variables` behind it, or its element type where they are none.
+  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {}) {
     w.document = document_of(w.expression);
     const auto named = [&](const std::string& name) {
       return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
@@ -132,8 +141,10 @@ class WorkloadsReader {
       w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
     }
     auto there = named(w.name);
-    if (there != out_.end() && !is_same(*there) && given == Given::kBySuite) {
-      w.name += fmt::format(" {}", base::name_of(w.expression.dtype));
+    for (const std::string& more : {variables, std::string(base::name_of(w.expression.dtype))}) {
+      if (there == out_.end() || is_same(*there) || given != Given::kBySuite) break;
+      if (more.empty()) continue;
+      w.name += " " + more;
       there = named(w.name);
     }
     if (there == out_.end()) {

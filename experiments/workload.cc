@@ -1,5 +1,8 @@
 #include "experiments/workload.h"
 
+#include <utility>
+
+#include "experiments/operator_kind.h"
 #include "expr/infer.h"
 #include "expr/parse_args.h"
 #include "expr/scale.h"
@@ -24,7 +27,7 @@ std::optional<expr::Expression> expression_of(const expr::Problem& problem, bool
 }
 
 std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& diags) {
-  OperatorText op{{w.op, begin_of("--op", diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype};
+  OperatorText op{{w.op, begin_of("--op", diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype.value_or(base::Dtype::kF32)};
   if (!w.sizes.empty()) op.sizes.at = begin_of("--size", diags);
   if (!w.shapes.empty()) op.shapes.at = begin_of("--shape", diags);
   return expression_of(op, w.small, diags);
@@ -52,20 +55,36 @@ std::optional<expr::Expression> expression_of(const OperatorText& op, bool small
   return expression_of(problem, small, diags);
 }
 
+std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& suite, bool small,
+                                                           base::Diagnostics& diags) {
+  std::vector<NamedExpression> out;
+  for (const expr::SuiteOperator& op : suite.operators) {
+    auto e = expression_of(op.problem, small, diags);
+    if (!e) continue;
+    std::string kind = op.kind.empty() ? kind_of_whole(*e) : op.kind;
+    out.push_back({op.id, std::move(kind), std::move(*e), op.count});
+  }
+  if (out.size() < suite.operators.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags) {
+  std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
+  if (!workload.sizes.empty()) variables = expr::parse_sizes(workload.sizes, begin_of("--size", diags), diags);
+  if (!variables) return std::nullopt;
+  return expr::read_suite(*workload.suite, workload.dtype, *variables, diags);
+}
+
 std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags) {
   std::vector<NamedExpression> out;
   if (!workload.suite) {
     auto one = single(workload, diags);
     if (!one) return std::nullopt;
-    out.push_back({"op", "op", std::move(*one)});
+    out.push_back({"op", "op", std::move(*one), 1});
     return out;
   }
-  const auto suite = expr::load_suite(*workload.suite, workload.dtype, diags);
-  if (!suite) return std::nullopt;
-  for (const expr::SuiteOperator& op : *suite)
-    if (auto e = expression_of(op.problem, workload.small, diags)) out.push_back({op.id, op.kind, std::move(*e)});
-  if (!diags.ok()) return std::nullopt;
-  return out;
+  const auto suite = read_suite_of(workload, diags);
+  return suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
 }
 
 }  // namespace tilescope::experiments

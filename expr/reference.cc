@@ -13,24 +13,48 @@
 namespace tilescope::expr {
 namespace {
 
+// What a conversion makes of values beyond the greatest.
+enum class Beyond : std::uint8_t {
+  kInfinity,
+  kGreatest,          // infinity too: PTX's cvt.satfinite
+  kGreatestOfFinite,  // infinity becomes not-a-number, which is all that the format has
+};
+
 // A binary floating-point format: digits of the significand with the hidden one, and the least normal exponent.
 struct FloatFormat {
   int digits;
   int least_exponent;
   double greatest;
   bool ties_away = false;  // from zero, not to even
+  Beyond beyond = Beyond::kInfinity;
 };
 constexpr FloatFormat kF16 = {11, -14, 65504.0};
 constexpr FloatFormat kBf16 = {8, -126, 0x1.FEp127};
 // As PTX's cvt.rna.tf32.f32 rounds, the only conversion to it that every chip with tf32 has (PTX ISA, "cvt").
 constexpr FloatFormat kTf32 = {11, -126, 0x1.FFCp127, true};
 
+// Open Compute Project, "8-bit floating point specification", as PTX's cvt.rn.satfinite converts to it.
+constexpr FloatFormat kF8E4M3 = {4, -6, 448, false, Beyond::kGreatest};
+constexpr FloatFormat kF8E5M2 = {3, -14, 57344, false, Beyond::kGreatest};
+// AMD's CDNA3 ISA, v_cvt_pk_fp8_f32 and v_cvt_pk_bf8_f32 of a value that v_med3 has brought into the range, as
+// composable_kernel and HIP do: infinity and not-a-number are let through.
+constexpr FloatFormat kF8E4M3Fnuz = {4, -7, 240, false, Beyond::kGreatestOfFinite};
+constexpr FloatFormat kF8E5M2Fnuz = {3, -15, 57344, false, Beyond::kGreatestOfFinite};
+
+double beyond(double v, const FloatFormat& f) {
+  const bool infinite = std::isinf(v);
+  if (f.beyond == Beyond::kInfinity) return std::copysign(std::numeric_limits<double>::infinity(), v);
+  if (infinite && f.beyond == Beyond::kGreatestOfFinite) return std::numeric_limits<double>::quiet_NaN();
+  return std::copysign(f.greatest, v);
+}
+
 double round_float(double v, const FloatFormat& f) {
-  if (v == 0 || !std::isfinite(v)) return v;
+  if (std::isinf(v)) return beyond(v, f);
+  if (v == 0 || std::isnan(v)) return v;
   const int exponent = std::max(std::ilogb(v), f.least_exponent) - (f.digits - 1);
   const double units = std::scalbn(v, -exponent);
   const double rounded = std::scalbn(f.ties_away ? std::round(units) : std::nearbyint(units), exponent);
-  return std::fabs(rounded) > f.greatest ? std::copysign(std::numeric_limits<double>::infinity(), v) : rounded;
+  return std::fabs(rounded) > f.greatest ? beyond(v, f) : rounded;
 }
 
 template <class Integer>
@@ -170,7 +194,8 @@ class StageRun {
     double value = identity(stage_.reducer);
     double steps = 0;
     do {
-      value = round_to(e_.accumulate, reduce(stage_.reducer, numbers_, value, body()));
+      body();
+      value = round_to(e_.accumulate, reduce(stage_.reducer, numbers_, value, stage_.body, nodes_));
       ++steps;
     } while (step(point_, stage_, spatial, point_.size()));
     return stage_.reducer == Reducer::kMean ? round_to(e_.accumulate, value / steps) : value;
@@ -184,7 +209,7 @@ class StageRun {
   double value_of(const Node& n) const {
     if (n.kind == NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
     if (n.kind == NodeKind::kRead) return read(stage_.reads[static_cast<std::size_t>(n.index)]);
-    return apply(n, numbers_, nodes_);
+    return apply(stage_.body, n, numbers_, nodes_);
   }
 
   double read(const Read& r) const {
@@ -218,6 +243,16 @@ double round_to(base::Dtype dtype, double value) {
       return saturate<std::int8_t>(value);
     case base::Dtype::kI32:
       return saturate<std::int32_t>(value);
+    case base::Dtype::kF64:
+      return value;
+    case base::Dtype::kF8E4M3:
+      return round_float(value, kF8E4M3);
+    case base::Dtype::kF8E5M2:
+      return round_float(value, kF8E5M2);
+    case base::Dtype::kF8E4M3Fnuz:
+      return round_float(value, kF8E4M3Fnuz) + 0.0;  // no negative zero
+    case base::Dtype::kF8E5M2Fnuz:
+      return round_float(value, kF8E5M2Fnuz) + 0.0;
   }
   base::check(false, "every dtype rounds");
   return 0;
@@ -257,8 +292,22 @@ double reduce(Reducer r, Numbers numbers, double so_far, double value) {
   return 0;
 }
 
-double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes) {
+double reduce(Reducer r, Numbers numbers, double so_far, const std::vector<Node>& body,
+              const std::vector<double>& nodes) {
+  const bool adds = r == Reducer::kSum || r == Reducer::kMean;
+  if (adds && numbers == Numbers::kReal && body.back().kind == NodeKind::kMultiply)
+    return std::fma(nodes[static_cast<std::size_t>(body.back().left)],
+                    nodes[static_cast<std::size_t>(body.back().right)], so_far);
+  return reduce(r, numbers, so_far, nodes.back());
+}
+
+double apply(const std::vector<Node>& body, const Node& n, Numbers numbers, const std::vector<double>& nodes) {
   const auto operand = [&](int node) { return nodes[static_cast<std::size_t>(node)]; };
+  const auto is_product = [&](int node) { return body[static_cast<std::size_t>(node)].kind == NodeKind::kMultiply; };
+  const auto multiply_add = [&](double sign, int product, double summand) {
+    const Node& p = body[static_cast<std::size_t>(product)];
+    return std::fma(sign * operand(p.left), operand(p.right), summand);
+  };
   if (numbers == Numbers::kInt32 && n.left >= 0)
     return apply_int32(n, operand(n.left), n.right < 0 ? 0 : operand(n.right));
   switch (n.kind) {
@@ -267,8 +316,11 @@ double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes) {
     case NodeKind::kNegate:
       return -operand(n.left);
     case NodeKind::kAdd:
+      if (is_product(n.right)) return multiply_add(1, n.right, operand(n.left));
+      if (is_product(n.left)) return multiply_add(1, n.left, operand(n.right));
       return operand(n.left) + operand(n.right);
     case NodeKind::kSubtract:
+      if (is_product(n.right)) return multiply_add(-1, n.right, operand(n.left));
       return operand(n.left) - operand(n.right);
     case NodeKind::kMultiply:
       return operand(n.left) * operand(n.right);

@@ -15,7 +15,9 @@ namespace tilescope::expr {
 // store and to the accumulator on every reduction step, in the order of the axes (last reduced axis fastest).
 using Values = std::vector<double>;
 
-// Rounds to the nearest value of the dtype (ties to even; integers saturate).
+// Rounds to the nearest value of the dtype: ties to even, of tf32 away from zero. Integers saturate, and not-a-number
+// becomes 0. The 8-bit floats saturate: f8e4m3 and f8e5m2 from infinity too, as PTX's cvt.satfinite does; of the fnuz
+// pair, infinity becomes not-a-number and -0 becomes 0.
 double round_to(base::Dtype dtype, double value);
 
 // The numbers that a body is computed in.
@@ -33,10 +35,14 @@ Numbers numbers_of(const Expression& e, const Stage& stage);
 
 // One step of a reduction, before it is rounded; a mean adds, and divides at its end.
 double reduce(Reducer r, Numbers numbers, double so_far, double value);
+// The same with the last of a body's values; a real product is added without being rounded first.
+double reduce(Reducer r, Numbers numbers, double so_far, const std::vector<Node>& body,
+              const std::vector<double>& nodes);
 
-// The value of an operator, call or number of a stage's body from those of the nodes before it; reads and scalars are
-// the caller's.
-double apply(const Node& n, Numbers numbers, const std::vector<double>& nodes);
+// The value of an operator, call or number of a body from those of the nodes before it; reads and scalars are the
+// caller's. A real product that a sum or difference takes is not rounded before it is added, as multiply-adds of chips
+// have it: of two products, the right one.
+double apply(const std::vector<Node>& body, const Node& n, Numbers numbers, const std::vector<double>& nodes);
 
 // Evaluates all stages. `tensors` holds the inputs, by tensor index, and receives every stage's output; `scalars` are
 // by scalar index. One thread; time is the product of all axes.

@@ -26,6 +26,8 @@ class Resolver {
     if (base::is_integer(e.dtype) != base::is_integer(e.accumulate))
       error(problem.at,
             fmt::format("{} cannot be accumulated in {}", base::name_of(e.dtype), base::name_of(e.accumulate)));
+    else if (e.dtype == base::Dtype::kF64 && e.accumulate != base::Dtype::kF64)
+      error(problem.at, fmt::format("f64 is accumulated in f64, not in {}", base::name_of(e.accumulate)));
   }
 
   std::optional<Draft> run(const std::vector<ParsedStage>& stages) {

@@ -2,20 +2,28 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/home.h"
+#include "base/scalar_text.h"
+#include "expr/parse.h"
 
 namespace tilescope::expr {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSuites = {
-    "roller", "roller-scaleout", "roller-small", "roller-irregular", "roller-tensorcore", "examples", "searches"};
+constexpr std::array<std::string_view, 8> kSuites = {"roller",           "roller-scaleout",   "roller-small",
+                                                     "roller-irregular", "roller-tensorcore", "examples",
+                                                     "searches",         "transformer_layer"};
+
+constexpr std::int64_t kMostCount = 1'000'000'000'000;  // totals stay far from the ends of doubles
 
 // What several operators share: kind and expression.
 struct Form {
@@ -24,19 +32,46 @@ struct Form {
   base::Position at;
 };
 
+// An id is a name of files too (`compile -o`).
+bool is_id(std::string_view text) {
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto fits = [&](char c) { return plain(c) || std::string_view("_-.+").find(c) != std::string_view::npos; };
+  return !text.empty() && plain(text.front()) && std::all_of(text.begin(), text.end(), fits);
+}
+
 class SuiteReader {
  public:
-  SuiteReader(base::Dtype dtype, base::Diagnostics& diags) : dtype_(dtype), diags_(diags) {}
+  SuiteReader(std::string_view document, std::optional<base::Dtype> dtype, const std::vector<GivenSize>& variables,
+              base::Diagnostics& diags)
+      : document_(document), given_dtype_(dtype), diags_(diags), variables_(variables, document, diags) {}
 
-  std::vector<SuiteOperator> read(const base::Value& document) {
+  Suite read(const base::Value& document) {
     base::Fields fields(document, "a suite", diags_);
-    fields.take("source");  // for people
+    base::as_text(fields.take("source"), "source", diags_);  // for people
+    const auto dtype = read_dtype(fields.take("dtype"));
+    dtype_ = given_dtype_.value_or(dtype.value_or(base::Dtype::kF32));
+    if (const base::Map* variables = base::as_map(fields.take("variables"), "variables", diags_))
+      variables_.define(*variables);
     if (const base::Map* forms = base::as_map(fields.take("forms"), "forms", diags_))
       for (const base::Entry& f : *forms) read_named_form(f);
-    if (const base::List* operators = base::as_list(fields.require("operators"), "operators", diags_))
+    const base::Value* value = fields.require("operators");
+    if (const base::List* operators = base::as_list(value, "operators", diags_)) {
+      if (operators->empty()) diags_.error(value->at, "operators: none; list one at least");
       for (const base::Value& v : *operators) read_operator(v);
+    }
     fields.finish();
-    return std::move(operators_);
+    return {variables_.finish(), std::move(operators_)};
+  }
+
+  // What is wrong with expressions, once the file has mistakes: sizes that are not known are no mistakes of theirs.
+  void check_expressions(const Suite& suite) {
+    for (std::size_t i = 0; i < suite.operators.size(); ++i) {
+      const Problem& problem = suite.operators[i].problem;
+      if (complete_[i])
+        build(problem, diags_);
+      else
+        parse(problem.text, problem.at, diags_);
+    }
   }
 
  private:
@@ -49,32 +84,60 @@ class SuiteReader {
   }
 
   std::optional<Form> read_form(base::Fields& fields) {
-    const auto kind = base::as_text(fields.require("kind"), "kind", diags_);
+    const auto kind = base::as_text(fields.take("kind"), "kind", diags_);
     const base::Value* op = fields.require("op");
     const auto text = base::as_text(op, "op", diags_);
-    if (!kind || !text) return std::nullopt;
-    return Form{*kind, *text, op->at};
+    if (!text) return std::nullopt;
+    return Form{kind.value_or(""), *text, base::text_at(*op, document_)};
   }
 
   void read_operator(const base::Value& value) {
     base::Fields fields(value, "an operator", diags_);
-    const base::Value* id_value = fields.require("id");
-    const auto id = base::as_text(id_value, "id", diags_);
+    const std::string id = read_id(fields.require("id"));
     const base::Value* of = fields.take("of");
     const std::optional<Form> form = of != nullptr ? form_named(*of) : read_form(fields);
-    const base::Value* sizes = fields.take("sizes");
-    const base::Value* shapes = fields.take("shapes");
-    if (id && form) {
-      Problem problem;
-      problem.text = form->text;
-      problem.at = form->at;
-      problem.dtype = dtype_;
-      problem.sizes = read_sizes(sizes);
-      problem.shapes = read_shapes(shapes);
-      operators_.push_back({*id, form->kind, std::move(problem)});
-      if (!ids_.insert(*id).second) diags_.error(id_value->at, fmt::format("the id '{}' is used twice", *id));
-    }
+    all_known_ = true;
+    std::vector<GivenSize> sizes = read_sizes(fields.take("sizes"));
+    std::vector<GivenShape> shapes = read_shapes(fields.take("shapes"));
+    const bool complete = all_known_;
+    const auto dtype = read_dtype(fields.take("dtype"));
+    const std::int64_t count = read_count(fields.take("count"));
     fields.finish();
+    if (!form) return;
+    complete_.push_back(complete);
+    SuiteOperator& out = operators_.emplace_back(SuiteOperator{id, form->kind, {}, count});
+    out.problem.text = form->text;
+    out.problem.at = form->at;
+    out.problem.dtype = dtype.value_or(dtype_);
+    out.problem.sizes = std::move(sizes);
+    out.problem.shapes = std::move(shapes);
+  }
+
+  std::string read_id(const base::Value* value) {
+    const auto id = base::as_text(value, "id", diags_);
+    if (!id) return {};
+    if (!is_id(*id))
+      diags_.error(value->at, fmt::format("id: expected letters, digits and _ - . +, beginning with a letter or digit, "
+                                          "got {}",
+                                          value->describe()));
+    else if (!ids_.insert(*id).second)
+      diags_.error(value->at, fmt::format("the id '{}' is used twice", *id));
+    return *id;
+  }
+
+  std::optional<base::Dtype> read_dtype(const base::Value* value) {
+    const auto choice = base::as_choice(value, "dtype", base::dtype_names(), diags_);
+    return choice ? std::optional(static_cast<base::Dtype>(*choice)) : std::nullopt;
+  }
+
+  std::int64_t read_count(const base::Value* value) {
+    const auto count = variables_.number(value, "count");
+    if (count && (*count < 1 || *count > kMostCount))
+      diags_.error(value->at, fmt::format("count: expected a whole number from 1 to {}, got {}{}", kMostCount, *count,
+                                          value->get_if<std::string>() != nullptr
+                                              ? fmt::format(" from '{}'", *value->get_if<std::string>())
+                                              : ""));
+    return count.value_or(1);
   }
 
   std::optional<Form> form_named(const base::Value& of) {
@@ -87,18 +150,36 @@ class SuiteReader {
     return std::nullopt;
   }
 
+  std::optional<std::int64_t> known(const base::Value& v, std::string_view name) {
+    const auto number = variables_.number(&v, name);
+    all_known_ = all_known_ && number.has_value();
+    return number;
+  }
+
   std::vector<GivenSize> read_sizes(const base::Value* value) {
     std::vector<GivenSize> out;
-    if (const base::Map* map = base::as_map(value, "sizes", diags_))
-      for (const base::Entry& e : *map)
-        if (const auto size = base::as_integer(&e.value, e.key, {}, diags_)) out.push_back({e.key, *size, e.at});
+    const base::Map* map = base::as_map(value, "sizes", diags_);
+    if (map == nullptr) return out;
+    std::set<std::string_view> seen;
+    for (const base::Entry& e : *map) {
+      if (!seen.insert(e.key).second)
+        diags_.error(e.at, fmt::format("the size of '{}' is given twice", e.key));
+      else if (const auto size = known(e.value, e.key))
+        out.push_back({e.key, *size, e.at});
+    }
     return out;
   }
 
   std::vector<GivenShape> read_shapes(const base::Value* value) {
     std::vector<GivenShape> out;
-    if (const base::Map* map = base::as_map(value, "shapes", diags_))
-      for (const base::Entry& e : *map) out.push_back({e.key, read_shape(e), e.at});
+    const base::Map* map = base::as_map(value, "shapes", diags_);
+    if (map == nullptr) return out;
+    std::set<std::string_view> seen;
+    for (const base::Entry& e : *map)
+      if (seen.insert(e.key).second)
+        out.push_back({e.key, read_shape(e), e.at});
+      else
+        diags_.error(e.at, fmt::format("the shape of '{}' is given twice", e.key));
     return out;
   }
 
@@ -106,39 +187,71 @@ class SuiteReader {
     std::vector<std::int64_t> out;
     if (const base::List* list = base::as_list(&entry.value, entry.key, diags_))
       for (const base::Value& v : *list)
-        if (const auto extent = base::as_integer(&v, entry.key, {}, diags_)) out.push_back(*extent);
+        if (const auto extent = known(v, entry.key)) out.push_back(*extent);
     return out;
   }
 
-  base::Dtype dtype_;
+  std::string_view document_;
+  std::optional<base::Dtype> given_dtype_;
+  base::Dtype dtype_ = base::Dtype::kF32;
   base::Diagnostics& diags_;
+  SuiteVariables variables_;
   std::map<std::string, Form> forms_;
   std::set<std::string> ids_;
   std::vector<SuiteOperator> operators_;
+  bool all_known_ = true;       // sizes and shapes of the operator that is being read
+  std::vector<bool> complete_;  // the same of all operators
 };
+
+std::optional<Suite> read_document(std::string_view text, base::SourceId source, std::optional<base::Dtype> dtype,
+                                   const std::vector<GivenSize>& variables, base::Diagnostics& diags) {
+  const std::size_t errors = diags.errors().size();
+  const auto document = base::read_yaml(text, source, diags);
+  if (!document) return std::nullopt;
+  SuiteReader reader(text, dtype, variables, diags);
+  Suite suite = reader.read(*document);
+  if (diags.errors().size() == errors) return suite;
+  reader.check_expressions(suite);
+  return std::nullopt;
+}
 
 }  // namespace
 
 std::vector<std::string_view> suite_names() { return {kSuites.begin(), kSuites.end()}; }
 
-std::optional<std::vector<SuiteOperator>> load_suite(std::string_view name, base::Dtype dtype,
-                                                     base::Diagnostics& diags) {
-  const auto names = suite_names();
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    diags.error({.source = diags.add_source("--suite")},
-                fmt::format("unknown suite '{}', expected one of {}{}", name, fmt::join(names, ", "),
-                            base::did_you_mean(name, names)));
-    return std::nullopt;
+bool is_suite_file(std::string_view suite) {
+  return suite.find('/') != std::string_view::npos || suite.ends_with(".yaml") || suite.ends_with(".yml");
+}
+
+std::string suite_schema_path() { return base::home_path("expr/suite.schema.json"); }
+
+std::optional<Suite> read_suite(std::string_view suite, std::optional<base::Dtype> dtype,
+                                const std::vector<GivenSize>& variables, base::Diagnostics& diags) {
+  std::string path(suite);
+  if (!is_suite_file(suite)) {
+    const auto names = suite_names();
+    if (std::find(names.begin(), names.end(), suite) == names.end()) {
+      diags.error({.source = diags.add_source("--suite")},
+                  fmt::format("unknown suite '{}', expected one of {}, or a file FILE.yaml{}", suite,
+                              fmt::join(names, ", "), base::did_you_mean(suite, names)));
+      return std::nullopt;
+    }
+    path = base::home_path(fmt::format("expr/suites/{}.yaml", suite));
   }
-  const std::string path = base::home_path(fmt::format("expr/suites/{}.yaml", name));
   const base::SourceId source = diags.add_source(path);
-  const std::size_t errors = diags.errors().size();
   const auto text = base::read_file(path, source, diags);
-  const auto document = text ? base::read_yaml(*text, source, diags) : std::nullopt;
-  if (!document) return std::nullopt;
-  auto operators = SuiteReader(dtype, diags).read(*document);
-  if (diags.errors().size() > errors) return std::nullopt;
-  return operators;
+  return text ? read_document(*text, source, dtype, variables, diags) : std::nullopt;
+}
+
+std::optional<Suite> read_suite_text(std::string_view text, const std::string& name, std::optional<base::Dtype> dtype,
+                                     const std::vector<GivenSize>& variables, base::Diagnostics& diags) {
+  return read_document(text, diags.add_source(name), dtype, variables, diags);
+}
+
+std::optional<std::vector<SuiteOperator>> load_suite(std::string_view suite, std::optional<base::Dtype> dtype,
+                                                     base::Diagnostics& diags) {
+  auto read = read_suite(suite, dtype, {}, diags);
+  return read ? std::optional(std::move(read->operators)) : std::nullopt;
 }
 
 }  // namespace tilescope::expr

@@ -2,7 +2,6 @@
 
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
-#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::lower {
@@ -11,7 +10,8 @@ void StageLowering::add_box_signals() {
   kernel_.threads = p_.threads_with_copiers(chip_.core.warp);
   const std::int64_t begin = staging_.signals.n, slots = p_.slots();
   const std::int64_t computing = p_.threads() / chip_.core.warp;
-  kernel_.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + tile::kSignalBytes * slots}};
+  const std::int64_t bytes = chip_.core.tma->mbarrier.n * slots;
+  kernel_.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
 }
 
 Body StageLowering::parted_body() {
@@ -65,7 +65,7 @@ Statement StageLowering::bring_boxes(std::size_t i, const StepPosition& at, cons
     // Of a dimension of one element nobody asks how far the next one is, but that it is a whole piece.
     dim.stride = dim.extent > 1 || d == last
                      ? o.steps[d].front().stride
-                     : base::round_up(o.dims[last].extent, tile::kBoxAddressBytes / o.element.n);
+                     : base::round_up(o.dims[last].extent, chip_.core.tma->granule.n / o.element.n);
     dim.at = at.begin[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
     if (const std::int64_t boxes = t.shape[d] / dim.box; boxes > 1) {
       const int loop = maker_.loop(o.name + (d == last ? "_panel" : "_box"), boxes);

@@ -117,7 +117,7 @@ void KernelRun::run(const Compute& c) {
     for (std::size_t n = 0; n < c.body.size(); ++n) nodes[n] = value_of(c, c.body[n], numbers, nodes, t);
     const std::int64_t at = begin_of(c.target, 1, t);
     double value = nodes.back();
-    if (c.reducer != expr::Reducer::kNone) value = expr::reduce(c.reducer, numbers, read(target, at, t), value);
+    if (c.reducer != expr::Reducer::kNone) value = expr::reduce(c.reducer, numbers, read(target, at, t), c.body, nodes);
     write(target, at, t, expr::round_to(dtype, value));
   }
 }
@@ -129,7 +129,7 @@ double KernelRun::value_of(const Compute& c, const expr::Node& n, expr::Numbers 
     return read(static_cast<std::size_t>(a.buffer), begin_of(a, 1, t), t);
   }
   if (n.kind == expr::NodeKind::kScalar) return scalars_[static_cast<std::size_t>(n.index)];
-  return expr::apply(n, numbers, nodes);
+  return expr::apply(c.body, n, numbers, nodes);
 }
 
 std::int64_t KernelRun::common(const Affine& a, std::int64_t first, std::int64_t lanes) {

@@ -7,7 +7,6 @@
 #include "base/integer.h"
 #include "lower/affine.h"
 #include "lower/kernel_run.h"
-#include "lower/matrix_layout.h"
 
 namespace tilescope::lower {
 
@@ -18,7 +17,7 @@ void KernelRun::run(const WarpRoles& w) {
   std::vector<Crew> crews;
   std::int64_t end = 0;
   for (const WarpRole& r : w.roles) {
-    if (r.first_thread < end || r.first_thread % kMatrixLanes != 0 || r.threads % kMatrixLanes != 0)
+    if (r.first_thread < end || r.first_thread % k_.warp != 0 || r.threads % k_.warp != 0)
       fail(fmt::format("role {} is not of warps of its own", r.name), r.first_thread);
     end = r.first_thread + r.threads;
     crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0), {}});
@@ -90,7 +89,7 @@ void KernelRun::run(const Await& a) {
 void KernelRun::run(const Arrive& a) {
   if (now_->products_of) fail("an arrival while products still read the scratchpad", now_->first);
   Phase& p = under_way(a.signal, a.use);
-  const std::int64_t warps = (now_->end - now_->first) / kMatrixLanes;
+  const std::int64_t warps = (now_->end - now_->first) / k_.warp;
   p.arrived += warps;
   p.to_come += a.bytes * warps;
   ++now_->seen[now_->number];

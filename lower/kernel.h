@@ -8,18 +8,20 @@
 //   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
 //   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
 //   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
-//   LoadMatrices and MultiplyMatrices are what the 32 lanes of a warp do together, as PTX's ldmatrix and mma define it,
-//   MultiplyStaged is what several warps do.
+//   LoadMatrices, MultiplyMatrices and MultiplyStaged are what lanes do together, as many as their maps have: threads
+//   of a block from a multiple of that number on.
 //   Where warps part into roles, each role runs its own body beside the others and meets them through signals alone: a
 //   warp that awaits a use of a signal sees what those did before who arrived for it, and what the bulk copies brought
 //   that were asked for it. A Barrier is for kernels without roles.
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "arch/fragment.h"
 #include "base/dtype.h"
 #include "expr/expression.h"
 #include "expr/extent.h"
@@ -112,13 +114,14 @@ struct Compute {
   std::vector<Access> operands;
 };
 
-// Up to four matrices of eight rows of 16 bytes, from the scratchpad into registers. Lane l of the first 8 * count
-// reads row l % 8 of matrix l / 8, as `rows` says, whose `when` holds in no other lane. Every lane then has 4 bytes of
-// each matrix from `rows.to` on, one matrix after the other: lane l bytes 4 (l % 4) to 4 (l % 4) + 3 of row l / 4; or,
-// where they are transposed, elements (of 2 bytes) 2 (l % 4) and the next one of column l / 4.
+// Rows of `rows.elements` neighbouring elements, from the scratchpad into the registers of lanes that load together: as
+// many as `map` has. Lane l of the first `count` names row l, as `rows` says, whose `when` holds in no other lane.
+// Every lane then has, from `rows.to` on, the elements that `map` says: `r` adds to the number of a row, `c` to the
+// place in it. `transposed` says that neighbours of a lane are of different rows (PTX's ldmatrix.trans).
 struct LoadMatrices {
   Copy rows;
-  std::int64_t count = 4;  // 1, 2 or 4
+  std::int64_t count = 1;
+  arch::FragmentMap map;
   bool transposed = false;
 };
 
@@ -128,10 +131,22 @@ struct MatrixShape {
   bool operator==(const MatrixShape&) const = default;
 };
 
-// d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of a warp's lanes as
-// lower/matrix_layout.h says. Each access is to the first of a lane's elements.
-struct MultiplyMatrices {
+// A matrix instruction of the chip, with all that readers of a Kernel need of it.
+struct MatrixInstruction {
+  std::string name;  // in the chip's `compute`
   MatrixShape shape;
+  std::int64_t lanes = 1;  // that execute it together
+  base::Dtype elements{}, sums{};
+  std::optional<arch::FragmentMap> a, b;  // absent where they are read from the scratchpad
+  arch::FragmentMap c;
+  std::string cuda, hip;  // what these dialects call it; empty where they cannot say it
+};
+
+// d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of the instruction's
+// lanes as its maps say. Each access is to the first of a lane's elements. Lanes that hold copies of an element of a or
+// b hold the same value.
+struct MultiplyMatrices {
+  int instruction = 0;  // of Kernel::matrix_instructions
   Access d, a, b;
 };
 
@@ -144,12 +159,13 @@ struct StagedFactor {
   bool transposed = false;
 };
 
-// d += a * b of a group of lanes, as PTX's wgmma defines it: an instruction that runs by itself between BeginProducts
-// and EndProducts. Lanes of warp w of the group hold rows 16 w to 16 w + 15 of d, fragment after fragment of eight
-// columns, each as MultiplyMatrices has it; `d` is the first of a lane's elements.
+// d += a * b of a group of lanes, from factors in the scratchpad, as PTX's wgmma defines it: an instruction that runs
+// by itself between BeginProducts and EndProducts. It takes `columns`, whole fragments of the instruction's n side by
+// side: lanes hold d fragment after fragment, each as the instruction's map of c says; `d` is the first of a lane's
+// elements.
 struct MultiplyStaged {
-  MatrixShape shape;
-  std::int64_t lanes = 128;
+  int instruction = 0;  // of Kernel::matrix_instructions
+  std::int64_t columns = 1;
   Access d;
   StagedFactor a, b;
 };
@@ -254,11 +270,13 @@ struct Kernel {
   std::string name;
   std::int64_t blocks = 1;
   std::int64_t threads = 1;    // of a block
+  std::int64_t warp = 1;       // of them that go together
   std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
   std::vector<Signal> signals;
-  std::int64_t shared_bytes = 0;  // of a block
+  std::vector<MatrixInstruction> matrix_instructions;  // that its statements name
+  std::int64_t shared_bytes = 0;                       // of a block
   std::vector<Statement> body;
 };
 
@@ -278,6 +296,12 @@ struct Module {
   std::vector<std::string> scalars;
   std::vector<Kernel> kernels;
 };
+
+// The instruction that a MultiplyMatrices or MultiplyStaged names.
+template <class Multiply>
+const MatrixInstruction& instruction_of(const Kernel& k, const Multiply& m) {
+  return k.matrix_instructions[static_cast<std::size_t>(m.instruction)];
+}
 
 // Least and greatest value that the affine can take, each index taken alone.
 expr::Span range_of(const Kernel& k, const Affine& a);

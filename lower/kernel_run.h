@@ -101,8 +101,15 @@ class KernelRun {
   void run(const BeginProducts& begin);
   void run(const EndProducts& end);
   void run(const Publish&);
-  // The first threads of the warps.
-  std::vector<std::int64_t> warps() const;
+  // The first threads of those that do something together, so many at a time.
+  std::vector<std::int64_t> groups(std::int64_t lanes) const;
+  const MatrixInstruction& instruction(int number) const;
+  // A factor from the registers of lanes from `first` on.
+  void gather(const Access& from, const arch::FragmentMap& map, bool of_a, std::int64_t first,
+              std::vector<double>& matrix, std::int64_t columns);
+  // The sum and the products of the row of a and the column of b of that place.
+  static double product(double sum, const std::vector<double>& a, const std::vector<double>& b,
+                        const arch::FragmentPlace& at, const MatrixShape& shape, base::Dtype dtype);
   // The factor's element of that place along m or n, and along k.
   double read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep);
   // What products are added to is nobody else's until they have ended.

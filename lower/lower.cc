@@ -4,9 +4,9 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "lower/matrix_layout.h"
 #include "lower/stage_lowering.h"
 #include "tile/fit.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::lower {
 
@@ -17,6 +17,7 @@ Kernel combine_parts(const std::string& name, const tile::StageProgram& p, const
   Kernel k;
   k.name = name;
   k.threads = std::min(chip.core.warp * chip.core.partitions, chip.core.max_block_threads);
+  k.warp = chip.core.warp;
   k.blocks = base::ceil_div(to.elements, k.threads);
   IndexMaker maker(k);
   const std::int64_t parts = from.elements / to.elements;
@@ -82,13 +83,17 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   return module;
 }
 
+bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::string& why) {
+  why = tile::matrix_refusal(c);
+  const std::int64_t lanes = c.threads.value_or(chip.core.warp);
+  if (why.empty() && (lanes % chip.core.warp != 0 || lanes > chip.core.max_block_threads))
+    why = fmt::format("its {} threads are no whole warps of a block of {}", lanes, chip.core.max_block_threads);
+  return why.empty();
+}
+
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  const MatrixShape shape{c.m, c.n, c.k};
-  const std::int64_t lanes = c.lanes.value_or(chip.core.warp);
-  if (chip.core.warp != kMatrixLanes) return false;
-  if (!c.factors) return lanes == kMatrixLanes && is_known(shape, c.dtype, c.accumulate);
-  return lanes == kGroupLanes && c.most_n.value_or(c.n) <= kGroupMostColumns &&
-         is_known_staged(shape, c.dtype, c.accumulate);
+  std::string why;
+  return lowerable(c, chip, why);
 }
 
 }  // namespace tilescope::lower

@@ -16,7 +16,9 @@ namespace tilescope::lower {
 // run on the chip: `why` then says which limit it exceeds and by how much, a sentence each.
 std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec& chip, std::vector<std::string>& why);
 
-// Whether programs that multiply by that matrix instruction of the chip can be lowered.
+// Whether programs that multiply by that matrix instruction of the chip can be lowered; `why` then says why they
+// cannot.
+bool lowerable(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip, std::string& why);
 bool lowers(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip);
 
 }  // namespace tilescope::lower

@@ -1,20 +1,31 @@
-// What the lanes of a warp do together with a matrix instruction: fragments from the staged tiles into registers, their
-// products, and where results are.
-//
-// Rows of a staged tile whose pieces of 16 bytes run along k are read by LoadMatrices as they stand, others of two-byte
-// elements transposed. What cannot be read so (bytes, or tf32, whose neighbours are not along k, rows that rotation or
-// padding shifts by less than 16 bytes) every lane reads for itself.
+// What lanes do together with a matrix instruction: fragments from the staged tiles into registers, their products, and
+// where results are; all as the instruction's maps say.
 
 #include <algorithm>
+#include <bit>
+#include <ranges>
+#include <span>
 
 #include <fmt/format.h>
 
-#include "lower/matrix_layout.h"
+#include "arch/derive.h"
+#include "lower/lower.h"
 #include "lower/stage_lowering.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::lower {
+namespace {
+
+// Of the numbers below a power of two.
+std::size_t bits_of(std::int64_t count) {
+  return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)) - 1);
+}
+
+}  // namespace
+
+using arch::FragmentAxis;
+using tile::FragmentDigit;
 
 // --- what there is
 
@@ -24,17 +35,12 @@ bool StageLowering::matrices_lower() {
   const auto refuse = [&](const std::string& what) {
     why_.push_back(fmt::format("instruction {}: {}", u.instruction, what));
   };
+  if (std::string why; !lowerable(*u.spec, chip_, why)) refuse(why);
   const base::Dtype elements = expression().tensors[static_cast<std::size_t>(space().inputs[0].tensor)].dtype;
   const base::Dtype sums = expression().accumulate;
-  const MatrixShape shape{u.m, u.n, u.k};
-  if (!(u.factors_staged ? is_known_staged(shape, elements, sums) : is_known(shape, elements, sums)))
-    refuse(fmt::format("fragments of {}x{}x{} ({} into {}) are not lowered; those of {} are", u.m, u.n, u.k,
-                       base::name_of(elements), base::name_of(sums),
-                       u.factors_staged ? known_staged_multiplications() : known_multiplications()));
-  if (const std::int64_t lanes = u.factors_staged ? kGroupLanes : kMatrixLanes; u.lanes != lanes)
-    refuse(fmt::format("its {} lanes are not the {} that share fragments", u.lanes, lanes));
-  if (u.factors_staged && u.most_columns > kGroupMostColumns)
-    refuse(fmt::format("{} columns are more than the {} that there are", u.most_columns, kGroupMostColumns));
+  if (elements != u.spec->dtype || sums != u.spec->accumulate)
+    refuse(fmt::format("it multiplies {} into {}, the stage {} into {}", base::name_of(u.spec->dtype),
+                       base::name_of(u.spec->accumulate), base::name_of(elements), base::name_of(sums)));
   for (std::size_t i = 0; i < space().inputs.size(); ++i)
     if (!p_.operands[i].staged) refuse(fmt::format("{} is not staged", space().inputs[i].name));
   if (why_.size() == before && u.factors_staged)
@@ -43,12 +49,23 @@ bool StageLowering::matrices_lower() {
   return why_.size() == before;
 }
 
+void StageLowering::add_matrix_instruction() {
+  const arch::ComputeSpec& c = *p_.matrix->spec;
+  const arch::Spelling spelling = c.spelling.value_or(arch::Spelling{});
+  MatrixInstruction i{c.name, {c.m, c.n, c.k}, p_.lanes(), c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}};
+  if (!p_.in_core_matrices()) {
+    i.a = c.fragments->a;
+    i.b = c.fragments->b;
+  }
+  i.cuda = spelling.cuda.value_or("");
+  i.hip = spelling.hip.value_or("");
+  kernel_.matrix_instructions.push_back(std::move(i));
+}
+
 StageLowering::MatrixSide StageLowering::matrix_side(std::size_t i) const {
   const tile::MatrixUnit& u = *p_.matrix;
   MatrixSide s{.operand = i, .axis = i == 0 ? u.rows : u.columns, .unit = i == 0 ? u.m : u.n};
-  s.word = kMatrixRegisterBytes / space().inputs[i].element.n;
-  s.along = s.unit / kMatrixRows;
-  s.deep = u.k * space().inputs[i].element.n / kMatrixRowBytes;
+  if (!p_.in_core_matrices()) s.elements = tile::fragment_map(u, i).elements_of_lane();
   return s;
 }
 
@@ -65,11 +82,6 @@ std::vector<std::size_t> StageLowering::fragment_axes(const MatrixSide& s) const
   return out;
 }
 
-void StageLowering::add_matrix_loops() {
-  row_half_ = maker_.loop("row_half", 2);
-  column_ = maker_.loop("column", 2);
-}
-
 void StageLowering::add_matrix_fragments() {
   for (std::size_t i = 0; i < space().inputs.size(); ++i) {
     const MatrixSide s = matrix_side(i);
@@ -77,8 +89,7 @@ void StageLowering::add_matrix_fragments() {
     for (const std::size_t a : fragment_axes(s)) fragments *= p_.mapping[a].thread_extent() / fragment_unit(a);
     const tile::Operand& o = space().inputs[i];
     const base::Dtype dtype = expression().tensors[static_cast<std::size_t>(o.tensor)].dtype;
-    matrix_registers_.push_back(
-        add_buffer({o.name + "_part", Space::kRegister, dtype, fragments * s.elements(), -1, 0}));
+    matrix_registers_.push_back(add_buffer({o.name + "_part", Space::kRegister, dtype, fragments * s.elements, -1, 0}));
   }
 }
 
@@ -103,15 +114,30 @@ Affine StageLowering::lane_digit(std::int64_t faster, std::int64_t count) {
   return count == 1 ? constant(0) : maker_.quotient(maker_.thread(), faster, count, "lane");
 }
 
+StageLowering::MatrixPlace StageLowering::lane_place(const std::vector<FragmentDigit>& digits) {
+  MatrixPlace place;
+  for (const FragmentDigit& d : digits) {
+    Affine& to = place.along(d.axis);
+    to = to + lane_digit(d.faster, d.count) * d.step;
+  }
+  return place;
+}
+
+int StageLowering::matrix_loop(const std::string& name, std::int64_t extent) {
+  const auto known = matrix_loops_.find({name, extent});
+  if (known != matrix_loops_.end()) return known->second;
+  return matrix_loops_[{name, extent}] = maker_.loop(name, extent);
+}
+
 // The element of a staged tile that is so far, along the side's axis and along k, from where the fragments begin at
 // which the loops stand.
-Affine StageLowering::in_staged_tile(const MatrixSide& s, std::int64_t together, const Affine& along,
-                                     const Affine& deep, const StepPosition& at, const Affine& slot) {
+Affine StageLowering::in_staged_tile(const MatrixSide& s, std::int64_t together, const MatrixPlace& place,
+                                     const StepPosition& at, const Affine& slot) {
   std::vector<std::vector<AxisLoop>> loops(space().axes.size());
   for (const std::size_t a : fragment_axes(s)) loops[a] = fragment_loops(a, a == s.axis ? together : 1);
   std::vector<Affine> local = local_values(loops);
-  local[s.axis] = local[s.axis] + along;
-  local[p_.matrix->depth] = local[p_.matrix->depth] + deep;
+  local[s.axis] = local[s.axis] + place.side;
+  local[p_.matrix->depth] = local[p_.matrix->depth] + place.deep;
   const tile::Operand& o = space().inputs[s.operand];
   const auto r = static_cast<std::size_t>(o.reads.front());
   return in_slot(s.operand, addresses_.in_tile(o, read(r), local, absolute_values(local, at)).at, slot);
@@ -119,63 +145,56 @@ Affine StageLowering::in_staged_tile(const MatrixSide& s, std::int64_t together,
 
 // --- reads
 
-Statement StageLowering::load_matrix_fragments(std::size_t i, const StepPosition& at, const Affine& slot) {
-  const MatrixSide s = matrix_side(i);
-  const tile::Operand& o = space().inputs[i];
-  const std::int64_t row = kMatrixRowBytes / o.element.n;  // elements
-  const std::size_t side_by_side =
-      o.dims.empty() || o.dims.back().terms.empty() ? space().axes.size() : o.dims.back().terms[0].axis;
-  const bool transposed = side_by_side == s.axis && s.word == 2;
-  if (side_by_side != p_.matrix->depth && !transposed) return load_matrix_elements(s, at, slot);
-  // As many fragments together as one load takes.
-  const std::int64_t matrices = s.along * s.deep;
-  std::int64_t together = 1;
-  while (2 * together * matrices <= 4 && p_.mapping[s.axis].serial % (2 * together * s.unit) == 0) together *= 2;
-  // Lane l reads row l % 8 of matrix l / 8; matrices lie along the axis, then along k, then come the next fragments.
-  const Affine line = lane_digit(1, kMatrixRows);
-  Affine along = lane_digit(kMatrixRows, s.along) * kMatrixRows + lane_digit(kMatrixRows * matrices, together) * s.unit;
-  Affine deep = lane_digit(kMatrixRows * s.along, s.deep) * row;
-  Affine& of_line = transposed ? deep : along;
-  of_line = of_line + line;
-  const Affine from = in_staged_tile(s, together, along, deep, at, slot);
-  if (alignment_of(from, row) != row) return load_matrix_elements(s, at, slot);
-  LoadMatrices load;
-  load.count = together * matrices;
-  load.transposed = transposed;
-  const std::vector<std::size_t> axes = fragment_axes(s);
-  load.rows = {{matrix_registers_[i], fragment_number(axes, s.axis, together) * s.elements()},
-               {tiles_[i].shared, from},
-               row,
-               {},
-               {}};
-  if (const std::int64_t lanes = kMatrixRows * load.count; lanes < kMatrixLanes)
-    load.rows.when.push_back({lane_digit(1, kMatrixLanes), lanes});
+// Loops over a lane's elements from bit `first` of their number on, the fastest one last; where they stand in the
+// lane's own count is added to `to`, where in the fragment to `place`.
+std::vector<AxisLoop> StageLowering::element_loops(const MatrixSide& s, std::size_t first, Affine& to,
+                                                   MatrixPlace& place) {
+  std::vector<FragmentDigit> digits = tile::digits_of(tile::fragment_map(*p_.matrix, s.operand).elements, first);
   std::vector<AxisLoop> loops;
-  for (const std::size_t a : axes)
-    for (const AxisLoop& l : fragment_loops(a, a == s.axis ? together : 1)) loops.push_back(l);
-  return nest(loops, {{load, {}}}, true).front();
+  for (const FragmentDigit& d : std::views::reverse(digits)) {
+    const int index = matrix_loop(fmt::format("{}_{}", space().inputs[s.operand].name, d.faster), d.count);
+    loops.push_back({index, d.count, d.step, d.faster});
+    to = to + maker_.value(index) * d.faster;
+    Affine& along = place.along(d.axis);
+    along = along + maker_.value(index) * d.step;
+  }
+  return loops;
 }
 
-// Lane l holds words of row or column l / 4 of its fragments, from l % 4 words along k on.
-Statement StageLowering::load_matrix_elements(const MatrixSide& s, const StepPosition& at, const Affine& slot) {
-  const std::string& name = space().inputs[s.operand].name;
-  const std::int64_t sharing = kMatrixRowBytes / kMatrixRegisterBytes;
-  std::vector<std::size_t> axes = fragment_axes(s);
+Statement StageLowering::load_matrix_fragments(std::size_t i, const StepPosition& at, const Affine& slot) {
+  const MatrixSide s = matrix_side(i);
+  const tile::FragmentRead read = tile::fragment_read(p_, i, arch::widest_access_of(chip_));
+  const arch::FragmentMap& map = tile::fragment_map(*p_.matrix, i);
   std::vector<AxisLoop> loops;
+  const std::vector<std::size_t> axes = fragment_axes(s);
   for (const std::size_t a : axes)
-    for (const AxisLoop& l : fragment_loops(a, 1)) loops.push_back(l);
-  const auto inside = [&](const char* what, std::int64_t extent) {
-    const int index = maker_.loop(fmt::format("{}_{}", name, what), extent);
-    if (extent > 1) loops.push_back({index, extent, 1, 1});
-    return maker_.value(index);
+    for (const AxisLoop& l : fragment_loops(a, a == s.axis ? read.together : 1)) loops.push_back(l);
+  Affine to = fragment_number(axes, s.axis, read.together) * s.elements;
+  const auto nested = [&](auto what, const std::vector<AxisLoop>& inside) {
+    loops.insert(loops.end(), inside.begin(), inside.end());
+    return nest(loops, {{std::move(what), {}}}, true).front();
   };
-  const Affine deep = inside("deep", s.deep), along = inside("along", s.along), in_word = inside("word", s.word);
-  const Affine to =
-      fragment_number(axes, s.axis, 1) * s.elements() + deep * (s.along * s.word) + along * s.word + in_word;
-  const Affine from = in_staged_tile(s, 1, lane_digit(sharing, kMatrixRows) + along * kMatrixRows,
-                                     lane_digit(1, sharing) * s.word + deep * (sharing * s.word) + in_word, at, slot);
-  const Copy copy{{matrix_registers_[s.operand], to}, {tiles_[s.operand].shared, from}, 1, {}, {}};
-  return nest(loops, {{copy, {}}}, true).front();
+  if (!read.by_rows()) {
+    MatrixPlace place = lane_place(tile::digits_of(map.lanes));
+    const std::vector<AxisLoop> inside = element_loops(s, bits_of(read.run), to, place);
+    return nested(
+        Copy{{matrix_registers_[i], to}, {tiles_[i].shared, in_staged_tile(s, 1, place, at, slot)}, read.run, {}, {}},
+        inside);
+  }
+  // A lane names the row of its number.
+  MatrixPlace place = lane_place(tile::digits_of(std::span(read.rows.begin(), read.rows.end())));
+  const std::vector<AxisLoop> inside = element_loops(s, bits_of(s.elements / read.parts), to, place);
+  LoadMatrices load;
+  load.count = std::int64_t{1} << read.rows.size();
+  load.map = tile::map_of_load(p_, i, read);
+  load.transposed = read.how == tile::FragmentRead::How::kTransposedRows;
+  load.rows = {{matrix_registers_[i], to},
+               {tiles_[i].shared, in_staged_tile(s, read.together, place, at, slot)},
+               read.run,
+               {},
+               {}};
+  if (load.count < p_.lanes()) load.rows.when.push_back({lane_digit(1, p_.lanes()), load.count});
+  return nested(std::move(load), inside);
 }
 
 // --- products and results
@@ -183,13 +202,13 @@ Statement StageLowering::load_matrix_elements(const MatrixSide& s, const StepPos
 Body StageLowering::multiply_fragments(const StepPosition& at, const Affine& slot) {
   Body body;
   const tile::MatrixUnit& u = *p_.matrix;
-  MultiplyMatrices multiply{{u.m, u.n, u.k}, {accumulators_, {}}, {}, {}};
+  MultiplyMatrices multiply{0, {accumulators_, {}}, {}, {}};
   multiply.d.offset = fragment_number(result_axes_, u.columns, 1) * matrix_results();
   for (std::size_t i = 0; i < space().inputs.size(); ++i) {
     const MatrixSide s = matrix_side(i);
     body.push_back(load_matrix_fragments(i, at, slot));
     Access& factor = i == 0 ? multiply.a : multiply.b;
-    factor = {matrix_registers_[i], fragment_number(fragment_axes(s), s.axis, 1) * s.elements()};
+    factor = {matrix_registers_[i], fragment_number(fragment_axes(s), s.axis, 1) * s.elements};
   }
   std::vector<AxisLoop> loops;
   for (const std::size_t a : result_axes_)
@@ -205,7 +224,7 @@ StagedFactor StageLowering::staged_factor(std::size_t i, std::int64_t together, 
   const MatrixSide s = matrix_side(i);
   const tile::CoreMatrices core = tile::core_matrices(p_, i);
   const auto& dims = space().inputs[i].dims;
-  StagedFactor out{{tiles_[i].shared, in_staged_tile(s, together, {}, {}, at, slot)}, core.below, core.beside, false};
+  StagedFactor out{{tiles_[i].shared, in_staged_tile(s, together, {}, at, slot)}, core.below, core.beside, false};
   if (static_cast<std::size_t>(dims.back().terms[0].axis) != s.axis) return out;
   std::swap(out.along, out.deep);
   out.transposed = true;
@@ -216,7 +235,7 @@ StagedFactor StageLowering::staged_factor(std::size_t i, std::int64_t together, 
 Body StageLowering::begin_products(const StepPosition& at, const Affine& slot) {
   const tile::MatrixUnit& u = *p_.matrix;
   const std::int64_t together = tile::fragments_together(p_);
-  MultiplyStaged m{{u.m, u.n * together, u.k}, u.lanes, {accumulators_, {}}, {}, {}};
+  MultiplyStaged m{0, u.n * together, {accumulators_, {}}, {}, {}};
   m.d.offset = fragment_number(result_axes_, u.columns, together) * matrix_results();
   m.a = staged_factor(0, 1, at, slot);
   m.b = staged_factor(1, together, at, slot);
@@ -237,25 +256,36 @@ Body StageLowering::end_products() const {
 
 std::int64_t StageLowering::matrix_results() const { return p_.matrix->m * p_.matrix->n / p_.matrix->lanes; }
 
-// Of a fragment a lane has two neighbouring columns of one row and of that eight rows further.
+// A lane's results in a fragment, `vector` neighbours an iteration: a loop for each digit of their number.
+std::vector<FragmentDigit> StageLowering::result_digits(std::int64_t vector) const {
+  return tile::digits_of(p_.matrix->spec->fragments->c.elements, bits_of(vector));
+}
+
+int StageLowering::result_loop(const FragmentDigit& d) {
+  return matrix_loop(fmt::format("result_{}", d.faster), d.count);
+}
+
 std::vector<std::vector<AxisLoop>> StageLowering::matrix_result_loops(std::int64_t vector) {
   std::vector<std::vector<AxisLoop>> loops(space().axes.size());
   for (const std::size_t a : result_axes_) loops[a] = fragment_loops(a, 1);
-  loops[p_.matrix->rows].push_back({row_half_, 2, kMatrixRows, 1});
-  if (vector == 1) loops[p_.matrix->columns].push_back({column_, 2, 1, 1});
+  for (const FragmentDigit& d : std::views::reverse(result_digits(vector)))
+    loops[d.axis == FragmentAxis::kRow ? p_.matrix->rows : p_.matrix->columns].push_back(
+        {result_loop(d), d.count, d.step, d.faster});
   return loops;
 }
 
 Affine StageLowering::matrix_result_position(std::int64_t vector) {
-  const Affine in_fragment = maker_.value(row_half_) * 2 + (vector == 1 ? maker_.value(column_) : constant(0));
+  Affine in_fragment;
+  for (const FragmentDigit& d : result_digits(vector))
+    in_fragment = in_fragment + maker_.value(result_loop(d)) * d.faster;
   return fragment_number(result_axes_, p_.matrix->columns, 1) * matrix_results() + in_fragment;
 }
 
 void StageLowering::add_lane(std::vector<Affine>& local) {
-  const std::int64_t sharing = kMatrixRowBytes / kMatrixRegisterBytes;
-  local[p_.matrix->rows] = local[p_.matrix->rows] + lane_digit(sharing, kMatrixRows) +
-                           lane_digit(kMatrixLanes, p_.lanes() / kMatrixLanes) * (2 * kMatrixRows);
-  local[p_.matrix->columns] = local[p_.matrix->columns] + lane_digit(1, sharing) * 2;
+  for (const FragmentDigit& d : tile::digits_of(p_.matrix->spec->fragments->c.lanes)) {
+    Affine& to = local[d.axis == FragmentAxis::kRow ? p_.matrix->rows : p_.matrix->columns];
+    to = to + lane_digit(d.faster, d.count) * d.step;
+  }
 }
 
 }  // namespace tilescope::lower

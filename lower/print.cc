@@ -51,6 +51,7 @@ class Printer {
     const std::string most = k.registers == 0 ? "" : fmt::format(", {} registers each", k.registers);
     line(0, fmt::format("kernel {}: {} blocks of {} threads{}", k.name, k.blocks, k.threads, most));
     for (const Buffer& b : k.buffers) line(1, buffer(b));
+    for (const MatrixInstruction& i : k.matrix_instructions) line(1, instruction(i));
     for (const Signal& s : k.signals)
       line(1, fmt::format("signal    {}[{}] of {} arrivals at byte {}", s.name, s.slots, s.arrivals, s.offset_bytes));
     for (const Index& i : k.indices)
@@ -63,6 +64,12 @@ class Printer {
     const std::string rows = b.swizzled_row > 0 ? fmt::format(", rows of {} B swizzled", b.swizzled_row) : "";
     if (b.space == Space::kShared) return fmt::format("shared    {} at byte {}{}", array, b.offset_bytes, rows);
     return fmt::format("{:9} {}", b.space == Space::kGlobal ? "memory" : "registers", array);
+  }
+
+  std::string instruction(const MatrixInstruction& i) const {
+    std::string out = fmt::format("instruction {} of {} lanes", i.name, i.lanes);
+    if (i.a && i.b) out += fmt::format(", a {}, b {}", arch::text_of(*i.a), arch::text_of(*i.b));
+    return out + ", c " + arch::text_of(i.c);
   }
 
   std::string derived(const Index& i) const {
@@ -95,15 +102,17 @@ class Printer {
   }
   void statement(const Copy& c, const std::string& note, int depth) { copy(c, "", note, depth); }
   void statement(const LoadMatrices& l, const std::string& note, int depth) {
-    copy(l.rows, fmt::format(" rows of {} matrices{}", l.count, l.transposed ? " transposed" : ""), note, depth);
+    copy(l.rows, fmt::format(", {} rows{}", l.count, l.transposed ? " transposed" : ""), note, depth);
   }
   void statement(const MultiplyMatrices& m, const std::string& note, int depth) {
-    line(depth, fmt::format("{} += {} * {} matrices {}x{}x{}{}", access(m.d), access(m.a), access(m.b), m.shape.m,
-                            m.shape.n, m.shape.k, note));
+    const MatrixInstruction& i = instruction_of(*k_, m);
+    line(depth, fmt::format("{} += {} * {} by {}, {}x{}x{}{}", access(m.d), access(m.a), access(m.b), i.name, i.shape.m,
+                            i.shape.n, i.shape.k, note));
   }
   void statement(const MultiplyStaged& m, const std::string& note, int depth) {
-    line(depth, fmt::format("{} += {} * {} staged {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), m.shape.m,
-                            m.shape.n, m.shape.k, note));
+    const MatrixInstruction& i = instruction_of(*k_, m);
+    line(depth, fmt::format("{} += {} * {} staged by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
+                            i.shape.m, m.columns, i.shape.k, note));
   }
   void statement(const BeginProducts& b, const std::string& note, int depth) {
     line(depth, fmt::format("begin products of {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));

@@ -12,11 +12,12 @@ namespace {
 
 using tile::Operand;
 
-Kernel empty_kernel(const tile::StageProgram& p) {
+Kernel empty_kernel(const tile::StageProgram& p, const arch::ArchSpec& chip) {
   Kernel k;
   k.name = "compute_" + p.space->output.name;
   k.blocks = p.blocks();
   k.threads = p.threads();
+  k.warp = chip.core.warp;
   k.registers = p.registers;
   return k;
 }
@@ -30,7 +31,7 @@ StageLowering::StageLowering(const tile::StageProgram& p, const arch::ArchSpec& 
       names_(names),
       module_(module),
       why_(why),
-      kernel_(empty_kernel(p)),
+      kernel_(empty_kernel(p, chip)),
       maker_(kernel_),
       indices_(p, maker_),
       addresses_(p, maker_),
@@ -134,7 +135,7 @@ void StageLowering::run() {
   if (p_.in_boxes()) add_box_signals();
   add_results();
   if (p_.matrix) {
-    add_matrix_loops();
+    add_matrix_instruction();
     if (!p_.in_core_matrices()) add_matrix_fragments();
   } else {
     cut_points();

@@ -3,12 +3,15 @@
 // (lower/block_body.cc), the copies that bring operands into the scratchpad (lower/staging.cc, lower/box_lowering.cc)
 // and what a thread reads of them (lower/fragments.cc), or a warp for a matrix instruction (lower/matrix_lowering.cc).
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arch/spec.h"
 #include "lower/addresses.h"
+#include "tile/fragment_read.h"
 #include "tile/staging.h"
 
 namespace tilescope::lower {
@@ -116,18 +119,20 @@ class StageLowering {
   // The widest access that is aligned wherever the thread stands.
   std::int64_t widest_read(std::size_t read, const StepPosition& at, const Affine& slot);
 
-  // lower/matrix_lowering.cc. An operand of a matrix instruction as the lanes of a warp hold it: fragment by fragment
-  // of a warp's tile, in each the words that PTX says.
+  // lower/matrix_lowering.cc. An operand of a matrix instruction as lanes hold it: fragment by fragment of their tile.
   struct MatrixSide {
     std::size_t operand = 0, axis = 0;  // rows of the first operand, columns of the second
     std::int64_t unit = 1;              // of a fragment along it
-    std::int64_t word = 1;              // elements of one register, side by side along k
-    std::int64_t along = 1, deep = 1;   // registers of a fragment, along the axis and along k
-    std::int64_t elements() const { return along * deep * word; }  // of a fragment that a lane holds
+    std::int64_t elements = 0;          // of a fragment that a lane holds
+  };
+  // Along the side's axis, and along k.
+  struct MatrixPlace {
+    Affine side, deep;
+    Affine& along(arch::FragmentAxis axis) { return axis == arch::FragmentAxis::kDepth ? deep : side; }
   };
   MatrixSide matrix_side(std::size_t operand) const;
   bool matrices_lower();
-  void add_matrix_loops();
+  void add_matrix_instruction();
   void add_matrix_fragments();
   // Extent of a fragment along a spatial axis.
   std::int64_t fragment_unit(std::size_t axis) const;
@@ -136,16 +141,21 @@ class StageLowering {
   // Which fragment of those of the axes it is where the loops over `side` stand `together`.
   Affine fragment_number(const std::vector<std::size_t>& axes, std::size_t side, std::int64_t together);
   std::vector<std::size_t> fragment_axes(const MatrixSide& s) const;
-  // One of `count` values of the warp's lanes, of which each is that of `faster` neighbours.
+  // One of `count` values of the lanes, of which each is that of `faster` neighbours.
   Affine lane_digit(std::int64_t faster, std::int64_t count);
-  Affine in_staged_tile(const MatrixSide& s, std::int64_t together, const Affine& along, const Affine& deep,
-                        const StepPosition& at, const Affine& slot);
+  MatrixPlace lane_place(const std::vector<tile::FragmentDigit>& digits);
+  // The loop of that name and extent, made once.
+  int matrix_loop(const std::string& name, std::int64_t extent);
+  Affine in_staged_tile(const MatrixSide& s, std::int64_t together, const MatrixPlace& place, const StepPosition& at,
+                        const Affine& slot);
+  std::vector<AxisLoop> element_loops(const MatrixSide& s, std::size_t first, Affine& to, MatrixPlace& place);
   Statement load_matrix_fragments(std::size_t operand, const StepPosition& at, const Affine& slot);
-  Statement load_matrix_elements(const MatrixSide& s, const StepPosition& at, const Affine& slot);
   Body multiply_fragments(const StepPosition& at, const Affine& slot);
   Body begin_products(const StepPosition& at, const Affine& slot);
   Body end_products() const;
   StagedFactor staged_factor(std::size_t operand, std::int64_t together, const StepPosition& at, const Affine& slot);
+  std::vector<tile::FragmentDigit> result_digits(std::int64_t vector) const;
+  int result_loop(const tile::FragmentDigit& digit);
   std::vector<std::vector<AxisLoop>> matrix_result_loops(std::int64_t vector);
   Affine matrix_result_position(std::int64_t vector);
   std::int64_t matrix_results() const;  // of a fragment, that a lane holds
@@ -210,8 +220,8 @@ class StageLowering {
   std::vector<Fragment> fragments_;      // by read; equal reads share one
   std::vector<std::size_t> result_axes_;
   int accumulators_ = -1, results_ = -1;
-  std::vector<int> matrix_registers_;  // by input: buffer of a matrix instruction's fragments
-  int row_half_ = -1, column_ = -1;    // loops over the results of a lane in a fragment
+  std::vector<int> matrix_registers_;                                 // by input: of a matrix instruction's fragments
+  std::map<std::pair<std::string, std::int64_t>, int> matrix_loops_;  // by name and extent
 };
 
 // A copy of the statements inside the loops, the first one outermost, unrolled wholly where `unroll` says so.

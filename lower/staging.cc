@@ -2,6 +2,7 @@
 // a chunk of neighbours.
 
 #include <algorithm>
+#include <limits>
 
 #include "base/integer.h"
 #include "lower/stage_lowering.h"
@@ -10,9 +11,13 @@
 namespace tilescope::lower {
 namespace {
 
-// Registers of one thread that carry a tile's pieces between memory and scratchpad. A compiler that unrolls a copy loop
-// does likewise: all loads first, then the stores; more registers would cost resident blocks.
-constexpr std::int64_t kInFlightBytes = 128;
+// Pieces of one thread that are between memory and scratchpad at a time: as many as the registers hold with which the
+// chip's compiler unrolls a copy loop, all loads first, then the stores. More would cost resident blocks.
+std::int64_t most_in_flight(const arch::ArchSpec& chip, std::int64_t piece_bytes) {
+  if (!chip.compiler || !chip.compiler->copy_registers) return std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kRegisterBytes = 4;
+  return std::max<std::int64_t>(1, *chip.compiler->copy_registers * kRegisterBytes / piece_bytes);
+}
 
 }  // namespace
 
@@ -40,7 +45,7 @@ void StageLowering::add_staged_tile(std::size_t i) {
     why_.push_back("operand " + o.name + ": rows of its staged tile are no multiple of its vector");
   t.pieces = tile::data_tile_elements(o, p_.block) / plan.vector;
   t.each = base::ceil_div(t.pieces, p_.threads());
-  const std::int64_t most = std::max<std::int64_t>(1, kInFlightBytes / (plan.vector * o.element.n));
+  const std::int64_t most = most_in_flight(chip_, plan.vector * o.element.n);
   t.batches = asynchronous(i) ? 1 : base::ceil_div(t.each, most);
   t.batch = base::ceil_div(t.each, t.batches);
   if (t.batch > 1) t.piece_loop = maker_.loop(o.name + "_piece", t.batch);

@@ -16,9 +16,6 @@ namespace {
 using tile::Operand;
 using tile::StageProgram;
 
-// Instructions around one copied piece besides its load and store: the address and the bounds predicate.
-constexpr double kAddressInstructions = 2;
-
 // Counts the work of one block; everything is per core, in cycles, for all warps of the block.
 class BlockCounter {
  public:
@@ -99,10 +96,10 @@ class BlockCounter {
       // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
       // the registers need not go through L1 either).
       const double asked = plan.box != 0 ? boxes_of_a_warp(i) : pieces;
-      work_.load.issue_cycles += issue_cycles(asked * (1 + kAddressInstructions));
+      work_.load.issue_cycles += issue_cycles(asked * (1 + m_.address_instructions));
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
     } else {
-      work_.load.issue_cycles += issue_cycles(pieces * (2 + kAddressInstructions));
+      work_.load.issue_cycles += issue_cycles(pieces * (2 + m_.address_instructions));
       work_.load.core_cache_cycles += use.writes * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
     }
 
@@ -113,7 +110,7 @@ class BlockCounter {
   void count_direct(std::size_t i) {
     const auto vector = static_cast<double>(p_.operands[i].vector);
     const double reads = tile::fragment_elements(p_, i) / vector * p_.windows_per_step();
-    work_.load.issue_cycles += issue_cycles(reads * (1 + kAddressInstructions));
+    work_.load.issue_cycles += issue_cycles(reads * (1 + m_.address_instructions));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
@@ -132,11 +129,14 @@ class BlockCounter {
   void count_arithmetic() {
     const double points = results_ * points_;
     const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
-    const double special = points * space_.special_per_point;
+    // No special unit computes in f64: its functions are polynomials.
+    constexpr double kOfWideFunction = 20;
+    const bool wide = space_.expression.accumulate == base::Dtype::kF64;
+    const double special = points * space_.special_per_point * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / multiply_adds_per_instruction() + special);
     double cycles = operations * lanes / arithmetic_.per_cycle;
-    cycles += special * lanes / (m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle);
+    cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
     // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
     const auto partitions = static_cast<double>(m_.partitions);
@@ -169,7 +169,7 @@ class BlockCounter {
   void count_store() {
     const std::size_t output = space_.inputs.size();
     const double stores = results_ / static_cast<double>(p_.operands[output].vector);
-    work_.store.issue_cycles += issue_cycles(stores * (1 + kAddressInstructions));
+    work_.store.issue_cycles += issue_cycles(stores * (1 + m_.address_instructions));
     work_.store.core_cache_cycles += stores * warps_ * memory_cycles(memory_access(p_, output, m_.warp));
   }
 

@@ -25,10 +25,17 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
 }
 
+void read_compiler(const arch::ArchSpec& a, Machine& m) {
+  if (!a.compiler) return;
+  m.address_instructions = static_cast<double>(a.compiler->address_instructions.value_or(0));
+  m.allowances = a.compiler->registers;
+}
+
 void read_core_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::RegisterLevel* r = arch::registers_of(a)) {
     m.registers = arch::registers_per_core(*r);
     m.registers_per_thread = r->per_thread.value_or(m.registers / a.core.warp);
+    m.register_granule = r->granule.value_or(1);
   }
   if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
     m.banks = s->banks;
@@ -89,6 +96,7 @@ Machine make_machine(const arch::ArchSpec& a) {
   Machine m;
   m.arch = &a;
   read_core(a, m);
+  read_compiler(a, m);
   read_core_levels(a, m);
   read_device_levels(a, m);
   return m;

@@ -31,6 +31,9 @@ struct Machine {
   std::int64_t async_copy_bytes = 0;  // the least that one thread copies past its registers; 0: it cannot
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
+  std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
+  double address_instructions = 0;                       // of one access to memory, beside it
+  arch::RegisterAllowances allowances;                   // what its compiler holds beside values
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block

@@ -1,8 +1,6 @@
 #pragma once
 // How the lanes of a warp read the fragments of a matrix instruction from the scratchpad, and store its results.
 
-#include <optional>
-
 #include "model/warp_access.h"
 #include "tile/program.h"
 
@@ -14,14 +12,12 @@ struct MatrixRead {
 };
 
 // By the instruction itself, a core matrix an access, where it takes its factors from the scratchpad: the first factor
-// once and the second one once for all warps that execute it. By PTX's ldmatrix where 16 bytes of the staged rows lie
-// side by side along k, or, of elements of two bytes, along rows or columns; else every lane reads element by element.
-// Nothing where the fragments are not those of PTX's mma.m16n8 or wgmma.m64. Ignores: where the warp's tile begins,
-// which shifts all lanes alike.
-std::optional<MatrixRead> matrix_read(const tile::StageProgram& p, std::size_t operand);
+// once and the second one once for all warps that execute it. Else as tile/fragment_read.h says, rows that lanes name
+// or every lane's own elements. Ignores: where the warp's tile begins, which shifts all lanes alike, and what further
+// elements of a lane do to the banks.
+MatrixRead matrix_read(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access);
 
-// A warp's store of its first results to the output's own memory: of eight rows neighbouring columns, from its first
-// element. Nothing likewise.
-std::optional<WarpAccess> matrix_store(const tile::StageProgram& p);
+// A warp's store of its first results to the output's own memory, from its first element.
+WarpAccess matrix_store(const tile::StageProgram& p, std::int64_t warp);
 
 }  // namespace tilescope::model

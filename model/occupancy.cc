@@ -13,7 +13,7 @@ using tile::StageProgram;
 
 std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks) {
   const std::int64_t warps_on_a_partition = base::ceil_div(blocks * base::ceil_div(threads, m.warp), m.partitions);
-  return m.registers / m.partitions / (warps_on_a_partition * m.warp) / kRegisterStep * kRegisterStep;
+  return m.registers / m.partitions / (warps_on_a_partition * m.warp) / m.register_granule * m.register_granule;
 }
 
 Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
@@ -22,8 +22,9 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   const std::int64_t needed = registers_needed(p, m);
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
   std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
-  if (p.registers > 0) most = std::min(most, base::round_up(p.registers, kRegisterStep));
-  o.registers_per_thread = std::min(base::round_up(needed, kRegisterStep), std::max(most, kRegisterStep));
+  const std::int64_t granule = m.register_granule;
+  if (p.registers > 0) most = std::min(most, base::round_up(p.registers, granule));
+  o.registers_per_thread = std::min(base::round_up(needed, granule), std::max(most, granule));
   o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
 
   const std::int64_t warps_held = m.partitions * (m.registers / m.partitions / (o.registers_per_thread * m.warp));

@@ -7,13 +7,14 @@
 #include "model/occupancy.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::model {
 namespace {
 
 using tile::StageProgram;
 
-constexpr std::int64_t kRegisterBytes = 4;
+using tile::kRegisterBytes;
 
 // What a warp holds for a matrix instruction is shared among its lanes.
 std::int64_t registers_for(const StageProgram& p, std::int64_t elements, base::Bytes element) {
@@ -28,6 +29,17 @@ std::int64_t accumulators_of(const StageProgram& p) {
 // Of one point of the reduction, or of a window.
 std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
   return static_cast<std::int64_t>(tile::fragment_elements(p, operand));
+}
+
+// Registers of those elements: copies of what other lanes hold included.
+std::int64_t fragment_registers(const StageProgram& p, std::size_t operand, std::int64_t at_once) {
+  std::int64_t elements = fragment_of(p, operand) * at_once;
+  if (p.matrix && !p.in_core_matrices()) {
+    const tile::MatrixUnit& u = *p.matrix;
+    const arch::FragmentMap& map = tile::fragment_map(u, operand);
+    elements *= map.lane_count() * map.elements_of_lane() / ((operand == 0 ? u.m : u.n) * u.k);
+  }
+  return registers_for(p, elements, p.space->inputs[operand].element);
 }
 
 // Of a cooperative copy, by one thread.
@@ -60,22 +72,7 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
   return p.slots() > 1 ? fragments + copies : std::max(fragments, copies);
 }
 
-// --- kernels of lower/
-
-// What compilers hold beside values: round numbers for what a thread has to know at a time, chosen where NVRTC 13.0
-// needed no more for most first programs of the suite `roller` (sm_80, sm_90a). docs/model.md has what is left over, on
-// another target too.
-constexpr std::int64_t kBookkeeping = 8;     // pointers, indices and guards of one thing after another
-constexpr std::int64_t kOfSteps = 8;         // of an operand that is copied step by step: from where, to where, how far
-constexpr std::int64_t kOfPiece = 1;         // a place beside those of the pieces before it
-constexpr std::int64_t kMostPlaces = 8;      // beyond which compilers count on as they go
-constexpr std::int64_t kOfUnevenPiece = 5;   // an address of 64 bits, its place, and what guards it
-constexpr std::int64_t kOfGatheredRead = 3;  // likewise of an element that a thread reads for itself
-constexpr std::int64_t kOfGatheredPiece = 4;  // the same where pieces share what guards them
-// Beside sums that an instruction adds to by itself, fewer than which NVIDIA's compiler refuses (C7602). NVRTC 13.0
-// takes 154, 90 and 58 registers for 128, 64 and 32 sums of products of f16 in boxes (sm_90a), so that nothing is left
-// over.
-constexpr std::int64_t kBesideProducts = 26;
+// --- kernels of lower/, by their compiler's allowances
 
 // Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
 // along the innermost reduced axis.
@@ -96,27 +93,29 @@ std::int64_t of_copy(const StageProgram& p, std::size_t operand, const Machine& 
   const std::int64_t pieces = pieces_of(p, operand);
   if (!copies_past_registers(p, operand, m))  // a piece of less than a register has one of its own
     return std::max(in_flight_of(p, operand, m), pieces);
-  if (pieces_lie_evenly(p, operand)) return kOfPiece * std::min(pieces, kMostPlaces);
-  return pieces * (p.space->inputs[operand].gathered ? kOfGatheredPiece : kOfUnevenPiece);
+  const arch::RegisterAllowances& a = m.allowances;
+  if (pieces_lie_evenly(p, operand))
+    return a.even_piece.value_or(0) * std::min(pieces, a.max_even_pieces.value_or(pieces));
+  return pieces * (p.space->inputs[operand].gathered ? a.im2col_piece : a.uneven_piece).value_or(0);
 }
 
 std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
-  std::int64_t fragments = 0, copies = 0, bookkeeping = kBookkeeping;
+  const arch::RegisterAllowances& a = m.allowances;
+  std::int64_t fragments = 0, copies = 0, bookkeeping = a.base.value_or(0);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.in_core_matrices())
-      fragments += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
+    if (!p.in_core_matrices()) fragments += fragment_registers(p, i, points_at_once(p, i, m));
     if (!p.operands[i].staged) {
-      if (p.space->inputs[i].gathered) bookkeeping += kOfGatheredRead * fragment_of(p, i);
+      if (p.space->inputs[i].gathered) bookkeeping += a.im2col_read.value_or(0) * fragment_of(p, i);
       continue;
     }
     if (p.operands[i].box != 0) continue;  // another warp asks for it
     copies += of_copy(p, i, m);
-    if (p.steps() > 1) bookkeeping += kOfSteps;
+    if (p.steps() > 1) bookkeeping += a.staged_operand.value_or(0);
   }
   // The taps of a window are read as they are used: about half of them are held at a time.
   if (reads_windows(p)) fragments = base::ceil_div(fragments, 2);
   const std::int64_t beside = moving(p, fragments, copies) + bookkeeping;
-  return accumulators_of(p) + (p.in_core_matrices() ? std::max(beside, kBesideProducts) : beside);
+  return accumulators_of(p) + (p.in_core_matrices() ? std::max(beside, a.mma_operands.value_or(0)) : beside);
 }
 
 // --- kernels of others
@@ -132,7 +131,7 @@ std::int64_t bookkeeping_of_others(const StageProgram& p) {
 std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    fragments += registers_for(p, fragment_of(p, i), p.space->inputs[i].element);
+    fragments += fragment_registers(p, i, 1);
     if (!p.operands[i].staged || p.operands[i].box != 0) continue;
     copies += in_flight_of(p, i, m);
     if (!pieces_lie_evenly(p, i)) addresses += kRegistersOfAddress * pieces_of(p, i);
@@ -152,7 +151,7 @@ StageProgram held_to_registers(StageProgram p, const Machine& m) {
   const std::int64_t more =
       std::min({m.registers_per_thread, registers_left(m, p.threads_with_copiers(m.warp), o.blocks_per_core),
                 o.registers_per_thread + o.registers_per_thread / 10});
-  p.registers = std::max(o.registers_per_thread, more / kRegisterStep * kRegisterStep);
+  p.registers = std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
   return p;
 }
 

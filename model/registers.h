@@ -9,8 +9,6 @@
 
 namespace tilescope::model {
 
-inline constexpr std::int64_t kRegisterStep = 8;  // compilers and hardware hand registers out in eights
-
 // 32-bit registers that a thread needs so that nothing spills: of the kernel that lower/ makes of the program where it
 // says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
 std::int64_t registers_needed(const tile::StageProgram& p, const Machine& m);

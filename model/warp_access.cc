@@ -221,32 +221,11 @@ WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile:
   return access;
 }
 
-// The lanes that read the first fragments of a staged matrix, of instructions whose fragments nobody wrote down: a
-// piece of a row each, the same columns of as many rows as the warp's tile has, then the next columns.
-WarpAccess fragment_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
-                         std::int64_t warp) {
-  const Operand& o = p.space->operand(operand);
-  const auto extent_of = [&](std::size_t d) {
-    const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
-    return axis < p.space->spatial ? p.mapping[axis].serial : p.thread[axis];
-  };
-  std::int64_t rows = 1;  // of the warp's tile, side by side in the staged one
-  for (std::size_t d = 0; d + 1 < shape.size(); ++d)
-    if (!o.dims[d].terms.empty()) rows *= extent_of(d);
-  WarpAccess access;
-  access.bytes = vector * o.element.n;
-  for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane)
-    access.offset.push_back(o.element.n * staged_offset(lane % rows, lane / rows * vector % shape.back(), shape.back(),
-                                                        p.operands[operand]));
-  return access;
-}
-
 }  // namespace
 
 WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
-  if (p.matrix) return fragment_read(p, operand, shape, vector, warp);
   if (p.operands[operand].swizzle != 0 && !shape.empty()) return swizzled_read(p, operand, shape, vector, warp);
   tile::TileShape pitch = shape;
   std::int64_t elements = 1;
@@ -271,12 +250,12 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
   return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
 }
 
-// A box arrives in pieces of 16 bytes, as many at a time as the longest rows have.
-WarpAccess written_box_rows() {
-  constexpr std::int64_t kPiece = 16;
+// What arrives of a box fills the banks as a warp's neighbouring words would.
+WarpAccess written_box_rows(std::int64_t warp) {
+  constexpr std::int64_t kWord = 4;
   WarpAccess access;
-  access.bytes = kPiece;
-  for (std::int64_t at = 0; at < tile::kLongestBoxBytes; at += kPiece) access.offset.push_back(at);
+  access.bytes = kWord;
+  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * kWord);
   return access;
 }
 
@@ -287,7 +266,7 @@ WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const tile::OperandPlan& plan = p.operands[operand];
-  if (plan.box != 0) return written_box_rows();
+  if (plan.box != 0) return written_box_rows(warp);
   const FirstPieces pieces = first_pieces(p, operand, warp);
   const bool cores = p.in_core_matrices();
   const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};
@@ -337,8 +316,7 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
-  if (p.matrix && operand == p.space->inputs.size())
-    if (const auto store = matrix_store(p)) return *store;
+  if (p.matrix && operand == p.space->inputs.size()) return matrix_store(p, warp);
   if (o.gathered)
     return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
       std::int64_t offset = 0;
@@ -377,11 +355,7 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   const tile::TileShape shape = tile::data_tile(o, p.block);
   if (shape.empty()) return 1;
   std::int64_t run = 1;
-  if (p.matrix) {
-    const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-    run = axis < p.space->spatial ? p.mapping[axis].serial : p.thread[axis];
-  }
-  for (std::size_t d = shape.size(); d-- > 0 && !p.matrix;) {
+  for (std::size_t d = shape.size(); d-- > 0;) {
     const tile::TileDim& dim = o.dims[d];
     if (d + 1 == shape.size() && tile::reads_window(p, o, d)) {
       run = std::gcd(window_run(p, dim), shape.back() + plan.padding);

@@ -8,11 +8,15 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/integer.h"
 #include "sim/gpu/event_loop.h"
+#include "sim/gpu/spills.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
 namespace {
+
+constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
 
 // Shares `total` among the causes as their weights stand, to the last cycle.
 std::vector<std::pair<Stall, Cycle>> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
@@ -69,6 +73,21 @@ std::int64_t footprint(const lower::Module& module) {
   std::int64_t bytes = 0;
   for (const lower::Global& g : module.globals) bytes += g.elements * base::size_of(g.dtype).n;
   return bytes;
+}
+
+// Where the module's arrays end, in whole lines of any cache.
+std::int64_t end_of(const lower::Module& module, const std::vector<std::int64_t>& bases) {
+  if (module.globals.empty()) return 0;
+  const lower::Global& last = module.globals.back();
+  return base::round_up(bases.back() + last.elements * base::size_of(last.dtype).n, kLocalMemory);
+}
+
+// Counters of the kernel's own copies; those of its boxes come behind all of them.
+void keep_own(const std::vector<bool>& own, lower::KernelCounters& counters) {
+  lower::KernelCounters kept;
+  for (std::size_t c = 0; c < counters.size(); ++c)
+    if (c >= own.size() || own[c]) kept.push_back(counters[c]);
+  counters = std::move(kept);
 }
 
 KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, const Tally& t, const Gpu& gpu,
@@ -138,7 +157,10 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   all.stall_names = stall_names(chip);
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
-    WarpCode code(k, bases, chip, access_shapes(machine));
+    std::optional<Spilled> spilled;
+    if (occupancies[i].spilled_per_thread > 0)
+      spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
+    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, access_shapes(machine));
     Tally tally;
     const Cycle begin = loop.now();
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
@@ -151,6 +173,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
       gpu.show(std::max(loop.now(), gpu.end() + gpu.turn()));
       options.timeline->end_kernel(gpu.end());
     }
+    if (spilled) keep_own(spilled->of_kernel, tally.copies);
     add_to(all, report_of(k, machine, occupancies[i], tally, gpu, gpu.end() - begin + gpu.sampler().skipped()));
   }
   return all;

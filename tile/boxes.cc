@@ -19,12 +19,12 @@ bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
 }
 
 // Why the operand's elements are not those of boxes of its tensor, whatever the boxes.
-std::string tensor_refusal(const StageProgram& p, std::size_t i) {
+std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::TmaSpec& tma) {
   const Operand& o = p.space->inputs[i];
   const TileShape shape = data_tile(o, p.block);
   if (o.gathered) return "it is gathered";
-  if (o.dims.size() > kMostBoxDims)
-    return fmt::format("{} dimensions are more than the {} of a box", o.dims.size(), kMostBoxDims);
+  const auto dims = static_cast<std::int64_t>(o.dims.size());
+  if (dims > tma.max_dims) return fmt::format("{} dimensions are more than the {} of a box", dims, tma.max_dims);
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
     const bool single = !dim.whole && dim.terms.size() == 1 && dim.terms[0].coefficient == 1 && dim.low == 0 &&
@@ -38,22 +38,24 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i) {
     if (reduced && p.split[axis] > 1 && base::ceil_div(p.space->axes[axis].extent, p.split[axis]) % p.block[axis] != 0)
       return fmt::format("a part of the split {} ends within a step", p.space->axes[axis].name);
     const std::int64_t stride = o.steps[d].front().stride * o.element.n;
-    if (dim.extent > kMostBoxCoordinate - p.block[axis] || stride > kMostBoxStrideBytes)
+    if (dim.extent > kMostBoxCoordinate - p.block[axis] || (tma.max_stride && stride > tma.max_stride->n))
       return "it is too large for a box's coordinates";
-    if (d + 1 < o.dims.size() && dim.extent > 1 && stride % kBoxAddressBytes != 0)
-      return fmt::format("its rows are {} B apart, no multiple of {} B", stride, kBoxAddressBytes);
+    if (d + 1 < o.dims.size() && dim.extent > 1 && stride % tma.granule.n != 0)
+      return fmt::format("its rows are {} B apart, no multiple of {} B", stride, tma.granule.n);
   }
   if (o.steps.back().front().stride != 1) return "its innermost elements are not side by side";
-  if (shape[shape.size() - 2] > kMostBoxRows)
-    return fmt::format("{} rows are more than the {} of a box", shape[shape.size() - 2], kMostBoxRows);
+  if (shape[shape.size() - 2] > tma.max_extent)
+    return fmt::format("{} rows are more than the {} of a box", shape[shape.size() - 2], tma.max_extent);
   return {};
 }
 
-bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch::ArchSpec& a) {
-  const std::int64_t bytes = box * p.space->inputs[i].element.n;
-  const bool power = bytes == kShortestBoxBytes || bytes == 2 * kShortestBoxBytes || bytes == kLongestBoxBytes;
-  return power && a.core.bulk_copy && bytes <= a.core.bulk_copy->n &&
-         data_tile(p.space->inputs[i], p.block).back() % box == 0 && fragments_fit(p, i, box);
+bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch::TmaSpec& tma) {
+  // Rows are swizzled in spans of the longest one, its half, and so on; core matrices have pieces for so long ones.
+  bool known = false;
+  for (std::int64_t row = tma.row.n; row >= shortest_row(tma).n; row /= 2)
+    known = known || (box * p.space->inputs[i].element.n == row && row <= kCoreRows * kCoreRowBytes);
+  return known && box <= tma.max_extent && data_tile(p.space->inputs[i], p.block).back() % box == 0 &&
+         fragments_fit(p, i, box);
 }
 
 }  // namespace
@@ -65,28 +67,31 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!p.in_boxes()) return {};
-  if (!a.core.bulk_copy) return fmt::format("{} copies no boxes (core.bulk_copy)", a.name);
+  if (!a.core.tma) return fmt::format("{} copies no boxes (core.tma)", a.name);
   if (!p.in_core_matrices()) return "no instruction reads its factors from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
   if (p.operands.back().box != 0) return fmt::format("{} is no input", p.space->output.name);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const std::string& name = p.space->inputs[i].name;
     if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not brought in boxes", name);
-    if (const std::string why = tensor_refusal(p, i); !why.empty()) return fmt::format("{}: {}", name, why);
-    if (!row_fits(p, i, p.operands[i].box, a))
+    if (const std::string why = tensor_refusal(p, i, *a.core.tma); !why.empty())
+      return fmt::format("{}: {}", name, why);
+    if (!row_fits(p, i, p.operands[i].box, *a.core.tma))
       return fmt::format("{}: rows of {} elements are not those of a box", name, p.operands[i].box);
   }
   return {};
 }
 
 std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a) {
-  if (!a.core.bulk_copy || !p.in_core_matrices()) return std::nullopt;
+  if (!a.core.tma || !p.in_core_matrices()) return std::nullopt;
+  const arch::TmaSpec& tma = *a.core.tma;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.operands[i].staged || !tensor_refusal(p, i).empty()) return std::nullopt;
+    if (!p.operands[i].staged || !tensor_refusal(p, i, tma).empty()) return std::nullopt;
     OperandPlan& plan = p.operands[i];
     plan = {.staged = true};  // nobody copies pieces, and so none is wider than an element
-    for (std::int64_t bytes = kLongestBoxBytes; plan.box == 0 && bytes >= kShortestBoxBytes; bytes /= 2)
-      if (const std::int64_t box = bytes / p.space->inputs[i].element.n; row_fits(p, i, box, a)) plan.box = box;
+    for (std::int64_t bytes = tma.row.n; plan.box == 0 && bytes >= shortest_row(tma).n; bytes /= 2)
+      if (const std::int64_t box = bytes / p.space->inputs[i].element.n; box > 0 && row_fits(p, i, box, tma))
+        plan.box = box;
     if (plan.box == 0) return std::nullopt;
   }
   if (!core_matrices_refusal(p).empty()) return std::nullopt;

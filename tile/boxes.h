@@ -15,17 +15,11 @@
 
 namespace tilescope::tile {
 
-// What a tensor map may say (CUDA driver API, cuTensorMapEncodeTiled), and how its rows swizzle (PTX ISA, "Swizzling
-// modes"): in spans of 32, 64 or 128 bytes.
-inline constexpr std::int64_t kShortestBoxBytes = 32, kLongestBoxBytes = 128;
-inline constexpr std::int64_t kBoxAddressBytes = 16;  // what rows begin at multiples of
-inline constexpr std::int64_t kMostBoxRows = 256;
-inline constexpr std::size_t kMostBoxDims = 5;
-inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;  // coordinates are of 32 bits
-inline constexpr std::int64_t kMostBoxStrideBytes = (std::int64_t{1} << 40) - 1;
-// What the longest rows' swizzling repeats after, eight of them: tiles begin at multiples of it.
-inline constexpr std::int64_t kBoxAlignment = 1024;
-inline constexpr std::int64_t kSignalBytes = 8;  // of a counted barrier in the scratchpad (PTX ISA, "mbarrier")
+// Coordinates of a box are the `int` of emitted text.
+inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;
+
+// The shortest row of a box that the engine brings.
+inline base::Bytes shortest_row(const arch::TmaSpec& tma) { return tma.min_row.value_or(tma.granule); }
 
 // Elements of one box of an operand that is brought so.
 std::int64_t box_elements(const StageProgram& p, std::size_t operand);

@@ -55,7 +55,8 @@ bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
     const std::size_t side = i == 0 ? u.rows : u.columns;
     const auto inner = axis_from_back(o, 0), outer = axis_from_back(o, 1);
     const bool along_depth = inner == u.depth && outer == side;
-    const bool transposed = inner == side && outer == u.depth && o.element.n == 2;
+    const bool transposes = u.spec && u.spec->load && u.spec->load->transpose == o.element;
+    const bool transposed = transposes && inner == side && outer == u.depth;
     if (!along_depth && !transposed) return false;
   }
   return true;

@@ -33,7 +33,7 @@ inline std::int64_t core_offset(const CoreMatrices& c, std::int64_t row, std::in
 std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 
 // Whether the innermost dimensions of both factors are those along which the instruction reads core matrices: rows or
-// columns, and depth. Elements of other than two bytes it reads along depth alone.
+// columns, and depth; the latter alone of elements that it does not transpose.
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
 
 // Why the program's staged tiles are no core matrices that its instruction reads; empty where they are.

@@ -26,6 +26,16 @@ Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
   return {p.registers, arch::most_registers(a, p.threads_with_copiers(a.core.warp))};
 }
 
+// Sums are there until the reduction is done, whatever else a compiler puts off or computes again. Of a program that
+// says how many registers it takes: for others nothing is known but that they ran.
+Limit sums_limit(const StageProgram& p) {
+  const TileSpace& space = *p.space;
+  if (p.registers == 0 || space.axes.size() == space.spatial) return {};
+  constexpr std::int64_t kRegisterBytes = 4;
+  const std::int64_t sums = base::ceil_div(data_tile_elements(space.output, p.thread), p.lanes());
+  return {base::ceil_div(sums * base::size_of(space.expression.accumulate).n, kRegisterBytes), p.registers};
+}
+
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
   const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
   return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
@@ -52,6 +62,8 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
   if (const Limit l = registers_limit(p, a); l.exceeded())
     out.push_back(fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
                               l.have, a.name));
+  if (const Limit l = sums_limit(p); l.exceeded())
+    out.push_back(fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
@@ -64,8 +76,10 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
 }
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
-  return !threads_limit(p, a).exceeded() && !registers_limit(p, a).exceeded() && !scratchpad_limit(p, a).exceeded() &&
-         !memory_limit(p, a).exceeded();
+  return !threads_limit(p, a).exceeded() && !registers_limit(p, a).exceeded() && holds_sums(p) &&
+         !scratchpad_limit(p, a).exceeded() && !memory_limit(p, a).exceeded();
 }
+
+bool holds_sums(const StageProgram& p) { return !sums_limit(p).exceeded(); }
 
 }  // namespace tilescope::tile

@@ -16,4 +16,7 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
 // No limit is exceeded; the same test without the sentences.
 bool fits(const StageProgram& p, const arch::ArchSpec& a);
 
+// Whether the registers that the program states are enough for its sums; true where it states none.
+bool holds_sums(const StageProgram& p);
+
 }  // namespace tilescope::tile

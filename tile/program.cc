@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::tile {
 
@@ -174,14 +175,23 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
   return true;
 }
 
+// Results of a lane that the instruction's map puts side by side along the output's innermost dimension.
+std::int64_t neighbouring_results(const StageProgram& p) {
+  const Operand& o = p.space->output;
+  if (o.dims.empty() || o.dims.back().terms.size() != 1) return 1;
+  const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
+  if (axis == p.matrix->rows) return neighbouring_results(*p.matrix, arch::FragmentAxis::kRow);
+  if (axis == p.matrix->columns) return neighbouring_results(*p.matrix, arch::FragmentAxis::kColumn);
+  return 1;
+}
+
 }  // namespace
 
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
-  if (p.matrix && i == p.space->inputs.size()) {  // lanes hold pairs of neighbouring columns
-    const bool pairs = !o.dims.empty() && o.dims.back().terms.size() == 1 &&
-                       o.dims.back().terms[0].axis == static_cast<int>(p.matrix->columns);
-    return pairs ? widest_vector(o, p.block, 0, {std::min(max_vector.n, 2 * o.element.n)}) : 1;
+  if (p.matrix && i == p.space->inputs.size()) {
+    const std::int64_t neighbours = neighbouring_results(p);
+    return neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, neighbours * o.element.n)}) : 1;
   }
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
@@ -209,9 +219,10 @@ MatrixUnit unit_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
   u.m = c.m;
   u.n = c.n;
   u.k = c.k;
-  u.lanes = c.lanes.value_or(chip.core.warp);
-  u.most_columns = c.most_n.value_or(c.n);
-  u.factors_staged = c.factors.has_value();
+  u.lanes = c.threads.value_or(chip.core.warp);
+  u.most_columns = c.max_n.value_or(c.n);
+  u.factors_staged = c.operands.has_value();
+  u.spec = std::make_shared<const arch::ComputeSpec>(c);
   return u;
 }
 

@@ -19,8 +19,8 @@
 //   elements that several points share included (filter taps that overlap), and then computes them; windows cut a
 //   step's points into whole parts. With a matrix instruction, `threads` of an axis counts warps in place of threads,
 //   and a register tile is a warp's: whole fragments, its window along the instruction's k a fragment long. Then every
-//   input is staged, a warp's lanes share the reads of its tile (as PTX's ldmatrix does), and they hold results in
-//   pairs of neighbouring columns, row by row (as PTX's mma does). An instruction that reads its factors from the
+//   input is staged, a warp's lanes share the reads of its tile (tile/fragment_read.h), and they hold results as the
+//   instruction's map of them says. An instruction that reads its factors from the
 //   scratchpad is one of several warps: `threads` counts such groups, and its staged tiles lie in core matrices
 //   (tile/core_matrices.h). Those may be brought in boxes (tile/boxes.h): one thread of a further warp asks for them,
 //   as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers` holds the
@@ -76,11 +76,17 @@ struct MatrixUnit {
   std::string instruction;                       // its name in the chip's `compute`
   std::size_t rows = 0, columns = 0, depth = 0;  // tile axes along which m, n and k of its fragments lie
   std::int64_t m = 1, n = 1, k = 1;
-  std::int64_t lanes = 1;         // threads that execute it together: a warp, or several
-  std::int64_t most_columns = 1;  // that one instruction takes, whole fragments side by side
-  bool factors_staged = false;    // it reads its factors from the scratchpad, and not from registers
+  std::int64_t lanes = 1;                         // threads that execute it together: a warp, or several
+  std::int64_t most_columns = 1;                  // that one instruction takes, whole fragments side by side
+  bool factors_staged = false;                    // it reads its factors from the scratchpad, and not from registers
+  std::shared_ptr<const arch::ComputeSpec> spec;  // all that the chip says of it; null of units that no chip has
 
-  bool operator==(const MatrixUnit&) const = default;
+  // The same instruction along the same axes.
+  bool operator==(const MatrixUnit& o) const {
+    return instruction == o.instruction && rows == o.rows && columns == o.columns && depth == o.depth && m == o.m &&
+           n == o.n && k == o.k && lanes == o.lanes && most_columns == o.most_columns &&
+           factors_staged == o.factors_staged;
+  }
 };
 
 struct StageProgram {

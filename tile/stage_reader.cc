@@ -12,6 +12,7 @@
 #include "tile/bounds.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::tile {
 namespace {
@@ -232,6 +233,8 @@ class StageReader {
     matrix.columns = *axes[1];
     matrix.depth = *axes[2];
     const std::size_t before = diags_.errors().size();
+    if (const std::string why = matrix_refusal(*spec); !why.empty())
+      diags_.error(v->at, fmt::format("instruction {}: {}", spec->name, why));
     check_instruction(p, matrix, *spec, v->at);
     if (diags_.errors().size() == before) p = with_matrix_unit(std::move(p), matrix, arch::widest_access_of(arch_));
   }

@@ -9,15 +9,16 @@
 namespace tilescope::tile {
 namespace {
 
-// What every element and every asynchronous copy asks for.
-constexpr std::int64_t kLeastAlignment = 16;
+// Of any tile: emitted text moves what a thread copies in vectors of at most 16 bytes, on any chip.
+constexpr std::int64_t kElementAlignment = 16;
 
 }  // namespace
 
 StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
   // No access of one thread straddles the beginning of a tile.
-  const std::int64_t access = std::max(kLeastAlignment, arch::widest_access_of(a).n);
-  const std::int64_t alignment = p.in_boxes() ? base::round_up(kBoxAlignment, access) : access;
+  const std::int64_t access = std::max(kElementAlignment, arch::widest_access_of(a).n);
+  const arch::TmaSpec* tma = p.in_boxes() && a.core.tma ? &*a.core.tma : nullptr;
+  const std::int64_t alignment = tma != nullptr ? base::round_up(tma->alignment.n, access) : access;
   const std::int64_t slots = p.slots();
   StagingLayout out;
   out.begins.assign(p.space->inputs.size(), {0});
@@ -27,8 +28,10 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * slots);
   }
-  out.signals = {base::round_up(out.bytes.n, kSignalBytes)};
-  if (p.in_boxes()) out.bytes = out.signals + base::Bytes{2 * kSignalBytes * slots};
+  out.signals = out.bytes;
+  if (tma == nullptr) return out;
+  out.signals = {base::round_up(out.bytes.n, tma->mbarrier.n)};
+  out.bytes = out.signals + tma->mbarrier * (2 * slots);
   return out;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzz target of a build folder for some seconds, as many at once as there are cores:
 #   tools/run_fuzz_targets.sh BUILD SECONDS
-# Seeds are the chips and programs that stand in the tree. A crash, hang or leak fails, with the path of the input that
+# Seeds are the chips, suites and programs that stand in the tree. A crash, hang or leak fails, with the path of the input that
 # shows it again; what was found on the way stays in BUILD/fuzz/TARGET/corpus for the next run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,6 +11,7 @@ seeds_of() {
   shopt -s nullglob
   case $1 in
     fuzz_arch) printf '%s\n' arch/devices/*.yaml tests/error/*.yaml tests/error/*/*.yaml ;;
+    fuzz_suite) printf '%s\n' expr/suites/*.yaml tests/error/suite/*.yaml ;;
     fuzz_program) printf '%s\n' tests/golden/*.json tests/golden/*/*.json tests/error/*.json* tests/error/*/*.json* ;;
   esac
   printf '%s\n' "tests/fuzz/seeds/$1"/*

@@ -26,6 +26,9 @@ constexpr std::array<std::string_view, 11> kFunctions = {"exp_of",  "log_of",   
                                                          "tanh_of", "sigmoid_of", "erf_of",  "relu_of",
                                                          "abs_of",  "max_of",     "min_of"};
 
+// Whether the prelude's type of it is a struct, which is made of a float and becomes one.
+bool is_struct(Dtype d) { return !base::is_integer(d) && d != Dtype::kF32 && d != Dtype::kF64; }
+
 // How tightly a text binds, for parentheses.
 enum Binding : std::uint8_t { kSum, kProduct, kUnary, kWhole };
 struct Text {
@@ -45,7 +48,7 @@ class Arithmetic {
     const std::string target = formulas_.element(compute_.target);
     const Dtype dtype = dtype_of(compute_.target);
     const bool adds = compute_.reducer == Reducer::kSum || compute_.reducer == Reducer::kMean;
-    const bool exact = dtype == (type_ == Type::kInt ? Dtype::kI32 : Dtype::kF32) && type_ != Type::kDouble;
+    const bool exact = dtype == (type_ == Type::kInt ? Dtype::kI32 : type_ == Type::kFloat ? Dtype::kF32 : Dtype::kF64);
     if (adds && exact && !is_product(root())) return fmt::format("{} += {};", target, text(root()).text);
     return fmt::format("{} = {};", target, converted(dtype, reduced(root()).text));
   }
@@ -61,8 +64,9 @@ class Arithmetic {
     for (const lower::Access& a : compute_.operands) dtypes.push_back(dtype_of(a));
     const Dtype target = dtype_of(compute_.target);
     if (expr::numbers_of(compute_.body, dtypes, compute_.reducer, target) == expr::Numbers::kInt32) return Type::kInt;
-    if (compute_.reducer != Reducer::kNone || dtypes.empty()) dtypes.push_back(target);
-    return std::find(dtypes.begin(), dtypes.end(), Dtype::kI32) != dtypes.end() ? Type::kDouble : Type::kFloat;
+    if (compute_.reducer != Reducer::kNone || dtypes.empty() || target == Dtype::kF64) dtypes.push_back(target);
+    const auto is_long = [](Dtype d) { return d == Dtype::kI32 || d == Dtype::kF64; };
+    return std::any_of(dtypes.begin(), dtypes.end(), is_long) ? Type::kDouble : Type::kFloat;
   }
 
   // target (reducer)= body, as a value.
@@ -91,7 +95,9 @@ class Arithmetic {
         return number(n.number);
       case NodeKind::kScalar: {
         const std::string& name = names_.scalars[static_cast<std::size_t>(n.index)];
-        return {type_ == Type::kDouble ? fmt::format("double({})", name) : name};
+        if (type_ == Type::kDouble && !has_wide_scalars(kernel_)) return {fmt::format("double({})", name)};
+        if (type_ == Type::kFloat && has_wide_scalars(kernel_)) return {fmt::format("float({})", name)};
+        return {name};
       }
       case NodeKind::kRead:
         return {read(compute_.operands[static_cast<std::size_t>(n.index)])};
@@ -130,15 +136,18 @@ class Arithmetic {
 
   std::string read(const lower::Access& a) const {
     std::string element = formulas_.element(a);
-    if (type_ == Type::kDouble) return fmt::format("double({})", element);
-    if (type_ == Type::kFloat && base::is_integer(dtype_of(a))) return fmt::format("float({})", element);
+    if (type_ == Type::kDouble && dtype_of(a) != Dtype::kF64) return fmt::format("double({})", element);
+    // Of two structs neither is made of the other.
+    const bool of_structs = is_struct(dtype_of(a)) && is_struct(dtype_of(compute_.target));
+    const bool differs = of_structs && dtype_of(a) != dtype_of(compute_.target);
+    if (type_ == Type::kFloat && (differs || base::is_integer(dtype_of(a)))) return fmt::format("float({})", element);
     return element;
   }
 
   Text number(double v) const {
     const Binding binding = std::signbit(v) ? kUnary : kWhole;
     const std::string_view minus = std::signbit(v) ? "-" : "";
-    if (std::isnan(v)) return {"not_a_number()"};
+    if (std::isnan(v)) return {type_ == Type::kDouble ? "double(not_a_number())" : "not_a_number()"};
     if (std::isinf(v))
       return {fmt::format("{}{}", minus, type_ == Type::kDouble ? "double(infinity())" : "infinity()"), binding};
     if (type_ == Type::kInt) return {fmt::format("{:.0f}", v), binding};
@@ -152,10 +161,18 @@ class Arithmetic {
     switch (dtype) {
       case Dtype::kF32:
         return type_ == Type::kFloat ? value : fmt::format("float({})", value);
+      case Dtype::kF64:
+        return type_ == Type::kDouble ? value : fmt::format("double({})", value);
       case Dtype::kTf32:
+        return type_ == Type::kFloat ? value : fmt::format("{}(float({}))", type_of(dtype), value);
       case Dtype::kF16:
       case Dtype::kBf16:
-        return type_ == Type::kFloat ? value : fmt::format("{}(float({}))", type_of(dtype), value);
+      case Dtype::kF8E4M3:
+      case Dtype::kF8E5M2:
+      case Dtype::kF8E4M3Fnuz:
+      case Dtype::kF8E5M2Fnuz:
+        if (type_ == Type::kFloat) return value;
+        return fmt::format("{}({}({}))", type_of(dtype), type_ == Type::kDouble ? "to_odd" : "float", value);
       case Dtype::kI8:
         return fmt::format("to_i8({})", value);
       case Dtype::kI32:
@@ -173,6 +190,10 @@ class Arithmetic {
 };
 
 }  // namespace
+
+bool has_wide_scalars(const lower::Kernel& k) {
+  return std::any_of(k.buffers.begin(), k.buffers.end(), [](const lower::Buffer& b) { return b.dtype == Dtype::kF64; });
+}
 
 std::string statement(const lower::Kernel& kernel, const lower::Compute& compute, const Formulas& formulas,
                       const KernelNames& names) {

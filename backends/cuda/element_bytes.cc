@@ -1,9 +1,11 @@
 #include "backends/cuda/element_bytes.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cuda/float8.h"
 #include "backends/cuda/half.h"
 #include "base/check.h"
 
@@ -52,6 +54,16 @@ std::string to_bytes(base::Dtype dtype, const expr::Values& values) {
       return encoded<std::int8_t>(values, [&](double v) { return static_cast<std::int8_t>(rounded(v)); });
     case base::Dtype::kI32:
       return encoded<std::int32_t>(values, [&](double v) { return static_cast<std::int32_t>(rounded(v)); });
+    case base::Dtype::kF64:
+      return encoded<double>(values, [](double v) { return v; });
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
+      // An infinity stays one where the format has it: it is stored, not converted.
+      return encoded<std::uint8_t>(values, [&, f = float8_of(dtype)](double v) {
+        return float8_bits(f, f.has_infinity() && std::isinf(v) ? v : rounded(v));
+      });
   }
   base::check(false, "every dtype has bytes");
   return {};
@@ -72,6 +84,13 @@ expr::Values from_bytes(base::Dtype dtype, std::string_view bytes) {
       return decoded<std::int8_t>(bytes, as_it_is);
     case base::Dtype::kI32:
       return decoded<std::int32_t>(bytes, as_it_is);
+    case base::Dtype::kF64:
+      return decoded<double>(bytes, as_it_is);
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
+      return decoded<std::uint8_t>(bytes, [f = float8_of(dtype)](std::uint8_t b) { return float8_value(f, b); });
   }
   base::check(false, "every dtype has bytes");
   return {};

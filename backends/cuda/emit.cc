@@ -8,8 +8,8 @@
 
 #include "backends/cuda/arithmetic.h"
 #include "backends/cuda/boxes.h"
+#include "backends/cuda/matrices.h"
 #include "backends/cuda/scopes.h"
-#include "backends/cuda/staged_products.h"
 #include "base/check.h"
 #include "lower/counters.h"
 
@@ -136,10 +136,12 @@ std::string launch(const lower::Module& m, const lower::Kernel& k, const std::st
 
 class KernelEmitter {
  public:
-  KernelEmitter(const lower::Module& module, const lower::Kernel& kernel, std::string name, Dialect dialect, Page& page)
+  KernelEmitter(const lower::Module& module, const lower::Kernel& kernel, std::string name, Dialect dialect,
+                const MatrixDefinitions& matrices, Page& page)
       : kernel_(kernel),
         dialect_(dialect),
-        names_(names_of(module, kernel)),
+        matrices_(matrices),
+        names_(names_of(module, kernel, matrices.names())),
         formulas_(kernel, names_),
         scopes_(kernel),
         page_(page) {
@@ -150,6 +152,7 @@ class KernelEmitter {
     out_.globals = used_globals(kernel);
     out_.maps = maps_of(kernel);
     out_.scalars = used_scalars(kernel);
+    out_.wide_scalars = has_wide_scalars(kernel);
     out_.shared_granule = smallest_shared_element();
   }
 
@@ -202,12 +205,12 @@ class KernelEmitter {
                 "matrices are loaded from the scratchpad");
     const std::vector<std::string> arguments = {fmt::format("&{},", formulas_.element(load.rows.to)),
                                                 fmt::format("&{});", formulas_.element(load.rows.from))};
-    const std::string call = fmt::format("load_matrices{}<{}>(", load.transposed ? "_transposed" : "", load.count);
+    const std::string call = fmt::format("load_matrices<{}>(", matrices_.name_of(kernel_, load));
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
   void operator()(const lower::MultiplyMatrices& m) {
-    page_.add_list(fmt::format("multiply_matrices_{}x{}x{}(", m.shape.m, m.shape.n, m.shape.k),
+    page_.add_list(fmt::format("multiply_matrices<{}>(", matrices_.name_of(lower::instruction_of(kernel_, m))),
                    {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
                     fmt::format("&{});", formulas_.element(m.b))});
   }
@@ -218,9 +221,10 @@ class KernelEmitter {
     };
     const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
     const std::string rows = a_row > 0 || b_row > 0 ? fmt::format(", {}, {}", a_row, b_row) : "";
-    page_.add_list(fmt::format("multiply_staged<{}, {}, {}, {}, {}{}>(", m.shape.m, m.shape.n, m.shape.k,
-                               m.a.transposed, m.b.transposed, rows),
-                   {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
+    page_.add_list(
+        fmt::format("multiply_staged<{}, {}, {}, {}{}>(", matrices_.name_of(lower::instruction_of(kernel_, m)),
+                    m.columns, m.a.transposed, m.b.transposed, rows),
+        {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
   }
   void operator()(const lower::BeginProducts& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
   void operator()(const lower::EndProducts& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
@@ -334,7 +338,8 @@ class KernelEmitter {
                                 names_.buffers[static_cast<std::size_t>(b - kernel_.buffers.begin())]));
     }
     for (const std::string& m : names_.maps) out.push_back("const __grid_constant__ tilescope_tensor_map " + m);
-    for (const int s : out_.scalars) out.push_back("float " + names_.scalars[static_cast<std::size_t>(s)]);
+    const std::string type = out_.wide_scalars ? "double " : "float ";
+    for (const int s : out_.scalars) out.push_back(type + names_.scalars[static_cast<std::size_t>(s)]);
     return out;
   }
 
@@ -381,6 +386,7 @@ class KernelEmitter {
 
   const lower::Kernel& kernel_;
   Dialect dialect_;
+  const MatrixDefinitions& matrices_;
   KernelNames names_;
   Formulas formulas_;
   Scopes scopes_;
@@ -392,13 +398,21 @@ class KernelEmitter {
 
 }  // namespace
 
-bool multiplies_matrices(const lower::Kernel& k) {
-  bool some = false;
-  lower::for_each_statement(k.body, [&](const lower::Statement& s) {
-    some = some || std::holds_alternative<lower::LoadMatrices>(s.what) ||
-           std::holds_alternative<lower::MultiplyMatrices>(s.what);
-  });
-  return some;
+namespace {
+
+bool has_boxes(const lower::Module& module) {
+  return std::any_of(module.kernels.begin(), module.kernels.end(),
+                     [](const lower::Kernel& k) { return !k.signals.empty(); });
+}
+
+}  // namespace
+
+std::vector<std::string> refusals(const lower::Module& module, Dialect dialect) {
+  NamePool pool;
+  std::vector<std::string> out = MatrixDefinitions(module, pool).refusals(dialect);
+  if (dialect == Dialect::kHip && has_boxes(module))
+    out.emplace_back("HIP has no words for bulk copies and their signals");
+  return out;
 }
 
 Emitted emit(const lower::Module& module, std::string_view about, Dialect dialect) {
@@ -408,25 +422,22 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
     head += fmt::format("// {}\n", about.substr(begin, end - begin));
     begin = end + 1;
   }
-  const std::vector<std::string> names = function_names(module);
+  NamePool pool;
+  const std::vector<std::string> names = function_names(module, pool);
+  const MatrixDefinitions matrices(module, pool);
   for (std::size_t k = 0; k < names.size(); ++k)
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
   Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
-  const bool matrices = std::any_of(module.kernels.begin(), module.kernels.end(), &multiplies_matrices);
-  if (matrices) page.append(matrix_prelude());
-  if (const std::string products = staged_products(module); !products.empty()) {
-    page.append("\n");
-    page.append(staged_prelude());
-    page.append(products);
-  }
-  const bool boxes = std::any_of(module.kernels.begin(), module.kernels.end(),
-                                 [](const lower::Kernel& k) { return !k.signals.empty(); });
-  if (boxes) page.append(boxes_prelude());
+  if (!matrices.names().empty()) page.append(matrix_prelude());
+  if (matrices.staged()) page.append(staged_prelude());
+  if (has_boxes(module)) page.append(boxes_prelude());
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();
+  out.definitions = matrices.names();
+  if (!out.definitions.empty()) page.append("\n" + matrices.text(dialect));
   for (std::size_t k = 0; k < names.size(); ++k)
-    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], dialect, page).run());
+    out.kernels.push_back(KernelEmitter(module, module.kernels[k], names[k], dialect, matrices, page).run());
   out.text = page.take();
   return out;
 }

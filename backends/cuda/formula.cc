@@ -31,6 +31,16 @@ std::string_view type_of(base::Dtype dtype) {
       return "signed char";
     case base::Dtype::kI32:
       return "int";
+    case base::Dtype::kF64:
+      return "double";
+    case base::Dtype::kF8E4M3:
+      return "f8e4m3";
+    case base::Dtype::kF8E5M2:
+      return "f8e5m2";
+    case base::Dtype::kF8E4M3Fnuz:
+      return "f8e4m3fnuz";
+    case base::Dtype::kF8E5M2Fnuz:
+      return "f8e5m2fnuz";
   }
   return {};
 }

@@ -22,7 +22,8 @@ namespace {
 // Kernels of one translation unit: few enough that cores share the work, many enough that the prelude is read seldom.
 constexpr std::size_t kModulesPerUnit = 8;
 
-// Bytes that are not-a-number as floats of 16 and 32 bits, and -1 as integers: what nobody wrote.
+// Bytes that are not-a-number as floats, but for the fnuz pair (their least number), and -1 as integers: what no kernel
+// wrote.
 constexpr char kPoison = '\xff';
 
 // A chip without device cache counts what its memory moves at once; one without scratchpad has nothing to count there.
@@ -72,8 +73,7 @@ struct Added {
 host::Request request_of(const Added& module, const HostRun& how, const host::Rules& rules) {
   base::check(how.globals.size() == module.globals.size(), "every global of the module has its place");
   base::check(how.scalars.size() == module.scalars, "every scalar has a value");
-  host::Request out{module.key, how.seed, rules, {}, {}};
-  for (const double s : how.scalars) out.scalars.push_back(static_cast<float>(s));
+  host::Request out{module.key, how.seed, rules, how.scalars, {}};
   for (std::size_t i = 0; i < module.globals.size(); ++i) {
     const lower::Global& g = module.globals[i];
     const std::int64_t element = base::size_of(g.dtype).n;

@@ -1,53 +1,11 @@
-// What the 32 lanes of a warp do together.
+// What lanes do together: loads of rows and matrix instructions, which stand below with the text that the chip has for
+// them and, for the CPU, with where in the matrices each lane's elements are.
 //
-// load_matrices: lane l of the first 8 * Count gives where row l % 8 of matrix l / 8 begins, 16 bytes each; every lane
-// then has 4 bytes of each matrix, of row l / 4 (PTX: ldmatrix), or of column l / 4 where they are transposed.
-// multiply_matrices_MxNxK: d += a * b, each lane's part of the matrices being what PTX's mma says.
+// load_matrices<Rows>: lane l of the first ones gives where row l begins; every lane then has the elements of those
+// rows that Rows says.
+// multiply_matrices<Instruction>: d += a * b, each lane's part of the matrices being what the instruction says.
 
-#if defined(__CUDACC__)
-
-template <int Count, bool Transposed>
-TILESCOPE_DEVICE void tilescope_load_matrices(unsigned int* to, const void* from) {
-  const unsigned int at = static_cast<unsigned int>(__cvta_generic_to_shared(from));
-  if constexpr (Count == 4 && Transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(at)
-                 : "memory");
-  else if constexpr (Count == 4)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(at)
-                 : "memory");
-  else if constexpr (Count == 2 && Transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(to[0]), "=r"(to[1])
-                 : "r"(at)
-                 : "memory");
-  else if constexpr (Count == 2)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(to[0]), "=r"(to[1])
-                 : "r"(at)
-                 : "memory");
-  else if constexpr (Transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(to[0]) : "r"(at) : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(to[0]) : "r"(at) : "memory");
-}
-
-template <int Count, class T>
-TILESCOPE_DEVICE void load_matrices(T* to, const T* from) {
-  unsigned int words[Count];
-  tilescope_load_matrices<Count, false>(words, from);
-  TILESCOPE_BUILTIN(memcpy)(to, words, sizeof(words));
-}
-
-template <int Count, class T>
-TILESCOPE_DEVICE void load_matrices_transposed(T* to, const T* from) {
-  unsigned int words[Count];
-  tilescope_load_matrices<Count, true>(words, from);
-  TILESCOPE_BUILTIN(memcpy)(to, words, sizeof(words));
-}
+#if !defined(TILESCOPE_ON_CPU)
 
 // N registers' worth of elements.
 template <int N>
@@ -59,126 +17,76 @@ struct tilescope_words {
   }
 };
 
-TILESCOPE_DEVICE void multiply_matrices_16x8x8(float* d, const f16* a, const f16* b) {
-  const tilescope_words<2> x{a};
-  const tilescope_words<1> y{b};
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(x.at[0]), "r"(x.at[1]), "r"(y.at[0]));
+template <class Rows, class T>
+TILESCOPE_DEVICE void load_matrices(T* to, const T* from) {
+  unsigned int words[Rows::words];
+  Rows::load(words, from);
+  TILESCOPE_BUILTIN(memcpy)(to, words, sizeof(words));
 }
 
-TILESCOPE_DEVICE void multiply_matrices_16x8x8(float* d, const tf32* a, const tf32* b) {
-  const tilescope_words<4> x{a};
-  const tilescope_words<2> y{b};
-  asm volatile(
-      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(x.at[0]), "r"(x.at[1]), "r"(x.at[2]), "r"(x.at[3]), "r"(y.at[0]), "r"(y.at[1]));
-}
-
-TILESCOPE_DEVICE void multiply_matrices_16x8x16(float* d, const f16* a, const f16* b) {
-  const tilescope_words<4> x{a};
-  const tilescope_words<2> y{b};
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(x.at[0]), "r"(x.at[1]), "r"(x.at[2]), "r"(x.at[3]), "r"(y.at[0]), "r"(y.at[1]));
-}
-
-TILESCOPE_DEVICE void multiply_matrices_16x8x16(float* d, const bf16* a, const bf16* b) {
-  const tilescope_words<4> x{a};
-  const tilescope_words<2> y{b};
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(x.at[0]), "r"(x.at[1]), "r"(x.at[2]), "r"(x.at[3]), "r"(y.at[0]), "r"(y.at[1]));
-}
-
-TILESCOPE_DEVICE void multiply_matrices_16x8x32(int* d, const signed char* a, const signed char* b) {
-  const tilescope_words<4> x{a};
-  const tilescope_words<2> y{b};
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-      : "r"(x.at[0]), "r"(x.at[1]), "r"(x.at[2]), "r"(x.at[3]), "r"(y.at[0]), "r"(y.at[1]));
+template <class Instruction, class Sum, class T>
+TILESCOPE_DEVICE void multiply_matrices(Sum* d, const T* a, const T* b) {
+  Instruction::add(d, a, b);
 }
 
 #else
 
-// All lanes of the warp come here; what each of them brought, `bytes` a lane, until it comes to the next such place.
-extern "C" const void* tilescope_exchange(const void* mine, int bytes, int line);
+// All lanes of the group come here; what each of them brought, `bytes` a lane, until it comes to the next such place.
+extern "C" const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line);
 
-template <int Count, bool Transposed, class T>
-inline void tilescope_load_matrices(T* to, const T* from, int line) {
-  struct Row {
-    unsigned char at[16];
-  };
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  T mine[16 / sizeof(T)] = {};
-  load_if<static_cast<int>(16 / sizeof(T))>(lane < 8 * Count, mine, from, line);
-  const Row* rows = static_cast<const Row*>(tilescope_exchange(mine, 16, line));
-  for (int matrix = 0; matrix < Count; ++matrix)
-    for (int byte = 0; byte < 4; ++byte) {
-      const int row = Transposed ? lane % 4 * 2 + byte / 2 : lane / 4;
-      const int column = Transposed ? lane / 4 * 2 + byte % 2 : lane % 4 * 4 + byte;
-      reinterpret_cast<unsigned char*>(to)[matrix * 4 + byte] = rows[matrix * 8 + row].at[column];
-    }
-}
-
-template <int Count, class T>
+template <class Rows, class T>
 inline void load_matrices(T* to, const T* from TILESCOPE_PLACE) {
-  tilescope_load_matrices<Count, false>(to, from, line);
-}
-template <int Count, class T>
-inline void load_matrices_transposed(T* to, const T* from TILESCOPE_PLACE) {
-  tilescope_load_matrices<Count, true>(to, from, line);
+  constexpr int lanes = Rows::lanes, columns = Rows::columns;
+  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  T mine[columns] = {};
+  load_if<columns>(lane < Rows::rows, mine, from, line);
+  const T* const rows = static_cast<const T*>(tilescope_exchange(mine, static_cast<int>(sizeof(mine)), lanes, line));
+  for (int i = 0; i < Rows::held; ++i) to[i] = rows[Rows::place(lane, i)];
 }
 
-// One lane's elements of matrices of 16 rows and 8 columns. Four lanes share a row of a, a column of b and a row of d;
-// along k each of them has a word's elements, then come the others'.
-template <int K, class Sum, class T>
-inline void tilescope_multiply_matrices(Sum* d, const T* a, const T* b, int line) {
-  constexpr int word = static_cast<int>(4 / sizeof(T));
+// Which of all lanes' elements, those of a lane side by side, is the one at each place of a matrix.
+template <int Places>
+struct tilescope_holders {
+  int of[Places];
+  constexpr tilescope_holders(int lanes, int held, int (*place)(int lane, int i)) : of{} {
+    for (int h = 0; h < lanes * held; ++h) of[place(h / held, h % held)] = h;
+  }
+};
+
+// Products of a row of a and a column of b are added one after the other.
+inline int tilescope_multiply_add(signed char a, signed char b, int sum) {
+  return static_cast<int>(static_cast<unsigned int>(sum) + static_cast<unsigned int>(a * b));
+}
+template <class T>
+inline float tilescope_multiply_add(T a, T b, float sum) {
+  return fma_of(float(a), float(b), sum);
+}
+template <class T>
+inline double tilescope_multiply_add(T a, T b, double sum) {
+  return fma_of(double(a), double(b), sum);
+}
+
+template <class Instruction, class Sum, class T>
+inline void multiply_matrices(Sum* d, const T* a, const T* b TILESCOPE_PLACE) {
+  using I = Instruction;
+  static constexpr tilescope_holders<I::m * I::k> holders_of_a(I::lanes, I::held_of_a, &I::place_in_a);
+  static constexpr tilescope_holders<I::k * I::n> holders_of_b(I::lanes, I::held_of_b, &I::place_in_b);
   struct Part {
-    T a[16 * K / 32], b[8 * K / 32];
+    T a[I::held_of_a], b[I::held_of_b];
   };
   Part mine;
-  for (int i = 0; i < 16 * K / 32; ++i) mine.a[i] = a[i];
-  for (int i = 0; i < 8 * K / 32; ++i) mine.b[i] = b[i];
-  const Part* part = static_cast<const Part*>(tilescope_exchange(&mine, sizeof(mine), line));
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  for (int n = 0; n < 4; ++n) {
-    const int row = lane / 4 + n / 2 * 8, column = lane % 4 * 2 + n % 2;
-    for (int k = 0; k < K; ++k) {
-      const int owner = k / word % 4, turn = k / word / 4, rest = k % word;
-      const T x = part[row % 8 * 4 + owner].a[(turn * 2 + row / 8) * word + rest];
-      const T y = part[column * 4 + owner].b[turn * word + rest];
-      if constexpr (sizeof(T) == 1)
-        d[n] += x * y;
-      else
-        d[n] = fma_of(float(x), float(y), d[n]);
+  for (int i = 0; i < I::held_of_a; ++i) mine.a[i] = a[i];
+  for (int i = 0; i < I::held_of_b; ++i) mine.b[i] = b[i];
+  const Part* const part = static_cast<const Part*>(tilescope_exchange(&mine, sizeof(mine), I::lanes, line));
+  const int lane = static_cast<int>(threadIdx.x) % I::lanes;
+  for (int i = 0; i < I::held_of_d; ++i) {
+    const int place = I::place_in_d(lane, i), row = place / I::n, column = place % I::n;
+    for (int k = 0; k < I::k; ++k) {
+      const int x = holders_of_a.of[row * I::k + k], y = holders_of_b.of[column * I::k + k];
+      d[i] = tilescope_multiply_add(part[x / I::held_of_a].a[x % I::held_of_a],
+                                    part[y / I::held_of_b].b[y % I::held_of_b], d[i]);
     }
   }
-}
-
-inline void multiply_matrices_16x8x8(float* d, const f16* a, const f16* b TILESCOPE_PLACE) {
-  tilescope_multiply_matrices<8>(d, a, b, line);
-}
-inline void multiply_matrices_16x8x8(float* d, const tf32* a, const tf32* b TILESCOPE_PLACE) {
-  tilescope_multiply_matrices<8>(d, a, b, line);
-}
-inline void multiply_matrices_16x8x16(float* d, const f16* a, const f16* b TILESCOPE_PLACE) {
-  tilescope_multiply_matrices<16>(d, a, b, line);
-}
-inline void multiply_matrices_16x8x16(float* d, const bf16* a, const bf16* b TILESCOPE_PLACE) {
-  tilescope_multiply_matrices<16>(d, a, b, line);
-}
-inline void multiply_matrices_16x8x32(int* d, const signed char* a, const signed char* b TILESCOPE_PLACE) {
-  tilescope_multiply_matrices<32>(d, a, b, line);
 }
 
 #endif

@@ -27,7 +27,7 @@ bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 |
 
 // Words of the preludes that a call or a template's arguments follow, and its types.
 std::set<std::string> prelude_names() {
-  std::set<std::string> out = {"tf32", "f16", "bf16", "mbarrier"};
+  std::set<std::string> out = {"tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "mbarrier"};
   const std::string text = std::string(prelude()) + hip_prelude() + std::string(matrix_prelude()) +
                            std::string(staged_prelude()) + std::string(boxes_prelude());
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -72,9 +72,10 @@ std::string NamePool::take(const std::string& wanted) {
   return name;
 }
 
-KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel) {
+KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel, const std::vector<std::string>& taken) {
   KernelNames out;
   NamePool pool;
+  for (const std::string& name : taken) pool.take(name);
   std::map<int, std::string> of_global;
   for (const lower::Buffer& b : kernel.buffers) {
     if (b.space != lower::Space::kGlobal) {
@@ -92,9 +93,8 @@ KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel) {
   return out;
 }
 
-std::vector<std::string> function_names(const lower::Module& module) {
+std::vector<std::string> function_names(const lower::Module& module, NamePool& pool) {
   std::vector<std::string> out;
-  NamePool pool;
   for (const lower::Kernel& k : module.kernels) out.push_back(pool.take(k.name));
   return out;
 }

@@ -28,9 +28,10 @@ struct KernelNames {
   std::vector<std::string> maps;  // in the order of backends/cuda/boxes.h
 };
 
-KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel);
+// `taken` are names that the kernel uses beside those.
+KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel, const std::vector<std::string>& taken);
 
 // Names of the module's functions, in order.
-std::vector<std::string> function_names(const lower::Module& module);
+std::vector<std::string> function_names(const lower::Module& module, NamePool& pool);
 
 }  // namespace tilescope::cuda

@@ -157,6 +157,59 @@ struct tf32 {
   }
 };
 
+// Floats of 8 bits: a sign, an exponent and Fraction bits, up to the code Greatest; arithmetic is done in float. Those
+// whose greatest code is 0x7f have no infinity and no -0, whose code is their not-a-number. Conversions round to the
+// nearest, ties to even, and give the greatest number for what is beyond it, as cvt.rn.satfinite does and, of 0x7f
+// ("fnuz"), v_cvt_pk after v_med3, which lets infinity through to become not-a-number. In words that chips without such
+// instructions have too.
+template <int Fraction, int Bias, unsigned int Greatest>
+struct tilescope_float8 {
+  unsigned char bits;
+  tilescope_float8() = default;
+  TILESCOPE_DEVICE tilescope_float8(float x) : bits(rounded(bits_of(x))) {}
+  TILESCOPE_DEVICE operator float() const {
+    const unsigned int sign = (bits & 0x80u) << 24, rest = bits & 0x7fu;
+    if (is_fnuz && bits == 0x80u) return float_of(0x7fc00000u);
+    if (rest > Greatest) return float_of(sign | (Greatest == 0x7bu && rest == 0x7cu ? 0x7f800000u : 0x7fc00000u));
+    if (rest < 1u << Fraction)
+      return float_of(sign | bits_of(static_cast<float>(rest) * float_of((128u - Bias - Fraction) << 23)));
+    return float_of(sign | ((rest << shift) + ((127u - Bias) << 23)));
+  }
+
+ private:
+  static constexpr bool is_fnuz = Greatest == 0x7fu;
+  static constexpr int shift = 23 - Fraction;
+
+  TILESCOPE_DEVICE static unsigned char rounded(unsigned int x) {
+    const unsigned int sign = x >> 24 & 0x80u, size = x & 0x7fffffffu;
+    if (size > 0x7f800000u || (is_fnuz && size == 0x7f800000u)) return is_fnuz ? 0x80 : 0x7f;
+    unsigned int code;
+    if (size < (128u - Bias) << 23) {  // below the least normal number: in units of the least of all
+      const float units = float_of(size) * float_of((126u + Bias + Fraction) << 23);
+      code = static_cast<unsigned int>(TILESCOPE_BUILTIN(rintf)(units));
+    } else {
+      code = ((size + ((1u << (shift - 1)) - 1u) + (size >> shift & 1u)) >> shift) - ((127u - Bias) << Fraction);
+    }
+    if (code > Greatest) code = Greatest;
+    return static_cast<unsigned char>(is_fnuz && code == 0 ? 0u : sign | code);
+  }
+};
+using f8e4m3 = tilescope_float8<3, 7, 0x7eu>;
+using f8e5m2 = tilescope_float8<2, 15, 0x7bu>;
+using f8e4m3fnuz = tilescope_float8<3, 8, 0x7fu>;
+using f8e5m2fnuz = tilescope_float8<2, 16, 0x7fu>;
+
+// The float next to a double on whose rounding to 16 or 8 bits the double itself would be rounded: of the two around it
+// the odd one, so that nothing is rounded twice (Boldo and Melquiond 2008, "Emulation of FMA and correctly rounded
+// sums").
+TILESCOPE_DEVICE float to_odd(double x) {
+  const float near = static_cast<float>(x);
+  const double back = near;
+  if (back == x || x != x) return near;
+  const bool beyond = (back > x) == (x > 0.0);  // farther from zero than x
+  return float_of((beyond ? bits_of(near) - 1u : bits_of(near)) | 1u);
+}
+
 TILESCOPE_DEVICE float fma_of(float a, float b, float c) { return TILESCOPE_BUILTIN(fmaf)(a, b, c); }
 TILESCOPE_DEVICE double fma_of(double a, double b, double c) { return TILESCOPE_BUILTIN(fma)(a, b, c); }
 TILESCOPE_DEVICE float exp_of(float x) { return TILESCOPE_BUILTIN(expf)(x); }

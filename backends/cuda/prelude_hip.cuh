@@ -62,6 +62,7 @@ TILESCOPE_DEVICE float float_of(unsigned int bits) { return __builtin_bit_cast(f
 #define tilescope_fminf __builtin_fminf
 #define tilescope_fmin __builtin_fmin
 #define tilescope_rint __builtin_rint
+#define tilescope_rintf __builtin_rintf
 #define tilescope_expf __ocml_exp_f32
 #define tilescope_exp __ocml_exp_f64
 #define tilescope_logf __ocml_log_f32

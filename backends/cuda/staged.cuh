@@ -1,5 +1,5 @@
-// What 128 lanes of four warps do together with factors that stay in the scratchpad: d += a * b, each lane's part of d
-// being what PTX's wgmma says.
+// What the lanes of several warps do together with factors that stay in the scratchpad: d += a * b, each lane's part of
+// d being what the instruction says, fragments of its columns side by side (PTX: wgmma).
 //
 // A factor lies in core matrices of eight rows of 16 bytes, `along` elements from one to the next along m or n and
 // `deep` along k; its rows run along k or, transposed, along m or n. Where RowA or RowB is not 0, rows have so many
@@ -9,8 +9,8 @@
 
 #if defined(__CUDACC__)
 
-// The instructions that are used, for each number of columns, dtype and way that rows run, stand below.
-template <int N, bool AlongM, bool AlongN, class T>
+// The instructions that are used, for each number of columns and way that rows run, stand below.
+template <class Instruction, int N, bool AlongM, bool AlongN>
 struct tilescope_products;
 
 // What an instruction is told of a factor (PTX ISA, "Matrix-descriptor"): units of 16 bytes; of swizzled rows, how far
@@ -25,30 +25,32 @@ TILESCOPE_DEVICE unsigned long long tilescope_factor(const T* at, int along, int
          static_cast<unsigned long long>(stride / unit) << 32 | mode << 62;
 }
 
-template <int M, int N, int K, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class T>
-TILESCOPE_DEVICE void multiply_staged(float* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
+template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
+TILESCOPE_DEVICE void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
                                       int b_deep) {
-  tilescope_products<N, AlongM, AlongN, T>::add(d, tilescope_factor<AlongM, RowA>(a, a_along, a_deep),
-                                                tilescope_factor<AlongN, RowB>(b, b_along, b_deep));
+  tilescope_products<Instruction, N, AlongM, AlongN>::add(d, tilescope_factor<AlongM, RowA>(a, a_along, a_deep),
+                                                          tilescope_factor<AlongN, RowB>(b, b_along, b_deep));
 }
 
 // Keeps the compiler from moving what is done with the sums past this place.
-template <int Count>
-TILESCOPE_DEVICE void tilescope_pin(float (&sums)[Count]) {
+TILESCOPE_DEVICE void tilescope_pin(float& sum) { asm volatile("" : "+f"(sum)::"memory"); }
+TILESCOPE_DEVICE void tilescope_pin(int& sum) { asm volatile("" : "+r"(sum)::"memory"); }
+template <class Sum, int Count>
+TILESCOPE_DEVICE void tilescope_pin_all(Sum (&sums)[Count]) {
 #pragma unroll
-  for (int i = 0; i < Count; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+  for (int i = 0; i < Count; ++i) tilescope_pin(sums[i]);
 }
 
-template <int Count>
-TILESCOPE_DEVICE void begin_products(float (&sums)[Count]) {
-  tilescope_pin(sums);
+template <class Sum, int Count>
+TILESCOPE_DEVICE void begin_products(Sum (&sums)[Count]) {
+  tilescope_pin_all(sums);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-template <int Count>
-TILESCOPE_DEVICE void end_products(float (&sums)[Count]) {
+template <class Sum, int Count>
+TILESCOPE_DEVICE void end_products(Sum (&sums)[Count]) {
   asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
-  tilescope_pin(sums);
+  tilescope_pin_all(sums);
 }
 
 TILESCOPE_DEVICE void publish() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
@@ -81,23 +83,26 @@ inline void tilescope_factor(T (&to)[Count * K], const T* at, int along, int dee
     }
 }
 
-template <int M, int N, int K, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class T>
-inline void multiply_staged(float* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
+template <class Instruction, int N, bool AlongM, bool AlongN, int RowA = 0, int RowB = 0, class Sum, class T>
+inline void multiply_staged(Sum* d, const T* a, int a_along, int a_deep, const T* b, int b_along,
                             int b_deep TILESCOPE_PLACE) {
-  T rows[M * K], columns[N * K];
-  tilescope_factor<M, K, AlongM, RowA>(rows, a, a_along, a_deep, line);
-  tilescope_factor<N, K, AlongN, RowB>(columns, b, b_along, b_deep, line);
-  const int lane = static_cast<int>(threadIdx.x % 128);
-  for (int n = 0; n < M * N / 128; ++n) {
-    const int row = lane / 32 * 16 + lane % 32 / 4 + n % 4 / 2 * 8, column = n / 4 * 8 + lane % 4 * 2 + n % 2;
-    for (int k = 0; k < K; ++k) d[n] = fma_of(float(rows[row * K + k]), float(columns[column * K + k]), d[n]);
+  using I = Instruction;
+  T rows[I::m * I::k], columns[N * I::k];
+  tilescope_factor<I::m, I::k, AlongM, RowA>(rows, a, a_along, a_deep, line);
+  tilescope_factor<N, I::k, AlongN, RowB>(columns, b, b_along, b_deep, line);
+  const int lane = static_cast<int>(threadIdx.x) % I::lanes;
+  for (int i = 0; i < N / I::n * I::held_of_d; ++i) {
+    const int place = I::place_in_d(lane, i % I::held_of_d), row = place / I::n;
+    const int column = i / I::held_of_d * I::n + place % I::n;
+    for (int k = 0; k < I::k; ++k)
+      d[i] = tilescope_multiply_add(rows[row * I::k + k], columns[column * I::k + k], d[i]);
   }
 }
 
-template <int Count>
-inline void begin_products(float (&)[Count]) {}
-template <int Count>
-inline void end_products(float (&)[Count]) {}
+template <class Sum, int Count>
+inline void begin_products(Sum (&)[Count]) {}
+template <class Sum, int Count>
+inline void end_products(Sum (&)[Count]) {}
 inline void publish() {}
 
 #endif

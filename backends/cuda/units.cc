@@ -10,8 +10,8 @@ namespace {
 
 std::string_view kernels_of(const Emitted& e) { return std::string_view(e.text).substr(e.kernels_begin); }
 
-// The name that a kernel has among those of all modules.
-std::string unique_name(const KeyedModule& m, const EmittedKernel& k) { return fmt::format("k{}_{}", m.key, k.name); }
+// What a kernel, or what is defined for it, is called among those of all modules.
+std::string unique_name(const KeyedModule& m, const std::string& name) { return fmt::format("k{}_{}", m.key, name); }
 
 std::string listed(const TensorMap& m, std::int64_t TensorMap::Dim::* what) {
   std::vector<std::int64_t> out;
@@ -31,18 +31,19 @@ std::string launch_function(const KeyedModule& m, std::size_t number) {
   std::vector<std::string> arguments;
   for (const int g : k.globals) arguments.push_back(fmt::format("AnyPointer{{globals[{}]}}", g));
   for (const TensorMap& map : k.maps) arguments.push_back(map_of(map));
-  for (const int s : k.scalars) arguments.push_back(fmt::format("scalars[{}]", s));
+  for (const int s : k.scalars)
+    arguments.push_back(fmt::format("{}(scalars[{}])", k.wide_scalars ? "double" : "float", s));
   const auto lines = [](const std::vector<int>& all) {
     std::string out;
     for (const int line : all) out += fmt::format(", {}", line);
     return out;
   };
   return fmt::format(
-      "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const float* scalars) {{ {2}({3}); "
+      "void launch_{0}_{1}([[maybe_unused]] void* const* globals, [[maybe_unused]] const double* scalars) {{ {2}({3}); "
       "}}\n"
       "const int lines_{0}_{1}[] = {{0{4}}};\n"
       "const int boxes_{0}_{1}[] = {{0{5}}};\n",
-      m.key, number, unique_name(m, k), fmt::join(arguments, ", "), lines(k.copy_lines), lines(k.box_lines));
+      m.key, number, unique_name(m, k.name), fmt::join(arguments, ", "), lines(k.copy_lines), lines(k.box_lines));
 }
 
 std::string registration(const KeyedModule& m) {
@@ -83,9 +84,12 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
   out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
   for (const KeyedModule* m : modules) {
-    for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k));
+    for (const EmittedKernel& k : m->emitted.kernels)
+      out += fmt::format("#define {} {}\n", k.name, unique_name(*m, k.name));
+    for (const std::string& d : m->emitted.definitions) out += fmt::format("#define {} {}\n", d, unique_name(*m, d));
     out += fmt::format("#line {} \"kernels.cu\"\n{}", m->emitted.kernels_line, kernels_of(m->emitted));
     for (const EmittedKernel& k : m->emitted.kernels) out += fmt::format("#undef {}\n", k.name);
+    for (const std::string& d : m->emitted.definitions) out += fmt::format("#undef {}\n", d);
     out += registration(*m);
   }
   return out;

@@ -43,7 +43,31 @@ Instructions of_call(Function f) {
   return {1, 0};
 }
 
-Instructions of_node(const Node& n) {
+// Of f64 the special function units give the first digits at most; the rest is polynomials and Newton steps by
+// multiply-adds, counted in the PTX that NVRTC 13.0 makes of the functions, and from the usual division and square
+// root.
+Instructions of_wide_call(Function f) {
+  switch (f) {
+    case Function::kExp:
+      return {17, 0};
+    case Function::kLog:
+      return {30, 1};
+    case Function::kSqrt:
+      return {8, 1};
+    case Function::kRsqrt:
+      return {17, 2};
+    case Function::kTanh:
+      return {33, 1};
+    case Function::kSigmoid:
+      return {27, 1};
+    case Function::kErf:
+      return {41, 0};
+    default:
+      return of_call(f);
+  }
+}
+
+Instructions of_node(const Node& n, bool wide) {
   switch (n.kind) {
     case NodeKind::kNumber:
     case NodeKind::kScalar:
@@ -55,17 +79,17 @@ Instructions of_node(const Node& n) {
     case NodeKind::kMultiply:
       return {1, 0};
     case NodeKind::kDivide:
-      return {8, 1};
+      return {wide ? 9 : 8, 1};
     case NodeKind::kCall:
-      return of_call(n.function);
+      return wide ? of_wide_call(n.function) : of_call(n.function);
   }
   return {};
 }
 
-Instructions of_statement(const lower::Compute& c) {
+Instructions of_statement(const lower::Compute& c, bool wide) {
   Instructions all;
   for (const Node& n : c.body) {
-    const Instructions i = of_node(n);
+    const Instructions i = of_node(n, wide);
     all.ordinary += i.ordinary;
     all.special += i.special;
   }
@@ -75,9 +99,10 @@ Instructions of_statement(const lower::Compute& c) {
   return all;
 }
 
-// Narrow operands are widened where no unit takes them as they are.
+// Narrow operands are widened where no unit takes them as they are. What has an f64 in it is computed in f64 alone.
 const ComputeSpec& unit_for(const arch::ArchSpec& chip, Dtype operand, Dtype target) {
-  const Dtype wide = base::is_integer(target) ? Dtype::kI32 : Dtype::kF32;
+  if (operand == Dtype::kF64) target = operand;
+  const Dtype wide = base::default_accumulator(target);
   for (const auto& [from, to] : {std::pair{operand, target}, std::pair{target, target}, std::pair{wide, wide}})
     if (const ComputeSpec* unit = arch::scalar_unit_of(chip, from, to)) return *unit;
   throw SimError(fmt::format("{}: no entry of `compute` computes in {}", chip.name, base::name_of(target)));
@@ -98,8 +123,11 @@ std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
 
 ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip) {
   const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
-  const Dtype target = dtype(c.target), operand = c.operands.empty() ? target : dtype(c.operands.front());
-  Instructions n = of_statement(c);
+  const Dtype target = dtype(c.target);
+  Dtype operand = c.operands.empty() ? target : dtype(c.operands.front());
+  for (const lower::Access& a : c.operands)
+    if (dtype(a) == Dtype::kF64) operand = Dtype::kF64;
+  Instructions n = of_statement(c, operand == Dtype::kF64 || target == Dtype::kF64);
   if (n.ordinary + n.special == 0) return {.issue = 1};  // a move
   const ComputeSpec& unit = unit_for(chip, operand, target);
   ArithmeticCost cost;
@@ -116,41 +144,33 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
 
 namespace {
 
-Dtype dtype_of(const lower::Kernel& k, const lower::Access& a) {
-  return k.buffers[static_cast<std::size_t>(a.buffer)].dtype;
-}
-
-// The chip's instruction for such fragments, of which it may take several side by side.
-const ComputeSpec& fragment_unit(const arch::ArchSpec& chip, const lower::MatrixShape& shape, Dtype factors, Dtype sums,
-                                 bool staged) {
-  for (const ComputeSpec& c : chip.compute) {
-    const bool columns = shape.n % c.n == 0 && shape.n <= c.most_n.value_or(c.n);
-    if (c.dtype == factors && c.accumulate == sums && c.m == shape.m && c.k == shape.k && columns &&
-        c.factors.has_value() == staged)
-      return c;
-  }
-  throw SimError(fmt::format("{}: no entry of `compute` multiplies fragments of {}x{}x{} of {} into {}", chip.name,
-                             shape.m, shape.n, shape.k, base::name_of(factors), base::name_of(sums)));
+// The chip's entry of an instruction that a kernel names.
+const ComputeSpec& unit_of(const arch::ArchSpec& chip, const lower::MatrixInstruction& i) {
+  for (const ComputeSpec& c : chip.compute)
+    if (c.name == i.name) return c;
+  throw SimError(fmt::format("{}: no entry of `compute` is named {}", chip.name, i.name));
 }
 
 }  // namespace
 
 ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
-  const ComputeSpec& c = fragment_unit(chip, m.shape, dtype_of(k, m.a), dtype_of(k, m.d), false);
-  const std::int64_t multiply_adds = c.m * c.n * c.k;
+  const lower::MatrixInstruction& i = lower::instruction_of(k, m);
+  const ComputeSpec& c = unit_of(chip, i);
+  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
   return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(multiply_adds * chip.core.partitions * kCycleParts, c.per_core),
+          .arithmetic_parts = base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip.core.partitions * kCycleParts,
+                                             c.per_core * warps),
           .latency = c.latency.n};
 }
 
 ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kernel& k, const arch::ArchSpec& chip,
                                std::int64_t pass_bytes) {
-  const Dtype factors = dtype_of(k, m.a.at);
-  const ComputeSpec& c = fragment_unit(chip, m.shape, factors, dtype_of(k, m.d), true);
-  const std::int64_t warps = base::ceil_div(m.lanes, chip.core.warp);
-  const std::int64_t bytes = (m.shape.m + m.shape.n) * m.shape.k * base::size_of(factors).n;
+  const lower::MatrixInstruction& i = lower::instruction_of(k, m);
+  const ComputeSpec& c = unit_of(chip, i);
+  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
+  const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
   return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(m.shape.m * m.shape.n * m.shape.k * chip.core.partitions * kCycleParts,
+          .arithmetic_parts = base::ceil_div(i.shape.m * m.columns * i.shape.k * chip.core.partitions * kCycleParts,
                                              c.per_core * warps),
           .passes = base::ceil_div(bytes, pass_bytes * warps),
           .latency = c.latency.n};

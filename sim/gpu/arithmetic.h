@@ -20,7 +20,8 @@ struct ArithmeticCost {
 // Throws SimError where the chip has no unit for the dtype.
 ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
 
-// The same of fragments that a warp multiplies: one instruction of the entry of `compute` that has their shape.
+// One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
+// it names. Throws SimError where the chip has none.
 ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip);
 
 // One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each

@@ -113,12 +113,16 @@ std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
 }
 
 void Core::ask_for_lines(Cycle from, Cycle until) {
-  for (copier_free_ = from; !asked_boxes_.empty() && copier_free_ < until; ++copier_free_) {
+  copier_free_ = from;
+  for (std::int64_t asked = 0; !asked_boxes_.empty() && copier_free_ < until;) {
     const int number = asked_boxes_.front();
     Box& b = boxes_[static_cast<std::size_t>(number)];
     const BoxLine& l = b.lines[b.asked++];
     request({Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, false, nullptr, copier_free_);
     if (b.asked == b.lines.size()) asked_boxes_.pop_front();
+    if (++asked != machine_.box_lines && !asked_boxes_.empty()) continue;
+    if (machine_.box_lines > 0) ++copier_free_;  // a cycle is left when it is full, or nothing more is asked for
+    asked = 0;
   }
   if (!asked_boxes_.empty()) push(Event::Kind::kBoxes, copier_free_, 0);
 }

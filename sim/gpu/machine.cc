@@ -123,6 +123,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.memory = memory_spec(chip, hierarchy);
   m.dram_name = hierarchy.dram->name;
   for (const CacheLevel* l : hierarchy.device_caches) m.device_cache_names.push_back(l->name);
+  if (chip.core.tma) m.box_lines = chip.core.tma->rate.value_or(0);
   m.limits.warp = chip.core.warp;
   m.limits.partitions = chip.core.partitions;
   m.limits.max_threads = chip.core.max_threads;
@@ -131,6 +132,7 @@ Machine machine_of(const ArchSpec& chip) {
   if (const arch::RegisterLevel* l = hierarchy.registers) {
     m.limits.registers = arch::registers_per_core(*l);
     m.limits.registers_per_thread = l->per_thread.value_or(m.limits.registers);
+    m.limits.register_granule = l->granule.value_or(1);
   }
   if (const arch::ScratchpadLevel* l = hierarchy.scratchpad) {
     m.scratchpad_name = l->name;

@@ -34,7 +34,7 @@ struct CoreCacheSpec {
 struct CoreLimits {
   std::int64_t warp = 32, partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0, max_block_threads = 0;
-  std::int64_t registers = 0, registers_per_thread = 0;
+  std::int64_t registers = 0, registers_per_thread = 0, register_granule = 1;
   std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
 };
 
@@ -47,7 +47,8 @@ struct Machine {
   Rate scratchpad;  // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
-  std::int64_t misses = 0;  // lines that a core has under way at a time, written ones among them; 0: any
+  std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any
+  std::int64_t box_lines = 0;  // that a core's engine asks for in a cycle; 0: no bound
   Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;

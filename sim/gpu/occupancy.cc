@@ -5,14 +5,12 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "sim/gpu/spills.h"
 
 namespace tilescope::sim {
 namespace {
 
-// Hardware hands registers out in eights a thread (CUDA occupancy calculator: 256 a warp), each partition of a core its
-// share of them to the warps that it has; a block has to find room by whole rounds of the partitions.
-constexpr std::int64_t kRegisterStep = 8;
-// A pointer of 64 bit for every array in memory; an index and its bound for every loop. An allowance, not a fit.
+// A pointer of 64 bit for every array in memory; an index and its bound for every loop: what the kernel itself has.
 constexpr std::int64_t kRegistersPerArray = 2;
 constexpr std::int64_t kRegistersPerLoop = 2;
 constexpr std::int64_t kRegisterBytes = 4;
@@ -48,13 +46,15 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   const std::int64_t needed = std::max<std::int64_t>(1, registers_needed(k));
   o.registers_per_thread = needed;
   if (l.registers > 0) {
-    // A block has to fit the core, so a compiler is held to what one block leaves each thread.
+    // Each partition of a core hands its share of the registers to the warps that it has, in granules of a thread; a
+    // block has to find room by whole rounds of the partitions, so a compiler is held to what one block leaves.
+    const std::int64_t step = l.register_granule;
     const std::int64_t of_partition = l.registers / l.partitions;
     const std::int64_t lanes = base::round_up(o.warps, l.partitions) / l.partitions * l.warp;  // on the fullest one
-    std::int64_t most = std::min(l.registers_per_thread, of_partition / lanes / kRegisterStep * kRegisterStep);
-    if (k.registers > 0) most = std::min(most, base::round_up(k.registers, kRegisterStep));
-    o.registers_per_thread = std::min(base::round_up(needed, kRegisterStep), std::max(most, kRegisterStep));
-    o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
+    std::int64_t most = std::min(l.registers_per_thread, of_partition / lanes / step * step);
+    if (k.registers > 0) most = std::min(most, base::round_up(k.registers, step));
+    o.registers_per_thread = std::min(base::round_up(needed, step), std::max(most, step));
+    o.spilled_per_thread = std::max<std::int64_t>(0, registers_held(k) - o.registers_per_thread);
     const std::int64_t warps = of_partition / (o.registers_per_thread * l.warp) * l.partitions;
     blocks = std::min(blocks, std::max<std::int64_t>(1, warps / o.warps));
   }

@@ -9,7 +9,7 @@ namespace tilescope::sim {
 struct Occupancy {
   std::int64_t warps = 1;                 // of a block
   std::int64_t registers_per_thread = 0;  // 32-bit, estimated; at most what the chip has for one
-  std::int64_t spilled_per_thread = 0;    // what of the estimate does not fit; nothing is charged for it yet
+  std::int64_t spilled_per_thread = 0;    // registers held across a barrier that do not fit (sim/gpu/spills.h)
   std::int64_t blocks_per_core = 1;
 };
 

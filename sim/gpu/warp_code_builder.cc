@@ -22,9 +22,6 @@ using lower::Space;
 using lower::Statement;
 using Kind = WarpOp::Kind;
 
-// Iterations whose loads a compiler hoists out of a loop that nobody told it how far to unroll.
-constexpr std::int64_t kUnrollOfCompilers = 4;
-
 bool accumulates(const std::vector<Statement>& body, int index) {
   return std::any_of(body.begin(), body.end(), [index](const Statement& s) {
     if (const auto* l = std::get_if<Loop>(&s.what)) return accumulates(l->body, index);
@@ -213,7 +210,9 @@ void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
 
 void WarpCodeBuilder::emit_ahead(const Loop& l) {
   const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
-  const std::int64_t ahead = std::min(l.unroll > 0 ? l.unroll : kUnrollOfCompilers, range.high - range.low + 1);
+  // The program says how far a loop is unrolled, or leaves it to the chip's compiler.
+  const std::int64_t own = chip_.compiler ? chip_.compiler->unroll.value_or(1) : 1;
+  const std::int64_t ahead = std::min(l.unroll > 0 ? l.unroll : own, range.high - range.low + 1);
   const int slot = static_cast<int>(kernel_.indices.size()) + code_.own_slots_++;
   const CodeLoop outer{
       .slot = slot, .own = true, .low = range.low, .high = range.high, .stride = ahead, .inner = l.index};
@@ -252,7 +251,7 @@ int WarpCodeBuilder::add_signal_use(int signal, const lower::Affine& use, std::i
 
 void WarpCodeBuilder::emit_bulk_copy(const lower::BulkCopy& b) {
   base::check(!code_.roles_.empty(), "bulk copies are of a role");
-  if (!chip_.core.bulk_copy) throw SimError(chip_.name + ": no thread has boxes brought (core.bulk_copy)");
+  if (!chip_.core.tma) throw SimError(chip_.name + ": no thread has boxes brought (core.tma)");
   const auto number = static_cast<int>(code_.boxes_.size());
   code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line, code_.roles_.back().first);
   emit_op({.kind = Kind::kBulkCopy, .number = number, .signal_use = add_signal_use(b.signal, b.use)});

@@ -124,7 +124,7 @@ TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
   const Json& kernels = document.at("kernels");
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_THAT(keys_of(kernels.at(0)),
-              ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "maps", "scalars"));
+              ElementsAre("name", "blocks", "threads", "shared_bytes", "arrays", "maps", "scalars", "scalar_type"));
   EXPECT_EQ(kernels.at(0).at("arrays"), Json::parse(R"(["A","B","C_parts"])"));
   EXPECT_GT(kernels.at(0).at("shared_bytes"), 0);
   EXPECT_EQ(kernels.at(0).at("maps"), Json::array());

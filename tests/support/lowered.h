@@ -31,12 +31,13 @@ inline lower::Module lowered(const tile::RProgram& p, const arch::ArchSpec& chip
   return std::move(*m);
 }
 
-// A product of m, n and k by the A100's matrix instruction of the dtype, or by the one of that name: two warps, each
-// 32 x 16 of a 64 x 16 block. `more` are further keys of the stage.
+// A product of m, n and k by the A100's matrix instruction of the dtype, or by the one of that name of another chip:
+// two warps, each 32 x 32 of a 64 x 32 block. `more` are further keys of the stage.
 inline std::string matrix_product(const std::string& op, const std::string& dtype, const std::string& more = "",
-                                  const std::string& instruction = "") {
-  return R"({"arch":"a100","stages":[{"expr":")" + op + R"(","sizes":{"m":128,"n":64,"k":128},"dtype":")" + dtype +
-         R"(","tiles":{"smem":{"m":64,"n":16,"k":64}},"mapping":{"m":{"threads":2,"serial":32},"n":{"serial":16}},)" +
+                                  const std::string& instruction = "", const std::string& arch = "a100") {
+  return R"({"arch":")" + arch + R"(","stages":[{"expr":")" + op + R"(","sizes":{"m":128,"n":64,"k":128},"dtype":")" +
+         dtype +
+         R"(","tiles":{"smem":{"m":64,"n":32,"k":64}},"mapping":{"m":{"threads":2,"serial":32},"n":{"serial":32}},)" +
          R"("instruction":{"name":")" + (instruction.empty() ? "mma." + dtype : instruction) +
          R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
 }

@@ -9,6 +9,7 @@
 #include "tests/support/random_program.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
+#include "tile/fragment_read.h"
 
 namespace tilescope::tests {
 
@@ -51,16 +52,16 @@ inline std::optional<tile::MatrixUnit> any_matrix_axes(const tile::TileSpace& sp
   return all.empty() ? std::nullopt : std::optional(any_element(all));
 }
 
-// A program by one of the chip's instructions that lower/ knows, those of a warp or those that read their factors from
-// the scratchpad, where boxes may have brought them; discards what has no fragments, or no boxes.
+// A program by one of the chip's instructions whose fragments are known, those of a warp or those that read their
+// factors from the scratchpad, where boxes may have brought them; discards what has no fragments, or no boxes.
 enum class Factors { kInRegisters, kStaged, kInBoxes };
 inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors factors = Factors::kInRegisters) {
   const bool staged = factors != Factors::kInRegisters, boxes = factors == Factors::kInBoxes;
   std::vector<const arch::ComputeSpec*> instructions;
   for (const arch::ComputeSpec& c : chip.compute)
-    if (c.m > 1 && c.n == 8 && c.factors.has_value() == staged) instructions.push_back(&c);
+    if (tile::matrix_refusal(c).empty() && c.operands.has_value() == staged) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
-  const std::int64_t whole = boxes ? tile::kShortestBoxBytes / 2 / base::size_of(instruction.dtype).n : 1;
+  const std::int64_t whole = boxes ? tile::shortest_row(*chip.core.tma).n / 2 / base::size_of(instruction.dtype).n : 1;
   const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
   const auto space = tile::make_space(e, any_fusion(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);

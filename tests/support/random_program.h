@@ -38,8 +38,10 @@ inline expr::Expression any_sized(const Form& form, std::int64_t most, base::Dty
 }
 
 inline base::Dtype any_float() {
-  return any_element<base::Dtype>(
-      {base::Dtype::kF32, base::Dtype::kF32, base::Dtype::kTf32, base::Dtype::kF16, base::Dtype::kBf16});
+  using base::Dtype;
+  return any_element<Dtype>({Dtype::kF32, Dtype::kF32, Dtype::kF32, Dtype::kTf32, Dtype::kF16, Dtype::kBf16,
+                             Dtype::kF64, Dtype::kF64, Dtype::kF8E4M3, Dtype::kF8E5M2, Dtype::kF8E4M3Fnuz,
+                             Dtype::kF8E5M2Fnuz});
 }
 inline base::Dtype any_dtype() {
   return any_of_range(0, 2) > 0 ? any_float() : any_element<base::Dtype>({base::Dtype::kI8, base::Dtype::kI32});

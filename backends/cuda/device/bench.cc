@@ -234,6 +234,7 @@ std::function<void()> Bench::prepared(const Launch& l, const DeviceModule& modul
     if (const auto* map = std::get_if<TensorMap>(&a))
       encode(driver_, *map, memory[static_cast<std::size_t>(map->global)].address(), p);
     if (const auto* number = std::get_if<float>(&a)) std::memcpy(p.words.data(), number, sizeof(*number));
+    if (const auto* number = std::get_if<double>(&a)) std::memcpy(p.words.data(), number, sizeof(*number));
     if (const auto* number = std::get_if<std::uint32_t>(&a)) p.words[0] = *number;
   }
   return [this, function, parameters, blocks = static_cast<unsigned>(l.blocks),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backends/cuda/float8.h"
 #include "backends/cuda/half.h"
 #include "base/dtype.h"
 
@@ -40,6 +41,13 @@ inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
       return put(static_cast<std::int8_t>(value));
     case base::Dtype::kI32:
       return put(static_cast<std::int32_t>(value));
+    case base::Dtype::kF64:
+      return put(value);
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
+      return put(float8_bits(float8_of(dtype), value));
   }
 }
 
@@ -60,6 +68,13 @@ inline double read_element(base::Dtype dtype, const unsigned char* from) {
       return get(std::int8_t{});
     case base::Dtype::kI32:
       return get(std::int32_t{});
+    case base::Dtype::kF64:
+      return get(double{});
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
+      return float8_value(float8_of(dtype), get(std::uint8_t{}));
   }
   return 0;
 }

@@ -6,7 +6,7 @@ namespace tilescope::cuda::device {
 namespace {
 
 // Numbers of the driver's interface, which never change.
-enum Element : int { kUint8 = 0, kInt32 = 3, kFloat16 = 6, kFloat32 = 7, kBfloat16 = 9 };
+enum Element : int { kUint8 = 0, kInt32 = 3, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBfloat16 = 9 };
 enum Swizzle : int { kNone = 0, kOf32, kOf64, kOf128 };
 constexpr int kNoInterleave = 0, kZeros = 0;
 // Whoever wants a part of 128 bytes has all of them brought into the device's cache: that is its line, and as long as a
@@ -24,9 +24,15 @@ Element element_of(base::Dtype dtype) {
     case base::Dtype::kBf16:
       return kBfloat16;
     case base::Dtype::kI8:
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
       return kUint8;
     case base::Dtype::kI32:
       return kInt32;
+    case base::Dtype::kF64:
+      return kFloat64;
   }
   return kUint8;
 }

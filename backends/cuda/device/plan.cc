@@ -228,6 +228,8 @@ class Reader {
         l.arguments.emplace_back(position_of(word));
       else if (word.ends_with('u'))
         l.arguments.emplace_back(number<std::uint32_t>(word.substr(0, word.size() - 1), "a number", 0, HUGE_VAL));
+      else if (word.ends_with('d'))
+        l.arguments.emplace_back(number<double>(word.substr(0, word.size() - 1), "a number", -HUGE_VAL, HUGE_VAL));
       else
         l.arguments.emplace_back(number<float>(word, "a number", -HUGE_VAL, HUGE_VAL));
     }

@@ -24,8 +24,8 @@
 //   time cold|warm WARM_UP REPEATS SECONDS
 //
 // What runs (launch, copy, product, convolution) runs in its order, and its time is that of all together. Numbers of a
-// launch are floats; one with the ending u is a 32-bit integer. Inputs are those of elements.h. A chain is an input of
-// i32 whose every STRIDE-th element is the place of the element STEP links on, round and round.
+// launch are floats; one with the ending d is a double, one with u a 32-bit integer. Inputs are those of elements.h. A
+// chain is an input of i32 whose every STRIDE-th element is the place of the element STEP links on, round and round.
 //
 // A MAP is ARRAY:ROW:EXTENT,STRIDE,BOX:EXTENT,STRIDE,BOX.. without spaces, "A:128:64,4096,32:4096,1,64": a tensor map
 // by value (tensor_map.h). It has an EXTENT, STRIDE and BOX for each dimension, outermost first, in elements, the last
@@ -63,7 +63,7 @@ struct Array {
 };
 
 // The position of an array, a tensor map of the array whose position its `global` is, or a number.
-using Argument = std::variant<std::size_t, TensorMap, float, std::uint32_t>;
+using Argument = std::variant<std::size_t, TensorMap, float, double, std::uint32_t>;
 
 struct Launch {
   std::string function;

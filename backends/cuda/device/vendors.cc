@@ -22,7 +22,7 @@ void need(const Library& library, const char* name, Function*& function) {
   if (!library.find(name, function)) throw DeviceError(library.path() + " lacks " + name);
 }
 
-// The numbers of a type in cuBLAS and in cuDNN, of which the latter convolves floats alone.
+// The numbers of a type in cuBLAS and in cuDNN, of which the latter convolves floats of 16 and 32 bits alone.
 struct TypeNumbers {
   int product = kUnknown, convolution = kUnknown;
 };
@@ -39,6 +39,13 @@ TypeNumbers type_numbers(base::Dtype dtype) {
       return {3, kUnknown};
     case base::Dtype::kI32:
       return {10, kUnknown};
+    case base::Dtype::kF64:
+      return {1, kUnknown};
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E4M3Fnuz:
+    case base::Dtype::kF8E5M2Fnuz:
+      return {};
   }
   return {};
 }
@@ -69,19 +76,26 @@ struct Vendors::Products {
 
 std::function<void()> Vendors::prepared(const Product& p, const Task& task, const std::vector<DeviceMemory>& memory) {
   if (!products_) products_ = std::make_unique<Products>();
-  constexpr int kAsItLies = 0, kSumInF32 = 68, kSumInI32 = 72, kOfTf32 = 77, kUsual = -1;
+  constexpr int kAsItLies = 0, kSumInF32 = 68, kSumInF64 = 70, kSumInI32 = 72, kOfTf32 = 77, kUsual = -1;
   const int type = type_numbers(task.arrays[p.a].dtype).product,
             sum_type = type_numbers(task.arrays[p.c].dtype).product;
+  if (type == kUnknown || sum_type == kUnknown)
+    throw DeviceError("no baseline: cuBLAS multiplies 8-bit floats by another interface (cublasLtMatmul)");
   const bool integers = base::is_integer(task.arrays[p.a].dtype);
+  const bool of_f64 = task.arrays[p.a].dtype == base::Dtype::kF64;
   const bool of_tf32 = task.arrays[p.a].dtype == base::Dtype::kTf32;
   const auto m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k);
   // The library counts columns first: it computes the transposed product of the transposed operands.
   return [=, this, a = pointer(memory[p.a]), b = pointer(memory[p.b]), c = pointer(memory[p.c])] {
     constexpr float kOne = 1, kZero = 0;
     constexpr int kWholeOne = 1, kWholeZero = 0;
-    const void* alpha = integers ? static_cast<const void*>(&kWholeOne) : &kOne;
-    const void* beta = integers ? static_cast<const void*>(&kWholeZero) : &kZero;
-    const int sum = integers ? kSumInI32 : of_tf32 ? kOfTf32 : kSumInF32;
+    constexpr double kWideOne = 1, kWideZero = 0;
+    const auto one_of = [&](const void* whole, const void* wide, const void* usual) {
+      return integers ? whole : of_f64 ? wide : usual;
+    };
+    const void* alpha = one_of(&kWholeOne, &kWideOne, &kOne);
+    const void* beta = one_of(&kWholeZero, &kWideZero, &kZero);
+    const int sum = integers ? kSumInI32 : of_f64 ? kSumInF64 : of_tf32 ? kOfTf32 : kSumInF32;
     if (p.batch == 1)
       succeed(products_->one(products_->handle, kAsItLies, kAsItLies, n, m, k, alpha, b, type, n, a, type, k, beta, c,
                              sum_type, n, sum, kUsual),
@@ -168,7 +182,8 @@ std::function<void()> Vendors::prepared(const Convolution& c, const Task& task,
   constexpr int kImplicit = 0, kImplicitPrecomputed = 1, kMostFound = 16;
   const base::Dtype dtype = task.arrays[c.in].dtype;
   const int type = type_numbers(dtype).convolution;
-  if (type == kUnknown) throw DeviceError("no baseline: cuDNN is asked for no convolutions of integers");
+  if (type == kUnknown)
+    throw DeviceError("no baseline: cuDNN is asked for convolutions of f32, tf32, f16 and bf16 alone");
   for (const std::size_t other : {c.weights, c.out})
     if (task.arrays[other].dtype != dtype) throw DeviceError("no baseline: cuDNN is asked for tensors of one type");
   const auto whole = [](std::int64_t n) { return static_cast<int>(n); };

@@ -4,8 +4,9 @@
 
 namespace tilescope::cuda::host {
 
-void Clocks::begin_block(std::int64_t threads) {
-  warps_ = (threads + kLanes - 1) / kLanes;
+void Clocks::begin_block(std::int64_t threads, std::int64_t warp) {
+  lanes_ = static_cast<int>(warp);
+  warps_ = (threads + warp - 1) / warp;
   known_.assign(static_cast<std::size_t>(threads), Counts(static_cast<std::size_t>(warps_), 0));
   signals_.clear();
 }
@@ -21,7 +22,7 @@ Clocks::Time Clocks::of_signal(const void* signal) const {
   return {s.number, number < s.over.size() ? s.over[number] : 0};
 }
 
-void Clocks::come(int thread) { ++known_[static_cast<std::size_t>(thread)][static_cast<std::size_t>(thread / kLanes)]; }
+void Clocks::come(int thread) { ++known_[static_cast<std::size_t>(thread)][static_cast<std::size_t>(thread / lanes_)]; }
 
 void Clocks::arrive(int thread, const void* signal) {
   join(signals_.at(signal).arriving, known_[static_cast<std::size_t>(thread)]);

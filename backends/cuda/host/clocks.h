@@ -17,13 +17,14 @@ class Clocks {
     std::uint32_t count = 0;
   };
 
-  void begin_block(std::int64_t threads);
+  // Of so many threads, of which `warp` are a warp.
+  void begin_block(std::int64_t threads, std::int64_t warp);
   void add_signal(const void* signal);
   // Whether the block has signals.
   bool active() const { return !signals_.empty(); }
   std::int64_t warps() const { return warps_; }
 
-  Time now(int thread) const { return {thread / kLanes, count(thread, thread / kLanes)}; }
+  Time now(int thread) const { return {thread / lanes_, count(thread, thread / lanes_)}; }
   // Of what the signal's phase that is under way brings.
   Time of_signal(const void* signal) const;
   bool knows(int thread, const Time& t) const { return count(thread, t.of) > t.count; }
@@ -37,7 +38,6 @@ class Clocks {
   void meet();
 
  private:
-  static constexpr int kLanes = 32;
   using Counts = std::vector<std::uint32_t>;
   struct Signal {
     std::int32_t number = 0;
@@ -48,6 +48,7 @@ class Clocks {
   }
   static void join(Counts& to, const Counts& more);
 
+  int lanes_ = 1;  // of a warp
   std::int64_t warps_ = 0;
   std::vector<Counts> known_;  // by thread
   std::map<const void*, Signal> signals_;

@@ -21,7 +21,7 @@ struct KernelEntry {
   int boxes;              // bulk copies
   const int* box_lines;   // by bulk copy, ascending
   // `globals` are those of the module, `scalars` too.
-  void (*launch)(void* const* globals, const float* scalars);
+  void (*launch)(void* const* globals, const double* scalars);
 };
 
 struct ModuleEntry {

@@ -37,12 +37,12 @@ struct AsyncCopy {
   Lands lands;
 };
 
-constexpr int kLanes = 32;  // of a warp; what PTX's instructions for whole warps are defined for
+struct Meeting;
 
 struct ThreadState {
   bool ended = false;
-  bool meets = false;   // waits for the other lanes of its warp
-  bool awaits = false;  // a use of a signal
+  Meeting* meets = nullptr;  // waits for the other lanes of its group
+  bool awaits = false;       // a use of a signal
   Use use;
   int await_line = 0;
   int barrier_line = 0;
@@ -50,25 +50,26 @@ struct ThreadState {
   std::vector<AsyncCopy> under_way;
 };
 
-// Where the lanes of a warp bring something that all of them read. A lane that has read goes on to the next place and
+// Where the lanes of a group bring something that all of them read. A lane that has read goes on to the next place and
 // may be there before others have read: places take turns.
 struct Meeting {
-  static constexpr int kMostBytes = 64;  // of a lane
-  char brought[2][kLanes * kMostBytes];
+  std::vector<char> brought[2];
   int turn = 0;
   int present = 0;
+  int first = 0, lanes = 0;  // of the group
   int line = 0, bytes = 0;
 };
 
 struct Machine {
   const KernelEntry* kernel = nullptr;
+  int warp = 1;
   Random* random = nullptr;
   std::vector<void*> globals;
-  std::vector<float> scalars;
+  std::vector<double> scalars;
   void* shared = nullptr;
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
-  std::vector<Meeting> meetings;  // by warp
+  std::vector<Meeting> meetings;  // by the first thread of a group
   Signals signals;
   std::deque<long long> ready;  // threads, in the order of their turns
 
@@ -111,14 +112,13 @@ void make_ready(long long thread) {
   std::swap(ready.back(), ready[(*machine.random)() % ready.size()]);
 }
 
-// The threads of a warp that all have come go on, in random order.
-void end_meeting(int warp) {
-  Meeting& m = machine.meetings[static_cast<std::size_t>(warp)];
+// The threads of a group that all have come go on, in random order.
+void end_meeting(Meeting& m) {
   m.present = 0;
   m.turn = 1 - m.turn;
-  for (const long long lane : shuffled(kLanes, *machine.random)) {
-    machine.threads[static_cast<std::size_t>(warp * kLanes + lane)].meets = false;
-    machine.ready.push_back(warp * kLanes + lane);
+  for (const long long lane : shuffled(m.lanes, *machine.random)) {
+    machine.threads[static_cast<std::size_t>(m.first + lane)].meets = nullptr;
+    machine.ready.push_back(m.first + lane);
   }
 }
 
@@ -142,22 +142,21 @@ void take_turn(long long t) {
   ThreadState& thread = machine.running();
   thread.ended = !machine.fibers->resume(place.thread);
   watch::thread_pauses();
-  const int warp = place.thread / kLanes;
-  if (!thread.meets)
+  if (thread.meets == nullptr)
     land_at_barrier(thread);
-  else if (machine.meetings[static_cast<std::size_t>(warp)].present == kLanes)
-    end_meeting(warp);
+  else if (thread.meets->present == thread.meets->lanes)
+    end_meeting(*thread.meets);
   machine.signals.pass();
 }
 
 // Nobody goes on who waits for something else than a barrier.
 void check_nobody_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
-    if (!machine.threads[t].meets) continue;
-    const Meeting& m = machine.meetings[t / kLanes];
+    if (machine.threads[t].meets == nullptr) continue;
+    const Meeting& m = *machine.threads[t].meets;
     place.thread = static_cast<int>(t);
     place.line = m.line;
-    fail("divergent warp: of %d lanes only %d come here", kLanes, m.present);
+    fail("divergent warp: of %d lanes only %d come here", m.lanes, m.present);
   }
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (!machine.threads[t].awaits) continue;
@@ -199,7 +198,7 @@ void check_agreement() {
 void run_block() {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
-  machine.meetings.assign(static_cast<std::size_t>((machine.kernel->threads + kLanes - 1) / kLanes), {});
+  machine.meetings.assign(machine.threads.size(), {});
   machine.signals.begin_block(*machine.random);
   watch::block_begins();
   while (!machine.threads.front().ended) {
@@ -212,13 +211,13 @@ void run_block() {
 
 }  // namespace
 
-void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<float>& scalars,
-                Random& random) {
+void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
+                const std::vector<double>& scalars, Random& random) {
   Fibers fibers(static_cast<int>(kernel.threads), &run_thread);
   const auto bytes = static_cast<std::size_t>(kernel.shared_bytes);
   void* shared = nullptr;
   if (posix_memalign(&shared, 1024, bytes) != 0) fail("no memory for %zu bytes of shared memory", bytes);
-  machine = {&kernel, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
+  machine = {&kernel, warp, &random, globals, scalars, shared, &fibers, {}, {}, {}, {}};
   place = {kernel.name, -1, -1, 0};
   watch::kernel_begins(kernel, shared);
   for (const long long block : shuffled(kernel.blocks, random)) {
@@ -244,20 +243,23 @@ void tilescope_barrier(int line) {
   host::machine.fibers->pause();
 }
 
-const void* tilescope_exchange(const void* mine, int bytes, int line) {
+const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line) {
   host::place.line = line;
-  host::Meeting& m = host::machine.meetings[static_cast<std::size_t>(host::place.thread / host::kLanes)];
-  if (bytes > host::Meeting::kMostBytes) host::fail("an exchange of %d bytes a lane", bytes);
-  if (m.present > 0 && (m.line != line || m.bytes != bytes))
+  const int lane = host::place.thread % lanes, first = host::place.thread - lane;
+  host::Meeting& m = host::machine.meetings[static_cast<std::size_t>(first)];
+  if (m.present > 0 && (m.line != line || m.bytes != bytes || m.lanes != lanes))
     host::fail("divergent warp: a lane is here while another one is at line %d", m.line);
+  m.first = first;
+  m.lanes = lanes;
   m.line = line;
   m.bytes = bytes;
   ++m.present;
-  char* const brought = m.brought[m.turn];
-  std::memcpy(brought + host::place.thread % host::kLanes * bytes, mine, static_cast<std::size_t>(bytes));
-  host::machine.running().meets = true;
+  std::vector<char>& brought = m.brought[m.turn];
+  brought.resize(static_cast<std::size_t>(lanes) * static_cast<std::size_t>(bytes));
+  std::memcpy(brought.data() + lane * bytes, mine, static_cast<std::size_t>(bytes));
+  host::machine.running().meets = &m;
   host::machine.fibers->pause();
-  return brought;
+  return brought.data();
 }
 
 void tilescope_set_up_barriers(const void* ring, int slots, int arrivals, int line) {
@@ -267,10 +269,10 @@ void tilescope_set_up_barriers(const void* ring, int slots, int arrivals, int li
 
 void tilescope_arrive(const void* ring, int slots, int use, int bytes, int line) {
   const char none = 0;
-  tilescope_exchange(&none, 1, line);
+  tilescope_exchange(&none, 1, host::machine.warp, line);
   host::place.line = line;
   host::watch::comes();
-  if (host::place.thread % host::kLanes == 0) host::machine.signals.arrive({ring, slots, use}, bytes);
+  if (host::place.thread % host::machine.warp == 0) host::machine.signals.arrive({ring, slots, use}, bytes);
 }
 
 void tilescope_await(const void* ring, int slots, int use, int line) {

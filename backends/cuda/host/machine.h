@@ -12,9 +12,9 @@
 
 namespace tilescope::cuda::host {
 
-// `globals` and `scalars` are those of the module. Fails (host/place.h) where threads do not agree about a barrier, or
-// wait for each other's signals.
-void run_kernel(const KernelEntry& kernel, const std::vector<void*>& globals, const std::vector<float>& scalars,
-                Random& random);
+// `globals` and `scalars` are those of the module; so many threads are a warp. Fails (host/place.h) where threads do
+// not agree about a barrier, or wait for each other's signals.
+void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
+                const std::vector<double>& scalars, Random& random);
 
 }  // namespace tilescope::cuda::host

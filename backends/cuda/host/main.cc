@@ -43,7 +43,8 @@ Response run(const Request& request) {
   }
   Random random(request.seed);
   const ModuleEntry& module = *found->second;
-  for (int k = 0; k < module.kernels; ++k) run_kernel(module.kernel[k], globals, request.scalars, random);
+  for (int k = 0; k < module.kernels; ++k)
+    run_kernel(module.kernel[k], static_cast<int>(request.rules.warp), globals, request.scalars, random);
   Response out;
   out.counters = watch::finish();
   for (std::size_t g = 0; g < globals.size(); ++g)

@@ -141,7 +141,7 @@ void kernel_begins(const KernelEntry& kernel, void* shared) {
 
 void block_begins() {
   state.epochs.block = ++state.epochs.now;
-  state.epochs.clocks.begin_block(state.kernel->threads);
+  state.epochs.clocks.begin_block(state.kernel->threads, state.rules.warp);
 }
 
 void access(const void* at, int bytes, bool writes) {

@@ -31,7 +31,7 @@ struct Request {
   std::string key;  // of the module
   std::uint64_t seed = 0;
   Rules rules;
-  std::vector<float> scalars;
+  std::vector<double> scalars;
   std::vector<GlobalArray> globals;
 };
 
@@ -130,7 +130,7 @@ inline bool from_wire(std::string_view bytes, Request& r) {
   r.key = w.get_text();
   r.seed = w.get<std::uint64_t>();
   r.rules = w.get<Rules>();
-  r.scalars = w.get_all<float>();
+  r.scalars = w.get_all<double>();
   r.globals.resize(w.get_size(1));
   for (GlobalArray& g : r.globals) {
     g.name = w.get_text();

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,9 @@
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "expr/reference.h"
+#include "lower/interpret.h"
 #include "tests/support/build.h"
+#include "tests/support/float8_codes.h"
 #include "tests/unit/backends_cuda/samples.h"
 
 namespace tilescope::cuda {
@@ -136,6 +139,114 @@ TEST(Arithmetic, Tf32IsRoundedAndReadAsTheReferenceDoes) {
          {{"reading", Dtype::kTf32, Dtype::kF32, same}, t, t, t}});
 }
 
+// Every half, every bf16, and random floats around the ranges of 8 bits.
+expr::Values many_floats() {
+  expr::Values out = every_half();
+  for (std::uint32_t bits = 0; bits < 1U << 16; ++bits) out.push_back(double{std::bit_cast<float>(bits << 16)});
+  std::mt19937 random(3);
+  for (int i = 0; i < 20000; ++i)
+    out.push_back(std::ldexp(double(random()) - 0x1p31, static_cast<int>(random() % 40) - 50));
+  for (double& v : out) v = static_cast<float>(v);
+  return out;
+}
+
+TEST(Arithmetic, EightBitFloatsAreRoundedAndReadAsTheirTableSays) {
+  HostCompiler host(tests::chip("v100"));
+  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  const expr::Values x = many_floats();
+  const std::vector<expr::Node> same = {tests::operand(0)};
+  std::string codes;
+  for (int c = 0; c < 256; ++c) codes += static_cast<char>(c);
+  for (const tests::Float8Format& f : tests::kFloat8Formats) {
+    host.add(elementwise({"rounding", Dtype::kF32, f.dtype, same}, std::ssize(x)));
+    host.add(elementwise({"reading", f.dtype, Dtype::kF32, same}, 256));
+  }
+  int id = 0;
+  for (const tests::Float8Format& f : tests::kFloat8Formats) {
+    SCOPED_TRACE(base::name_of(f.dtype));
+    const tests::Float8Table table(f);
+    const HostResult to = host.run(id++, {HostBuild::kValues, 1, {0.25}, {x, x, {}}});
+    ASSERT_EQ(to.error, "");
+    std::string expected;
+    for (const double v : x) expected += static_cast<char>(table.nearest(v));
+    const std::string got = to_bytes(f.dtype, to.globals.back());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(got[i] == expected[i]) << x[i] << ": " << int(got[i]) << " instead of " << int(expected[i]);
+    const expr::Values all = from_bytes(f.dtype, codes);
+    const HostResult from = host.run(id++, {HostBuild::kValues, 1, {0.25}, {all, all, {}}});
+    ASSERT_EQ(from.error, "");
+    for (int c = 0; c < 256; ++c) {
+      const double value = from.globals.back()[static_cast<std::size_t>(c)];
+      EXPECT_TRUE(std::isnan(table.value(c)) ? std::isnan(value) : value == table.value(c)) << c << ": " << value;
+    }
+  }
+}
+
+// From every dtype to every other one.
+TEST(Arithmetic, EveryDtypeBecomesEveryOther) {
+  std::vector<Case> cases;
+  for (const base::DtypeName& from : base::kDtypes)
+    for (const base::DtypeName& to : base::kDtypes) {
+      const expr::Values x = rounded(from.dtype, {0, -1, 2.5, 126, -129, 300, 1e4, 1e5, 0x1p-10});
+      cases.push_back({{"move", from.dtype, to.dtype, {tests::operand(0)}}, x, x, rounded(to.dtype, x)});
+    }
+  check(cases);
+}
+
+// Where the nearest float of a double is the middle of two values, and the double itself is not.
+TEST(Arithmetic, DoublesAreRoundedOnce) {
+  std::vector<Case> cases;
+  for (const Dtype to : {Dtype::kF32, Dtype::kTf32, Dtype::kF16, Dtype::kBf16, Dtype::kF8E4M3, Dtype::kF8E5M2,
+                         Dtype::kF8E4M3Fnuz, Dtype::kF8E5M2Fnuz, Dtype::kF64}) {
+    expr::Values x = {1e300, -1e300, 0x1p-1074, 0.1, INFINITY, -INFINITY, NAN, 0};
+    for (const double digits : {2.0, 3.0, 4.0, 8.0, 11.0, 24.0})
+      for (const double off : {0.0, 0x1p-45, -0x1p-45})
+        for (const double size : {1.0, 1.5, 0x1p-7, 0x1p-10, 0x1p-15})
+          x.push_back(size * (1 + std::exp2(-digits) + off));
+    cases.push_back({{"rounding", Dtype::kF64, to, {tests::operand(0)}}, x, x, rounded(to, x)});
+  }
+  check(cases);
+}
+
+// Bodies of f64, of a few random operators: the text on the CPU and the interpreter give the same bits, where products
+// that are added are not rounded before.
+TEST(Arithmetic, BodiesOfF64AreThoseOfTheInterpreterBitByBit) {
+  HostCompiler host(tests::chip("v100"));
+  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  constexpr int kBodies = 24, kElements = 64;
+  std::mt19937 random(5);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::vector<lower::Module> modules;
+  for (int b = 0; b < kBodies; ++b) {
+    std::vector<expr::Node> body = {tests::operand(0), tests::operand(1), tests::scalar(0), tests::number(0.3)};
+    for (int n = 0; n < 6; ++n) {
+      const int left = below(static_cast<int>(body.size())), right = below(static_cast<int>(body.size()));
+      const NodeKind kinds[] = {NodeKind::kAdd, NodeKind::kSubtract, NodeKind::kMultiply, NodeKind::kMultiply,
+                                NodeKind::kDivide};
+      body.push_back(below(6) == 0 ? tests::call(Function::kMax, left, right)
+                                   : tests::node(kinds[below(5)], left, right));
+    }
+    const Reducer reducers[] = {Reducer::kNone, Reducer::kSum, Reducer::kMax};
+    const Reducer reducer = reducers[below(3)];
+    modules.push_back(elementwise({"body", Dtype::kF64, Dtype::kF64, body, reducer, 0.7}, kElements));
+    host.add(modules.back());
+  }
+  expr::Values x, y;
+  for (int i = 0; i < kElements; ++i) {
+    x.push_back(double(random()) / 0x1p31 - 1);
+    y.push_back(double(random()) / 0x1p30 - 2);
+  }
+  for (int b = 0; b < kBodies; ++b) {
+    std::vector<expr::Values> globals = {x, y, {}};
+    lower::interpret(modules[static_cast<std::size_t>(b)], {0.1}, globals);
+    const HostResult r = host.run(b, {HostBuild::kValues, 1, {0.1}, {x, y, {}}});
+    ASSERT_EQ(r.error, "");
+    EXPECT_EQ(to_bytes(Dtype::kF64, r.globals.back()), to_bytes(Dtype::kF64, globals.back()))
+        << emit(modules[static_cast<std::size_t>(b)])
+               .text.substr(emit(modules[static_cast<std::size_t>(b)]).kernels_begin);
+  }
+}
+
 TEST(Arithmetic, IntegersSaturateAndRoundToEven) {
   const expr::Values x =
       rounded(Dtype::kF32, {0,    0.5,    1.5,  2.5, -0.5, -1.5,       -2.5,     126.5,    127.5,     1e6,
@@ -207,14 +318,17 @@ TEST(Arithmetic, FunctionsAreThoseOfTheReference) {
                        y,
                        of_each(value, x, y),
                        kUnits});
+    cases.push_back({{"function of f64", Dtype::kF64, Dtype::kF64, body}, x, y, of_each(value, x, y), 4 * 0x1p-53});
   }
   check(cases);
 }
 
 TEST(Arithmetic, OperatorsAndReducersOfEveryDtype) {
-  const expr::Values x = {6, -4, 9, 12, 7, -5}, y = {2, 4, -3, 5, 7, 1};
+  const expr::Values numbers = {6, -4, 9, 12, 7, -5}, others = {2, 4, -3, 5, 7, 1};
   std::vector<Case> cases;
-  for (const Dtype dtype : {Dtype::kF32, Dtype::kTf32, Dtype::kF16, Dtype::kBf16, Dtype::kI8, Dtype::kI32}) {
+  for (const base::DtypeName& d : base::kDtypes) {
+    const Dtype dtype = d.dtype;
+    const expr::Values x = rounded(dtype, numbers), y = rounded(dtype, others);
     const Dtype to = base::default_accumulator(dtype);
     const auto add = [&](const std::string& name, std::vector<expr::Node> body, double (*value)(double, double),
                          Reducer reducer = Reducer::kNone, double begin = 0) {
@@ -258,6 +372,13 @@ TEST(ArithmeticText, IsWhatAPersonWouldWrite) {
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(0.1)}}), "o[0] = 0.1f;");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kF32, {tests::number(-INFINITY)}}), "o[0] = -infinity();");
   EXPECT_EQ(line({"", Dtype::kF32, Dtype::kI8, {x}}), "o[0] = to_i8(x[0]);");
+  EXPECT_EQ(line({"", Dtype::kF8E4M3, Dtype::kF32, binary(NodeKind::kMultiply), Reducer::kSum}),
+            "o[0] = fma_of(x[0], y[0], o[0]);");
+  EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF64, binary(NodeKind::kMultiply), Reducer::kSum}),
+            "o[0] = fma_of(x[0], y[0], o[0]);");
+  EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF64, {x, tests::scalar(0), node(NodeKind::kMultiply, 0, 1)}}),
+            "o[0] = x[0] * alpha;");
+  EXPECT_EQ(line({"", Dtype::kF64, Dtype::kF8E5M2, {x}}), "o[0] = f8e5m2(to_odd(x[0]));");
   EXPECT_EQ(line({"", Dtype::kI32, Dtype::kI32, binary(NodeKind::kDivide)}),
             "o[0] = to_i32(double(x[0]) / double(y[0]));");
 }

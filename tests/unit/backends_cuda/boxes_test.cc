@@ -45,7 +45,7 @@ TEST(Boxes, TextOfAKernel) {
         "if (threadIdx.x < 256) {  // multiply\n", "} else {  // copy\n", "await<3>(full, step);\n",
         "arrive<3>(empty, step);\n", "await<3>(empty, step - 3);\n", "arrive<3>(full, step, 12288);\n",
         "bring_box_if<3>(threadIdx.x == 256, &A_tile[slot*4096], A_boxes, {step*32, block*128}, full, step);\n",
-        "multiply_staged<64, 64, 16, false, false, 64, 64>("})
+        "multiply_staged<wgmma_f16, 64, false, false, 64, 64>("})
     EXPECT_THAT(text, HasSubstr(part));
   ASSERT_EQ(e.kernels.size(), 1U);
   const EmittedKernel& k = e.kernels.front();

@@ -141,19 +141,18 @@ TEST(Emit, ThePreludesAreTheFiles) {
 TEST(Emit, MatricesBringTheirPrelude) {
   const std::string text = emit(tests::matrices_sample().module).text;
   EXPECT_NE(text.find(matrix_prelude()), text.npos);
-  EXPECT_NE(text.find("load_matrices<4>(&A_part[0], &A_tile["), text.npos);
-  EXPECT_NE(text.find("load_matrices_transposed<2>(&B_part[0], &B_tile["), text.npos);
-  EXPECT_NE(text.find("multiply_matrices_16x8x8(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
+  EXPECT_NE(text.find("load_matrices<rows_32x8>(&A_part[0], &A_tile["), text.npos);
+  EXPECT_NE(text.find("load_matrices<rows_16x8_transposed>(&B_part[0], &B_tile["), text.npos);
+  EXPECT_NE(text.find("multiply_matrices<mma_f16>(&D_part[0], &A_part[4], &B_part[2]);"), text.npos);
   EXPECT_EQ(emit(tests::strided_sample().module).text.find(matrix_prelude()), text.npos);
 }
 
 TEST(Emit, FactorsInTheScratchpadBringTheirInstructions) {
   const std::string text = emit(tests::staged_sample("C[m,n] +=! A[m,k] * B[k,n]", "f16").module).text;
-  EXPECT_EQ(text.find(matrix_prelude()), text.npos);
   EXPECT_NE(text.find(staged_prelude()), text.npos);
-  EXPECT_NE(text.find("struct tilescope_products<64, false, true, f16> {"), text.npos);
+  EXPECT_NE(text.find("struct tilescope_products<wgmma_f16, 64, false, true> {"), text.npos);
   EXPECT_NE(text.find("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"), text.npos);
-  EXPECT_NE(text.find("multiply_staged<64, 64, 16, false, true>(&C_part[0], &A_tile["), text.npos);
+  EXPECT_NE(text.find("multiply_staged<wgmma_f16, 64, false, true>(&C_part[0], &A_tile["), text.npos);
   EXPECT_EQ(emit(tests::matrices_sample().module).text.find(staged_prelude()), text.npos);
 }
 
@@ -167,14 +166,16 @@ std::string nvcc() {
 // All samples that a chip of sm_75, or a later one, can run in one text, each under a name of its own.
 std::string all_samples(Dialect dialect, int sm = 75) {
   const bool hip = dialect == Dialect::kHip;
-  std::string text = hip ? hip_prelude() : std::string(prelude()) + std::string(matrix_prelude());
+  std::string text = (hip ? hip_prelude() : std::string(prelude())) + std::string(matrix_prelude());
   for (const tests::Sample& s : tests::samples(sm)) {
-    if (hip && multiplies_matrices(s.module.kernels.front())) continue;
+    if (!refusals(s.module, dialect).empty()) continue;
     const Emitted e = emit(s.module, {}, dialect);
-    for (const EmittedKernel& k : e.kernels)
-      text += "#define " + k.name + " " + k.name + "_" + std::to_string(text.size()) + "\n";
+    std::vector<std::string> names = e.definitions;
+    for (const EmittedKernel& k : e.kernels) names.push_back(k.name);
+    for (const std::string& name : names)
+      text += "#define " + name + " " + name + "_" + std::to_string(text.size()) + "\n";
     text += kernels_of(e);
-    for (const EmittedKernel& k : e.kernels) text += "#undef " + k.name + "\n";
+    for (const std::string& name : names) text += "#undef " + name + "\n";
   }
   return text;
 }
@@ -241,14 +242,16 @@ TEST(EmitHip, ClangTakesEverySampleForTwoArchitectures) {
 TEST(EmitHip, ClangTakesEveryFunctionOfThePrelude) {
   const HipCompiler compiler = find_hip_compiler();
   if (!compiler.refusal.empty()) GTEST_SKIP() << compiler.refusal;
-  std::string text =
-      hip_prelude() + "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t) {\n";
+  std::string text = hip_prelude() +
+                     "extern \"C\" __global__ void every(float* f, double* d, f16* h, bf16* b, tf32* t,\n"
+                     "    f8e4m3* o, f8e5m2* p, f8e4m3fnuz* q, f8e5m2fnuz* r) {\n";
   for (const std::string name : {"exp", "log", "sqrt", "rsqrt", "tanh", "erf", "sigmoid", "abs", "relu"})
     text += "  *f++ = " + name + "_of(*f);\n  *d++ = " + name + "_of(*d);\n";
   for (const std::string name : {"max", "min"})
     text += "  *f++ = " + name + "_of(*f, f[1]);\n  *d++ = " + name + "_of(*d, d[1]);\n";
   text += "  *h = f16(fma_of(*f, *f, float(*b)));\n  *b = bf16(float(fma_of(*d, *d, to_i32(*d))));\n";
-  text += "  *t = tf32(fma_of(*t, *f, *f));\n}\n";
+  text += "  *t = tf32(fma_of(*t, *f, *f));\n";
+  text += "  *o = f8e4m3(*f); *f = *p; *p = f8e5m2(*f); *q = f8e4m3fnuz(float(*r)); *r = f8e5m2fnuz(to_odd(*d));\n}\n";
   const TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.file("all.hip"), text));
   const Finished f = compile_hip(compiler.command, "gfx906", folder.file("all.hip"), folder.file("all.s"));

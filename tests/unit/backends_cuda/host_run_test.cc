@@ -58,13 +58,16 @@ TEST_F(HostRuns, CountersFollowTheChip) {
       tests::chip("mi50"), tests::chip("v100", {{"memory.smem.banks", "16"}, {"memory.smem.bank_width", "8 B"}})};
   for (const arch::ArchSpec& chip : chips) {
     HostCompiler host(chip);
-    for (const tests::Sample& s : samples_) host.add(s.module);
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      SCOPED_TRACE(chip.name + " " + samples_[i].name);
+    std::vector<const tests::Sample*> samples;  // a warp of another size arrives elsewhere
+    for (const tests::Sample& s : samples_)
+      if (chip.core.warp == chip_.core.warp || s.module.kernels.front().signals.empty()) samples.push_back(&s);
+    for (const tests::Sample* s : samples) host.add(s->module);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      SCOPED_TRACE(chip.name + " " + samples[i]->name);
       const HostResult r =
-          host.run(static_cast<int>(i), {HostBuild::kCounting, 4, samples_[i].scalars, samples_[i].inputs});
+          host.run(static_cast<int>(i), {HostBuild::kCounting, 4, samples[i]->scalars, samples[i]->inputs});
       ASSERT_EQ(r.error, "");
-      EXPECT_EQ(r.counters, tests::naive_counters(samples_[i].module, chip));
+      EXPECT_EQ(r.counters, tests::naive_counters(samples[i]->module, chip));
     }
   }
 }

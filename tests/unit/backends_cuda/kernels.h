@@ -1,17 +1,48 @@
 #pragma once
 // Kernels made by hand, so that tests of the emitted text rest on nothing but the meaning that lower/kernel.h states.
 
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lower/affine.h"
+#include "tests/support/build.h"
 #include "tests/support/planting.h"
 
 namespace tilescope::tests {
 
 using lower::Affine;
 using lower::Guard;
+
+// A map that a test writes down.
+inline arch::FragmentMap fragment_map(std::string_view text) {
+  std::string why;
+  const auto map = arch::fragment_map_of(text, why);
+  if (!map) throw std::runtime_error(why);
+  return *map;
+}
+
+// What a kernel says of an instruction of a chip.
+inline lower::MatrixInstruction matrix_instruction(const arch::ArchSpec& chip, const arch::ComputeSpec& c) {
+  const arch::Spelling spelling = c.spelling.value_or(arch::Spelling{});
+  return {c.name,
+          {c.m, c.n, c.k},
+          c.threads.value_or(chip.core.warp),
+          c.dtype,
+          c.accumulate,
+          c.fragments->a,
+          c.fragments->b,
+          c.fragments->c,
+          spelling.cuda.value_or(""),
+          spelling.hip.value_or("")};
+}
+inline lower::MatrixInstruction matrix_instruction(const arch::ArchSpec& chip, std::string_view name) {
+  for (const arch::ComputeSpec& c : chip.compute)
+    if (c.name == name) return matrix_instruction(chip, c);
+  throw std::runtime_error("no such instruction");
+}
 
 // A module of one kernel that grows statement by statement.
 class KernelMaker {

@@ -11,6 +11,7 @@
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "tests/support/interpreted.h"
+#include "tests/support/random_instruction.h"
 #include "tests/support/random_matrix_program.h"
 #include "tests/unit/backends_cuda/naive_counters.h"
 
@@ -32,10 +33,12 @@ bool small(const lower::Module& m) {
 
 using Draw = std::function<tile::RProgram()>;
 
+constexpr int kDraws = 100 * kPrograms;  // at most: hardly a program of some chips is small
+
 // Programs small enough that every access can be looked at.
 std::vector<Drawn> any_lowered(const arch::ArchSpec& chip, const Draw& any) {
   std::vector<Drawn> out;
-  while (out.size() < kPrograms) {
+  for (int n = 0; n < kDraws && out.size() < kPrograms; ++n) {
     std::optional<tile::RProgram> p;
     try {
       p = *rc::gen::resize(kWholeRange, rc::gen::exec(any));
@@ -60,6 +63,8 @@ double worst_difference(const expr::Values& a, const expr::Values& b) {
 // A few units in the last place; functions of integers are far from where they would round otherwise.
 double tolerance_of(base::Dtype dtype) {
   if (base::is_integer(dtype)) return 0;
+  if (dtype == base::Dtype::kF64) return 1e-14;
+  if (base::is_float8(dtype)) return dtype == base::Dtype::kF8E4M3 || dtype == base::Dtype::kF8E4M3Fnuz ? 0.13 : 0.26;
   if (dtype == base::Dtype::kBf16) return 3e-2;
   return dtype == base::Dtype::kF16 || dtype == base::Dtype::kTf32 ? 4e-3 : 2e-6;
 }
@@ -89,6 +94,7 @@ void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chi
 void check_programs_of(const arch::ArchSpec& chip, const Draw& any) {
   HostCompiler host(chip);
   const std::vector<Drawn> all = any_lowered(chip, any);
+  if (all.empty()) RC_DISCARD("no small program");
   for (const Drawn& d : all) host.add(d.module);
   for (std::size_t i = 0; i < all.size(); ++i) check(host, static_cast<int>(i), all[i], chip);
 }
@@ -110,6 +116,26 @@ TEST(LoweredPrograms, RunAsTheyShould) {
     arch::ArchSpec chip = tests::chip("v100");
     if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
     check_programs_of(chip, [&] { return tests::any_rprogram(chip.name, 7, 96); });
+  });
+}
+
+// Warps of 16, 32 and 64 lanes, loads of rows and of single elements, copies of elements.
+TEST(LoweredPrograms, RunAsTheyShouldOnEveryMatrixUnit) {
+  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  expect_holds([] {
+    const arch::ArchSpec chip = tests::chip(tests::any_element<std::string>(
+        {"v100", "t4", "rtx3090", "a100", "h100_pcie", "mi100", "mi210", "tilescope_two"}));
+    RC_LOG() << chip.name << '\n';
+    check_programs_of(chip, [&] { return tests::any_matrix_program(chip); });
+  });
+}
+
+TEST(LoweredPrograms, RunAsTheyShouldOnMadeUpMatrixUnits) {
+  if (const auto why = HostCompiler(tests::chip("v100")).refusal()) GTEST_SKIP() << *why;
+  expect_holds([] {
+    const arch::ArchSpec chip = tests::any_matrix_chip(tests::chip("tilescope_two"));
+    RC_LOG() << tests::words_of(chip.compute.back()) << '\n';
+    check_programs_of(chip, [&] { return tests::any_matrix_program(chip); });
   });
 }
 

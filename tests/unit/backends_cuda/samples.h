@@ -215,16 +215,16 @@ inline Sample matrices_sample() {
   body.push_back({lower::Barrier{}, {}});
   const lower::Copy rows_of_a{{a_part, {}}, {a_tile, warp * 256 + row * 16 + right * 8}, 8, {}, {}};
   const lower::Copy rows_of_b{{b_part, {}}, {b_tile, warp * 128 + row * 8}, 8, {{lane, 16}}, {}};
-  body.push_back({lower::LoadMatrices{rows_of_a, 4, false}, {}});
-  body.push_back({lower::LoadMatrices{rows_of_b, 2, true}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_a, 32, fragment_map("c2 c4 r1 r2 r4 / c1 r8 r16"), false}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_b, 16, fragment_map("r2 r4 c1 c2 c4 / r1 r8"), true}, {}});
   const int n = k.loop("n", 4);
   zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
   body.push_back(looped(n, std::move(zeros), 4));
+  k.kernel().matrix_instructions.push_back(matrix_instruction(chip("rtx2080ti"), "mma.f16"));
   for (const std::int64_t deep : {0, 1})
-    body.push_back(
-        {lower::MultiplyMatrices{
-             {16, 8, 8}, {sum, {}}, {a_part, lower::constant(4 * deep)}, {b_part, lower::constant(2 * deep)}},
-         {}});
+    body.push_back({lower::MultiplyMatrices{
+                        0, {sum, {}}, {a_part, lower::constant(4 * deep)}, {b_part, lower::constant(2 * deep)}},
+                    {}});
   const Affine to = warp * 128 + group * 8 + pair * 2;
   body.push_back(copy(d, to, sum, {}, 2));
   body.push_back(copy(d, to + lower::constant(64), sum, lower::constant(2), 2));
@@ -260,12 +260,13 @@ inline Sample one_hot_sample() {
   body.push_back({lower::Barrier{}, {}});
   const lower::Copy rows_of_a{{a_part, {}}, {a_tile, row * 8 + right * 4}, 4, {}, {}};
   const lower::Copy rows_of_b{{b_part, {}}, {b_tile, column * 8 + deeper * 4}, 4, {{k.thread(), 16}}, {}};
-  body.push_back({lower::LoadMatrices{rows_of_a, 4, false}, {}});
-  body.push_back({lower::LoadMatrices{rows_of_b, 2, false}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_a, 32, fragment_map("c1 c2 r1 r2 r4 / r8 r16"), false}, {}});
+  body.push_back({lower::LoadMatrices{rows_of_b, 16, fragment_map("c1 c2 r1 r2 r4 / r8"), false}, {}});
   const int n = k.loop("n", 4);
   zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
   body.push_back(looped(n, std::move(zeros), 4));
-  body.push_back({lower::MultiplyMatrices{{16, 8, 8}, {sum, {}}, {a_part, {}}, {b_part, {}}}, {}});
+  k.kernel().matrix_instructions.push_back(matrix_instruction(chip("a100"), "mma.tf32"));
+  body.push_back({lower::MultiplyMatrices{0, {sum, {}}, {a_part, {}}, {b_part, {}}}, {}});
   body.push_back(copy(d, group * 8 + pair * 2, sum, {}, 2));
   body.push_back(copy(d, group * 8 + pair * 2 + lower::constant(64), sum, lower::constant(2), 2));
   Sample s{"one hot", k.finish(std::move(body)), {}, {expr::Values(128), expr::Values(64), {}}, {}};
@@ -330,10 +331,10 @@ inline std::vector<Sample> samples(int sm = 80) {
   if (sm >= 90) {
     out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"padding":{"A":4})"));
     out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":3)"));
-    out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32"));
+    for (const char* dtype : {"tf32", "f8e4m3"}) out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
     out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)"));
     out.push_back(boxed_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":2)"));
-    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32"));
+    for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
   }
   out.push_back(taken_names_sample());
   out.push_back(pipeline_sample(2));

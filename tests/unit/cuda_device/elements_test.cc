@@ -3,11 +3,13 @@
 #include "backends/cuda/device/elements.h"
 
 #include <array>
+#include <cmath>
 #include <map>
 
 #include <gtest/gtest.h>
 
 #include "backends/cuda/element_bytes.h"
+#include "tests/support/float8_codes.h"
 
 namespace tilescope::tests {
 namespace {
@@ -55,12 +57,33 @@ TEST(Elements, LieInMemoryAsTheOtherBackendWritesThem) {
     for (int whole = -4; whole <= 4; ++whole) {
       const double value = input_of(d.dtype, whole);
       EXPECT_EQ(value, base::is_integer(d.dtype) ? whole : whole / 4.0);
-      std::array<unsigned char, 4> bytes{};
+      std::array<unsigned char, 8> bytes{};
       write_element(d.dtype, value, bytes.data());
       const std::string expected = cuda::to_bytes(d.dtype, {value});
       EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), expected.size()), 0) << d.name << " " << value;
       EXPECT_EQ(read_element(d.dtype, bytes.data()), value) << d.name;
     }
+}
+
+TEST(Elements, CodesOfEightBitFloatsAreThoseOfTheTable) {
+  for (const Float8Format& f : kFloat8Formats) {
+    const Float8Table table(f);
+    for (int code = 0; code < 256; ++code) {
+      const auto byte = static_cast<unsigned char>(code);
+      const double expected = table.value(code), got = read_element(f.dtype, &byte);
+      EXPECT_EQ(cuda::from_bytes(f.dtype, {reinterpret_cast<const char*>(&byte), 1}).size(), 1U);
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(got)) << base::name_of(f.dtype) << " " << code;
+        continue;
+      }
+      EXPECT_EQ(got, expected) << base::name_of(f.dtype) << " " << code;
+      EXPECT_EQ(std::signbit(got), std::signbit(expected)) << base::name_of(f.dtype) << " " << code;
+      unsigned char back = 0;
+      write_element(f.dtype, expected, &back);
+      EXPECT_EQ(back, byte) << base::name_of(f.dtype) << " " << expected;
+      EXPECT_EQ(cuda::to_bytes(f.dtype, {expected}), std::string(1, static_cast<char>(byte)));
+    }
+  }
 }
 
 }  // namespace

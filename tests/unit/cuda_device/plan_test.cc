@@ -34,7 +34,7 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
       "note chip h200\nhelpers m.cubin\nlimit 2.5\n\n# a remark\n"
       "task a conv, of two words\nnote kind conv\nremark predicted_us 12.5\nmodule m.cubin\n"
       "array A f16 100 input 7\narray C f32 50 output\narray P f32 20 between\narray N i32 64 chain 5 16\n"
-      "launch compute_C 8 128 49152 A C 0.5 12u\ncopy C A\nproduct 2 3 4 5 A A C\n"
+      "launch compute_C 8 128 49152 A C 0.5 12u 0.1d\ncopy C A\nproduct 2 3 4 5 A A C\n"
       "convolution implicit 1 2 3 4 5 6 7 8 9 0 1 2 A P C\n"
       "check C 0.25\nexpect 3 -1.5\nexpect 49 nan\nexpect 0 -inf\ntime cold 2 20 0.5\ntask b\n");
   ASSERT_THAT(errors_, IsEmpty());
@@ -59,7 +59,7 @@ TEST_F(PlanReader, TakesEveryKindOfLine) {
   EXPECT_EQ(launch.threads, 128);
   EXPECT_EQ(launch.shared_bytes, 49152);
   EXPECT_THAT(launch.arguments, ElementsAre(Argument(std::size_t{0}), Argument(std::size_t{1}), Argument(0.5F),
-                                            Argument(std::uint32_t{12})));
+                                            Argument(std::uint32_t{12}), Argument(0.1)));
   EXPECT_EQ(std::get<DeviceCopy>(t.steps[1]).to, 1U);
   EXPECT_EQ(std::get<Product>(t.steps[2]).batch, 5);
   const auto& c = std::get<Convolution>(t.steps[3]);

@@ -372,9 +372,12 @@ TEST_F(Worker, AsksForTheTransposedProduct) {
   EXPECT_EQ(asked("f32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 68 -1");
   EXPECT_EQ(asked("tf32", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 0 3 0 4 0 3 77 -1");
   EXPECT_EQ(asked("bf16", "f32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 14 3 14 4 0 3 68 -1");
+  EXPECT_EQ(asked("f64", "f64", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 1 3 1 4 1 3 70 -1");
   EXPECT_EQ(asked("i8", "i32", "product 2 3 4 1 A B C"), "cublasGemmEx 0 0 3 2 4 3 3 3 4 10 3 72 -1");
   EXPECT_EQ(asked("f16", "f16", "product 2 3 4 5 A B C"),
             "cublasGemmStridedBatchedEx 0 0 3 2 4 2 3 12 2 4 8 2 3 6 5 68 -1");
+  ASSERT_TRUE(run(baseline("f8e4m3", "f8e4m3", "product 2 3 4 1 A B C")).ok());
+  EXPECT_THAT(rows().back(), HasSubstr(R"("error":"no baseline: cuBLAS multiplies 8-bit floats by another interface)"));
 }
 
 // cuDNN's fastest algorithm comes with its usual mode, which may shorten the significand of f32: what was asked stays.
@@ -394,6 +397,9 @@ TEST_F(Worker, AsksForConvolutionsThatMultiplyAsTheyAreMeantTo) {
   EXPECT_THAT(all, Contains("cudnnConvolutionForward 1 1000"));
   ASSERT_TRUE(run(baseline("f16", "f32", "convolution any" + sizes + "A B C")).ok());
   EXPECT_THAT(rows().back(), HasSubstr(R"("error":"no baseline: cuDNN is asked for tensors of one type")"));
+  ASSERT_TRUE(run(baseline("f64", "f64", "convolution any" + sizes + "A B C")).ok());
+  EXPECT_THAT(rows().back(),
+              HasSubstr("no baseline: cuDNN is asked for convolutions of f32, tf32, f16 and bf16 alone"));
 }
 
 // A convolution's scratch may be as large as all else: it is given back before the next task's arrays are made.

@@ -55,7 +55,9 @@ TEST(ValueErrors, AllowedOfIntegersAreUnits) {
 // A kernel that stores nothing but zeros is wrong, whatever rounds.
 TEST(ValueErrors, AnOutputOfZerosIsWrong) {
   for (const std::string op : {"O[i] = exp(A[i])", "O[i] = A[i] * B[i] / 2.0", "O[i] +=! A[i,k] * B[k] * alpha"})
-    for (const base::Dtype dtype : {base::Dtype::kI8, base::Dtype::kI32, base::Dtype::kF16, base::Dtype::kF32}) {
+    for (const base::Dtype dtype :
+         {base::Dtype::kI8, base::Dtype::kI32, base::Dtype::kF16, base::Dtype::kF32, base::Dtype::kF64,
+          base::Dtype::kF8E4M3, base::Dtype::kF8E5M2, base::Dtype::kF8E4M3Fnuz, base::Dtype::kF8E5M2Fnuz}) {
       const bool adds = op.find("+=!") != std::string::npos;
       const tile::RProgram p = program(op, adds ? "i=64,k=16" : "i=64", dtype);
       std::mt19937 random(1);

@@ -160,7 +160,7 @@ TEST(LaunchDocument, HasTensorMapsBetweenArraysAndScalars) {
                                  R"({"array":"B","extents":[128,32],"strides":[32,1],"box":[16,32],)"
                                  R"("swizzled_row_bytes":64},)"
                                  R"({"array":"A","extents":[1,64,128],"strides":[8192,128,1],"box":[1,32,64],)"
-                                 R"("swizzled_row_bytes":128}],"scalars":["alpha"]})"));
+                                 R"("swizzled_row_bytes":128}],"scalars":["alpha"],"scalar_type":"float"})"));
   EXPECT_THAT(base::to_json(launch_document(w.l.module, cuda::emit(w.l.module))), testing::HasSubstr(R"("maps":[],)"));
 }
 

@@ -1,11 +1,13 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "expr/reference.h"
+#include "tests/support/float8_codes.h"
 
 namespace tilescope::expr {
 namespace {
@@ -83,6 +85,42 @@ TEST(Rounding, EdgesOfF16) {
   EXPECT_EQ(round_to(Dtype::kF16, 0x1.8p-25), 0x1p-24);
   EXPECT_TRUE(std::signbit(round_to(Dtype::kF16, -0x1p-30)));
   EXPECT_TRUE(std::isnan(round_to(Dtype::kF16, std::nan(""))));
+}
+
+// All numbers of 16 bits, in either format, and random ones of 64 of every size.
+std::vector<double> many_numbers() {
+  std::vector<double> out = {kInf, -kInf, std::nan(""), 0.0, -0.0};
+  for (const Format& f : {kF16, kBf16})
+    for (std::uint32_t bits = 0; bits < 1U << 16; ++bits) out.push_back(decode(bits, f));
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 20000; ++i)
+    out.push_back(
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -85 + static_cast<int>(random() % 40)));
+  return out;
+}
+
+TEST(Rounding, EightBitFloatsAreTheNearestOfTheirTable) {
+  const std::vector<double> numbers = many_numbers();
+  for (const tests::Float8Format& f : tests::kFloat8Formats) {
+    const tests::Float8Table table(f);
+    EXPECT_EQ(table.value(f.numbers - 1), f.greatest);
+    EXPECT_EQ(table.value(1), f.least);
+    const auto check = [&](double v) {
+      const double expected = table.value(table.nearest(v)), got = round_to(f.dtype, v);
+      if (std::isnan(expected)) return std::isnan(got);
+      return got == expected && std::signbit(got) == std::signbit(expected);
+    };
+    for (const double v : numbers) ASSERT_TRUE(check(v)) << base::name_of(f.dtype) << " of " << v;
+    for (int code = 0; code + 1 < f.numbers; ++code) {
+      const double value = table.value(code), middle = (value + table.value(code + 1)) / 2;
+      for (const double v : {value, middle, std::nextafter(middle, 0), std::nextafter(middle, kInf)})
+        ASSERT_TRUE(check(v) && check(-v)) << base::name_of(f.dtype) << " of " << v;
+    }
+  }
+}
+
+TEST(Rounding, F64IsKept) {
+  for (const double v : {0x1.fffffffffffffp1023, 0x1p-1074, -0.1, kInf}) EXPECT_EQ(round_to(Dtype::kF64, v), v);
 }
 
 TEST(Rounding, IntegersSaturate) {

@@ -133,10 +133,82 @@ operators:
   EXPECT_FALSE(load_suite("examples", base::Dtype::kF32, diags));
   const std::string& at = suite.path();
   EXPECT_THAT(diags.formatted_errors(),
-              testing::ElementsAre(at + ":6:17: there is no form 'cpoy'; did you mean 'copy'?",
-                                   at + ":7:34: i: expected a whole number, got the text 'x'",
+              testing::ElementsAre(at + ":4:18: axis 'j' is not an index of the output; sum over it with '+=!'",
+                                   at + ":6:17: there is no form 'cpoy'; did you mean 'copy'?",
+                                   at + ":7:34: the variable 'x' has no value; give it one by --size x=N, or a default "
+                                        "under 'variables'",
                                    at + ":7:38: unknown key 'shape' in an operator; did you mean 'shapes'?",
                                    at + ":8:10: the id 'b' is used twice"));
+}
+
+// What a suite's own text reads to, with `given` as of --size.
+std::optional<Suite> read_text(const std::string& text, const std::vector<GivenSize>& given = {},
+                               std::optional<base::Dtype> dtype = {}) {
+  base::Diagnostics diags;
+  auto suite = read_suite_text(text, "s.yaml", dtype, given, diags);
+  EXPECT_THAT(diags.formatted_errors(), testing::IsEmpty());
+  return suite;
+}
+
+std::int64_t size_of(const SuiteOperator& op, std::string_view axis) {
+  for (const GivenSize& g : op.problem.sizes)
+    if (g.axis == axis) return g.size;
+  return -1;
+}
+
+constexpr const char* kOwn = R"(dtype: f16
+variables: {seq: 128, wide: 4 * seq, layers: 3}
+operators:
+  - {id: a, op: 'C[m,n] +=! A[m,k] * B[k,n]', sizes: {m: batch * seq, n: wide, k: 64}, count: 2 * layers}
+  - {id: b, op: 'O[i] = I[i]', sizes: {i: seq / 2}, shapes: {I: [wide]}, dtype: f32}
+)";
+
+TEST(Suites, SizesAreArithmeticOverVariables) {
+  const auto suite = read_text(kOwn, {{"batch", 2, {}}, {"seq", 32, {}}});
+  ASSERT_TRUE(suite);
+  const auto& [a, b] = std::pair(suite->operators[0], suite->operators[1]);
+  EXPECT_EQ(size_of(a, "m"), 64);
+  EXPECT_EQ(size_of(a, "n"), 128);  // what is given reaches what is made of it
+  EXPECT_EQ(size_of(b, "i"), 16);
+  EXPECT_THAT(b.problem.shapes.at(0).shape, testing::ElementsAre(128));
+  EXPECT_EQ(a.count, 6);
+  EXPECT_EQ(b.count, 1);
+  std::map<std::string, std::int64_t> values;
+  for (const SuiteVariable& v : suite->variables) values[v.name] = v.value;
+  const std::map<std::string, std::int64_t> expected = {{"seq", 32}, {"wide", 128}, {"layers", 3}, {"batch", 2}};
+  EXPECT_EQ(values, expected);
+}
+
+TEST(Suites, AnOperatorsOwnDtypeGoesFirst) {
+  for (const auto& [given, of_a] : {std::pair{std::optional<base::Dtype>(), base::Dtype::kF16},
+                                    std::pair{std::optional(base::Dtype::kBf16), base::Dtype::kBf16}}) {
+    const auto suite = read_text(kOwn, {{"batch", 1, {}}}, given);
+    ASSERT_TRUE(suite);
+    EXPECT_EQ(suite->operators[0].problem.dtype, of_a);
+    EXPECT_EQ(suite->operators[1].problem.dtype, base::Dtype::kF32);
+  }
+}
+
+// The operations of a layer by the usual count of its weights and of its attention, which the file does not have.
+TEST(Suites, ATransformerLayersProductsAreThoseOfItsWeights) {
+  for (const auto& [kv_heads, seq, batch] : {std::tuple{32, 2048, 1}, std::tuple{8, 512, 4}, std::tuple{1, 64, 3}}) {
+    base::Diagnostics diags;
+    const auto suite = read_suite("transformer_layer", {},
+                                  {{"seq", seq, {}}, {"batch", batch, {}}, {"kv_heads", kv_heads, {}}}, diags);
+    ASSERT_TRUE(suite) << diags.formatted_errors().front();
+    double operations = 0;
+    for (const SuiteOperator& op : suite->operators) {
+      const auto e = build(op.problem, diags);
+      ASSERT_TRUE(e) << op.id;
+      if (op.kind != "matmul") continue;
+      double points = 2;
+      for (const Axis& a : e->stages.front().axes) points *= static_cast<double>(a.size);
+      operations += points * static_cast<double>(op.count);
+    }
+    const double tokens = double(seq) * batch,
+                 weights = 4096.0 * 4096 * 2 + 4096.0 * 128 * 2 * kv_heads + 3 * 4096.0 * 11008;
+    EXPECT_DOUBLE_EQ(operations, 2 * tokens * weights + 4.0 * tokens * seq * 4096) << kv_heads;
+  }
 }
 
 TEST(Suites, MistakesInAnExpressionStandInTheFile) {
@@ -156,7 +228,9 @@ TEST(Suites, UnknownNamesAreAnswered) {
   EXPECT_THAT(
       diags.formatted_errors(),
       testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, roller-scaleout, roller-small, "
-                           "roller-irregular, roller-tensorcore, examples, searches; did you mean 'roller'?"));
+                           "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, or a file "
+                           "FILE.yaml; did you mean "
+                           "'roller'?"));
 }
 
 }  // namespace

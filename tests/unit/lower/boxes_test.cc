@@ -43,7 +43,7 @@ class PlantedInBoxes : public testing::Test {
     const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
     tile::StageProgram p = tile::make_stage_program(space, {{1, 2, 64}, {1, 1, 64}}, {1, 1, 64}, {16});
     for (const arch::ComputeSpec& c : h100().compute)
-      if (c.factors && c.dtype == base::Dtype::kF16) {
+      if (c.operands && c.dtype == base::Dtype::kF16) {
         tile::MatrixUnit u = tile::unit_of(c, h100());
         u.columns = 1;
         u.depth = 2;

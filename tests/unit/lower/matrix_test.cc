@@ -1,15 +1,19 @@
-// Matrix instructions: fragments as the PTX manual words them, programs against plain loops, mistakes that are planted
-// and programs that are refused.
+// Matrix instructions: programs against plain loops, on chips that do not exist too, mistakes that are planted and
+// programs that are refused.
+
+#include <set>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "lower/matrix_layout.h"
+#include "arch/derive.h"
 #include "lower/print.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
+#include "tests/support/random_instruction.h"
 #include "tests/support/random_matrix_program.h"
 
 namespace tilescope::lower {
@@ -17,44 +21,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// PTX ISA 8.5, 9.7.13.4: what it says of each shape, in its words.
-TEST(MatrixLayout, IsThatOfThePtxManual) {
-  for (std::int64_t lane = 0; lane < 32; ++lane) {
-    const std::int64_t group = lane / 4, thread_in_group = lane % 4;
-    for (std::int64_t i = 0; i < 8; ++i) {  // m16n8k16 of 16 bits
-      const bool upper = i < 2 || (4 <= i && i < 6);
-      EXPECT_EQ(place_in_a(lane, i, 2),
-                (MatrixPlace{upper ? group : group + 8, thread_in_group * 2 + (i & 1) + (i < 4 ? 0 : 8)}));
-    }
-    for (std::int64_t i = 0; i < 4; ++i) {
-      EXPECT_EQ(place_in_b(lane, i, 2), (MatrixPlace{thread_in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group}));
-      EXPECT_EQ(place_in_d(lane, i), (MatrixPlace{i < 2 ? group : group + 8, thread_in_group * 2 + (i & 1)}));
-    }
-    for (std::int64_t i = 0; i < 4; ++i)  // m16n8k8 of .tf32
-      EXPECT_EQ(place_in_a(lane, i, 4), (MatrixPlace{i == 0 || i == 2 ? group : group + 8,
-                                                     i == 0 || i == 1 ? thread_in_group : thread_in_group + 4}));
-    for (std::int64_t i = 0; i < 2; ++i)
-      EXPECT_EQ(place_in_b(lane, i, 4), (MatrixPlace{thread_in_group + i * 4, group}));
-    for (std::int64_t i = 0; i < 16; ++i) {  // m16n8k32 of 8 bits
-      const bool upper = i < 4 || (8 <= i && i < 12);
-      EXPECT_EQ(place_in_a(lane, i, 1),
-                (MatrixPlace{upper ? group : group + 8, thread_in_group * 4 + (i & 3) + (i < 8 ? 0 : 16)}));
-    }
-    for (std::int64_t i = 0; i < 8; ++i)
-      EXPECT_EQ(place_in_b(lane, i, 1), (MatrixPlace{thread_in_group * 4 + (i & 3) + (i < 4 ? 0 : 16), group}));
-  }
-}
-
-// PTX ISA 8.5, 9.7.15.5.1: "Register Fragments for wgmma.mma_async.m64nNk16", D.
-TEST(MatrixLayout, OfAWarpGroupIsThatOfThePtxManual) {
-  for (std::int64_t thread = 0; thread < 128; ++thread)
-    for (std::int64_t i = 0; i < 128; ++i) {
-      const std::int64_t warp = thread / 32, group = thread % 32 / 4, in_group = thread % 4;
-      const std::int64_t row = 16 * warp + group + (i / 2 % 2 == 0 ? 0 : 8);
-      EXPECT_EQ(place_in_d(thread, i), (MatrixPlace{row, 8 * (i / 4) + in_group * 2 + i % 2}));
-    }
-}
 
 const arch::ArchSpec& h100() {
   static const arch::ArchSpec chip = tests::chip("h100_pcie");
@@ -78,7 +44,77 @@ RC_GTEST_PROP(MatrixInstructions, AnyProgramComputesTheReference, ()) {
   RC_ASSERT(tests::wrong_outputs(p, *m) == "");
 }
 
-// Matrices of every load, those transposed negative; 0 of a copy from the scratchpad element by element.
+// By any instruction, of any number of lanes, that loads rows or does not.
+RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
+  const arch::ArchSpec chip = tests::any_matrix_chip(a100());
+  RC_LOG() << "warp " << chip.core.warp << ", " << tests::words_of(chip.compute.back()) << '\n';
+  const tile::RProgram p = tests::any_matrix_program(chip);
+  std::vector<std::string> why;
+  const auto m = lower(p, chip, why);
+  if (!m) {
+    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_DISCARD("too large");
+  }
+  RC_LOG() << print(*m);
+  RC_ASSERT(tests::verdict(p, *m) == "");
+}
+
+// What random maps are for: every way of loading is among them.
+TEST(MatrixInstructions, OfAnyMapsAreLoadedInEveryWay) {
+  std::set<std::pair<tile::FragmentRead::How, bool>> seen;
+  for (int i = 0; i < 30 && seen.size() < 6; ++i)
+    rc::check([&] {
+      const arch::ArchSpec chip = tests::any_matrix_chip(a100());
+      const tile::RProgram p = tests::any_matrix_program(chip);
+      for (std::size_t i = 0; i < 2; ++i) {
+        const tile::FragmentRead r = tile::fragment_read(p.stages[0], i, {16});
+        seen.insert({r.how, r.by_rows() ? r.together > 1 : r.run > 1});
+        if (r.parts > 1) seen.insert({r.how, true});
+      }
+    });
+  EXPECT_EQ(seen.size(), 6U);
+}
+
+// Each bit of a map changed by itself in the Kernel, whose loads stay: the interpreter finds it.
+TEST(MatrixInstructions, AMapThatIsNotThatOfTheLoadsIsFound) {
+  for (const char* name : {"a100", "v100", "mi210", "tilescope_two"}) {
+    const arch::ArchSpec chip = tests::chip(name);
+    std::string instruction;
+    for (const arch::ComputeSpec& c : chip.compute)
+      if (c.m > 1 && c.dtype == base::Dtype::kF16 && !c.operands) instruction = c.name;
+    std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[n,k]", "f16", "", instruction, name);
+    text.replace(text.find("smem"), 4, arch::scratchpad_of(chip)->name);
+    const tile::RProgram p = tests::program(text, chip);
+    const Module right = tests::lowered(p, chip);
+    EXPECT_EQ(tests::verdict(p, right), "") << name;
+    const auto found = [&](auto change) {
+      Module m = right;
+      change(m.kernels[0].matrix_instructions.at(0));
+      return tests::verdict(p, m);
+    };
+    EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.a->lanes[0], i.a->lanes[1]); }), "") << name;
+    EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.b->lanes[0], i.b->lanes[2]); }), "") << name;
+    EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.c.lanes[0], i.c.elements[0]); }), "") << name;
+    EXPECT_NE(found([](MatrixInstruction& i) { i.a->elements.back() = {}; }), "") << name;
+    EXPECT_THAT(found([](MatrixInstruction& i) { i.b->elements[0] = {}; }),
+                testing::AnyOf(HasSubstr("no lane holds"), HasSubstr("which has another value")))
+        << name;
+  }
+}
+
+// Lanes that hold copies hold the same value: where a map makes copies of what were others, they do not.
+TEST(MatrixInstructions, CopiesThatDifferAreFound) {
+  const arch::ArchSpec chip = tests::chip("v100");
+  const tile::RProgram p =
+      tests::program(tests::matrix_product("C[m,n] +=! A[m,k] * B[n,k]", "f16", "", "mma.f16", "v100"), chip);
+  Module m = tests::lowered(p, chip);
+  MatrixInstruction& i = m.kernels[0].matrix_instructions.at(0);
+  ASSERT_EQ(i.a->lanes[3], arch::FragmentBit{});
+  std::swap(i.a->lanes[3], i.a->lanes[0]);
+  EXPECT_THAT(tests::verdict(p, m), HasSubstr("is a copy of another lane's element, which has another value"));
+}
+
+// Rows of every load, those transposed negative; 0 of a copy from the scratchpad element by element.
 void add_loads(const Kernel& k, const std::vector<Statement>& body, std::vector<std::int64_t>& out) {
   for (const Statement& s : body) {
     if (const auto* loop = std::get_if<Loop>(&s.what)) add_loads(k, loop->body, out);
@@ -98,23 +134,23 @@ std::vector<std::int64_t> loads_of(const std::string& op, const std::string& dty
 }
 
 TEST(MatrixInstructions, RowsAreReadAsTheyStandOrTransposed) {
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "f16"), ElementsAre(4, 4));
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "bf16"), ElementsAre(4, -4));
-  EXPECT_THAT(loads_of("C[m,n] +=! A[k,m] * B[k,n]", "f16"), ElementsAre(-4, -4));
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "i8"), ElementsAre(4, 4));
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "tf32"), ElementsAre(4, 4));
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "f16"), ElementsAre(32, 32));
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "bf16"), ElementsAre(32, -32));
+  EXPECT_THAT(loads_of("C[m,n] +=! A[k,m] * B[k,n]", "f16"), ElementsAre(-32, -32));
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "i8"), ElementsAre(32, 32));
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "tf32"), ElementsAre(32, 32));
 }
 
 TEST(MatrixInstructions, WhatIsNotWholeRowsOfSixteenBytesIsReadByElements) {
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "i8"), ElementsAre(4, 0)) << "no transposing of bytes";
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "tf32"), ElementsAre(4, 0)) << "nor of four";
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "i8"), ElementsAre(32, 0)) << "no transposing of bytes";
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "tf32"), ElementsAre(32, 0)) << "nor of four";
   EXPECT_THAT(loads_of("C[m,n] +=! A[k,m] * B[n,k]", "tf32", R"(,"padding":{"B":2})"), ElementsAre(0, 0));
   EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"padding":{"A":4},"swizzle":{"B":4})"),
-              ElementsAre(4, 4));
+              ElementsAre(32, 32));
   const char* op = "C[m,n] +=! A[m,k] * B[k,n]";
-  EXPECT_THAT(loads_of(op, "f16", R"(,"padding":{"A":8,"B":4})"), ElementsAre(4, 0));
-  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":8,"B":8})"), ElementsAre(4, -4));
-  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":2})"), ElementsAre(0, -4));
+  EXPECT_THAT(loads_of(op, "f16", R"(,"padding":{"A":8,"B":4})"), ElementsAre(32, 0));
+  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":8,"B":8})"), ElementsAre(32, -32));
+  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":2})"), ElementsAre(0, -32));
 }
 
 TEST(MatrixInstructions, ABarrierLessIsFound) {
@@ -145,15 +181,44 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
   return why.size() == 1 ? why.front() : testing::PrintToString(why);
 }
 
-TEST(MatrixInstructions, OthersAreRefusedWithThoseThatThereAre) {
-  const arch::ArchSpec chip = tests::chip("v100");
-  std::string name;
+std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  std::string why;
+  const bool can = lowerable(c, chip, why);
+  EXPECT_EQ(can, why.empty());
+  return why;
+}
+
+TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
+  arch::ArchSpec chip = a100();
+  for (arch::ComputeSpec& c : chip.compute) c.fragments.reset();
+  base::Diagnostics diags;
+  const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
+  const auto document = base::read_json(text, diags.add_source("program"), diags);
+  EXPECT_FALSE(tile::read_program(*document, chip, diags).has_value());
+  const std::string why = "how its fragments lie over lanes is not known (compute.mma.f16.fragments)";
+  EXPECT_EQ(diags.errors().front().text, "instruction mma.f16: " + why);
   for (const arch::ComputeSpec& c : chip.compute)
-    if (c.m == 16 && c.n == 16) name = c.name;
-  const std::string why = refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", "", name), chip);
-  EXPECT_EQ(why, "instruction " + name +
-                     ": fragments of 16x16x16 (f16 into f32) are not lowered; those of 16x8x8 (f16 into f32), 16x8x16 "
-                     "(f16 into f32), 16x8x16 (bf16 into f32), 16x8x8 (tf32 into f32), 16x8x32 (i8 into i32) are");
+    if (c.name == "mma.f16") {
+      EXPECT_EQ(refusal_of(c, chip), why);
+      EXPECT_FALSE(lowers(c, chip));
+    }
+  for (const arch::ComputeSpec& c : a100().compute)
+    if (c.m > 1) {
+      EXPECT_EQ(refusal_of(c, a100()), "") << c.name;
+    }
+}
+
+// Staged tiles lie as wgmma reads them; another instruction of that kind says so, and is refused.
+TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
+  arch::ArchSpec chip = tests::chip("h100_pcie");
+  for (arch::ComputeSpec& c : chip.compute) {
+    if (!c.operands) continue;
+    EXPECT_EQ(refusal_of(c, chip), "") << c.name;
+    c.load->rows = 16;
+    EXPECT_EQ(refusal_of(c, chip), "staged tiles lie in core matrices of 8 rows of 16 B, it reads 16 of 16 B");
+    c.load.reset();
+    EXPECT_THAT(refusal_of(c, chip), HasSubstr("the core matrices that it reads are not known"));
+  }
 }
 
 TEST(MatrixInstructions, OperandsHaveToBeStaged) {
@@ -197,7 +262,7 @@ Module staged(const std::string& op, const std::string& dtype, const std::string
 TEST(StagedFactors, AreReadAsTheirRowsRun) {
   const std::vector<MultiplyStaged> by_k = products_of(staged("C[m,n] +=! A[m,k] * B[n,k]", "f16"));
   ASSERT_EQ(by_k.size(), 1U) << "columns side by side are one instruction";
-  EXPECT_EQ(by_k[0].shape, (MatrixShape{64, 64, 16}));
+  EXPECT_EQ(by_k[0].columns, 64);
   for (const StagedFactor& f : {by_k[0].a, by_k[0].b}) {
     EXPECT_FALSE(f.transposed);
     EXPECT_EQ(f.along, 4 * 64);
@@ -221,7 +286,7 @@ TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
     const tile::RProgram p = tests::program(text, h100());
     const Module m = tests::lowered(p, h100());
     EXPECT_EQ(tests::wrong_outputs(p, m), "");
-    return products_of(m).at(0).shape.n;
+    return products_of(m).at(0).columns;
   };
   EXPECT_EQ(columns(R"("n":{"serial":256})", "256"), 256);
   EXPECT_EQ(columns(R"("n":{"serial":320})", "320"), 160) << "halves of what is more than 256";

@@ -28,7 +28,9 @@ inline Affine affine(std::vector<lower::AffineTerm> terms, std::int64_t constant
 
 // A kernel of which tests know the indices by their numbers: 0 is the block, 1 the thread.
 struct HandKernel : lower::KernelBuilder {
-  HandKernel(std::int64_t blocks, std::int64_t threads) : KernelBuilder("by_hand", blocks, threads) {}
+  HandKernel(std::int64_t blocks, std::int64_t threads) : KernelBuilder("by_hand", blocks, threads) {
+    kernel().warp = 32;
+  }
 
   int loop(const std::string& name, std::int64_t extent) { return indices().loop(name, extent); }
   int derived(const std::string& name, Affine of, std::int64_t divisor, std::int64_t modulus) {
@@ -134,9 +136,14 @@ inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::
   return std::move(k).take();
 }
 
+// The engine that an H100 brings boxes with.
+inline constexpr const char* kTma =
+    "{row: 128 B, min_row: 32 B, granule: 16 B, alignment: 1024 B, mbarrier: 8 B, max_extent: 256, max_dims: 5, "
+    "rate: 1}";
+
 // A v100 that has boxes brought, as no real one has.
 inline const arch::ArchSpec& copying_v100() {
-  static const arch::ArchSpec kChip = chip("v100", {{"core.bulk_copy", "128 B"}});
+  static const arch::ArchSpec kChip = chip("v100", {{"core.tma", kTma}});
   return kChip;
 }
 

@@ -57,14 +57,27 @@ TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
   EXPECT_NEAR(running_cycles(simulated(k.module(), v100())), 4 * kCount, 8);
 }
 
+// An instruction of the chip as kernels name it; one that it lacks where it has none of the name.
+lower::MatrixInstruction instruction(const arch::ArchSpec& chip, const std::string& name) {
+  for (const arch::ComputeSpec& c : chip.compute)
+    if (c.name == name)
+      return {c.name,         {c.m, c.n, c.k}, chip.core.warp, c.dtype, c.accumulate,
+              c.fragments->a, c.fragments->b,  c.fragments->c, {},      {}};
+  return {name, {16, 8, 16}, chip.core.warp, base::Dtype::kF16, base::Dtype::kF32, {}, {}, {}, {}, {}};
+}
+
 // Warps that multiply fragments, each `chains` sums in turn, `count` times.
-lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t count,
-                       lower::MatrixShape shape = {16, 8, 16}, base::Dtype dtype = base::Dtype::kF16) {
-  HandKernel k(1, 32 * warps);
-  const int sums = k.registers("sums", 4 * chains), i = k.loop("i", count);
-  const int a = k.registers("a", shape.m * shape.k / 32, dtype), b = k.registers("b", shape.n * shape.k / 32, dtype);
+lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t count, const arch::ArchSpec& chip,
+                       const std::string& name = "mma.f16") {
+  const lower::MatrixInstruction of = instruction(chip, name);
+  HandKernel k(1, of.lanes * warps);
+  k.kernel().warp = of.lanes;
+  const std::int64_t each = of.shape.m * of.shape.n / of.lanes;
+  const int sums = k.registers("sums", each * chains), i = k.loop("i", count);
+  const int a = k.registers("a", 32, of.elements), b = k.registers("b", 32, of.elements);
   const int chain = k.loop("chain", chains);
-  const lower::MultiplyMatrices multiply{shape, {sums, affine({{chain, 4}})}, {a, {}}, {b, {}}};
+  k.kernel().matrix_instructions = {of};
+  const lower::MultiplyMatrices multiply{0, {sums, affine({{chain, each}})}, {a, {}}, {b, {}}};
   k.add(loop_over(i, {loop_over(chain, {{multiply, {}}}, chains)}, 0));
   return std::move(k).take();
 }
@@ -72,19 +85,29 @@ lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t cou
 TEST(Latency, OfMatrixInstructionsIsTheChipsAndIsHiddenByOthers) {
   constexpr std::int64_t kCount = 200;
   const arch::ArchSpec a100 = chip("a100");
-  EXPECT_NEAR(running_cycles(simulated(products(1, 1, kCount), a100)), 25 * kCount, 8) << "each waits for the last";
+  EXPECT_NEAR(running_cycles(simulated(products(1, 1, kCount, a100), a100)), 25 * kCount, 8)
+      << "each waits for the last";
   // A partition multiplies and adds 1024 / 4 a cycle, of 2048: one in eight cycles.
-  EXPECT_NEAR(running_cycles(simulated(products(4, 8, kCount), a100)), 8 * 8 * kCount, 40);
+  EXPECT_NEAR(running_cycles(simulated(products(4, 8, kCount, a100), a100)), 8 * 8 * kCount, 40);
   // Of tf32 half as many multiply-adds make an instruction, and half as many a cycle.
   const auto of_tf32 = [&](std::int64_t warps, std::int64_t chains) {
-    return running_cycles(simulated(products(warps, chains, kCount, {16, 8, 8}, base::Dtype::kTf32), a100));
+    return running_cycles(simulated(products(warps, chains, kCount, a100, "mma.tf32"), a100));
   };
   EXPECT_NEAR(of_tf32(1, 1), 25 * kCount, 8);
   EXPECT_NEAR(of_tf32(4, 8), 8 * 8 * kCount, 40);
 }
 
+// Of 64 lanes: 8192 multiply-adds, 128 a cycle of each of four partitions. Of 16: 2048 at 128.
+TEST(Latency, OfOtherVendorsMatrixInstructionsIsTheChips) {
+  constexpr std::int64_t kCount = 100;
+  const arch::ArchSpec mi210 = chip("mi210"), two = chip("tilescope_two");
+  EXPECT_NEAR(running_cycles(simulated(products(4, 2, kCount, mi210), mi210)), 2 * 64 * kCount, 80);
+  EXPECT_NEAR(running_cycles(simulated(products(1, 1, kCount, two, "dpas.f16"), two)), 24 * kCount, 40);
+  EXPECT_NEAR(running_cycles(simulated(products(8, 4, kCount, two, "dpas.f16"), two)), 4 * 16 * kCount, 40);
+}
+
 TEST(Latency, OfMatrixInstructionsThatAChipLacksIsUnknown) {
-  EXPECT_THROW(simulated(products(1, 1, 1), chip("k80")), SimError);
+  EXPECT_THROW(simulated(products(1, 1, 1, chip("k80")), chip("k80")), SimError);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ constexpr double kChance = 1.03;
 // fill them.
 arch::ArchSpec small_chip(const Overrides& changes) {
   Overrides all = {{"core.count", "4"},
-                   {"core.bulk_copy", "128 B"},
+                   {"core.tma", tests::kTma},
                    {"memory.dram.channels", "8"},
                    {"memory.l2.slices", "8"},
                    {"memory.l2.capacity", "1536 KiB"}};

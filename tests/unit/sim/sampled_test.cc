@@ -96,7 +96,7 @@ TEST(Sampled, KeepsWarpsOfABlockTogether) {
 // The warp that has boxes brought is some steps ahead of the others, in a jump and behind it.
 TEST(Sampled, LeavesOutStepsOfRoles) {
   const arch::ArchSpec c = chip("v100", {{"core.count", "20"},
-                                         {"core.bulk_copy", "128 B"},
+                                         {"core.tma", tests::kTma},
                                          {"memory.dram.channels", "16"},
                                          {"memory.l2.slices", "16"},
                                          {"memory.l2.capacity", "1536 KiB"}});

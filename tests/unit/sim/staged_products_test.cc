@@ -18,8 +18,12 @@ double each(std::int64_t columns, const arch::ArchSpec& chip) {
     const int a = k.shared("A_tile", 64 * 16, f16), b = k.shared("B_tile", columns * 16, f16);
     const int sums = k.registers("C_part", columns / 2);
     const int step = k.indices().loop("step", times);
-    const lower::MultiplyStaged product{
-        {64, columns, 16}, 128, {sums, {}}, {{a, {}}, 128, 64, false}, {{b, {}}, 128, 64, false}};
+    k.kernel().warp = 32;
+    for (const arch::ComputeSpec& c : chip.compute)
+      if (c.name == "wgmma.f16")
+        k.kernel().matrix_instructions = {
+            {c.name, {c.m, c.n, c.k}, 128, c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}}};
+    const lower::MultiplyStaged product{0, columns, {sums, {}}, {{a, {}}, 128, 64, false}, {{b, {}}, 128, 64, false}};
     k.add({lower::BeginProducts{sums}, {}});
     k.add(lower::loop_over(step, {{product, {}}}));
     k.add({lower::EndProducts{sums}, {}});

@@ -25,7 +25,7 @@ StageProgram product(const char* op, std::int64_t m, std::int64_t n, std::int64_
   StageProgram p = make_stage_program(space, {{1, 1, m}, {1, 1, n}}, {1, 1, k}, {16});
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   for (const arch::ComputeSpec& c : chip.compute)
-    if (c.factors && c.dtype == dtype) {
+    if (c.operands && c.dtype == dtype) {
       MatrixUnit u = unit_of(c, chip);
       u.columns = 1;
       u.depth = 2;
@@ -144,7 +144,7 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands.back().box = 64; }), HasSubstr("C is no input"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
-  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.bulk_copy"));
+  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
 }
 
 TEST(Boxes, AskForTensorsWhoseRowsBeginAtPieces) {

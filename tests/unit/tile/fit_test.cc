@@ -49,6 +49,35 @@ TEST(Fit, CountsTheRegistersThatAProgramStates) {
               ElementsAre("registers a thread: needs 65, a block of so many threads leaves 64 of v100"));
   EXPECT_EQ(arch::most_registers(v100, 288), 168) << "of 170, in eights";
   EXPECT_EQ(arch::most_registers(v100, 256), 255);
+  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "4"}}), 288), 168) << "of 170, in fours";
+  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "1"}}), 288), 170);
+  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "32"}}), 288), 160);
+}
+
+// 64 sums of 32 bits stay until the reduction is done; a chip that has more registers changes nothing about that.
+TEST(Fit, RefusesFewerRegistersThanSums) {
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
+  StageProgram p =
+      make_stage_program(make_space(e, no_fusion(e.stages.front())), {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
+  p.registers = 64;
+  EXPECT_THAT(exceeded_limits(p, v100), ElementsAre());
+  EXPECT_TRUE(holds_sums(p));
+  p.registers = 63;
+  EXPECT_THAT(exceeded_limits(p, v100),
+              ElementsAre("registers a thread: its sums alone need 64, the program states 63"));
+  EXPECT_FALSE(fits(p, v100));
+  EXPECT_FALSE(holds_sums(p));
+  p.registers = 0;
+  EXPECT_TRUE(fits(p, v100)) << "others' kernels ran, whatever they took";
+}
+
+// What is computed and stored at once needs no register for longer.
+TEST(Fit, LetsResultsWithoutSumsTakeFewRegisters) {
+  const expr::Expression e = tests::expression("O[i] = A[i]", "i=65536");
+  StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 32, 64}}, {1}, {16});
+  p.registers = 1;
+  EXPECT_TRUE(fits(p, tests::chip("v100")));
 }
 
 TEST(Fit, CountsPaddingAndPipelineStages) {

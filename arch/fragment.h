@@ -1,0 +1,60 @@
+#pragma once
+// Where the elements of a matrix lie in the lanes that execute an instruction together: maps that are linear in bits.
+// `k2 k4 r1 r2 r4 / k1 r8 k8` says what each bit of a lane's number adds, then what each bit of the number of one of
+// its elements does, the lowest bit first: `r` to the row (of A or C), `c` to the column (of B or C), `k` to the depth.
+// A bit `-` adds nothing: lanes that differ in it hold copies. Source of the maps: see each device's file.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilescope::arch {
+
+// Coordinates of an element: rows of A and C, columns of B and C, depth of A and B. What a matrix lacks stays 0.
+struct FragmentPlace {
+  std::int64_t row = 0, column = 0, depth = 0;
+
+  bool operator==(const FragmentPlace&) const = default;
+};
+
+enum class FragmentAxis : std::uint8_t { kNone, kRow, kColumn, kDepth };
+
+// What one bit of a lane's or an element's number adds to one coordinate; kNone adds nothing.
+struct FragmentBit {
+  FragmentAxis axis = FragmentAxis::kNone;
+  std::int64_t step = 0;
+
+  bool operator==(const FragmentBit&) const = default;
+};
+
+// The sum of what the bits of a number add.
+template <class Bits>
+FragmentPlace place_of(const Bits& bits, std::int64_t number) {
+  FragmentPlace place;
+  for (const FragmentBit& b : bits) {
+    const std::int64_t step = b.step * (number & 1);
+    number >>= 1;
+    (b.axis == FragmentAxis::kRow ? place.row : b.axis == FragmentAxis::kColumn ? place.column : place.depth) += step;
+  }
+  return place;
+}
+
+struct FragmentMap {
+  std::vector<FragmentBit> lanes, elements;
+
+  std::int64_t lane_count() const { return std::int64_t{1} << lanes.size(); }
+  std::int64_t elements_of_lane() const { return std::int64_t{1} << elements.size(); }
+  FragmentPlace place_of(std::int64_t lane, std::int64_t element) const;
+
+  bool operator==(const FragmentMap&) const = default;
+};
+
+// The map that a text says; nothing after `why`, a sentence, where it is none.
+std::optional<FragmentMap> fragment_map_of(std::string_view text, std::string& why);
+
+// The text of a map, as files write it.
+std::string text_of(const FragmentMap& map);
+
+}  // namespace tilescope::arch

@@ -1,0 +1,149 @@
+#include "backends/cuda/ptx.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace tilescope::cuda {
+namespace {
+
+constexpr std::int64_t kWord = 4;  // bytes of a register
+
+// What ldmatrix loads (PTX ISA, "Warp-level matrix load instruction: ldmatrix"): 1, 2 or 4 matrices of eight rows of 16
+// bytes; of each a lane has 4 neighbouring bytes of a row, or, transposed, two elements of 2 bytes of a column.
+constexpr std::int64_t kLanes = 32, kRows = 8, kRowBytes = 16, kMostMatrices = 4, kTransposed = 2;
+constexpr std::int64_t kLanesOfRow = kRowBytes / kWord;
+
+constexpr std::int64_t kInALine = 8;  // operands
+
+// `count` texts with commas between, so many in a line; each line stands between `begin` and `end`.
+template <class Text>
+std::string listed(std::int64_t count, std::string_view begin, std::string_view end, std::string_view indent,
+                   Text text) {
+  std::string out;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % kInALine == 0) out += fmt::format("{}{}{}", i == 0 ? "" : fmt::format("{}\n", end), indent, begin);
+    out += text(i);
+    if (i + 1 < count) out += i % kInALine + 1 < kInALine ? ", " : ",";
+  }
+  return out + std::string(end);
+}
+
+// "{%4, %5}"
+std::string operands(std::int64_t first, std::int64_t count) {
+  return "{" + listed(count, "", "", "", [&](std::int64_t i) { return fmt::format("%{}", first + i); }) + "}";
+}
+
+// The register of a sum, as an asm statement names it; none where sums of that size have no registers of their own.
+std::optional<char> register_of(base::Dtype sums) {
+  const std::int64_t bytes = base::size_of(sums).n;
+  if (bytes == 2 * kWord) return 'd';
+  if (bytes != kWord) return std::nullopt;
+  return base::is_integer(sums) ? 'r' : 'f';
+}
+
+// What a lane holds of a factor: in words of four bytes, or, where elements are wider, in registers of their own.
+struct Factor {
+  std::string name, words;  // parameter, and what its words are called
+  std::int64_t registers = 0;
+  bool wide = false;
+
+  Factor(std::string_view parameter, std::string_view called, const arch::FragmentMap& map, base::Dtype dtype)
+      : name(parameter), words(called) {
+    const std::int64_t bytes = base::size_of(dtype).n;
+    wide = bytes > kWord;
+    registers = wide ? map.elements_of_lane() : map.elements_of_lane() * bytes / kWord;
+  }
+  std::string definition() const {
+    return wide ? "" : fmt::format("    const tilescope_words<{}> {}{{{}}};\n", registers, words, name);
+  }
+  std::string operand(std::int64_t i) const {
+    return wide ? fmt::format("\"d\"({}[{}])", name, i) : fmt::format("\"r\"({}.at[{}])", words, i);
+  }
+};
+
+// The word of a lane's elements that holds its part of a matrix; none where no word does.
+std::optional<std::int64_t> word_of_matrix(const RowLoad& load, std::int64_t matrix) {
+  const std::int64_t in_word = kWord / base::size_of(load.dtype).n;
+  const auto holds = [&](std::int64_t word) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane)
+      for (std::int64_t e = 0; e < in_word; ++e) {
+        const std::int64_t near = lane % kLanesOfRow * in_word + e, far = lane / kLanesOfRow;
+        const arch::FragmentPlace at = load.map.place_of(lane, word * in_word + e);
+        if (at.row != matrix * kRows + (load.transposed ? near : far) || at.column != (load.transposed ? far : near))
+          return false;
+      }
+    return true;
+  };
+  for (std::int64_t word = 0; word < load.map.elements_of_lane() / in_word; ++word)
+    if (holds(word)) return word;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string ldmatrix_of(const RowLoad& load) {
+  const std::int64_t bytes = base::size_of(load.dtype).n, matrices = load.rows / kRows;
+  const bool powers = matrices == 1 || matrices == 2 || matrices == kMostMatrices;
+  if (load.rows % kRows != 0 || !powers || bytes > kWord || load.columns * bytes != kRowBytes) return {};
+  if (load.map.lane_count() != kLanes || load.map.elements_of_lane() * bytes != matrices * kWord) return {};
+  if (load.transposed && bytes != kTransposed) return {};
+  std::vector<std::int64_t> words;
+  for (std::int64_t m = 0; m < matrices; ++m) {
+    const std::optional<std::int64_t> word = word_of_matrix(load, m);
+    if (!word) return {};
+    words.push_back(*word);
+  }
+  return fmt::format(
+      "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [%{}];\"\n                 : {}\n"
+      "                 : \"r\"(static_cast<unsigned int>(__cvta_generic_to_shared(from)))\n"
+      "                 : \"memory\");\n",
+      matrices, load.transposed ? ".trans" : "", operands(0, matrices), matrices,
+      listed(matrices, "", "", "",
+             [&](std::int64_t i) { return fmt::format("\"=r\"(to[{}])", words[static_cast<std::size_t>(i)]); }));
+}
+
+std::string mma_of(const lower::MatrixInstruction& i) {
+  const std::optional<char> sum = register_of(i.sums);
+  if (i.cuda.empty() || !sum || !i.a || !i.b) return {};
+  const Factor a("a", "x", *i.a, i.elements), b("b", "y", *i.b, i.elements);
+  const std::int64_t sums = i.c.elements_of_lane();
+  const std::string d = operands(0, sums), next = "\n" + std::string(10, ' ');
+  const auto broken = [&](std::string text) {
+    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + next.size()))
+      text.replace(at, 1, next);
+    return text;
+  };
+  return fmt::format(
+      "{}{}    asm volatile(\n        \"{} \"\n        \"{}, {}, {}, {};\"\n        : {}\n        : {},{}{});\n",
+      a.definition(), b.definition(), i.cuda, d, operands(sums, a.registers), operands(sums + a.registers, b.registers),
+      d, broken(listed(sums, "", "", "", [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); })),
+      broken(listed(a.registers, "", "", "", [&](std::int64_t n) { return a.operand(n); })), next,
+      broken(listed(b.registers, "", "", "", [&](std::int64_t n) { return b.operand(n); })));
+}
+
+std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n) {
+  const std::optional<char> sum = register_of(i.sums);
+  if (i.cuda.empty() || !sum) return {};
+  const std::int64_t sums = i.c.elements_of_lane() * columns / i.shape.n;
+  // Signs that factors of floats may have, and which way rows run, which is a choice for elements of two bytes alone.
+  const std::string signs = base::is_integer(i.elements) ? "" : ", 1, 1";
+  const std::string ways =
+      base::size_of(i.elements).n == kTransposed ? fmt::format(", {}, {}", along_m ? 1 : 0, along_n ? 1 : 0) : "";
+  std::string name = i.cuda;
+  if (const std::size_t n = name.find('N'); n != std::string::npos) name.replace(n, 1, std::to_string(columns));
+  const std::string indent(17, ' ');
+  return fmt::format(
+      "    asm volatile(\"{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, 1, 0;\\n\"\n"
+      "                 \"{} {{\"\n{}\n{}\"}}, %{}, %{}, adds{}{};\\n}}\\n\"\n{}:\n{}\n{}: \"l\"(a), \"l\"(b));\n",
+      name, listed(sums, "\"", "\"", indent, [](std::int64_t n) { return fmt::format("%{}", n); }), indent, sums,
+      sums + 1, signs, ways, indent,
+      listed(sums, "", "", indent, [&](std::int64_t n) { return fmt::format("\"+{}\"(d[{}])", *sum, n); }), indent);
+}
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,94 @@
+// Spills by hand and by what they cost: what a barrier keeps in registers that are not there.
+
+#include "sim/gpu/spills.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "lower/counters.h"
+#include "tests/support/lowered.h"
+#include "tests/unit/sim/kernels.h"
+
+namespace tilescope::sim {
+namespace {
+
+using namespace tests;
+
+// Every thread brings `each` words, meets its block, and puts them into the scratchpad; `sums` more words are added to
+// before and after. `fragments` are read and used between two barriers.
+lower::Module meeting(std::int64_t each, std::int64_t sums, std::int64_t fragments, std::int64_t registers,
+                      std::int64_t blocks = 160, std::int64_t steps = 16) {
+  constexpr std::int64_t kThreads = 128;
+  HandKernel k(blocks, kThreads);
+  k.kernel().registers = registers;
+  const int a = k.global("A", steps * each * kThreads), c = k.global("C", blocks * kThreads, lower::Role::kOutput);
+  const int tile = k.shared("tile", each * kThreads);
+  const int next = k.registers("next", each), sum = k.registers("sum", sums), x = k.registers("x", fragments);
+  const int step = k.loop("step", steps), i = k.loop("i", each), f = k.loop("f", fragments), s = k.loop("s", sums);
+  k.add(loop_over(
+      step,
+      {loop_over(i, {copy({next, affine({{i, 1}})}, {a, affine({{step, each * kThreads}, {i, kThreads}, {1, 1}})})},
+                 each),
+       barrier(), loop_over(i, {copy({tile, affine({{i, kThreads}, {1, 1}})}, {next, affine({{i, 1}})})}, each),
+       barrier(), loop_over(f, {copy({x, affine({{f, 1}})}, {tile, affine({{1, 1}})})}, fragments),
+       loop_over(s, {multiply_add({sum, affine({{s, 1}})}, {x, {}}, {x, {}})}, sums)},
+      1));
+  k.add(copy({c, affine({{0, kThreads}, {1, 1}})}, {sum, {}}));
+  return std::move(k).take();
+}
+
+std::int64_t held(const lower::Module& m) { return registers_held(m.kernels.front()); }
+
+TEST(Spills, AreOfWhatIsHeldAcrossABarrier) {
+  EXPECT_EQ(held(meeting(12, 20, 9, 0)), 12 + 20);
+  EXPECT_EQ(held(meeting(12, 20, 90, 0)), 12 + 20) << "fragments are read again";
+  EXPECT_EQ(held(stream(8, 64, 4, Stream::kCopy)), 0) << "no barrier";
+}
+
+TEST(Spills, AreNothingWhereRegistersAreEnough) {
+  for (const std::int64_t registers : {0, 32, 40}) {
+    const lower::Module m = meeting(12, 20, 9, registers);
+    EXPECT_EQ(occupancy_of(m.kernels.front(), machine_of(v100())).spilled_per_thread, 0) << registers;
+  }
+  EXPECT_EQ(occupancy_of(meeting(12, 20, 9, 24).kernels.front(), machine_of(v100())).spilled_per_thread, 32 - 24);
+}
+
+// Eight words of a thread go out and come back once a step, a line each warp and word.
+TEST(Spills, MoveTheirWordsOnceAStep) {
+  const SimReport enough = simulated(meeting(12, 20, 9, 32), v100()), few = simulated(meeting(12, 20, 9, 24), v100());
+  const auto l1 = [](const SimReport& r) { return level(r, "l1").requests; };
+  EXPECT_EQ(l1(few) - l1(enough), 160 * 4 * 16 * 8);
+  EXPECT_GT(few.cycles, enough.cycles);
+  EXPECT_EQ(few.kernels[0].counters, enough.kernels[0].counters) << "the kernel's own accesses are the same";
+}
+
+TEST(Spills, OfFewerRegistersAreNeverFewer) {
+  double last = 0;
+  for (const std::int64_t registers : {48, 40, 32, 24, 16, 8}) {
+    const double cycles = running_cycles(simulated(meeting(24, 24, 4, registers, 80), v100()));
+    EXPECT_GE(cycles, last * 0.99) << registers;
+    last = cycles;
+  }
+}
+
+// Halves of registers go two and two.
+TEST(Spills, OfNarrowElementsFillTheirWords) {
+  lower::Module m = meeting(12, 20, 9, 24);
+  lower::Kernel& k = m.kernels.front();
+  for (lower::Buffer& b : k.buffers) b.dtype = base::Dtype::kF16;
+  for (lower::Global& g : m.globals) g.dtype = base::Dtype::kF16;
+  EXPECT_EQ(registers_held(k), 6 + 10);
+  k.registers = 8;
+  const Machine machine = machine_of(v100());
+  const Occupancy o = occupancy_of(k, machine);
+  ASSERT_EQ(o.spilled_per_thread, 8);
+  const Spilled s = with_spills(k, {0, 1 << 20}, 2 << 20, o, machine);
+  const auto copies = lower::copies_of(s.kernel);
+  ASSERT_EQ(s.of_kernel.size(), copies.size());
+  for (std::size_t c = 0; c < copies.size(); ++c)
+    if (!s.of_kernel[c]) EXPECT_EQ(copies[c]->elements, 2);
+  EXPECT_EQ(std::count(s.of_kernel.begin(), s.of_kernel.end(), false), 4) << "all of `next`, and two of the sums";
+}
+
+}  // namespace
+}  // namespace tilescope::sim
