@@ -20,10 +20,12 @@ struct OwnKey {
 std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
   std::vector<OwnKey> keys = {{{"core", "turn"}, a.core.turn.has_value()}};
   for (const ComputeSpec& c : a.compute) keys.push_back({{"compute", c.name, "weights"}, c.weights.has_value()});
-  for (const LevelSpec& l : a.memory) {
-    keys.push_back({{"memory", l.name, "load"}, l.load.has_value()});
-    keys.push_back({{"memory", l.name, "store"}, l.store.has_value()});
-    keys.push_back({{"memory", l.name, "interleaved"}, l.interleaved.has_value()});
+  for (const Level& level : a.memory) {
+    const auto* l = std::get_if<ScratchpadLevel>(&level);
+    if (l == nullptr) continue;
+    keys.push_back({{"memory", l->name, "load"}, l->load.has_value()});
+    keys.push_back({{"memory", l->name, "store"}, l->store.has_value()});
+    keys.push_back({{"memory", l->name, "interleaved"}, l->interleaved.has_value()});
   }
   return keys;
 }
@@ -45,58 +47,64 @@ void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints)
   if (!link.sync) complaints.add({"link"}, "an exchange needs the key 'sync'");
   const std::int64_t sharing = link.sharing.value_or(1);
   if (!divides(sharing, a.core.count))
-    complaints.add({"link", "sharing"}, fmt::format("groups of {} do not divide the {} cores", sharing, a.core.count));
+    complaints.add({"link", "sharing"}, fmt::format("groups of {} do not divide the {} cores", sharing, a.core.count),
+                   {{"core", "count"}});
   if (link.longest && !divides(link.width, *link.longest))
     complaints.add({"link", "longest"},
                    fmt::format("{} B are no multiple of the width of {} B; {} would be", link.longest->n, link.width.n,
-                               multiples_near(link.longest->n, link.width.n)));
+                               multiples_near(link.longest->n, link.width.n)),
+                   {{"link", "width"}});
   complaints.require_product(
       {{{"link", "width"}, link.width.n}, {{"core", "count"}, a.core.count}, {{"clock"}, a.clock.n}});
 }
 
 // What one load may take: a word of each bank that it reaches.
-void check_load(const LevelSpec& l, Complaints& complaints) {
+void check_load(const ScratchpadLevel& l, Complaints& complaints) {
   const std::int64_t reached = l.interleaved ? 2 : 1;
   const auto words = base::checked_mul(reached, l.bank_width.n);
   if (!l.load || !words || *words == 0 || l.load->n <= *words) return;
   const std::string_view remedy = l.interleaved ? "" : "; more takes a pair of banks, which `interleaved` tells";
   complaints.add({"memory", l.name, "load"},
                  fmt::format("{} B are more than {} of {} B{}", l.load->n, reached == 1 ? "a bank's word" : "two words",
-                             l.bank_width.n, remedy));
+                             l.bank_width.n, remedy),
+                 {{"memory", l.name, "bank_width"}});
 }
 
 // A core's paths are fed by its banks, all of one size.
-void check_scratchpad(const LevelSpec& l, Complaints& complaints) {
+void check_scratchpad(const ScratchpadLevel& l, Complaints& complaints) {
   check_load(l, complaints);
   const auto banks = base::checked_mul(l.banks, l.bank_width.n);
   if (l.store && banks && *banks > 0 && l.store->n > *banks)
     complaints.add({"memory", l.name, "store"},
-                   fmt::format("{} B are more than {} banks of {} B take", l.store->n, l.banks, l.bank_width.n));
+                   fmt::format("{} B are more than {} banks of {} B take", l.store->n, l.banks, l.bank_width.n),
+                   {{"memory", l.name, "banks"}, {"memory", l.name, "bank_width"}});
   if (l.interleaved && l.capacity.n > 0 && *l.interleaved > l.capacity)
     complaints.add({"memory", l.name, "interleaved"},
-                   fmt::format("{} B are more than the capacity of {} B", l.interleaved->n, l.capacity.n));
+                   fmt::format("{} B are more than the capacity of {} B", l.interleaved->n, l.capacity.n),
+                   {{"memory", l.name, "capacity"}});
   if (!divides(l.banks, l.capacity.n))
     complaints.add({"memory", l.name, "banks"},
                    fmt::format("{} banks do not divide the capacity of {} B; they would divide {} B", l.banks,
-                               l.capacity.n, multiples_near(l.capacity.n, l.banks)));
+                               l.capacity.n, multiples_near(l.capacity.n, l.banks)),
+                   {{"memory", l.name, "capacity"}});
   if (l.scope != Scope::kCore)
     complaints.add({"memory", l.name, "scope"},
                    "a scratchpad of a chip of class bsp has core scope: its tiles share none");
 }
 
 void check_levels_of_bsp(const ArchSpec& a, Complaints& complaints) {
-  for (const LevelSpec& l : a.memory) {
-    if (l.kind == Kind::kScratchpad) check_scratchpad(l, complaints);
-    if (l.kind == Kind::kCache)
-      complaints.add({"memory", l.name, "kind"},
+  for (const Level& l : a.memory) {
+    if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&l)) check_scratchpad(*scratchpad, complaints);
+    if (kind_of(l) == Kind::kCache)
+      complaints.add({"memory", spec_of(l).name, "kind"},
                      "a chip of class bsp has no cache: what its tiles share they exchange");
   }
 }
 
 }  // namespace
 
-void check_bsp(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
-  Complaints complaints(document, diags);
+void check_bsp(const Layers& layers, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
+  Complaints complaints(layers, diags);
   if (a.link) check_link(a, *a.link, complaints);
   // What a class asks for is known once every value was read.
   if (!complete) return;

@@ -10,6 +10,7 @@
 #include "arch/bands.h"
 #include "arch/complaints.h"
 #include "arch/fragment_checks.h"
+#include "arch/hierarchy.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {
@@ -35,12 +36,14 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
   for (const auto& [key, threads] :
        {std::pair{"max_threads", c.max_threads}, {"max_block_threads", c.max_block_threads}})
     if (!divides(c.warp, threads))
-      complaints.add({"core", key}, fmt::format("{} threads are no multiple of the warp of {}", threads, c.warp));
+      complaints.add({"core", key}, fmt::format("{} threads are no multiple of the warp of {}", threads, c.warp),
+                     {{"core", "warp"}});
   if (c.warp > kMostLanes)
     complaints.add({"core", "warp"}, fmt::format("a warp of {} threads is wider than {}", c.warp, kMostLanes));
   if (c.max_threads > 0 && c.max_block_threads > c.max_threads)
     complaints.add({"core", "max_block_threads"},
-                   fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads));
+                   fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads),
+                   {{"core", "max_threads"}});
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
   if (c.tma) check_tma(*c.tma, complaints);
 }
@@ -105,44 +108,16 @@ void check_error_bands(const ArchSpec& a, Complaints& complaints) {
       complaints.add({"error_bands", kind, "low"}, fmt::format("{} is above `high`, {}", band.low, band.high));
 }
 
-void check_order(const ArchSpec& a, Complaints& complaints) {
-  for (std::size_t i = 1; i < a.memory.size(); ++i) {
-    const LevelSpec& outer = a.memory[i - 1];
-    const LevelSpec& l = a.memory[i];
-    if (l.scope < outer.scope)
-      complaints.add({"memory", l.name, "scope"},
-                     fmt::format("{} scope inside of {}, which has {} scope; levels stand outermost first",
-                                 name_of_choice(l.scope), outer.name, name_of_choice(outer.scope)));
-    if (l.kind == Kind::kDram)
-      complaints.add({"memory", l.name, "kind"}, "a chip has one dram, and it stands outermost");
-  }
-}
-
-void require_kinds(const ArchSpec& a, Complaints& complaints) {
-  std::vector<Kind> needed;
-  if (a.chip_class != ChipClass::kBsp) needed.push_back(Kind::kDram);
-  if (a.chip_class != ChipClass::kMemory) needed.push_back(Kind::kScratchpad);
-  if (a.chip_class == ChipClass::kGpu) needed.push_back(Kind::kRegister);
-  for (const Kind kind : needed) {
-    const bool found =
-        std::any_of(a.memory.begin(), a.memory.end(), [kind](const LevelSpec& l) { return l.kind == kind; });
-    if (!found)
-      complaints.add({"memory"}, fmt::format("a chip of class {} needs a level of kind {}",
-                                             name_of_choice(a.chip_class), name_of_choice(kind)));
-  }
-}
-
 }  // namespace
 
-void check_chip(const base::Value& document, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
-  Complaints complaints(document, diags);
+void check_chip(const Layers& layers, const ArchSpec& a, bool complete, base::Diagnostics& diags) {
+  Complaints complaints(layers, diags);
   check_core(a, complaints);
   check_compute(a, complaints);
   check_calibration(a, complaints);
   check_error_bands(a, complaints);
   if (!complete) return;
-  check_order(a, complaints);
-  require_kinds(a, complaints);
+  check_hierarchy(layers, a, diags);
   if (a.chip_class != ChipClass::kMemory && a.compute.empty())
     complaints.add({"compute"}, "a chip that computes needs an instruction");
 }

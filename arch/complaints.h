@@ -6,9 +6,12 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "arch/layers.h"
 #include "arch/places.h"
 #include "base/diagnostics.h"
 #include "base/integer.h"
@@ -24,14 +27,21 @@ struct Factor {
 
 class Complaints {
  public:
-  Complaints(const base::Value& document, base::Diagnostics& diags) : document_(document), diags_(diags) {}
+  Complaints(const Layers& layers, base::Diagnostics& diags) : layers_(layers), diags_(diags) {}
 
-  // An error `path: text` at the value of that path.
-  void add(const Path& path, const std::string& text) {
-    diags_.error(place_of(document_, path), text_of(path) + ": " + text);
+  // An error `path: text` at the value of that path. Where the file that extends another has changed one of the
+  // `others` that the value does not agree with, the error stands there: that file has made it.
+  void add(const Path& path, const std::string& text, const std::vector<Path>& others = {}) {
+    const base::Value* blamed = find_at(layers_.chip, path);
+    for (const Path& other : others) {
+      const base::Value* value = find_at(layers_.chip, other);
+      if (value == nullptr) continue;
+      if (blamed == nullptr || layers_.height_of(*value) > layers_.height_of(*blamed)) blamed = value;
+    }
+    diags_.error(blamed == nullptr ? place_of(layers_.chip, path) : blamed->at, text_of(path) + ": " + text);
   }
 
-  // An error at the largest factor where the product is beyond 64 bits.
+  // An error where the product is beyond 64 bits: at the factor that the last file changed, or the largest of several.
   void require_product(std::initializer_list<Factor> factors) {
     std::optional<std::int64_t> product = 1;
     std::string formula;
@@ -40,20 +50,24 @@ class Complaints {
       formula += (formula.empty() ? "" : " x ") + text_of(f.path);
     }
     if (product) return;
-    const auto largest = std::max_element(factors.begin(), factors.end(),
-                                          [](const Factor& a, const Factor& b) { return a.value < b.value; });
-    diags_.error(place_of(document_, largest->path), formula + " is beyond 64 bits");
+    const auto rank = [&](const Factor& f) {
+      const base::Value* value = find_at(layers_.chip, f.path);
+      return std::pair(value == nullptr ? 0 : layers_.height_of(*value), f.value);
+    };
+    const auto blamed = std::max_element(factors.begin(), factors.end(),
+                                         [&](const Factor& a, const Factor& b) { return rank(a) < rank(b); });
+    diags_.error(place_of(layers_.chip, blamed->path), formula + " is beyond 64 bits");
   }
 
   // The map at that path of the document, or null.
   const base::Map* map_at(const Path& path) const {
-    const base::Value* value = find_at(document_, path);
+    const base::Value* value = find_at(layers_.chip, path);
     return value == nullptr ? nullptr : value->get_if<base::Map>();
   }
   base::Diagnostics& diagnostics() { return diags_; }
 
  private:
-  const base::Value& document_;
+  const Layers& layers_;
   base::Diagnostics& diags_;
 };
 

@@ -9,22 +9,8 @@
 namespace tilescope::arch {
 namespace {
 
-template <class Holds>
-const LevelSpec* first_level(const ArchSpec& a, Holds holds) {
-  const auto found = std::find_if(a.memory.begin(), a.memory.end(), holds);
-  return found == a.memory.end() ? nullptr : &*found;
-}
-
-const LevelSpec* first_of_kind(const ArchSpec& a, Kind kind) {
-  return first_level(a, [kind](const LevelSpec& l) { return l.kind == kind; });
-}
-
-const LevelSpec* first_cache(const ArchSpec& a, Scope scope) {
-  return first_level(a, [scope](const LevelSpec& l) { return l.kind == Kind::kCache && l.scope == scope; });
-}
-
 // Bytes a cycle of the banks, or of the core's own paths where they are narrower.
-double scratchpad_bytes_per_cycle(const LevelSpec& level) {
+double bytes_per_cycle(const ScratchpadLevel& level) {
   const double banks = static_cast<double>(level.banks) * static_cast<double>(level.bank_width.n);
   const double load = level.load ? static_cast<double>(level.load->n) : banks;
   const double store = level.store ? static_cast<double>(level.store->n) : banks;
@@ -32,31 +18,20 @@ double scratchpad_bytes_per_cycle(const LevelSpec& level) {
 }
 
 // Bytes that one instance of the level moves in a cycle of its own clock.
-double bytes_per_cycle(const LevelSpec& level) {
-  switch (level.kind) {
-    case Kind::kDram:
-      return static_cast<double>(level.rate) * static_cast<double>(level.channels) * static_cast<double>(level.width.n);
-    case Kind::kCache:
-      return static_cast<double>(level.slices) * static_cast<double>(level.width.n);
-    case Kind::kScratchpad:
-      return scratchpad_bytes_per_cycle(level);
-    case Kind::kRegister:
-      return 0;  // operands come with the instruction; its rate is in `compute`
-  }
-  return 0;
+double bytes_per_cycle(const DramLevel& level) {
+  return static_cast<double>(level.rate) * static_cast<double>(level.channels) * static_cast<double>(level.width.n);
+}
+double bytes_per_cycle(const CacheLevel& level) {
+  return static_cast<double>(level.slices) * static_cast<double>(level.width.n);
 }
 
-double clock_of(const ArchSpec& a, const LevelSpec& level) {
-  return static_cast<double>(level.clock.value_or(a.clock).n);
+double instances_of(const ArchSpec& a, const LevelSpec& level) {
+  return level.scope == Scope::kCore ? static_cast<double>(a.core.count) : 1;
 }
+
+double per_second(Hertz clock) { return static_cast<double>(clock.n); }
 
 }  // namespace
-
-const LevelSpec* dram_of(const ArchSpec& a) { return first_of_kind(a, Kind::kDram); }
-const LevelSpec* device_cache_of(const ArchSpec& a) { return first_cache(a, Scope::kDevice); }
-const LevelSpec* core_cache_of(const ArchSpec& a) { return first_cache(a, Scope::kCore); }
-const LevelSpec* scratchpad_of(const ArchSpec& a) { return first_of_kind(a, Kind::kScratchpad); }
-const LevelSpec* registers_of(const ArchSpec& a) { return first_of_kind(a, Kind::kRegister); }
 
 const ComputeSpec* scalar_unit_of(const ArchSpec& a, Dtype dtype, Dtype accumulate) {
   const ComputeSpec* best = nullptr;
@@ -67,15 +42,34 @@ const ComputeSpec* scalar_unit_of(const ArchSpec& a, Dtype dtype, Dtype accumula
   return best;
 }
 
-BytesPerSecond bandwidth_of(const ArchSpec& a, const LevelSpec& level) {
-  const double instances = level.scope == Scope::kCore ? static_cast<double>(a.core.count) : 1;
-  return {bytes_per_cycle(level) * clock_of(a, level) * instances};
+Hertz clock_of(const ArchSpec&, const DramLevel& level) { return level.clock; }
+Hertz clock_of(const ArchSpec& a, const CacheLevel& level) { return level.clock.value_or(a.clock); }
+
+BytesPerSecond bandwidth_of(const ArchSpec& a, const DramLevel& level) {
+  return {bytes_per_cycle(level) * per_second(clock_of(a, level)) * instances_of(a, level)};
+}
+BytesPerSecond bandwidth_of(const ArchSpec& a, const CacheLevel& level) {
+  return {bytes_per_cycle(level) * per_second(clock_of(a, level)) * instances_of(a, level)};
+}
+BytesPerSecond bandwidth_of(const ArchSpec& a, const ScratchpadLevel& level) {
+  return {bytes_per_cycle(level) * per_second(a.clock) * instances_of(a, level)};
+}
+BytesPerSecond bandwidth_of(const ArchSpec& a, const Level& level) {
+  if (const auto* dram = std::get_if<DramLevel>(&level)) return bandwidth_of(a, *dram);
+  if (const auto* cache = std::get_if<CacheLevel>(&level)) return bandwidth_of(a, *cache);
+  if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level)) return bandwidth_of(a, *scratchpad);
+  return {0};
 }
 
-double bytes_per_core_cycle(const ArchSpec& a, const LevelSpec& level) {
+double bytes_per_core_cycle(const ArchSpec& a, const CacheLevel& level) {
   base::check(level.scope == Scope::kCore, "bytes a core cycle are of a level of core scope");
   if (!level.clock) return bytes_per_cycle(level);
-  return bytes_per_cycle(level) * clock_of(a, level) / static_cast<double>(a.clock.n);
+  return bytes_per_cycle(level) * per_second(*level.clock) / per_second(a.clock);
+}
+
+double bytes_per_core_cycle(const ArchSpec&, const ScratchpadLevel& level) {
+  base::check(level.scope == Scope::kCore, "bytes a core cycle are of a level of core scope");
+  return bytes_per_cycle(level);
 }
 
 BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link) {
@@ -87,18 +81,24 @@ FlopsPerSecond peak_of(const ArchSpec& a, const ComputeSpec& unit) {
           static_cast<double>(a.clock.n)};
 }
 
-Bytes transaction_of(const LevelSpec& level) {
-  switch (level.kind) {
-    case Kind::kDram:
-      return level.width * level.burst;
-    case Kind::kCache:
-      return level.sector;
-    case Kind::kScratchpad:
-      return level.load ? level.bank_width : level.bank_width * level.banks;
-    case Kind::kRegister:
-      return {4};
-  }
-  return {};
+Bytes transaction_of(const DramLevel& level) { return level.width * level.burst; }
+Bytes transaction_of(const CacheLevel& level) { return level.sector; }
+Bytes transaction_of(const ScratchpadLevel& level) {
+  return level.load ? level.bank_width : level.bank_width * level.banks;
+}
+Bytes transaction_of(const RegisterLevel&) { return {4}; }
+Bytes transaction_of(const Level& level) {
+  return std::visit([](const auto& l) { return transaction_of(l); }, level);
+}
+
+Bytes device_transaction_of(const ArchSpec& a) {
+  if (const CacheLevel* cache = device_cache_of(a)) return transaction_of(*cache);
+  return transaction_of(*dram_of(a));
+}
+
+BytesPerSecond device_bandwidth_of(const ArchSpec& a) {
+  if (const CacheLevel* cache = device_cache_of(a)) return bandwidth_of(a, *cache);
+  return bandwidth_of(a, *dram_of(a));
 }
 
 Bytes widest_access_of(const ArchSpec& a) { return a.core.max_access.value_or(Bytes{0}); }
@@ -108,12 +108,12 @@ double ratio_of(const ArchSpec& a, std::string_view key) {
   return found == a.calibration.end() ? 1 : found->second.ratio;
 }
 
-Bytes scratchpad_per_block(const LevelSpec& level) { return level.per_block.value_or(level.capacity); }
+Bytes scratchpad_per_block(const ScratchpadLevel& level) { return level.per_block.value_or(level.capacity); }
 
-std::int64_t registers_per_core(const LevelSpec& level) { return level.capacity.n / 4; }
+std::int64_t registers_per_core(const RegisterLevel& level) { return level.capacity.n / 4; }
 
 std::int64_t most_registers(const ArchSpec& a, std::int64_t threads) {
-  const LevelSpec* level = registers_of(a);
+  const RegisterLevel* level = registers_of(a);
   if (level == nullptr) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t all = registers_per_core(*level), warps = base::ceil_div(threads, a.core.warp);
   const std::int64_t granule = level->granule.value_or(1);

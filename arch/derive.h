@@ -3,25 +3,28 @@
 
 #include <string_view>
 
+#include "arch/hierarchy.h"
 #include "arch/spec.h"
 
 namespace tilescope::arch {
 
-// The outermost level, and the levels of a kind and scope that programs are tiled for; null where the chip has none.
-const LevelSpec* dram_of(const ArchSpec& a);
-const LevelSpec* device_cache_of(const ArchSpec& a);  // the outermost cache of device scope (L2)
-const LevelSpec* core_cache_of(const ArchSpec& a);    // the cache of core scope (L1)
-const LevelSpec* scratchpad_of(const ArchSpec& a);
-const LevelSpec* registers_of(const ArchSpec& a);
-
 // The fastest instruction that multiplies `dtype` into `accumulate` one element at a time (a 1x1x1 shape), or null.
 const ComputeSpec* scalar_unit_of(const ArchSpec& a, Dtype dtype, Dtype accumulate);
 
-// Bytes a second of all instances of the level together, from clock, rate, channels, slices, banks and widths.
-BytesPerSecond bandwidth_of(const ArchSpec& a, const LevelSpec& level);
+// The clock of a level: its own, or the core's.
+Hertz clock_of(const ArchSpec& a, const DramLevel& level);
+Hertz clock_of(const ArchSpec& a, const CacheLevel& level);
+
+// Bytes a second of all instances of the level together, from clock, rate, channels, slices, banks and widths. Of
+// registers none: operands come with the instruction, whose rate is in `compute`.
+BytesPerSecond bandwidth_of(const ArchSpec& a, const DramLevel& level);
+BytesPerSecond bandwidth_of(const ArchSpec& a, const CacheLevel& level);
+BytesPerSecond bandwidth_of(const ArchSpec& a, const ScratchpadLevel& level);
+BytesPerSecond bandwidth_of(const ArchSpec& a, const Level& level);
 
 // Bytes a cycle of the core clock that one core gets from a level of core scope.
-double bytes_per_core_cycle(const ArchSpec& a, const LevelSpec& level);
+double bytes_per_core_cycle(const ArchSpec& a, const CacheLevel& level);
+double bytes_per_core_cycle(const ArchSpec& a, const ScratchpadLevel& level);
 
 // Bytes a second that all ports of the link take together, one way.
 BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link);
@@ -30,8 +33,18 @@ BytesPerSecond bandwidth_of(const ArchSpec& a, const LinkSpec& link);
 FlopsPerSecond peak_of(const ArchSpec& a, const ComputeSpec& unit);
 
 // The least a level moves at once: dram width x burst, cache sector, scratchpad banks x bank_width; one bank's word
-// where the scratchpad says what a core loads.
-Bytes transaction_of(const LevelSpec& level);
+// where the scratchpad says what a core loads; one register.
+Bytes transaction_of(const DramLevel& level);
+Bytes transaction_of(const CacheLevel& level);
+Bytes transaction_of(const ScratchpadLevel& level);
+Bytes transaction_of(const RegisterLevel& level);
+Bytes transaction_of(const Level& level);
+
+// The least that a core moves from or to the levels of device scope: a sector of their innermost cache, else of DRAM.
+Bytes device_transaction_of(const ArchSpec& a);
+
+// Bytes a second of the level of device scope that cores reach first: their innermost cache, else DRAM.
+BytesPerSecond device_bandwidth_of(const ArchSpec& a);
 
 // The widest access of one thread, or nothing wide: zero bytes where the chip does not say.
 Bytes widest_access_of(const ArchSpec& a);
@@ -40,10 +53,10 @@ Bytes widest_access_of(const ArchSpec& a);
 double ratio_of(const ArchSpec& a, std::string_view key);
 
 // What one core holds of the scratchpad for one block and in all.
-Bytes scratchpad_per_block(const LevelSpec& level);
+Bytes scratchpad_per_block(const ScratchpadLevel& level);
 
 // 32-bit registers of one core.
-std::int64_t registers_per_core(const LevelSpec& level);
+std::int64_t registers_per_core(const RegisterLevel& level);
 
 // What a compiler may give each thread of a block of so many: a block has to fit the core, whose partitions each have
 // their share of the registers and warps in turn (NVIDIA, cuda_occupancy.h). Without registers, as many as it likes.

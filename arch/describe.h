@@ -193,8 +193,18 @@ void describe(V& v, TlbSpec& s) {
   v.field(required("miss", "What an access waits longer whose translation is not at hand, in core cycles."), s.miss);
 }
 
+// The kind of level that a spec describes.
+template <class Spec>
+inline constexpr Kind kKindOf{};
+template <>
+inline constexpr Kind kKindOf<CacheLevel> = Kind::kCache;
+template <>
+inline constexpr Kind kKindOf<ScratchpadLevel> = Kind::kScratchpad;
+template <>
+inline constexpr Kind kKindOf<RegisterLevel> = Kind::kRegister;
+
 template <class V>
-void describe_dram(V& v, LevelSpec& s) {
+void describe_own(V& v, DramLevel& s) {
   v.field(required("clock", "Clock of the command bus; `timing` counts its cycles."), s.clock);
   v.field(required("rate", "Transfers a clock."), s.rate);
   v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
@@ -207,9 +217,30 @@ void describe_dram(V& v, LevelSpec& s) {
                    "Rows that follow each other lie in neighbouring banks of a group, or in different groups; "
                    "banks where absent."),
           s.row_order);
+  v.field(optional("queue_depth",
+                   "Reads, and as many writes, that the controller of a channel holds; no bound where absent."),
+          s.queue_depth);
   v.field(optional("bank_queue",
-                   "Requests that the controller queues at each bank beyond those it takes; none where absent."),
+                   "Requests that the controller queues at each bank beyond those it holds; none where absent."),
           s.bank_queue);
+  v.field(optional("write_threshold",
+                   "Writes beyond which those that wait are drained while the banks rest; any where absent."),
+          s.write_threshold);
+  v.field(optional("write_idle",
+                   "Cycles of the level's clock without a command after which fewer writes drain too; at once where "
+                   "absent."),
+          s.write_idle);
+  v.field(optional("row_hit_cap",
+                   "Columns that an open row serves before an older request may close it; no bound where absent."),
+          s.row_hit_cap);
+  v.field(optional("max_age",
+                   "Cycles of the level's clock after which the oldest request of a bank is overtaken by no other; no "
+                   "bound where absent."),
+          s.max_age);
+  v.field(optional("write_backlog",
+                   "Writes that wait at one channel before a cache that evicts more of them waits too; no bound where "
+                   "absent."),
+          s.write_backlog);
   v.field(required("width", "Data bus of one channel."), s.width);
   v.field(required("burst", "Transfers of one burst."), s.burst);
   v.field(optional("bank_groups", "Bank groups of one rank."), s.bank_groups);
@@ -224,13 +255,13 @@ void describe_dram(V& v, LevelSpec& s) {
 }
 
 template <class V>
-void describe_cache(V& v, LevelSpec& s) {
+void describe_own(V& v, CacheLevel& s) {
   v.field(optional("slices", "Slices that work independently; 1 where absent."), s.slices);
   v.field(required("width", "Bytes a cycle of one slice."), s.width);
   v.field(required("line", "Bytes that one tag covers."), s.line);
   v.field(required("sector", "Bytes that are filled together."), s.sector);
   v.field(optional("access", "The least that one request moves; the sector where absent."), s.access);
-  v.field(optional("ways", "Lines of one set."), s.ways);
+  v.field(optional("ways", "Lines of one set; a line may lie anywhere in its slice where absent."), s.ways);
   v.field(optional("tags", "Lines looked up a cycle."), s.tags);
   v.field(optional("request",
                    "What a slice could move in the time that a request takes beside its data; 0 B where absent."),
@@ -245,7 +276,7 @@ void describe_cache(V& v, LevelSpec& s) {
 }
 
 template <class V>
-void describe_scratchpad(V& v, LevelSpec& s) {
+void describe_own(V& v, ScratchpadLevel& s) {
   v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
   v.field(optional("reserved", "What the system keeps for itself of every resident block; nothing where absent."),
           s.reserved);
@@ -267,24 +298,34 @@ void describe_scratchpad(V& v, LevelSpec& s) {
 }
 
 template <class V>
-void describe_register(V& v, LevelSpec& s) {
+void describe_own(V& v, RegisterLevel& s) {
   v.field(optional("per_thread", "32-bit registers that one thread may use."), s.per_thread);
   v.field(optional("granule", "32-bit registers of a thread that hardware hands out together; 1 where absent."),
           s.granule);
 }
 
-// What a level of that kind may hold.
 template <class V>
-void describe_level(V& v, LevelSpec& s, Kind kind) {
-  v.field(required("scope", "Which part of the chip owns one instance of the level."), s.scope);
-  v.field(required("kind", "What the level is made of."), s.kind);
-  v.field(required("capacity", "Bytes of one instance; of a register level, of one core."), s.capacity);
-  if (kind == Kind::kDram) describe_dram(v, s);
-  if (kind == Kind::kCache) describe_cache(v, s);
-  if (kind == Kind::kScratchpad) describe_scratchpad(v, s);
-  if (kind == Kind::kRegister) return describe_register(v, s);
+void describe_common(V& v, AddressedLevel& s) {
   v.field(optional("latency", "Whole load-to-use latency of a hit here, in core cycles."), s.latency);
   v.field(optional("peak", "Stated bandwidth of all instances; checks clock, widths and counts."), s.peak);
+}
+template <class V>
+void describe_common(V&, RegisterLevel&) {}
+
+// What a level of that kind may hold. `after` and `before` are resolved before the chip is read (arch/layers.cc).
+template <class V, class Spec>
+void describe_level(V& v, Spec& s) {
+  Kind kind = kKindOf<Spec>;
+  std::optional<std::string> neighbour;
+  v.field(required("scope", "Which part of the chip owns one instance of the level."), s.scope);
+  v.field(required("kind", "What the level is made of."), kind);
+  v.field(optional("after", "Of a new level in a file that extends another: the level that it stands behind."),
+          neighbour);
+  v.field(optional("before", "Of a new level in a file that extends another: the level that it stands before."),
+          neighbour);
+  v.field(required("capacity", "Bytes of one instance; of a register level, of one core."), s.capacity);
+  describe_own(v, s);
+  describe_common(v, s);
 }
 
 template <class V>

@@ -91,7 +91,7 @@ class DocumentWriter {
     }
     if (is_there(key)) add(map_, key.name, "", std::move(items));
   }
-  void levels(const Key& key, std::vector<LevelSpec>& levels);
+  void levels(const Key& key, std::vector<Level>& levels);
   template <class T>
   void entries(const Key& key, std::map<std::string, T>& members) {
     Map entries;
@@ -117,26 +117,31 @@ class DocumentWriter {
   Map map_;
 };
 
-Map derived_of(const ArchSpec& chip, const LevelSpec& level) {
+Map derived_of(const ArchSpec& chip, const Level& level) {
   Map derived;
-  if (level.kind == Kind::kRegister) {
-    write(derived, "registers_per_core", registers_per_core(level));
+  if (const auto* registers = std::get_if<RegisterLevel>(&level)) {
+    write(derived, "registers_per_core", registers_per_core(*registers));
     return derived;
   }
   write(derived, "bandwidth", bandwidth_of(chip, level));
-  if (level.scope == Scope::kCore) add(derived, "per_core_cycle", "_bytes", bytes_per_core_cycle(chip, level));
+  if (spec_of(level).scope == Scope::kCore) {
+    if (const auto* cache = std::get_if<CacheLevel>(&level))
+      add(derived, "per_core_cycle", "_bytes", bytes_per_core_cycle(chip, *cache));
+    if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level))
+      add(derived, "per_core_cycle", "_bytes", bytes_per_core_cycle(chip, *scratchpad));
+  }
   write(derived, "transaction", transaction_of(level));
   return derived;
 }
 
-void DocumentWriter::levels(const Key& key, std::vector<LevelSpec>& levels) {
+void DocumentWriter::levels(const Key& key, std::vector<Level>& levels) {
   Map entries;
-  for (LevelSpec& level : levels) {
+  for (Level& level : levels) {
     DocumentWriter inner(chip_);
-    describe_level(inner, level, level.kind);
+    std::visit([&](auto& l) { describe_level(inner, l); }, level);
     Map entry = inner.take();
     add(entry, "derived", "", derived_of(chip_, level));
-    add(entries, level.name, "", std::move(entry));
+    add(entries, spec_of(level).name, "", std::move(entry));
   }
   add(map_, key.name, "", std::move(entries));
 }

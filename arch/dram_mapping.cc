@@ -61,7 +61,7 @@ std::string uncovered(const DramMapping& m) {
   return {};
 }
 
-std::string misfit(const DramMapping& m, const LevelSpec& l) {
+std::string misfit(const DramMapping& m, const DramLevel& l) {
   const std::int64_t burst = transaction_of(l).n, groups = l.bank_groups.value_or(1);
   const std::array<std::optional<std::int64_t>, kDramParts> counts = {
       burst,       l.row ? std::optional(l.row->n / burst) : std::nullopt,
@@ -115,7 +115,7 @@ std::int64_t DramMapping::value(DramPart p, std::int64_t address) const {
   return value ^ folded;
 }
 
-std::optional<DramMapping> mapping_of(const LevelSpec& dram, std::string& why) {
+std::optional<DramMapping> mapping_of(const DramLevel& dram, std::string& why) {
   DramMapping m;
   std::istringstream words(dram.mapping.value_or(""));
   for (std::string word; words >> word;) {

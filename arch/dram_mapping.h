@@ -41,6 +41,6 @@ struct DramMapping {
 // Reads a mapping and holds it against the level whose it is: every bit belongs to one part, and parts are as wide as
 // the level has channels, ranks, groups, banks, columns and bytes of a burst, rows enough for its capacity. Returns
 // nothing and says why where it does not.
-std::optional<DramMapping> mapping_of(const LevelSpec& dram, std::string& why);
+std::optional<DramMapping> mapping_of(const DramLevel& dram, std::string& why);
 
 }  // namespace tilescope::arch

@@ -138,8 +138,8 @@ class FragmentCheck {
 
   void check_operands() {
     std::vector<std::string_view> scratchpads;
-    for (const LevelSpec& l : a_.memory)
-      if (l.kind == Kind::kScratchpad) scratchpads.push_back(l.name);
+    for (const Level& l : a_.memory)
+      if (kind_of(l) == Kind::kScratchpad) scratchpads.push_back(spec_of(l).name);
     if (!scratchpads.empty() && std::find(scratchpads.begin(), scratchpads.end(), *c_.operands) == scratchpads.end())
       add({"operands"},
           fmt::format("no scratchpad is named '{}'{}", *c_.operands, base::did_you_mean(*c_.operands, scratchpads)));

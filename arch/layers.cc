@@ -8,6 +8,7 @@
 #include "arch/bands.h"
 #include "arch/load.h"
 #include "arch/merge.h"
+#include "arch/new_levels.h"
 #include "base/fields.h"
 
 namespace tilescope::arch {
@@ -136,10 +137,12 @@ std::optional<Layers> follow(Link first, Diagnostics& diags) {
     chain.push_back(std::move(*link));
   }
   Layers layers{std::move(chain.back().document), {chain.back().source}, true};
+  refuse_neighbours(layers.chip, diags);
   for (auto link = chain.rbegin() + 1; link != chain.rend(); ++link) {
     const bool own_bands = link->document.find("error_bands") != nullptr;
     layers.error_bands_hold = own_bands || (layers.error_bands_hold && !changes_causes(layers.chip, link->document));
     drop_what_is_its_own(layers.chip, link->document);
+    insert_new_levels(layers.chip, link->document, diags);
     merge(layers.chip, link->document);
     layers.sources.push_back(link->source);
   }

@@ -8,6 +8,7 @@
 #include "arch/complaints.h"
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
+#include "arch/hierarchy.h"
 
 namespace tilescope::arch {
 namespace {
@@ -15,9 +16,11 @@ namespace {
 Factor factor(const LevelSpec& l, std::string_view key, std::int64_t value) { return {{"memory", l.name, key}, value}; }
 Factor factor(const LevelSpec& l, std::string_view key, Bytes value) { return factor(l, key, value.n); }
 
-Factor clock_of(const ArchSpec& a, const LevelSpec& l) {
+Factor clock_factor(const ArchSpec&, const DramLevel& l) { return factor(l, "clock", l.clock.n); }
+Factor clock_factor(const ArchSpec& a, const CacheLevel& l) {
   return l.clock ? factor(l, "clock", l.clock->n) : Factor{{"clock"}, a.clock.n};
 }
+Factor clock_factor(const ArchSpec& a, const ScratchpadLevel&) { return {{"clock"}, a.clock.n}; }
 
 // How many there are of a level.
 Factor instances(const ArchSpec& a, const LevelSpec& l) {
@@ -28,23 +31,27 @@ Factor instances(const ArchSpec& a, const LevelSpec& l) {
 // noticed: four activates of GDDR6 take longer than its faw as it is.
 class TimingJudge {
  public:
-  TimingJudge(const LevelSpec& l, Complaints& complaints) : level_(l), complaints_(complaints) {}
+  TimingJudge(const DramLevel& l, Complaints& complaints) : level_(l), complaints_(complaints) {}
 
   // `why`: what a shorter one would mean.
   void at_least(const char* name, const char* other, const char* why = "") const {
     if (known(name, other) && cycles(name) < cycles(other))
-      complain(name, fmt::format("less than {}, {} cycles{}{}", other, cycles(other), why, advice(cycles(other))));
+      complain(name, fmt::format("less than {}, {} cycles{}{}", other, cycles(other), why, advice(cycles(other))),
+               {other});
   }
   void whole_row_cycle() const {
     const std::int64_t ras = cycles("ras"), rp = cycles("rp");
     if (known("rc", "ras") && rp > 0 && cycles("rc") - ras < rp)
-      complain("rc", fmt::format("less than ras + rp, {} + {} cycles{}", ras, rp, advice(base::checked_add(ras, rp))));
+      complain("rc", fmt::format("less than ras + rp, {} + {} cycles{}", ras, rp, advice(base::checked_add(ras, rp))),
+               {"ras", "rp"});
   }
   void shorter_than_refi(const char* name) const {
     if (known(name, "refi") && cycles(name) >= cycles("refi"))
-      complain(name, fmt::format("no less than refi, {} cycles, so that nothing but refreshes would run; fewer would "
-                                 "agree",
-                                 cycles("refi")));
+      complain(name,
+               fmt::format("no less than refi, {} cycles, so that nothing but refreshes would run; fewer would "
+                           "agree",
+                           cycles("refi")),
+               {"refi"});
   }
 
  private:
@@ -53,18 +60,21 @@ class TimingJudge {
     return found == level_.timing.end() ? 0 : found->second.n;
   }
   bool known(const char* name, const char* other) const { return cycles(name) > 0 && cycles(other) > 0; }
-  void complain(const char* name, const std::string& text) const {
-    complaints_.add({"memory", level_.name, "timing", name}, fmt::format("{} cycles are {}", cycles(name), text));
+  void complain(const char* name, const std::string& text, std::initializer_list<const char*> others) const {
+    std::vector<Path> paths;
+    for (const char* other : others) paths.push_back({"memory", level_.name, "timing", other});
+    complaints_.add({"memory", level_.name, "timing", name}, fmt::format("{} cycles are {}", cycles(name), text),
+                    paths);
   }
   static std::string advice(std::optional<std::int64_t> least) {
     return least ? fmt::format("; {} or more would agree", *least) : "";
   }
 
-  const LevelSpec& level_;
+  const DramLevel& level_;
   Complaints& complaints_;
 };
 
-void check_timing(const LevelSpec& l, Complaints& complaints) {
+void check_timing(const DramLevel& l, Complaints& complaints) {
   const TimingJudge judge(l, complaints);
   judge.whole_row_cycle();
   judge.at_least("ras", "rcd", ": a row would close before it is read");
@@ -77,33 +87,62 @@ void check_timing(const LevelSpec& l, Complaints& complaints) {
   judge.shorter_than_refi("rfc_sb");
 }
 
-void check_dram(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
+// A row holds whole bursts, and no less than what one miss of the cache before the DRAM asks for.
+void check_row(const DramLevel& l, Bytes burst, const CacheLevel* cache, Complaints& complaints) {
+  if (!l.row) return;
+  if (burst > *l.row && l.row->n > 0)
+    complaints.add(
+        {"memory", l.name, "row"},
+        fmt::format("a row of {} B is narrower than one access, a burst of {} B (width x burst); {} B or more "
+                    "would do",
+                    l.row->n, burst.n, burst.n),
+        {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
+  else if (!divides(burst, *l.row))
+    complaints.add({"memory", l.name, "row"},
+                   fmt::format("{} B are no multiple of a burst of {} B (width x burst); {} would be", l.row->n,
+                               burst.n, multiples_near(l.row->n, burst.n)),
+                   {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
+  if (cache != nullptr && cache->sector > *l.row && burst <= *l.row)
+    complaints.add({"memory", cache->name, "sector"},
+                   fmt::format("an access of {} B is wider than a row of {}, {} B", cache->sector.n, l.name, l.row->n),
+                   {{"memory", l.name, "row"}});
+}
+
+void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (l.bank_groups && !divides(*l.bank_groups, l.banks))
     complaints.add({"memory", l.name, "banks"},
                    fmt::format("{} banks are no multiple of {} bank groups; {} would be", l.banks, *l.bank_groups,
-                               multiples_near(l.banks, *l.bank_groups)));
+                               multiples_near(l.banks, *l.bank_groups)),
+                   {{"memory", l.name, "bank_groups"}});
   complaints.require_product({factor(l, "width", l.width), factor(l, "burst", l.burst)});
   complaints.require_product(
-      {clock_of(a, l), factor(l, "rate", l.rate), factor(l, "channels", l.channels), factor(l, "width", l.width)});
+      {clock_factor(a, l), factor(l, "rate", l.rate), factor(l, "channels", l.channels), factor(l, "width", l.width)});
   if (!base::checked_mul(l.width.n, l.burst)) return;
   const Bytes burst = transaction_of(l);
-  if (l.row && !divides(burst, *l.row))
-    complaints.add({"memory", l.name, "row"},
-                   fmt::format("{} B are no multiple of a burst of {} B (width x burst); {} would be", l.row->n,
-                               burst.n, multiples_near(l.row->n, burst.n)));
-  const LevelSpec* cache = device_cache_of(a);
+  const Hierarchy hierarchy = hierarchy_of(a);
+  const CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.back();
+  check_row(l, burst, cache, complaints);
   if (cache != nullptr && !divides(burst, cache->sector) && !divides(cache->sector, burst))
     complaints.add(
         {"memory", l.name, "burst"},
         fmt::format("a burst of {} B (width x burst) neither divides the sector of {}, {} B, nor is divided by it",
-                    burst.n, cache->name, cache->sector.n));
+                    burst.n, cache->name, cache->sector.n),
+        {{"memory", l.name, "width"}, {"memory", cache->name, "sector"}});
   const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
   if (std::string why; l.mapping && countable && !mapping_of(l, why))
-    complaints.add({"memory", l.name, "mapping"}, why);
+    complaints.add({"memory", l.name, "mapping"}, why,
+                   {{"memory", l.name, "channels"},
+                    {"memory", l.name, "ranks"},
+                    {"memory", l.name, "bank_groups"},
+                    {"memory", l.name, "banks"},
+                    {"memory", l.name, "row"},
+                    {"memory", l.name, "width"},
+                    {"memory", l.name, "burst"},
+                    {"memory", l.name, "capacity"}});
   check_timing(l, complaints);
 }
 
-void check_cache_name(const LevelSpec& l, Complaints& complaints) {
+void check_cache_name(const CacheLevel& l, Complaints& complaints) {
   if (!l.shares) return;
   std::vector<std::string_view> names;
   for (const base::Entry& e : *complaints.map_at({"memory"}))
@@ -113,19 +152,21 @@ void check_cache_name(const LevelSpec& l, Complaints& complaints) {
                  fmt::format("no other level is named '{}'{}", *l.shares, base::did_you_mean(*l.shares, names)));
 }
 
-void check_partitions(const LevelSpec& l, Complaints& complaints) {
+void check_partitions(const CacheLevel& l, Complaints& complaints) {
   if (l.slices % l.partitions != 0)
     complaints.add({"memory", l.name, "partitions"},
-                   fmt::format("{} partitions do not divide {} slices", l.partitions, l.slices));
+                   fmt::format("{} partitions do not divide {} slices", l.partitions, l.slices),
+                   {{"memory", l.name, "slices"}});
   if (l.partitions > 1 && !l.far_latency)
     complaints.add({"memory", l.name, "partitions"}, "more than one partition needs far_latency");
   if (l.far_latency && l.latency && *l.far_latency < *l.latency)
     complaints.add({"memory", l.name, "far_latency"},
-                   fmt::format("{} cycles are less than latency, {} cycles", l.far_latency->n, l.latency->n));
+                   fmt::format("{} cycles are less than latency, {} cycles", l.far_latency->n, l.latency->n),
+                   {{"memory", l.name, "latency"}});
 }
 
 // Slices hold as much as each other, in whole sets.
-void check_sets(const LevelSpec& l, Complaints& complaints) {
+void check_sets(const CacheLevel& l, Complaints& complaints) {
   const auto row = base::checked_mul(l.slices, l.ways.value_or(1));  // one line of every way of every slice
   const auto set = row ? base::checked_mul(*row, l.line.n) : std::nullopt;
   if (set && divides(*set, l.capacity.n)) return;
@@ -134,48 +175,54 @@ void check_sets(const LevelSpec& l, Complaints& complaints) {
   const std::string right = set ? fmt::format("; a capacity of {} B would do", multiples_near(l.capacity.n, *set)) : "";
   complaints.add({"memory", l.name, l.ways ? "ways" : "slices"},
                  fmt::format("{} slices{} x {} B do not divide the capacity of {} B into whole {}{}", l.slices, ways,
-                             l.line.n, l.capacity.n, l.ways ? "sets" : "slices", right));
+                             l.line.n, l.capacity.n, l.ways ? "sets" : "slices", right),
+                 {{"memory", l.name, "slices"}, {"memory", l.name, "line"}, {"memory", l.name, "capacity"}});
 }
 
-void check_cache(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
+void check_cache(const ArchSpec& a, const CacheLevel& l, Complaints& complaints) {
   const auto granule = [&](std::string_view key, Bytes size, std::string_view outer, Bytes outer_size) {
     if (!divides(size, outer_size))
       complaints.add(
           {"memory", l.name, key},
-          fmt::format("{} B do not divide the {} of {} B (access <= sector <= line)", size.n, outer, outer_size.n));
+          fmt::format("{} B do not divide the {} of {} B (access <= sector <= line)", size.n, outer, outer_size.n),
+          {{"memory", l.name, outer}});
   };
   granule("sector", l.sector, "line", l.line);
   if (l.access) granule("access", *l.access, "sector", l.sector);
   if (l.line.n > 0 && l.sector.n > 0 && l.line.n / l.sector.n > kMostSectors)
     complaints.add({"memory", l.name, "sector"},
                    fmt::format("{} B make {} sectors of a line of {} B; {} are the most, so {} B or more would do",
-                               l.sector.n, l.line.n / l.sector.n, l.line.n, kMostSectors, l.line.n / kMostSectors));
+                               l.sector.n, l.line.n / l.sector.n, l.line.n, kMostSectors, l.line.n / kMostSectors),
+                   {{"memory", l.name, "line"}});
   if (!divides(l.line, l.capacity))
     complaints.add({"memory", l.name, "capacity"},
                    fmt::format("{} B are no multiple of the line of {} B; {} would be", l.capacity.n, l.line.n,
-                               multiples_near(l.capacity.n, l.line.n)));
+                               multiples_near(l.capacity.n, l.line.n)),
+                   {{"memory", l.name, "line"}});
   complaints.require_product(
-      {clock_of(a, l), factor(l, "slices", l.slices), factor(l, "width", l.width), instances(a, l)});
+      {clock_factor(a, l), factor(l, "slices", l.slices), factor(l, "width", l.width), instances(a, l)});
   check_cache_name(l, complaints);
   check_partitions(l, complaints);
   check_sets(l, complaints);
 }
 
-void check_scratchpad(const ArchSpec& a, const LevelSpec& l, Complaints& complaints) {
+void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& complaints) {
   if (l.per_block && l.capacity.n > 0 && *l.per_block > l.capacity)
     complaints.add({"memory", l.name, "per_block"},
-                   fmt::format("{} B are more than the capacity of {} B", l.per_block->n, l.capacity.n));
+                   fmt::format("{} B are more than the capacity of {} B", l.per_block->n, l.capacity.n),
+                   {{"memory", l.name, "capacity"}});
   else if (l.per_block && l.capacity.n > 0 && *l.per_block + l.reserved > l.capacity)
     complaints.add({"memory", l.name, "reserved"},
                    fmt::format("{} B beside a block of {} B are more than the capacity of {} B", l.reserved.n,
-                               l.per_block->n, l.capacity.n));
+                               l.per_block->n, l.capacity.n),
+                   {{"memory", l.name, "per_block"}, {"memory", l.name, "capacity"}});
   if (l.banks > kMostBanks)
     complaints.add({"memory", l.name, "banks"}, fmt::format("{} banks are more than {}", l.banks, kMostBanks));
   complaints.require_product(
-      {clock_of(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
+      {clock_factor(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }
 
-void check_registers(const LevelSpec& l, Complaints& complaints) {
+void check_registers(const RegisterLevel& l, Complaints& complaints) {
   if (l.granule && l.per_thread && *l.granule > *l.per_thread)
     complaints.add({"memory", l.name, "granule"},
                    fmt::format("{} registers are more than one thread may use, {}", *l.granule, *l.per_thread));
@@ -183,24 +230,15 @@ void check_registers(const LevelSpec& l, Complaints& complaints) {
 
 }  // namespace
 
-void check_levels(const base::Value& document, const ArchSpec& a, base::Diagnostics& diags) {
-  Complaints complaints(document, diags);
-  for (const LevelSpec& l : a.memory) {
+void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& diags) {
+  Complaints complaints(layers, diags);
+  for (const Level& level : a.memory) {
+    const LevelSpec& l = spec_of(level);
     complaints.require_product({factor(l, "capacity", l.capacity), instances(a, l)});
-    switch (l.kind) {
-      case Kind::kDram:
-        check_dram(a, l, complaints);
-        break;
-      case Kind::kCache:
-        check_cache(a, l, complaints);
-        break;
-      case Kind::kScratchpad:
-        check_scratchpad(a, l, complaints);
-        break;
-      case Kind::kRegister:
-        check_registers(l, complaints);
-        break;
-    }
+    if (const auto* dram = std::get_if<DramLevel>(&level)) check_dram(a, *dram, complaints);
+    if (const auto* cache = std::get_if<CacheLevel>(&level)) check_cache(a, *cache, complaints);
+    if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&level)) check_scratchpad(a, *scratchpad, complaints);
+    if (const auto* registers = std::get_if<RegisterLevel>(&level)) check_registers(*registers, complaints);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "arch/merge.h"
 #include "arch/override.h"
 #include "arch/peaks.h"
+#include "arch/places.h"
 #include "arch/reader.h"
 
 namespace tilescope::arch {
@@ -44,22 +45,38 @@ void apply(const std::vector<Override>& overrides, Layers& layers, Diagnostics& 
 
 // A memory chip has no core; its cycles are those of its dram.
 void give_memory_its_clock(ArchSpec& a) {
-  const LevelSpec* dram = dram_of(a);
-  if (a.chip_class == ChipClass::kMemory && dram != nullptr) a.clock = dram->clock.value_or(Hertz{});
+  const DramLevel* dram = dram_of(a);
+  if (a.chip_class == ChipClass::kMemory && dram != nullptr) a.clock = dram->clock;
+}
+
+// Levels that the chip describes and that no reader of its class uses.
+void tell_unused_levels(const Layers& layers, const ArchSpec& a, Use use, Diagnostics& diags) {
+  for (const Level* level : levels_without_role(a)) {
+    const Standing standing = standing_of(*level, a.chip_class);
+    if (!standing.described) continue;  // said already
+    const Path path = {"memory", spec_of(*level).name};
+    const std::string text = fmt::format("{}: {}", text_of(path), standing.why);
+    const base::Position at = place_of(layers.chip, {"memory", spec_of(*level).name, "scope"});
+    if (use == Use::kRun)
+      diags.error(at, text);
+    else
+      diags.note(at, text);
+  }
 }
 
 std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
-                              std::size_t mistakes_before, Diagnostics& diags) {
+                              std::size_t mistakes_before, Diagnostics& diags, Use use = Use::kRun) {
   const auto ok = [&] { return diags.errors().size() == mistakes_before; };
   if (!layers) return std::nullopt;
   apply(overrides, *layers, diags);
-  ArchSpec chip = read_chip(layers->chip, diags);
+  ArchSpec chip = read_chip(*layers, diags);
   give_memory_its_clock(chip);
   chip.error_bands_hold = layers->error_bands_hold;
   const bool complete = ok();
-  check_levels(layers->chip, chip, diags);
-  check_chip(layers->chip, chip, complete, diags);
-  check_bsp(layers->chip, chip, complete, diags);
+  check_levels(*layers, chip, diags);
+  check_chip(*layers, chip, complete, diags);
+  check_bsp(*layers, chip, complete, diags);
+  if (complete) tell_unused_levels(*layers, chip, use, diags);
   if (complete) settle_peaks(*layers, chip, diags);
   return ok() ? std::optional(std::move(chip)) : std::nullopt;
 }
@@ -88,9 +105,9 @@ std::optional<Layers> find_layers(const std::string& name_or_path, Diagnostics& 
 }  // namespace
 
 std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
-                                  Diagnostics& diags) {
+                                  Diagnostics& diags, Use use) {
   const std::size_t mistakes = diags.errors().size();
-  return build(find_layers(name_or_path, diags), overrides, mistakes, diags);
+  return build(find_layers(name_or_path, diags), overrides, mistakes, diags, use);
 }
 
 std::optional<ChipSource> ChipSource::read(const std::string& name_or_path, Diagnostics& diags) {

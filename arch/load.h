@@ -18,10 +18,14 @@ struct Override {
   std::string value;  // YAML text
 };
 
+// What a chip is loaded for. Levels that are described and used by no reader of the chip's class yet (of a cluster) are
+// mistakes of a chip that is to run programs, and notes of one that is only looked at.
+enum class Use : std::uint8_t { kRun, kLook };
+
 // The chip of a device name (arch list) or of a file. Nothing where there is a mistake; notes say what a change of a
 // cause made void (a stated peak).
 std::optional<ArchSpec> load_arch(const std::string& name_or_path, const std::vector<Override>& overrides,
-                                  base::Diagnostics& diags);
+                                  base::Diagnostics& diags, Use use = Use::kRun);
 
 // The same from a text that is not in a file, `name` in messages; `extends` is looked for in the folder of devices.
 std::optional<ArchSpec> load_arch_text(std::string_view text, const std::string& name,

@@ -80,10 +80,10 @@ class NumberCollector {
   void list(const Key& key, std::vector<ComputeSpec>& units) {
     for (ComputeSpec& unit : units) collect(fmt::format("{}.{}", path_of(key.name), unit.name), unit);
   }
-  void levels(const Key& key, std::vector<LevelSpec>& levels) {
-    for (LevelSpec& level : levels) {
-      NumberCollector inner(fmt::format("{}.{}", path_of(key.name), level.name), computes_, to_);
-      describe_level(inner, level, level.kind);
+  void levels(const Key& key, std::vector<Level>& levels) {
+    for (Level& level : levels) {
+      NumberCollector inner(fmt::format("{}.{}", path_of(key.name), spec_of(level).name), computes_, to_);
+      std::visit([&](auto& l) { describe_level(inner, l); }, level);
     }
   }
   template <class T>

@@ -34,6 +34,9 @@ void place(Value& value, Position at) {
     }
 }
 
+// Keys that say how files are put together.
+bool is_of_files(std::string_view key) { return key == "extends" || key == "after" || key == "before"; }
+
 bool begins_with_key(std::string_view path, std::string_view key) {
   return path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.');
 }
@@ -60,7 +63,7 @@ class PathResolver {
   std::optional<Value> in_map(std::string_view rest, const std::vector<Field>& fields, const Value* here) {
     std::vector<std::string_view> keys;
     for (const Field& f : fields)
-      if (f.key.name != "extends") keys.push_back(f.key.name);
+      if (!is_of_files(f.key.name)) keys.push_back(f.key.name);
     const std::string_view key = longest_key(rest, keys);
     if (key.empty()) {
       const std::string_view now = renamed_key(path_);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,15 +21,31 @@ std::string text_of(BytesPerSecond rate) { return fmt::format("{:.4g} GB/s", rat
 std::string text_of(FlopsPerSecond rate) { return fmt::format("{:.4g} TFLOP/s", rate.v / 1e12); }
 
 // The values that a level's bandwidth follows from.
-std::vector<Path> causes_of(const LevelSpec& l) {
+std::vector<Path> causes_of(const Level& level) {
+  const LevelSpec& l = spec_of(level);
   const auto own = [&l](std::string_view key) { return Path{"memory", l.name, key}; };
+  if (kind_of(level) == Kind::kDram) return {own("clock"), own("rate"), own("channels"), own("width")};
   std::vector<Path> causes;
-  if (l.kind == Kind::kDram) return {own("clock"), own("rate"), own("channels"), own("width")};
-  if (l.kind == Kind::kCache) causes = {own("slices"), own("width")};
-  if (l.kind == Kind::kScratchpad) causes = {own("banks"), own("bank_width"), own("load"), own("store")};
-  causes.push_back(l.clock ? own("clock") : Path{"clock"});
+  const auto* cache = std::get_if<CacheLevel>(&level);
+  if (cache != nullptr)
+    causes = {own("slices"), own("width")};
+  else
+    causes = {own("banks"), own("bank_width"), own("load"), own("store")};
+  causes.push_back(cache != nullptr && cache->clock ? own("clock") : Path{"clock"});
   if (l.scope == Scope::kCore) causes.push_back({"core", "count"});
   return causes;
+}
+
+// A level as what loads and stores reach by address; null of registers.
+AddressedLevel* addressed(Level& level) {
+  return std::visit(
+      [](auto& l) -> AddressedLevel* {
+        if constexpr (std::is_base_of_v<AddressedLevel, std::remove_cvref_t<decltype(l)>>)
+          return &l;
+        else
+          return nullptr;
+      },
+      level);
 }
 
 class PeakJudge {
@@ -64,7 +82,9 @@ class PeakJudge {
 
 void settle_peaks(const Layers& layers, ArchSpec& a, base::Diagnostics& diags) {
   PeakJudge judge(layers, diags);
-  for (LevelSpec& l : a.memory) judge.settle({"memory", l.name, "peak"}, l.peak, bandwidth_of(a, l), causes_of(l));
+  for (Level& level : a.memory)
+    if (AddressedLevel* l = addressed(level))
+      judge.settle({"memory", l->name, "peak"}, l->peak, bandwidth_of(a, level), causes_of(level));
   for (ComputeSpec& c : a.compute)
     judge.settle({"compute", c.name, "peak"}, c.peak, peak_of(a, c),
                  {{"compute", c.name, "per_core"}, {"core", "count"}, {"clock"}});

@@ -103,8 +103,9 @@ void read(const Value& v, const Context& c, const TimingSlot& to) {
 class ChipReader {
  public:
   // `path` is empty for the chip itself.
-  ChipReader(const Value& map, std::string path, Diagnostics& diags, bool computes)
+  ChipReader(const Value& map, std::string path, const Layers& layers, Diagnostics& diags, bool computes)
       : map_(map),
+        layers_(layers),
         path_(std::move(path)),
         diags_(diags),
         computes_(computes),
@@ -124,7 +125,7 @@ class ChipReader {
   }
   template <class T>
   void list(const Key& key, std::vector<T>& members);
-  void levels(const Key& key, std::vector<LevelSpec>& levels);
+  void levels(const Key& key, std::vector<Level>& levels);
   template <class T>
   void entries(const Key& key, std::map<std::string, T>& members);
   template <class T>
@@ -132,8 +133,6 @@ class ChipReader {
     member = value;
   }
 
-  // Reads a level whose kind says what it may hold.
-  void read_level(LevelSpec& level);
   void finish() {
     refuse_renamed_keys();
     fields_.finish();
@@ -155,7 +154,7 @@ class ChipReader {
 
   template <class T>
   void read_map(const Value& map, std::string path, T& member) {
-    ChipReader inner(map, std::move(path), diags_, computes_);
+    ChipReader inner(map, std::move(path), layers_, diags_, computes_);
     if (!map.is_map()) return;
     describe(inner, member);
     inner.finish();
@@ -169,10 +168,14 @@ class ChipReader {
     return v->get_if<base::Map>();
   }
 
+  // A level whose kind says what it may hold.
+  template <class Spec>
+  void read_level(const std::string& name, std::vector<Level>& levels);
   void refuse_keys_of_other_kinds(Kind kind);
   void refuse_renamed_keys();
 
   const Value& map_;
+  const Layers& layers_;
   std::string path_;
   Diagnostics& diags_;
   bool computes_;
@@ -191,16 +194,45 @@ void ChipReader::list(const Key& key, std::vector<T>& members) {
   }
 }
 
-void ChipReader::levels(const Key& key, std::vector<LevelSpec>& levels) {
+void ChipReader::levels(const Key& key, std::vector<Level>& levels) {
   const base::Map* entries = names(key);
   if (entries == nullptr) return;
   for (const base::Entry& e : *entries) {
-    ChipReader inner(e.value, fmt::format("{}.{}", key.name, e.key), diags_, computes_);
-    if (!e.value.is_map()) continue;
-    levels.push_back({});
-    levels.back().name = e.key;
-    inner.read_level(levels.back());
+    Value map = e.value;
+    const Value* kind = map.find("kind");
+    // Whose file changes the kind of a level makes its other keys wrong.
+    if (kind != nullptr && layers_.height_of(*kind) > layers_.height_of(map)) map.at = kind->at;
+    ChipReader inner(map, fmt::format("{}.{}", key.name, e.key), layers_, diags_, computes_);
+    if (!map.is_map()) continue;
+    kind = inner.fields_.require("kind");
+    if (kind == nullptr) continue;
+    const auto index = as_choice(kind, inner.path_of("kind"), names_of<Kind>(), diags_);
+    if (!index) continue;  // without its kind nobody can say which keys are wrong
+    switch (static_cast<Kind>(*index)) {
+      case Kind::kDram:
+        inner.read_level<DramLevel>(e.key, levels);
+        break;
+      case Kind::kCache:
+        inner.read_level<CacheLevel>(e.key, levels);
+        break;
+      case Kind::kScratchpad:
+        inner.read_level<ScratchpadLevel>(e.key, levels);
+        break;
+      case Kind::kRegister:
+        inner.read_level<RegisterLevel>(e.key, levels);
+        break;
+    }
   }
+}
+
+template <class Spec>
+void ChipReader::read_level(const std::string& name, std::vector<Level>& levels) {
+  Spec level;
+  level.name = name;
+  describe_level(*this, level);
+  levels.emplace_back(std::move(level));
+  refuse_keys_of_other_kinds(kKindOf<Spec>);
+  finish();
 }
 
 template <class T>
@@ -210,19 +242,8 @@ void ChipReader::entries(const Key& key, std::map<std::string, T>& members) {
   for (const base::Entry& e : *entries) read_map(e.value, fmt::format("{}.{}", key.name, e.key), members[e.key]);
 }
 
-void ChipReader::read_level(LevelSpec& level) {
-  const std::vector<std::string_view> kinds = names_of<Kind>();
-  const Value* kind = fields_.require("kind");
-  if (kind == nullptr) return;
-  const auto index = as_choice(kind, path_of("kind"), kinds, diags_);
-  if (!index) return;  // without its kind nobody can say which keys are wrong
-  const auto known = static_cast<Kind>(*index);
-  describe_level(*this, level, known);
-  refuse_keys_of_other_kinds(known);
-  finish();
-}
-
 void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
+  const Value& kind_value = *map_.find("kind");
   for (const base::Entry& e : *map_.get_if<base::Map>()) {
     if (find_field(level_fields(kind), e.key) != nullptr) continue;
     std::vector<std::string_view> owners;
@@ -230,8 +251,10 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
       if (find_field(level_fields(other), e.key) != nullptr) owners.push_back(name_of_choice(other));
     if (owners.empty()) continue;
     fields_.take(e.key);
-    diags_.error(e.at, fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
-                                   name_of_choice(kind)));
+    const bool kind_was_changed = layers_.height_of(kind_value) > layers_.height_of(e.value);
+    diags_.error(kind_was_changed ? kind_value.at : e.at,
+                 fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
+                             name_of_choice(kind)));
   }
 }
 
@@ -255,9 +278,10 @@ bool is_memory_class(const Value& document) {
 
 }  // namespace
 
-ArchSpec read_chip(const Value& document, Diagnostics& diags) {
+ArchSpec read_chip(const Layers& layers, Diagnostics& diags) {
+  const Value& document = layers.chip;
   ArchSpec chip;
-  ChipReader reader(document, {}, diags, !is_memory_class(document));
+  ChipReader reader(document, {}, layers, diags, !is_memory_class(document));
   if (!document.is_map()) return chip;
   describe(reader, chip);
   reader.finish();

@@ -68,7 +68,7 @@ class ShapeBuilder {
     T element;
     add(key, Type::kEntries, element);
   }
-  void levels(const Key& key, std::vector<LevelSpec>&) {
+  void levels(const Key& key, std::vector<Level>&) {
     Field field{key, plain(Type::kLevels)};
     for (const Kind kind : kKinds)
       for (const Field& f : level_fields(kind))
@@ -93,10 +93,11 @@ class ShapeBuilder {
   std::vector<Field> fields_;
 };
 
-std::vector<Field> fields_of_kind(Kind kind) {
+template <class Spec>
+std::vector<Field> fields_of_kind() {
   ShapeBuilder builder;
-  LevelSpec level;
-  describe_level(builder, level, kind);
+  Spec level;
+  describe_level(builder, level);
   return builder.take();
 }
 
@@ -117,9 +118,9 @@ const Shape& chip_shape() {
 }
 
 const std::vector<Field>& level_fields(Kind kind) {
-  static const std::array<std::vector<Field>, 4> fields = {fields_of_kind(Kind::kDram), fields_of_kind(Kind::kCache),
-                                                           fields_of_kind(Kind::kScratchpad),
-                                                           fields_of_kind(Kind::kRegister)};
+  static const std::array<std::vector<Field>, 4> fields = {fields_of_kind<DramLevel>(), fields_of_kind<CacheLevel>(),
+                                                           fields_of_kind<ScratchpadLevel>(),
+                                                           fields_of_kind<RegisterLevel>()};
   return fields[static_cast<std::size_t>(kind)];
 }
 

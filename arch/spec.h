@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "arch/fragment.h"
@@ -122,47 +123,63 @@ struct TlbSpec {
   Cycles miss;  // added to the level's latency where the translation is not at hand
 };
 
-// One level of the memory hierarchy. Only the fields of its kind are present (the loader sees to it).
+// What every level of the memory hierarchy says. Each kind of level has a spec of its own, with its own keys alone.
 struct LevelSpec {
   std::string name;
   Scope scope{};
-  Kind kind{};
-  Bytes capacity;                      // of one instance (of a register level: per core)
+  Bytes capacity;  // of one instance (of a register level: per core)
+};
+
+// A level that loads and stores reach by address.
+struct AddressedLevel : LevelSpec {
   std::optional<Cycles> latency;       // whole load-to-use latency of a hit here, in core cycles
   std::optional<BytesPerSecond> peak;  // stated, all instances of a device together; checks the causes
-  std::optional<Hertz> clock;          // the core's where absent
+};
 
-  // dram
+struct DramLevel : AddressedLevel {
+  Hertz clock;            // of the command bus; `timing` counts its cycles
   std::int64_t rate = 1;  // transfers a clock
   std::int64_t channels = 0;
-  std::int64_t ranks = 1;                   // of one channel
-  std::int64_t command_buses = 1;           // of one channel: rows and columns have one each where there are two
-  RowOrder row_order{};                     // in kernels, which do not follow `mapping`
-  std::int64_t bank_queue = 0;              // requests that a controller holds at each bank; 0: in no queues there
-  Bytes width;                              // dram: of one channel; cache: of one slice (or core) a cycle
-  std::int64_t burst = 0;                   // transfers a burst
-  std::optional<std::int64_t> bank_groups;  // of one channel
+  std::int64_t ranks = 1;          // of one channel
+  std::int64_t command_buses = 1;  // of one channel: rows and columns have one each where there are two
+  RowOrder row_order{};            // in kernels, which do not follow `mapping`
+  // The controller of one channel. Without a bound it takes, keeps and waits for as much as comes.
+  std::optional<std::int64_t> queue_depth;      // reads, and as many writes
+  std::optional<std::int64_t> bank_queue;       // requests that it queues at each bank beyond those
+  std::optional<std::int64_t> write_threshold;  // writes that wait while the banks rest; 0
+  std::optional<Cycles> write_idle;             // after which fewer writes go too; at once
+  std::optional<std::int64_t> row_hit_cap;      // columns of an open row before an older request may close it
+  std::optional<Cycles> max_age;                // of a request that others overtake because they find their row open
+  std::optional<std::int64_t> write_backlog;    // writes that wait at it before who makes more waits with them
+  Bytes width;                                  // of one channel
+  std::int64_t burst = 0;                       // transfers a burst
+  std::optional<std::int64_t> bank_groups;      // of one rank
+  std::int64_t banks = 0;                       // of one rank in all its groups; 0 where unknown
   std::optional<Bytes> row;
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
   std::optional<TlbSpec> tlb;
+};
 
-  // cache
+struct CacheLevel : AddressedLevel {
+  std::optional<Hertz> clock;  // the core's where absent
   std::int64_t slices = 1;
+  Bytes width;  // of one slice (or core) a cycle
   Bytes line;
   Bytes sector;
-  std::optional<Bytes> access;  // the least that one request moves; the sector where absent
-  std::optional<std::int64_t> ways;
+  std::optional<Bytes> access;         // the least that one request moves; the sector where absent
+  std::optional<std::int64_t> ways;    // any line anywhere in its slice where absent
   std::optional<std::int64_t> tags;    // lines looked up a cycle
   Bytes request;                       // what a slice could move in the time that a request takes beside its data
   std::optional<std::string> shares;   // the level whose memory this one shares
-  std::optional<std::int64_t> misses;  // lines under way at a time, of one instance
+  std::optional<std::int64_t> misses;  // lines under way at a time, of one instance; no bound where absent
   // Groups of slices, each of which serves its share of the cores and keeps what they use; a line that only another
   // group holds comes from there, after `far_latency` (load to use, in core cycles).
   std::int64_t partitions = 1;
   std::optional<Cycles> far_latency;
+};
 
-  // scratchpad (dram: banks of one rank in all its groups; 0 where unknown)
+struct ScratchpadLevel : AddressedLevel {
   std::int64_t banks = 0;
   Bytes bank_width;
   std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
@@ -171,11 +188,20 @@ struct LevelSpec {
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
   // lies in pairs of banks, from which alone one load takes more than the word of a bank.
   std::optional<Bytes> load, store, interleaved;
+};
 
-  // register
+struct RegisterLevel : LevelSpec {
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
   std::optional<std::int64_t> granule;     // of a thread, in which hardware hands registers out; 1 where absent
 };
+
+// One level of the memory hierarchy; the alternatives stand in the order of Kind.
+using Level = std::variant<DramLevel, CacheLevel, ScratchpadLevel, RegisterLevel>;
+
+inline Kind kind_of(const Level& level) { return static_cast<Kind>(level.index()); }
+inline const LevelSpec& spec_of(const Level& level) {
+  return std::visit([](const auto& l) -> const LevelSpec& { return l; }, level);
+}
 
 // How cores reach what is not theirs: through a crossbar the levels of device scope; in an exchange each other, in
 // phases whose every byte is scheduled beforehand, so that nothing queues and nothing is arbitrated.
@@ -267,7 +293,7 @@ struct ArchSpec {
   Hertz clock;
   CoreSpec core;
   std::vector<ComputeSpec> compute;
-  std::vector<LevelSpec> memory;  // outermost first
+  std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
   Microseconds launch;                   // from one kernel's end to the next one's first instruction
   std::optional<CompilerSpec> compiler;  // nothing is known of it where absent

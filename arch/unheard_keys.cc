@@ -105,7 +105,7 @@ bool is_below(std::string_view path, std::string_view key) {
 std::string key_path(const ArchSpec& a, std::string_view path) {
   using Names = std::vector<std::pair<std::string_view, std::string>>;
   Names levels, units, ratios, bands;
-  for (const LevelSpec& l : a.memory) levels.emplace_back(l.name, fmt::format("<{}>", name_of_choice(l.kind)));
+  for (const Level& l : a.memory) levels.emplace_back(spec_of(l).name, fmt::format("<{}>", name_of_choice(kind_of(l))));
   for (const ComputeSpec& c : a.compute) units.emplace_back(c.name, "<name>");
   for (const auto& [name, ratio] : a.calibration) ratios.emplace_back(name, "<name>");
   for (const auto& [name, band] : a.error_bands) bands.emplace_back(name, "<name>");

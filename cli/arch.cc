@@ -18,12 +18,12 @@ int list(bool json) {
   int status = kDone;
   for (const arch::Device& d : arch::list_devices()) {
     base::Diagnostics diags;
-    const auto a = arch::load_arch(d.path, {}, diags);
+    const auto a = arch::load_arch(d.path, {}, diags, arch::Use::kLook);
     if (!a) {
       status = report(diags);
       continue;
     }
-    const arch::LevelSpec* dram = arch::dram_of(*a);
+    const arch::DramLevel* dram = arch::dram_of(*a);
     const std::string gbps = dram == nullptr ? "-" : fmt::format("{:.0f} GB/s", arch::bandwidth_of(*a, *dram).v * 1e-9);
     table.add({d.name, a->title.value_or(""), std::string(class_name(a->chip_class)),
                a->core.count > 0 ? fmt::format("{}", a->core.count) : "-", gbps});
@@ -74,7 +74,7 @@ int check(const std::vector<std::string>& files, bool json) {
   int status = kDone;
   for (const std::string& file : files) {
     base::Diagnostics diags;
-    const auto a = arch::load_arch(file, {}, diags);
+    const auto a = arch::load_arch(file, {}, diags, arch::Use::kLook);
     base::List errors;
     for (std::string& line : diags.formatted_errors()) errors.emplace_back(std::move(line));
     rows.emplace_back(base::Map{{"file", file, {}}, {"ok", a.has_value(), {}}, {"errors", std::move(errors), {}}});

@@ -36,14 +36,14 @@ std::vector<arch::Override> ArchOptions::overrides(base::Diagnostics& diags) con
   return out;
 }
 
-std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags) const {
-  auto a = arch::load_arch(arch_, overrides(diags), diags);
+std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags, arch::Use use) const {
+  auto a = arch::load_arch(arch_, overrides(diags), diags, use);
   if (!diags.ok()) return std::nullopt;
   return a;
 }
 
 std::optional<arch::ArchSpec> ArchOptions::load_with_cores(base::Diagnostics& diags) const {
-  auto a = load(diags);
+  auto a = load(diags, arch::Use::kRun);
   if (!a || a->chip_class == arch::ChipClass::kGpu) return a;
   diags.error(
       {diags.add_source("--arch " + arch_)},

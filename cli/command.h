@@ -49,8 +49,8 @@ class ArchOptions {
   // Adds --arch (or the chip as the command's one argument) and --set, but for a chip that is taken as it is.
   void add_to(CLI::App& command, Form form = kOption);
   // Nothing after errors in `diags`.
-  std::optional<arch::ArchSpec> load(base::Diagnostics& diags) const;
-  // The same, and an error where the chip has no cores that programs run on.
+  std::optional<arch::ArchSpec> load(base::Diagnostics& diags, arch::Use use = arch::Use::kLook) const;
+  // The same to run programs on, and an error where the chip has no cores that programs run on.
   std::optional<arch::ArchSpec> load_with_cores(base::Diagnostics& diags) const;
   // The chip with one more override on top of --set.
   std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;

@@ -31,6 +31,7 @@ int run(const Options& o) {
   const auto text = base::read_file(o.file, diags.add_source(o.file), diags, kBatchLimits);
   const auto row = diags.ok() ? experiments::run_trace({o.file, *text}, *a, {o.level, o.inject}, diags) : std::nullopt;
   if (!row) return report(diags);
+  report_notes(diags);
   if (o.json)
     print_json(experiments::to_document(*row));
   else

@@ -41,7 +41,7 @@ Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules,
 
 // The plan of a staged operand with the padding, rotation and vector that cost least, the first of equal ones.
 tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
-  const arch::LevelSpec& scratchpad = *arch::scratchpad_of(rules.arch);
+  const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const tile::Operand& o = p.space->inputs[i];
   const std::int64_t row = tile::data_tile(o, p.block).back();

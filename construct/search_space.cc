@@ -227,11 +227,10 @@ class Decoder {
 };
 
 SearchLimits limits_of(const expr::Expression& e, const arch::ArchSpec& a) {
-  const arch::LevelSpec* cache = arch::device_cache_of(a);
-  const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
   const auto elements = [&](base::Bytes b) { return elements_in(b, base::size_of(e.dtype)); };
   SearchLimits out;
-  out.transaction = elements(arch::transaction_of(cache == nullptr ? *arch::dram_of(a) : *cache));
+  out.transaction = elements(arch::device_transaction_of(a));
   out.vector = elements(arch::widest_access_of(a));
   if (scratchpad != nullptr) {
     out.bank = elements(scratchpad->bank_width);

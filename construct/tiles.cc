@@ -98,16 +98,15 @@ bool is_innermost(const TileSpace& space, std::size_t axis) {
 
 GrowthLimits growth_limits(const arch::ArchSpec& a) {
   GrowthLimits g;
-  const arch::LevelSpec* registers = arch::registers_of(a);
-  const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
-  const arch::LevelSpec* cache = arch::device_cache_of(a);
+  const arch::RegisterLevel* registers = arch::registers_of(a);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
   const std::int64_t all = arch::registers_per_core(*registers);
   // At least a warp on every partition has to fit beside its bookkeeping.
   g.registers = std::min(registers->per_thread.value_or(all), all / (a.core.warp * a.core.partitions)) * 3 / 4;
   g.staged_bytes = arch::scratchpad_per_block(*scratchpad).n;
   g.max_threads = a.core.max_block_threads;
   g.warp = a.core.warp;
-  g.transaction = arch::transaction_of(cache == nullptr ? *arch::dram_of(a) : *cache);
+  g.transaction = arch::device_transaction_of(a);
   g.max_access = arch::widest_access_of(a);
   return g;
 }
@@ -223,9 +222,7 @@ double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTi
       matrix_unit == nullptr ? rate : static_cast<double>(arch::transaction_of(*arch::scratchpad_of(a)).n) / element;
   const double loads = registers.traffic * padded / points;
   const double core_us = (padded / rate + loads / load_rate) * waves / cores * 1e6 / static_cast<double>(a.clock.n);
-  const arch::LevelSpec* cache = arch::device_cache_of(a);
-  return std::max(
-      core_us, block.traffic * element * 1e6 / arch::bandwidth_of(a, cache == nullptr ? *arch::dram_of(a) : *cache).v);
+  return std::max(core_us, block.traffic * element * 1e6 / arch::device_bandwidth_of(a).v);
 }
 
 }  // namespace tilescope::construct

@@ -143,9 +143,9 @@ Reached median_of(std::string_view curve, const std::vector<Point>& points) {
 }
 
 // The points of a buffer that fits `level` and not the one inside of it.
-std::vector<Point> within(const std::vector<Point>& points, const arch::LevelSpec* inner,
-                          const arch::LevelSpec& level) {
-  const auto fits = [](double kib, const arch::LevelSpec& l) {
+std::vector<Point> within(const std::vector<Point>& points, const arch::CacheLevel* inner,
+                          const arch::CacheLevel& level) {
+  const auto fits = [](double kib, const arch::CacheLevel& l) {
     return kib * 1024 <= static_cast<double>(l.capacity.n) / static_cast<double>(l.partitions);
   };
   std::vector<Point> out;
@@ -174,18 +174,20 @@ CalibratedRatio ratio_from(CalibratedRatio r, const Reached& reached) {
 // What the curves say of each ratio by its name; ratios that are not there none of them reaches.
 std::map<std::string, Reached> reached_by(const Curves& curves, const arch::ArchSpec& a) {
   std::map<std::string, Reached> out;
-  const auto add = [&](const arch::LevelSpec& level, std::string_view transfer, Reached reached) {
+  const auto add = [&](const auto& level, std::string_view transfer, Reached reached) {
     reached.peak_gbps = arch::bandwidth_of(a, level).v / 1e9;
     out[fmt::format("{}.{}", level.name, transfer)] = std::move(reached);
   };
-  if (const arch::LevelSpec* dram = arch::dram_of(a))
+  if (const arch::DramLevel* dram = arch::dram_of(a))
     for (const auto& [curve, transfer] : kDramCurves)
       if (const auto found = curves.points.find(curve); found != curves.points.end())
         add(*dram, transfer, best_of(curve, found->second));
   const auto buffer = curves.points.find(kSameBuffer);
-  const arch::LevelSpec* inner = nullptr;
-  for (const arch::LevelSpec* level : {arch::core_cache_of(a), arch::device_cache_of(a)}) {
-    if (level == nullptr) continue;
+  std::vector<const arch::CacheLevel*> caches;
+  if (const arch::CacheLevel* of_core = arch::core_cache_of(a)) caches.push_back(of_core);
+  for (const arch::CacheLevel* of_device : arch::hierarchy_of(a).device_caches) caches.push_back(of_device);
+  const arch::CacheLevel* inner = nullptr;
+  for (const arch::CacheLevel* level : caches) {
     if (buffer != curves.points.end())
       if (const std::vector<Point> there = within(buffer->second, inner, *level); !there.empty())
         add(*level, "read", median_of(kSameBuffer, there));

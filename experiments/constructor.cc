@@ -37,7 +37,7 @@ std::vector<tile::Edge> edges_of(const expr::Expression& e, const arch::ArchSpec
       const expr::Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)];
       if (t.producer == expr::kInput || std::find(seen.begin(), seen.end(), r.tensor) != seen.end()) continue;
       seen.push_back(r.tensor);
-      out.push_back({t.producer, static_cast<int>(s), t.name, a.memory.front().name});
+      out.push_back({t.producer, static_cast<int>(s), t.name, arch::spec_of(a.memory.front()).name});
     }
   }
   return out;

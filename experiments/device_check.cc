@@ -43,13 +43,13 @@ std::vector<std::string> differences(const arch::ArchSpec& a, const base::Value&
   };
   add_level(arch::dram_of(a), "memory", bytes(arch::dram_of(a)), "memory_bytes", kSystems);
   add_level(arch::device_cache_of(a), "device cache", bytes(arch::device_cache_of(a)), "device_cache_bytes", kClose);
-  if (const arch::LevelSpec* pad = arch::scratchpad_of(a))
+  if (const arch::ScratchpadLevel* pad = arch::scratchpad_of(a))
     add_level(pad, "shared memory of a block", static_cast<double>(arch::scratchpad_per_block(*pad).n),
               "shared_per_block_bytes", kClose);
-  if (const arch::LevelSpec* registers = arch::registers_of(a))
+  if (const arch::RegisterLevel* registers = arch::registers_of(a))
     figures.push_back({"registers of a core", "", static_cast<double>(arch::registers_per_core(*registers)),
                        figure(device, "core_registers"), 0});
-  if (const arch::LevelSpec* dram = arch::dram_of(a))
+  if (const arch::DramLevel* dram = arch::dram_of(a))
     figures.push_back(
         {"memory bandwidth", " GB/s", arch::bandwidth_of(a, *dram).v / 1e9,
          figure(device, "memory_clock_khz") * kTransfersAClock * figure(device, "memory_bus_bits") / 8 / 1e6, kClose});

@@ -163,7 +163,7 @@ Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   out.change = c.change;
   out.elasticity = elasticity(best);
   out.predicted_us = best.sum.total_us;
-  out.bottleneck = name_of(best.sum.bottleneck);
+  out.bottleneck = model::name_of(best.sum.bottleneck, arch::hierarchy_of(c.chip->arch));
   if (back) out.here_us = back->sum.total_us;
   if (fixed) {
     out.elasticity_fixed = elasticity(*fixed);

@@ -27,9 +27,11 @@ constexpr std::int64_t kWordBytes = 4;  // arrays are of f32 where nothing else 
 
 // --- chips
 
+// Of the largest cache of the device.
 std::int64_t device_cache_bytes(const arch::ArchSpec& chip) {
-  const arch::LevelSpec* cache = arch::device_cache_of(chip);
-  return cache == nullptr ? 0 : cache->capacity.n;
+  std::int64_t most = 0;
+  for (const arch::CacheLevel* cache : arch::hierarchy_of(chip).device_caches) most = std::max(most, cache->capacity.n);
+  return most;
 }
 
 // --- latency
@@ -82,7 +84,7 @@ constexpr std::int64_t kStreamWords = 2;
 
 // So much scratchpad that no more than `blocks` are resident on a core, one or two.
 void hold_residency(lower::Kernel& k, std::int64_t blocks, const arch::ArchSpec& chip) {
-  const arch::LevelSpec* pad = arch::scratchpad_of(chip);
+  const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (pad == nullptr) return;
   k.shared_bytes = std::min(arch::scratchpad_per_block(*pad).n, pad->capacity.n / blocks - pad->reserved.n);
 }
@@ -246,7 +248,7 @@ Microbenchmark blocked(double width, std::int64_t words, const arch::ArchSpec& c
 }
 
 std::optional<Microbenchmark> scratchpad_stride(double stride, const arch::ArchSpec& chip, std::string& why) {
-  const arch::LevelSpec* pad = arch::scratchpad_of(chip);
+  const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (pad == nullptr) {
     why = "the chip has no scratchpad";
     return std::nullopt;
@@ -294,7 +296,7 @@ template <std::int64_t block_x, std::int64_t block_y, std::int64_t tile_y>
 std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, std::string& why) {
   const StencilTile tile{block_x, block_y, static_cast<std::int64_t>(tile_x), tile_y};
   const std::int64_t bytes = tile.tile_x < 1 ? 0 : staged_bytes(tile, stencil_padding(tile));
-  const arch::LevelSpec* pad = arch::scratchpad_of(chip);
+  const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (tile.tile_x < 1 || pad == nullptr || bytes > arch::scratchpad_per_block(*pad).n) {
     why = fmt::format("a tile of {} B does not fit the scratchpad", bytes);
     return std::nullopt;

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
-#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "arch/key.h"
 #include "experiments/from_model.h"
 #include "experiments/operator_kind.h"
@@ -43,16 +43,18 @@ Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a,
   Prediction p;
   p.predicted_us = s.total_us;
   p.band = band_of(s.total_us, a, program);
-  p.bottleneck = model::name_of(s.bottleneck);
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  p.bottleneck = model::name_of(s.bottleneck, hierarchy);
   for (std::size_t t = 0; t < model::kTerms; ++t)
-    p.terms.push_back({std::string(model::name_of(static_cast<model::Term>(t))), s.term_us[t]});
+    if (const auto name = model::name_of(static_cast<model::Term>(t), hierarchy); !name.empty())
+      p.terms.push_back({std::string(name), s.term_us[t]});
   const auto add = [&](const arch::LevelSpec* level, const model::LevelUse& u) {
     if (level != nullptr) p.levels.push_back({level->name, u.bytes, u.transactions, u.conflict_ratio, u.time_us});
   };
-  add(arch::dram_of(a), s.dram);
-  add(arch::device_cache_of(a), s.device_cache);
-  add(arch::core_cache_of(a), s.core_cache);
-  add(arch::scratchpad_of(a), s.scratchpad);
+  add(hierarchy.dram, s.dram);
+  for (std::size_t c = hierarchy.device_caches.size(); c-- > 0;) add(hierarchy.device_caches[c], s.device_caches[c]);
+  add(hierarchy.core_cache, s.core_cache);
+  add(hierarchy.scratchpad, s.scratchpad);
   p.occupancy_ratio = s.occupancy.ratio;
   p.occupancy_limit = s.occupancy.limited_by;
   p.registers_per_thread = s.occupancy.registers_per_thread;

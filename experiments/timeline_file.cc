@@ -8,6 +8,7 @@
 
 #include "arch/derive.h"
 #include "base/document.h"
+#include "sim/gpu/machine.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -16,7 +17,7 @@ using sim::Track;
 using enum sim::Track::Kind;
 
 // Numbers of processes and of the first thread; viewers take a thread that bears its process's number for the main one.
-constexpr std::int64_t kProgram = 1, kDeviceCache = 2, kDram = 3, kFirstCore = 10;
+constexpr std::int64_t kProgram = 1, kDeviceCache = 2, kDram = 3, kOuterCaches = 4, kFirstCore = 10;
 constexpr std::int64_t kFirstThread = 100'000;
 
 // Among a core's tracks: slots with their warps, then units, then ports.
@@ -38,7 +39,7 @@ std::int64_t process_of(const Track& t) {
     case kKernels:
       return kProgram;
     case kSlice:
-      return kDeviceCache;
+      return t.slot == 0 ? kDeviceCache : kOuterCaches + t.slot - 1;
     case kChannel:
     case kRefresh:
       return kDram;
@@ -50,6 +51,7 @@ std::int64_t process_of(const Track& t) {
 // Kernels above the cores, what lies behind the cores below.
 std::int64_t order_of(std::int64_t process) {
   constexpr std::int64_t kBehind = std::int64_t{1} << 32;
+  if (process >= kOuterCaches && process < kFirstCore) return kBehind + kDeviceCache;
   return process == kProgram || process >= kFirstCore ? process : kBehind + process;
 }
 
@@ -73,15 +75,16 @@ std::int64_t order_of(const Track& t) {
 
 std::string process_name(const Track& t, const arch::ArchSpec& a) {
   if (t.kind == kKernels) return a.name;
-  if (t.kind == kSlice && arch::device_cache_of(a) != nullptr) return arch::device_cache_of(a)->name;
+  const auto caches = arch::hierarchy_of(a).device_caches;
+  if (t.kind == kSlice && !caches.empty()) return caches[static_cast<std::size_t>(t.slot)]->name;
   if (t.kind == kSlice) return "ways to " + arch::dram_of(a)->name;
   if (t.kind == kChannel || t.kind == kRefresh) return arch::dram_of(a)->name;
   return fmt::format("{} {}", a.core.name, t.unit);
 }
 
 std::string thread_name(const Track& t, const arch::ArchSpec& a) {
-  const arch::LevelSpec* cache = arch::core_cache_of(a);
-  const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
+  const arch::CacheLevel* cache = arch::core_cache_of(a);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
   switch (t.kind) {
     case kKernels:
       return "kernels";
@@ -123,7 +126,8 @@ TimelineFile::TimelineFile(const TimelineRequest& request, const arch::ArchSpec&
 
 sim::TimelineOptions TimelineFile::options() const {
   const double cycles_per_us = static_cast<double>(arch_.clock.n) * 1e-6;
-  return {.cores = request_.cores,
+  return {.stall_names = sim::stall_names(arch_),
+          .cores = request_.cores,
           .from = request_.from_us * cycles_per_us,
           .until = request_.until_us * cycles_per_us,
           .most_events = request_.most_events};

@@ -78,15 +78,12 @@ std::vector<sim::TraceRequest> requests_of(const NamedText& file, base::SourceId
 }
 
 // The level, with errors where it cannot be driven.
-const arch::LevelSpec* dram_level(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
-  const arch::LevelSpec* dram = arch::dram_of(a);
+const arch::DramLevel* dram_level(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
+  const arch::DramLevel* dram = arch::dram_of(a);
   if (dram == nullptr || dram->name != name)
     diags.error({diags.add_source("--level")},
                 fmt::format("expected the level of kind dram{}, got '{}'",
                             dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));
-  else if (!dram->mapping)
-    diags.error({diags.add_source(a.name)},
-                fmt::format("memory.{}.mapping: a trace needs a mapping of addresses to banks and rows", name));
   return dram;
 }
 
@@ -108,12 +105,15 @@ std::optional<sim::Injection> injection_of(std::string_view text, base::Diagnost
 
 std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a, const TraceQuestion& question,
                                   base::Diagnostics& diags) {
-  const arch::LevelSpec* level = dram_level(a, question.level, diags);
+  const arch::DramLevel* level = dram_level(a, question.level, diags);
   const auto injection = injection_of(question.inject, diags);
   const base::SourceId source = diags.add_source(file.name);
   const std::vector<sim::TraceRequest> requests = requests_of(file, source, diags);
   if (!diags.ok()) return std::nullopt;
-  const sim::TraceSpec spec = sim::trace_spec(*level);
+  std::string derived;
+  const sim::TraceSpec spec = sim::trace_spec(a, derived);
+  if (!derived.empty())
+    diags.note({diags.add_source(a.name)}, fmt::format("memory.{}.mapping: {}", level->name, derived));
   std::int64_t most = 0;  // bursts, a request being at most one more than its bytes fill
   for (const sim::TraceRequest& r : requests) most += base::ceil_div(r.bytes, spec.burst_bytes) + 1;
   if (most > kMostBursts) {
@@ -121,7 +121,7 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
     return std::nullopt;
   }
   const sim::TraceResult counts = sim::replay(requests, spec, *injection);
-  const double ns_per_clock = 1e9 / static_cast<double>(level->clock.value_or(a.clock).n);
+  const double ns_per_clock = 1e9 / static_cast<double>(level->clock.n);
   const double ns = static_cast<double>(counts.clocks) * ns_per_clock;
   const auto bursts = static_cast<double>(counts.bursts);
   TraceRow r;

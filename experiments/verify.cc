@@ -155,7 +155,7 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
     if (!module) continue;
     row.allowed_errors = allowed_errors(*g.program);
     if (const auto e = model::estimate(*g.program, machine))
-      row.model = {e->sum.device_cache.transactions, e->sum.scratchpad.transactions};
+      row.model = {e->sum.core_cache.transactions, e->sum.scratchpad.transactions};
     const int compiled = compiler.add(*module);
     out.push_back({&*g.program, std::move(*module), compiled, rows.size() - 1});
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/fixed_vector.h"
 #include "base/integer.h"
 #include "model/block_work.h"
 #include "model/overlap.h"
@@ -16,9 +17,17 @@ using tile::StageProgram;
 
 // Cycles from a load's issue to its data, weighted by where the data are.
 double memory_latency_cycles(const Traffic& t, const Machine& m) {
-  if (t.cache_read_bytes <= 0) return m.cache_latency_cycles;
-  const double from_dram = std::min(1.0, t.dram_read_bytes / t.cache_read_bytes);
-  return m.cache_latency_cycles + from_dram * (m.dram_latency_cycles - m.cache_latency_cycles);
+  if (m.device_caches.empty()) return m.dram_latency_cycles;
+  double latency = m.device_caches[0].latency_cycles;
+  if (t.cores.read <= 0) return latency;
+  double nearer = latency;
+  const auto add = [&](double level_latency, double read) {
+    latency += std::min(1.0, read / t.cores.read) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, t.caches[c].read);
+  add(m.dram_latency_cycles, t.dram.read);
+  return latency;
 }
 
 // Cycles that a block waits for memory in one step: once for what it stages, and at every window for what its threads
@@ -36,14 +45,14 @@ double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m
   return once + at_a_window * p.windows_per_step();
 }
 
-double device_cache_time_us(const Traffic& t, const Machine& m) {
-  return (t.cache_read_bytes + t.cache_write_bytes) / m.cache_bytes_per_us;
+double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache) {
+  return t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
 }
 
 // DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency.
 double dram_time_us(const Traffic& t, const Machine& m) {
-  const double mixed = std::min(t.dram_read_bytes, t.dram_write_bytes);
-  const double reads = t.dram_read_bytes - mixed, writes = t.dram_write_bytes - mixed;
+  const double mixed = std::min(t.dram.read, t.dram.written);
+  const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
   return (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
          m.dram_bytes_per_us;
 }
@@ -63,12 +72,16 @@ class CoreTime {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     latency_cycles_ = waits_of_a_step(p, traffic, m);
     Traffic reads = traffic, writes = traffic;
-    reads.cache_write_bytes = reads.dram_write_bytes = 0;
-    writes.cache_read_bytes = writes.dram_read_bytes = 0;
+    reads.dram.written = writes.dram.read = 0;
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
     const double share_cycles =
         static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
     const auto shared = [&](const Traffic& t) {
-      return Shared{device_cache_time_us(t, m) * share_cycles, dram_time_us(t, m) * share_cycles};
+      Shared cycles;
+      for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+        cycles.push_back(device_cache_time_us(t, m, c) * share_cycles);
+      cycles.push_back(dram_time_us(t, m) * share_cycles);
+      return cycles;
     };
     everything_ = shared(traffic);
     reads_ = shared(reads);
@@ -93,15 +106,18 @@ class CoreTime {
     // one after the other. Stores go beside the next wave's work; after the last one's there is none.
     const double core = (work_.load + work_.compute).longest(machine_, uneven);
     const Shared& beside = w.last ? reads_ : everything_;
-    const std::array<double, 4> demand = {core, beside.device_cache_cycles * w.share, beside.dram_cycles * w.share,
-                                          w.last ? 0 : store / steps_};
+    base::FixedVector<double, kMostResources> demand;
+    demand.push_back(core);
+    for (const double cycles : beside) demand.push_back(cycles * w.share);
+    demand.push_back(w.last ? 0 : store / steps_);
     const auto round = [&](double alone_cycles, int slots) {
-      return cycles_per_round(demand, std::max(0.0, alone_cycles - core), static_cast<int>(w.blocks) * slots);
+      return cycles_per_round({demand.begin(), demand.size()}, std::max(0.0, alone_cycles - core),
+                              static_cast<int>(w.blocks) * slots);
     };
     const auto step = [&](double alone_cycles) { return std::max(round(slots_ * alone_cycles, slots_) / slots_, use); };
-    const double stores_after = w.last ? w.blocks * std::max({store, steps_ * w.share * writes_.device_cache_cycles,
-                                                              steps_ * w.share * writes_.dram_cycles})
-                                       : 0;
+    double longest_store = store;
+    for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
+    const double stores_after = w.last ? w.blocks * longest_store : 0;
     // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
     // are not, so that others use what they leave idle meanwhile.
     if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + stores_after;
@@ -109,10 +125,9 @@ class CoreTime {
   }
 
  private:
-  // A core's share of what all cores share, in its own cycles, for one step of one block.
-  struct Shared {
-    double device_cache_cycles = 0, dram_cycles = 0;
-  };
+  // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
+  // DRAM.
+  using Shared = base::FixedVector<double, arch::kMostDeviceCaches + 1>;
 
   // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
   double unevenness(double blocks) const {
@@ -128,10 +143,11 @@ class CoreTime {
 };
 
 // The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order,
-// each after the one before has come: partial results come from the device cache as far as they fit the part of it that
-// their reader's own partition is.
+// each after the one before has come: partial results come from a cache of the device as far as they fit it, of the
+// first one as far as they fit the part of it that their reader's own partition is.
 struct Combining {
-  double device_cache_us = 0, dram_us = 0, latency_us = 0;
+  std::array<double, arch::kMostDeviceCaches> cache_us{};
+  double dram_us = 0, latency_us = 0;
 };
 
 Combining combining_of(const StageProgram& p, const Machine& m) {
@@ -142,12 +158,21 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   const auto elements = static_cast<double>(p.space->output.elements);
   const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
   const double written = elements * static_cast<double>(p.space->output.element.n);
-  const double kept = std::min(1.0, m.cache_capacity_bytes / m.cache_partitions / partial);
   Combining c;
-  c.device_cache_us = (partial + written) / m.cache_bytes_per_us;
+  double kept = 0, latency_cycles = 0, nearer = 0;
+  const auto come_from = [&](double level_latency) {
+    latency_cycles += (1 - kept) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t i = 0; i < m.device_caches.size(); ++i) {
+    const DeviceCache& cache = m.device_caches[i];
+    c.cache_us[i] = (partial * (1 - kept) + written) / cache.bytes_per_us;
+    come_from(cache.latency_cycles);
+    kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
+  }
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
+  come_from(m.dram_latency_cycles);
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
-  const double latency_cycles = m.cache_latency_cycles + (1 - kept) * (m.dram_latency_cycles - m.cache_latency_cycles);
   c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
   return c;
 }
@@ -174,23 +199,43 @@ StageEstimate sum_of(const std::vector<StageEstimate>& stages) {
                                         [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
   sum.term_us = {};
   sum.total_us = 0;
-  sum.scratchpad = sum.core_cache = sum.device_cache = sum.dram = {};
+  sum.scratchpad = sum.core_cache = sum.dram = {};
+  sum.device_caches = {};
   for (const StageEstimate& s : stages) {
     for (std::size_t t = 0; t < kTerms; ++t) sum.term_us[t] += s.term_us[t];
     sum.total_us += s.total_us;
     for (LevelUse StageEstimate::* level :
-         {&StageEstimate::scratchpad, &StageEstimate::core_cache, &StageEstimate::device_cache, &StageEstimate::dram})
+         {&StageEstimate::scratchpad, &StageEstimate::core_cache, &StageEstimate::dram})
       add(sum.*level, s.*level);
+    for (std::size_t c = 0; c < sum.device_caches.size(); ++c) add(sum.device_caches[c], s.device_caches[c]);
   }
   return sum;
 }
 
 }  // namespace
 
-std::string_view name_of(Term t) {
-  constexpr std::array<std::string_view, kTerms> kNames = {"issue",        "arithmetic", "scratchpad", "core cache",
-                                                           "device cache", "dram",       "latency",    "launch"};
-  return kNames[static_cast<std::size_t>(t)];
+std::string_view name_of(Term t, const arch::Hierarchy& chip) {
+  const auto of = [](const arch::LevelSpec* level) { return level == nullptr ? std::string_view{} : level->name; };
+  switch (t) {
+    case Term::kIssue:
+      return "issue";
+    case Term::kArithmetic:
+      return "arithmetic";
+    case Term::kScratchpad:
+      return of(chip.scratchpad);
+    case Term::kCoreCache:
+      return of(chip.core_cache);
+    case Term::kDram:
+      return of(chip.dram);
+    case Term::kLatency:
+      return "latency";
+    case Term::kLaunch:
+      return "launch";
+    default:
+      break;
+  }
+  const auto cache = static_cast<std::size_t>(t) - static_cast<std::size_t>(Term::kDeviceCache);
+  return cache < chip.device_caches.size() ? of(chip.device_caches[cache]) : std::string_view{};
 }
 
 std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
@@ -240,7 +285,8 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   set(Term::kArithmetic, alone_us(&CoreBusy::arithmetic_cycles));
   set(Term::kScratchpad, alone_us(&CoreBusy::scratchpad_cycles));
   set(Term::kCoreCache, alone_us(&CoreBusy::core_cache_cycles));
-  set(Term::kDeviceCache, device_cache_time_us(traffic, m));
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+    set(term_of_device_cache(c), device_cache_time_us(traffic, m, c));
   set(Term::kDram, dram_time_us(traffic, m));
   const double core_us = core_cycles * us_per_cycle;
   const Combining combining = combining_of(p, m);
@@ -251,12 +297,14 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   set(Term::kLaunch, m.launch_us);
   s.total_us = m.launch_us + std::max(core_us, busiest_us);
   if (combining.latency_us > 0) {
-    const double longest_us = std::max({combining.device_cache_us, combining.dram_us, combining.latency_us});
-    s.term_us[static_cast<std::size_t>(Term::kDeviceCache)] += combining.device_cache_us;
-    s.term_us[static_cast<std::size_t>(Term::kDram)] += combining.dram_us;
-    s.term_us[static_cast<std::size_t>(Term::kLatency)] +=
-        longest_us - std::max(combining.device_cache_us, combining.dram_us);
-    s.term_us[static_cast<std::size_t>(Term::kLaunch)] += m.launch_us;
+    double busiest = combining.dram_us;
+    for (const double us : combining.cache_us) busiest = std::max(busiest, us);
+    const double longest_us = std::max(busiest, combining.latency_us);
+    const auto more = [&](Term t, double us) { s.term_us[static_cast<std::size_t>(t)] += us; };
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) more(term_of_device_cache(c), combining.cache_us[c]);
+    more(Term::kDram, combining.dram_us);
+    more(Term::kLatency, longest_us - busiest);
+    more(Term::kLaunch, m.launch_us);
     s.total_us += m.launch_us + longest_us;
   }
   s.bottleneck = static_cast<Term>(std::max_element(s.term_us.begin(), s.term_us.end()) - s.term_us.begin());
@@ -267,12 +315,14 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   s.scratchpad = {work.scratchpad_bytes * steps * blocks, work.scratchpad_passes * steps * blocks,
                   work.scratchpad_least_passes > 0 ? work.scratchpad_passes / work.scratchpad_least_passes : 1,
                   s.term(Term::kScratchpad)};
-  s.device_cache = use_of(traffic.cache_read_bytes + traffic.cache_write_bytes, useful_cache_bytes(traffic, operands),
-                          sector, s.term(Term::kDeviceCache));
-  s.core_cache = s.device_cache;
-  s.core_cache.time_us = s.term(Term::kCoreCache);
-  const double dram_bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
-  s.dram = use_of(dram_bytes, dram_bytes, sector, s.term(Term::kDram));
+  s.core_cache = use_of(traffic.cores.bytes(), useful_cache_bytes(traffic, operands), sector, s.term(Term::kCoreCache));
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+    const double bytes = traffic.caches[c].bytes();
+    const double useful = c == 0 ? useful_cache_bytes(traffic, operands) : bytes;
+    s.device_caches[c] =
+        use_of(bytes, useful, static_cast<double>(m.device_caches[c].sector_bytes), s.term(term_of_device_cache(c)));
+  }
+  s.dram = use_of(traffic.dram.bytes(), traffic.dram.bytes(), sector, s.term(Term::kDram));
   return s;
 }
 

@@ -5,7 +5,7 @@
 // occupancy, exposed latency, reuse in the device cache.
 //
 // Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
-// between device cache slices, and any overlap between one stage of a program and the next.
+// between slices of a cache, and any overlap between one stage of a program and the next.
 
 #include <array>
 #include <cstdint>
@@ -20,10 +20,24 @@
 
 namespace tilescope::model {
 
-// What a time is made of. The bottleneck is the largest.
-enum class Term : std::uint8_t { kIssue, kArithmetic, kScratchpad, kCoreCache, kDeviceCache, kDram, kLatency, kLaunch };
-inline constexpr std::size_t kTerms = 8;
-std::string_view name_of(Term t);
+// What a time is made of. The bottleneck is the largest. The device's caches have a term each, from the one that cores
+// reach first on; terms of levels that a chip lacks are 0.
+enum class Term : std::uint8_t {
+  kIssue,
+  kArithmetic,
+  kScratchpad,
+  kCoreCache,
+  kDeviceCache,
+  kDram = kDeviceCache + arch::kMostDeviceCaches,
+  kLatency,
+  kLaunch
+};
+inline constexpr std::size_t kTerms = static_cast<std::size_t>(Term::kLaunch) + 1;
+constexpr Term term_of_device_cache(std::size_t number) {
+  return static_cast<Term>(static_cast<std::size_t>(Term::kDeviceCache) + number);
+}
+// A level's term is called as the chip calls the level; empty where it has no such level.
+std::string_view name_of(Term t, const arch::Hierarchy& chip);
 
 // What one level moves in a stage.
 struct LevelUse {
@@ -38,9 +52,10 @@ struct StageEstimate {
   double waves = 0;
   Occupancy occupancy;
   // Time that each resource alone would take, all blocks and waves; kLatency is the time in which a core's blocks wait
-  // and none of its resources works. Device cache, DRAM and the core's own terms overlap; kLaunch does not.
+  // and none of its resources works. Device caches, DRAM and the core's own terms overlap; kLaunch does not.
   std::array<double, kTerms> term_us{};
-  LevelUse scratchpad, core_cache, device_cache, dram;
+  LevelUse scratchpad, core_cache, dram;
+  std::array<LevelUse, arch::kMostDeviceCaches> device_caches{};  // from the one that cores reach first on
   double total_us = 0;
   Term bottleneck{};
 

@@ -32,12 +32,12 @@ void read_compiler(const arch::ArchSpec& a, Machine& m) {
 }
 
 void read_core_levels(const arch::ArchSpec& a, Machine& m) {
-  if (const arch::LevelSpec* r = arch::registers_of(a)) {
+  if (const arch::RegisterLevel* r = arch::registers_of(a)) {
     m.registers = arch::registers_per_core(*r);
     m.registers_per_thread = r->per_thread.value_or(m.registers / a.core.warp);
     m.register_granule = r->granule.value_or(1);
   }
-  if (const arch::LevelSpec* s = arch::scratchpad_of(a)) {
+  if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
     m.banks = s->banks;
     m.bank_width_bytes = s->bank_width.n;
     m.uniform_groups = s->uniform_groups;
@@ -46,7 +46,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
-  if (const arch::LevelSpec* l1 = arch::core_cache_of(a)) {
+  if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
     const double width = arch::bytes_per_core_cycle(a, *l1);
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
@@ -55,30 +55,35 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
     m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
-    const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
+    const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
     m.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
   }
 }
 
 void read_device_levels(const arch::ArchSpec& a, Machine& m) {
-  const arch::LevelSpec* dram = arch::dram_of(a);
-  m.sector_bytes = arch::transaction_of(*dram).n;
-  m.dram_bytes_per_us = arch::bandwidth_of(a, *dram).v * 1e-6;
-  m.dram_latency_cycles = cycles_or_zero(dram->latency);
-  m.dram_read_ratio = arch::ratio_of(a, dram->name + ".read");
-  m.dram_write_ratio = arch::ratio_of(a, dram->name + ".write");
-  m.dram_copy_ratio = arch::ratio_of(a, dram->name + ".copy");
-  // A chip without a device cache moves everything between DRAM and its cores.
-  m.cache_bytes_per_us = m.dram_bytes_per_us;
-  m.cache_latency_cycles = m.dram_latency_cycles;
-  if (const arch::LevelSpec* l2 = arch::device_cache_of(a)) {
-    m.cache_bytes_per_us = arch::bandwidth_of(a, *l2).v * 1e-6 * arch::ratio_of(a, l2->name + ".read");
-    m.cache_capacity_bytes = static_cast<double>(l2->capacity.n);
-    m.cache_partitions = static_cast<double>(l2->partitions);
-    m.cache_latency_cycles = cycles_or_zero(l2->latency);
-    m.sector_bytes = l2->sector.n;
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const arch::DramLevel& dram = *hierarchy.dram;
+  m.dram_bytes_per_us = arch::bandwidth_of(a, dram).v * 1e-6;
+  m.dram_latency_cycles = cycles_or_zero(dram.latency);
+  m.dram_read_ratio = arch::ratio_of(a, dram.name + ".read");
+  m.dram_write_ratio = arch::ratio_of(a, dram.name + ".write");
+  m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
+  m.sector_bytes = arch::device_transaction_of(a).n;
+  m.dram_granule_bytes = arch::transaction_of(dram).n;
+  for (const arch::CacheLevel* cache : hierarchy.device_caches) {
+    m.device_caches.push_back(
+        {.bytes_per_us = arch::bandwidth_of(a, *cache).v * 1e-6 * arch::ratio_of(a, cache->name + ".read"),
+         .capacity_bytes = static_cast<double>(cache->capacity.n),
+         .latency_cycles = cycles_or_zero(cache->latency),
+         .sector_bytes = cache->sector.n});
+    m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
   }
-  m.dram_granule_bytes = std::max(m.sector_bytes, arch::transaction_of(*dram).n);
+  if (!hierarchy.device_caches.empty())
+    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->partitions);
+  m.load_sector_bytes = m.sector_bytes;
+  if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
+    m.load_sector_bytes =
+        std::max(m.sector_bytes, std::min(hierarchy.core_cache->sector.n, hierarchy.device_caches[0]->line.n));
 }
 
 Arithmetic arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
@@ -99,10 +104,13 @@ Machine make_machine(const arch::ArchSpec& a) {
 
 std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
   std::vector<std::string> names;
-  if (const arch::LevelSpec* dram = arch::dram_of(a))
-    for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(dram->name + transfer);
-  for (const arch::LevelSpec* level : {arch::device_cache_of(a), arch::core_cache_of(a), arch::scratchpad_of(a)})
-    if (level != nullptr) names.push_back(level->name + ".read");
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  if (hierarchy.dram != nullptr)
+    for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(hierarchy.dram->name + transfer);
+  for (std::size_t i = hierarchy.device_caches.size(); i-- > 0;)
+    names.push_back(hierarchy.device_caches[i]->name + ".read");
+  if (hierarchy.core_cache != nullptr) names.push_back(hierarchy.core_cache->name + ".read");
+  if (hierarchy.scratchpad != nullptr) names.push_back(hierarchy.scratchpad->name + ".read");
   for (const arch::ComputeSpec& c : a.compute)
     if ((c.m == 1 && c.n == 1 && c.k == 1) || (c.m > 1 && c.n > 1)) names.push_back(c.name);
   return names;

@@ -7,11 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "arch/hierarchy.h"
 #include "arch/spec.h"
 #include "base/dtype.h"
+#include "base/fixed_vector.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
+
+// One cache of device scope.
+struct DeviceCache {
+  double bytes_per_us = 0, capacity_bytes = 0, latency_cycles = 0;
+  std::int64_t sector_bytes = 0;
+};
 
 struct Machine {
   double clock_hz = 0;
@@ -39,9 +47,11 @@ struct Machine {
   double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
-  double cache_bytes_per_us = 0, cache_capacity_bytes = 0, cache_latency_cycles = 0;  // device scope (L2)
-  double cache_partitions = 1;  // each of which keeps what its own cores use
-  std::int64_t sector_bytes = 0;
+  // From the one that cores reach first (L2) to the one beside DRAM; none on a chip whose cores reach DRAM at once.
+  base::FixedVector<DeviceCache, arch::kMostDeviceCaches> device_caches;
+  double cache_partitions = 1;          // of the first, each of which keeps what its own cores use
+  std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
+  std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
   std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;

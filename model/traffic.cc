@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/integer.h"
+#include "model/staged_use.h"
 #include "model/warp_access.h"
 #include "tile/staging.h"
 
@@ -45,7 +46,8 @@ Shares shares_inside(const StageProgram& p) {
   Shares shares;
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
     const std::int64_t n = p.space->axes[a].extent;
-    const std::int64_t part = base::round_up(base::ceil_div(n, p.split[a]), p.block[a]);  // of a reduction; else all
+    const std::int64_t block = std::min(n, p.block[a]);  // tiles longer than the axis are cut to it
+    const std::int64_t part = base::round_up(base::ceil_div(n, p.split[a]), block);  // of a reduction; else all
     shares.push_back(static_cast<double>(n) / static_cast<double>(p.split[a] * part));
   }
   return shares;
@@ -124,28 +126,49 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
   return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(p, m, per_core) / wanted, 0.0, 1.0);
 }
 
+// The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
+std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
+  const bool loaded = i < p.space->inputs.size() && !(p.operands[i].staged && copies_past_registers(p, i, m));
+  return loaded ? m.load_sector_bytes : m.sector_bytes;
+}
+
+// Share of a block's threads and steps that lie inside axes which the block's tile is longer than: others ask for
+// nothing.
+double share_of_cut_tiles(const StageProgram& p, const Operand& o) {
+  double share = 1;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    if (const std::int64_t n = p.space->axes[a].extent; p.block[a] > n && o.uses(static_cast<int>(a)))
+      share *= static_cast<double>(n) / static_cast<double>(p.block[a]);
+  return share;
+}
+
 // Bytes of all requests of one step of one block for an input that is not staged, or of all its stores, in whole
 // sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   const double windows = i == p.space->inputs.size() ? 1 : p.windows_per_step();
   const double reads = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes()) * windows;
   const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(m.warp));
-  const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), m.sector_bytes);
-  return reads * warps * static_cast<double>(sectors * m.sector_bytes);
+  const std::int64_t sector = sector_of(p, m, i);
+  const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), sector);
+  return reads * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
 }
 
-// The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take.
+// The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take. Along
+// these loops the tile is cut to the axis: by so much the last step's is longer.
 struct Stretch {
   Extents tile;
   double steps = 1;
+  Shares longer;  // by axis
 };
 Stretch stretch_of(const StageProgram& p, std::size_t loops) {
-  Stretch s{p.block, 1};
+  Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0)};
   for (std::size_t k = 0; k < loops; ++k) {
     const auto a = static_cast<std::size_t>(p.order[p.order.size() - 1 - k]);
     const std::int64_t part = base::ceil_div(p.space->axes[a].extent, p.split[a]);
     const std::int64_t steps = base::ceil_div(part, p.block[a]);
     s.steps *= static_cast<double>(steps);
+    const std::int64_t n = p.space->axes[a].extent, covered = std::min(n, p.block[a]) * steps;
+    s.longer[a] = static_cast<double>(covered) / static_cast<double>(std::min(n, covered));
     s.tile[a] *= steps;
   }
   return s;
@@ -167,15 +190,18 @@ std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::in
 
 // Bytes of a staged operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
 // in the core's cache touch, over their steps.
-double staged_bytes(const StageProgram& p, const Machine& m, const Operand& o, double alone, std::int64_t per_core) {
+double staged_bytes(const StageProgram& p, const Machine& m, std::size_t i, double alone, std::int64_t per_core) {
+  const Operand& o = p.space->inputs[i];
   const std::int64_t multiple = start_multiple_of_runs(p, o);
   const std::size_t loops_in_cache = loops_in_core_cache(p, m, per_core);
   double least = alone;
   for (std::size_t loops = 1; loops <= loops_in_cache; ++loops) {
     const Stretch s = stretch_of(p, loops);
     const tile::Runs runs = tile::runs_of(o, s.tile);
-    least =
-        std::min(least, static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, m.sector_bytes) / s.steps);
+    double bytes = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, sector_of(p, m, i)) / s.steps;
+    for (std::size_t a = 0; a < s.longer.size(); ++a)
+      if (o.uses(static_cast<int>(a))) bytes *= s.longer[a];  // the share inside takes off what was cut
+    least = std::min(least, bytes);
   }
   return least;
 }
@@ -194,12 +220,14 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   const tile::Runs runs = tile::runs_of(o, p.block);
   const std::int64_t multiple = start_multiple_of_runs(p, o);
   const double inside = share_inside(coverage.inside, o);
-  double sectors = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, m.sector_bytes);
+  const std::int64_t sector = sector_of(p, m, i);
+  const std::int64_t dram_granule = std::max(sector, m.dram_granule_bytes);
+  double sectors = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, sector);
   double useful = static_cast<double>(runs.count * runs.length) * element;
   if (output) {
     sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
   } else if (p.operands[i].staged) {
-    if (sectors > useful) sectors = staged_bytes(p, m, o, sectors, per_core);
+    if (sectors > useful) sectors = staged_bytes(p, m, i, sectors, per_core);
   } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;
@@ -217,8 +245,11 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   t.useful_ratio = std::min(1.0, useful / sectors);
   t.cache_bytes = t.block_bytes * blocks;
   const double whole = static_cast<double>(o.elements) * element;
-  t.total_bytes = std::min({whole, t.cache_bytes, dram_bytes_under(o, coverage.all, multiple, m.dram_granule_bytes)});
-  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(o, coverage.wave, multiple, m.dram_granule_bytes));
+  // Whatever blocks ask for is an estimate, and what the stage touches is not.
+  const double asked = std::max(t.cache_bytes, tile::touched_elements(o, coverage.all) * element);
+  t.total_bytes = std::min({whole, asked, dram_bytes_under(o, coverage.all, multiple, dram_granule)});
+  t.cache_bytes = std::max(t.cache_bytes, t.total_bytes);
+  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(o, coverage.wave, multiple, dram_granule));
   return t;
 }
 
@@ -248,20 +279,30 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
     t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, on_a_core);
     touched += t.operand[i].wave_bytes;
   }
-  const double kept = touched <= 0 ? 1 : std::min(1.0, m.cache_capacity_bytes / touched);
+  // What fits a cache, or one before it, need not come through it again.
+  std::array<double, arch::kMostDeviceCaches> kept{};
+  double capacity = 0;
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+    capacity = std::max(capacity, m.device_caches[c].capacity_bytes);
+    kept[c] = touched <= 0 ? 1 : std::min(1.0, capacity / touched);
+  }
   for (std::size_t i = 0; i <= inputs; ++i) {
     OperandTraffic& o = t.operand[i];
-    if (i == inputs) {
+    const bool output = i == inputs;
+    if (output)
       for (const std::int64_t parts : p.split) o.total_bytes *= static_cast<double>(parts);  // partial sums
-      o.dram_bytes = o.total_bytes;
-      t.cache_write_bytes += o.cache_bytes;
-      t.dram_write_bytes += o.dram_bytes;
-      continue;
-    }
     const double every_wave = std::max(o.total_bytes, waves * o.wave_bytes);
-    o.dram_bytes = std::min(o.cache_bytes, o.total_bytes + (every_wave - o.total_bytes) * (1 - kept));
-    t.cache_read_bytes += o.cache_bytes;
-    t.dram_read_bytes += o.dram_bytes;
+    // Bytes behind so many of the caches.
+    const auto behind = [&](std::size_t caches) {
+      if (caches == 0) return o.cache_bytes;
+      if (output) return o.total_bytes;
+      return std::min(o.cache_bytes, o.total_bytes + (every_wave - o.total_bytes) * (1 - kept[caches - 1]));
+    };
+    const auto add = [&](Moved& level, double bytes) { (output ? level.written : level.read) += bytes; };
+    o.dram_bytes = behind(m.device_caches.size());
+    add(t.cores, o.cache_bytes);
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) add(t.caches[c], behind(c));
+    add(t.dram, o.dram_bytes);
   }
   return t;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,9 +15,6 @@
 
 namespace tilescope::sim {
 namespace {
-
-constexpr std::array<std::string_view, kStalls> kStallNames = {"issue", "scratchpad", "barrier", "l1",  "l2",
-                                                               "dram",  "dispatch",   "launch",  "tail"};
 
 constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
 
@@ -43,6 +41,9 @@ std::vector<std::pair<Stall, Cycle>> stalls_of(const Tally& t, const Occupancy& 
   std::array<std::int64_t, kStalls> weights = t.stalls;
   const std::int64_t warps = std::min(o.blocks_per_core * m.cores, k.blocks) * o.warps;
   const std::int64_t busy = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  // On a chip whose cores reach the DRAM at once, what waits for the device waits for that.
+  if (m.device_cache_names.empty())
+    weights[static_cast<std::size_t>(Stall::kDram)] += std::exchange(weights[static_cast<std::size_t>(Stall::kL2)], 0);
   weights[static_cast<std::size_t>(Stall::kTail)] = std::max<std::int64_t>(0, warps * running - busy);
   std::vector<std::pair<Stall, Cycle>> out = shared_out(weights, running);
   out[static_cast<std::size_t>(Stall::kLaunch)].second += m.launch;
@@ -55,7 +56,7 @@ std::vector<LevelReport> levels_of(const Tally& t, const lower::Kernel& k, const
     if (!name.empty()) out.push_back({name, t.level(role)});
   };
   add(m.dram_name, LevelRole::kDram);
-  add(m.device_cache_name, LevelRole::kDeviceCache);
+  for (std::size_t c = m.device_cache_names.size(); c-- > 0;) add(m.device_cache_names[c], role_of_device_cache(c));
   add(m.core_cache_name, LevelRole::kCoreCache);
   add(m.scratchpad_name, LevelRole::kScratchpad);
   if (m.scratchpad_name.empty()) return out;
@@ -144,18 +145,16 @@ Cycle SimReport::running() const {
   return all;
 }
 
-std::string_view name_of(Stall s) { return kStallNames[static_cast<std::size_t>(s)]; }
-
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
   const Machine machine = machine_of(chip);
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
   std::vector<Occupancy> occupancies;
   for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
-  const bool fits =
-      footprint(module) <= machine.memory.slice.lines * machine.memory.shape.line * machine.memory.map.slices;
+  const std::int64_t bytes = footprint(module);
   Gpu gpu(machine, options.tolerance, options.timeline);
   EventLoop loop(gpu);
   SimReport all;
+  all.stall_names = stall_names(chip);
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
     std::optional<Spilled> spilled;
@@ -165,7 +164,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     Tally tally;
     const Cycle begin = loop.now();
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
-    gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, fits, begin);
+    gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, bytes, begin);
     loop.run();
     if (const auto why = gpu.done() ? std::nullopt : gpu.stuck())
       throw SimError(fmt::format("kernel {}: {}", k.name, *why));

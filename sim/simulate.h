@@ -3,6 +3,7 @@
 // kernels' address streams alone. Deterministic. One simulation at a time in a process (SystemC's kernel); callers who
 // want several use processes.
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,15 +54,13 @@ struct SimReport {
   base::Microseconds time;
   Cycle cycles = 0;
   std::vector<std::pair<Stall, Cycle>> stalls;
+  std::array<std::string, kStalls> stall_names;  // as documents write them; empty where the chip has no such level
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
 
   // Cycles without launches.
   Cycle running() const;
 };
-
-// Name of a cause as documents write it.
-std::string_view name_of(Stall s);
 
 // Throws SimError where the chip cannot run the module: which limit, by how much.
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options);

@@ -6,17 +6,36 @@
 #include <cstdint>
 #include <vector>
 
+#include "arch/hierarchy.h"
 #include "lower/counters.h"
 
 namespace tilescope::sim {
 
-// What the time of resident warps goes to. kIssue is arithmetic and issue, kDispatch is from a block's end to the first
+// What the time of resident warps goes to. kIssue is arithmetic and issue, kL1 the core's cache, kL2 and those behind
+// it the caches of the device from the one that cores reach first, kDispatch is from a block's end to the first
 // instructions of its successor, kLaunch is of the kernel, kTail is warps that a core has no block for.
-enum class Stall : std::uint8_t { kIssue, kScratchpad, kBarrier, kL1, kL2, kDram, kDispatch, kLaunch, kTail };
-inline constexpr std::size_t kStalls = 9;
+enum class Stall : std::uint8_t {
+  kIssue,
+  kScratchpad,
+  kBarrier,
+  kL1,
+  kL2,
+  kDram = kL2 + arch::kMostDeviceCaches,
+  kDispatch,
+  kLaunch,
+  kTail
+};
+inline constexpr std::size_t kStalls = static_cast<std::size_t>(Stall::kTail) + 1;
+constexpr Stall stall_of_device_cache(std::size_t number) {
+  return static_cast<Stall>(static_cast<std::size_t>(Stall::kL2) + number);
+}
 
-enum class LevelRole : std::uint8_t { kDram, kDeviceCache, kCoreCache, kScratchpad };
-inline constexpr std::size_t kLevelRoles = 4;
+// kDeviceCache is the one that cores reach first; others follow it.
+enum class LevelRole : std::uint8_t { kDram, kCoreCache, kScratchpad, kDeviceCache };
+inline constexpr std::size_t kLevelRoles = static_cast<std::size_t>(LevelRole::kDeviceCache) + arch::kMostDeviceCaches;
+constexpr LevelRole role_of_device_cache(std::size_t number) {
+  return static_cast<LevelRole>(static_cast<std::size_t>(LevelRole::kDeviceCache) + number);
+}
 
 // Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
 struct LevelTally {
@@ -33,7 +52,7 @@ struct Tally {
   std::array<LevelTally, kLevelRoles> levels{};
   std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
   lower::KernelCounters copies;
-  std::int64_t dirtied_bytes = 0;  // of the device's cache, that have to be written to the DRAM some day
+  std::int64_t dirtied_bytes = 0;  // of the cache beside the DRAM, that have to be written to the DRAM some day
   std::int64_t blocks = 0;         // finished
   std::int64_t block_cycles = 0;   // from their starts to their ends
   std::int64_t warp_steps = 0;     // iterations of the step loop that warps began

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
-#include "sim/simulate.h"
 
 namespace tilescope::sim {
 namespace {
@@ -174,7 +173,7 @@ void Timeline::block_ended(int core, int slot, Cycle end) {
 
 void Timeline::warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until) {
   add(warps_of(core, slot, static_cast<int>(warp)),
-      {name_of(why), static_cast<double>(from), static_cast<double>(until), 0});
+      {options_.stall_names[static_cast<std::size_t>(why)], static_cast<double>(from), static_cast<double>(until), 0});
 }
 
 void Timeline::unit(int core, int partition, bool computes, double from, double until) {

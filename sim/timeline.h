@@ -34,7 +34,7 @@ struct Track {
     kAddress,
     kLinkOut,
     kLinkIn,
-    kSlice,
+    kSlice,    // of the cache of the device that `slot` numbers, 0 being the one that cores reach first
     kChannel,  // the data bus
     kRefresh   // of one rank
   };
@@ -72,6 +72,7 @@ class TimelineSink {
 };
 
 struct TimelineOptions {
+  std::array<std::string, kStalls> stall_names{};                    // sim/gpu/machine.h
   std::vector<int> cores;                                            // whose inside is shown
   double from = 0, until = std::numeric_limits<double>::infinity();  // what lies outside is not handed over
   std::int64_t most_events = std::numeric_limits<std::int64_t>::max();

@@ -6,9 +6,12 @@
 #include <queue>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
 #include "base/check.h"
+#include "sim/memory/address_map.h"
 
 namespace tilescope::sim {
 namespace {
@@ -116,20 +119,46 @@ class Replay {
 
 }  // namespace
 
-TraceSpec trace_spec(const arch::LevelSpec& dram) {
+namespace {
+
+// By the bits that a file's `mapping` names.
+std::function<BurstPlace(std::int64_t)> mapped_place(const arch::DramLevel& dram, const DramSpec& spec) {
   std::string why;
   const auto mapping = arch::mapping_of(dram, why);
   base::check(mapping.has_value(), "the loader has read the mapping");
-  TraceSpec s;
-  s.dram = dram_spec(dram);
-  s.channels = dram.channels;
-  s.burst_bytes = arch::transaction_of(dram).n;
-  s.place = [mapping = *mapping, spec = s.dram](std::int64_t address) {
+  return [mapping = *mapping, spec](std::int64_t address) {
     using enum arch::DramPart;
     const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
     return BurstPlace{mapping.value(kChannel, address),
                       group * (spec.banks / spec.groups) + mapping.value(kBank, address), mapping.value(kRow, address)};
   };
+}
+
+// As kernels' addresses lie.
+std::function<BurstPlace(std::int64_t)> hashed_place(const arch::Hierarchy& chip, std::string& in_words) {
+  std::int64_t line_bytes = 0;
+  const AddressMapSpec spec = address_map_of(chip, line_bytes);
+  in_words = fmt::format(
+      "no mapping is given; as in kernels, {} B that follow each other go to {} channels in turn, each filling {} B of "
+      "a "
+      "row, rows to {} banks in turn, and where a turn begins is hashed",
+      line_bytes, spec.channels, line_bytes * spec.lines_per_row, spec.banks);
+  return [map = AddressMap(spec), line_bytes](std::int64_t address) {
+    const DramPlace place = map.dram(address / line_bytes);
+    return BurstPlace{place.channel, place.bank, place.row};
+  };
+}
+
+}  // namespace
+
+TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
+  const arch::DramLevel& dram = *hierarchy.dram;
+  TraceSpec s;
+  s.dram = dram_spec(dram);
+  s.channels = dram.channels;
+  s.burst_bytes = arch::transaction_of(dram).n;
+  s.place = dram.mapping ? mapped_place(dram, s.dram) : hashed_place(hierarchy, derived);
   return s;
 }
 

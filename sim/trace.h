@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "sim/memory/dram.h"
@@ -36,8 +37,9 @@ struct TraceSpec {
   std::function<BurstPlace(std::int64_t address)> place;
 };
 
-// Of a level that has a mapping. Addresses beyond the mapping's highest bit come round again.
-TraceSpec trace_spec(const arch::LevelSpec& dram);
+// Of the DRAM of a chip. Where it has a mapping, addresses beyond the mapping's highest bit come round again; where it
+// has none, they lie as kernels' do, and `derived` is set to that in words.
+TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived);
 
 struct TraceResult {
   std::int64_t requests = 0, bursts = 0;

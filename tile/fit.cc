@@ -37,7 +37,7 @@ Limit sums_limit(const StageProgram& p) {
 }
 
 Limit scratchpad_limit(const StageProgram& p, const arch::ArchSpec& a) {
-  const arch::LevelSpec* level = arch::scratchpad_of(a);
+  const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
   return {staging_of(p, a).bytes.n, level == nullptr ? 0 : arch::scratchpad_per_block(*level).n};
 }
 
@@ -65,7 +65,7 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
   if (const Limit l = sums_limit(p); l.exceeded())
     out.push_back(fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
-    const arch::LevelSpec* level = arch::scratchpad_of(a);
+    const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
     out.push_back(fmt::format("staged bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }

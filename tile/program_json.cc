@@ -28,7 +28,7 @@ std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& 
   const auto to = base::as_integer(f.require("to"), "to", stage, diags);
   const auto tensor = base::as_text(f.require("tensor"), "tensor", diags);
   std::vector<std::string_view> levels;
-  for (const arch::LevelSpec& l : arch.memory) levels.push_back(l.name);
+  for (const arch::Level& l : arch.memory) levels.push_back(arch::spec_of(l).name);
   const auto level = base::as_choice(f.require("level"), "level", levels, diags);
   f.finish();
   if (!from || !to || !tensor || !level) return std::nullopt;

@@ -28,12 +28,9 @@ constexpr char kPoison = '\xff';
 
 // A chip without device cache counts what its memory moves at once; one without scratchpad has nothing to count there.
 host::Rules rules_of(const arch::ArchSpec& chip) {
-  const arch::LevelSpec* cache = arch::device_cache_of(chip);
-  const arch::LevelSpec* scratchpad = arch::scratchpad_of(chip);
-  const arch::LevelSpec* dram = arch::dram_of(chip);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(chip);
   host::Rules out{.warp = std::max<std::int64_t>(1, chip.core.warp), .sector_bytes = 1, .banks = 1, .bank_bytes = 1};
-  if (dram != nullptr) out.sector_bytes = arch::transaction_of(*dram).n;
-  if (cache != nullptr) out.sector_bytes = cache->sector.n;
+  if (arch::dram_of(chip) != nullptr) out.sector_bytes = arch::device_transaction_of(chip).n;
   if (scratchpad != nullptr) {
     out.banks = scratchpad->banks;
     out.bank_bytes = scratchpad->bank_width.n;

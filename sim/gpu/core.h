@@ -236,7 +236,7 @@ class Core {
   std::vector<int> free_misses_;
   static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
   static constexpr std::int64_t kNotCounted = -1;
-  std::vector<Cycle> ends_of_misses_;  // of the latest, by number
+  std::vector<Cycle> ends_of_misses_;  // of the latest, by number; none where any number may be under way
   std::int64_t misses_begun_ = 0;
   std::deque<int> wait_for_misses_;  // warps, in the order in which they came
   Stall last_from_ = Stall::kL2;     // of the reply that came last

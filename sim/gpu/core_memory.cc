@@ -230,8 +230,8 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   free_misses_.pop_back();
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
   const bool counts = waiter.kind != Waiter::Kind::kBox;
-  m.number = counts ? misses_begun_ : kNotCounted;
-  if (counts) end_of_miss(misses_begun_++) = kNotKnown;
+  m.number = counts && !ends_of_misses_.empty() ? misses_begun_ : kNotCounted;
+  if (m.number != kNotCounted) end_of_miss(misses_begun_++) = kNotKnown;
   m.fills = fills;
   if (fills != nullptr) fills->fetch(ticket);
   m.first = waiter;
@@ -262,6 +262,7 @@ void Core::reply(const MemoryReply& r) {
 // --- misses, of which so many are under way at a time; one begins when the one that many before it has ended
 
 bool Core::waits_for_a_miss(Warp& w, Cycle t) {
+  if (ends_of_misses_.empty()) return false;  // any number
   const Cycle free = end_of_miss(misses_begun_);
   if (free <= t) return false;
   w.state = State::kWaitsForMisses;

@@ -8,7 +8,7 @@
 namespace tilescope::sim {
 namespace {
 
-// Times that the device's cache was filled before steps and waves are looked at.
+// Times that the device's caches were filled before steps and waves are looked at.
 constexpr double kUsed = 0.25, kReplaced = 2;
 
 // Requests and replies ahead of the one in hand whose memory is asked for.
@@ -35,7 +35,8 @@ Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
     if (timeline->shows(c)) core(c).watch(*timeline);
 }
 
-void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now) {
+void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, std::int64_t footprint,
+                Cycle now) {
   tally_ = &tally;
   tally.copies.assign(code.counted(), {});
   memory_.use(tally);
@@ -45,13 +46,13 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
   resident_blocks_ = 0;
   warps_per_block_ = occupancy.warps;
   has_steps_ = code.step_loop() >= 0;
-  fits_cache_ = fits_cache;
+  footprint_ = footprint;
   end_ = now;
   sampler_.emplace(SamplerSpec{.enabled = sampled,
                                .resident = occupancy.blocks_per_core * machine_.cores,
                                .steps = code.steps(),
                                .step_period = code.step_period(),
-                               .cache_bytes = memory_.cache_bytes(),
+                               .cache_bytes = memory_.bytes_of_caches(),
                                .tolerance = tolerance_},
                    tally);
 }
@@ -135,10 +136,10 @@ void Gpu::dispatch(Cycle now) {
   }
 }
 
-// Steps are looked at once a part of the device's cache is filled; waves when what fills it has itself been replaced,
+// Steps are looked at once a part of the device's caches is filled; waves when what fills it has itself been replaced,
 // for before that what leaves it is what came first, and what came first need not be like the rest.
 void Gpu::sample(Cycle now) {
-  const double filled = fits_cache_ ? kReplaced : memory_.times_filled().value_or(kReplaced);
+  const double filled = memory_.times_filled(footprint_).value_or(kReplaced);
   const Cycle skipped = sampler_->skipped();
   if (filled >= kReplaced) {
     const std::int64_t left_out = sampler_->jump_waves(now, blocks_ - next_block_);

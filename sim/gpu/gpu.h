@@ -18,8 +18,8 @@ class Gpu {
   // Tells the timeline what happens, where there is one.
   Gpu(const Machine& machine, double tolerance, Timeline* timeline = nullptr);
 
-  // Begins a kernel whose blocks start at `now`, the beginning of a turn.
-  void begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, bool fits_cache, Cycle now);
+  // Begins a kernel whose blocks start at `now`, the beginning of a turn; all tensors take `footprint` bytes.
+  void begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, std::int64_t footprint, Cycle now);
   Core& core(int number) { return cores_[static_cast<std::size_t>(number)]; }
   int cores() const { return static_cast<int>(cores_.size()); }
 
@@ -61,7 +61,8 @@ class Gpu {
   std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
-  bool has_steps_ = false, fits_cache_ = false;
+  bool has_steps_ = false;
+  std::int64_t footprint_ = 0;  // bytes of all tensors
   Cycle end_ = 0;
 };
 

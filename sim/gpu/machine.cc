@@ -11,73 +11,89 @@ namespace tilescope::sim {
 namespace {
 
 using arch::ArchSpec;
-using arch::LevelSpec;
-
-// Of a cache whose file does not say how many ways it has.
-constexpr std::int64_t kWaysWhereUnknown = 16;
-// Lines that a core has under way where its file does not say; what Accel-Sim gives the L1 of a V100.
-constexpr std::int64_t kMissesWhereUnknown = 512;
+using arch::CacheLevel;
 
 // `units` in one cycle of the level's clock, in cycles of the core's.
-Rate rate_in_core_cycles(const ArchSpec& chip, const LevelSpec& level, std::int64_t units) {
-  const std::int64_t own = level.clock.value_or(chip.clock).n, core = chip.clock.n;
+template <class Level>
+Rate rate_in_core_cycles(const ArchSpec& chip, const Level& level, std::int64_t units) {
+  const std::int64_t own = arch::clock_of(chip, level).n, core = chip.clock.n;
   const std::int64_t common = std::gcd(own, core);
   return {units * (own / common), core / common};
 }
 
-Cycle latency_of(const ArchSpec& chip, const LevelSpec& level) {
+Cycle latency_of(const ArchSpec& chip, const arch::AddressedLevel& level) {
   if (!level.latency) throw SimError(fmt::format("{}: memory.{} has no latency", chip.name, level.name));
   return level.latency->n;
 }
 
-CacheSpec cache_spec(const LevelSpec& level, std::int64_t bytes) {
-  return {bytes / level.line.n, level.ways.value_or(kWaysWhereUnknown)};
+// One slice of a cache.
+CacheSpec slice_of(const CacheLevel& level) {
+  return {level.capacity.n / level.slices / level.line.n, level.ways.value_or(CacheSpec::kAnyWay)};
 }
 
-MemorySpec memory_spec(const ArchSpec& chip) {
-  const LevelSpec* dram = arch::dram_of(chip);
+void require_few_sectors(const ArchSpec& chip, const LineShape& shape) {
+  if (shape.line / shape.sector > SectorCache::kMostSectors)
+    throw SimError(
+        fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
+}
+
+// The cache that cores reach first.
+void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec& m) {
+  m.shape = {cache.line.n, cache.sector.n};
+  m.slice = slice_of(cache);
+  m.slice_rate = rate_in_core_cycles(chip, cache, cache.width.n);
+  m.request_bytes = cache.request.n;
+  m.cache_latency = latency_of(chip, cache);
+  m.slices = cache.slices;
+  m.partitions = cache.partitions;
+  m.far_latency = cache.far_latency.value_or(*cache.latency).n;
+  m.slice.tells_clean = m.partitions > 1;
+}
+
+OuterCacheSpec outer_cache(const ArchSpec& chip, const CacheLevel& cache) {
+  return {.shape = {cache.line.n, cache.sector.n},
+          .slices = cache.slices,
+          .slice = slice_of(cache),
+          .slice_rate = rate_in_core_cycles(chip, cache, cache.width.n),
+          .request_bytes = cache.request.n,
+          .latency = latency_of(chip, cache)};
+}
+
+MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
+  const arch::DramLevel* dram = hierarchy.dram;
   if (dram == nullptr) throw SimError(chip.name + ": a simulation needs a level of kind dram");
-  const LevelSpec* cache = arch::device_cache_of(chip);
   MemorySpec m;
   m.cores = chip.core.count;
   m.dram_latency = latency_of(chip, *dram);
   m.dram = dram_spec(*dram);
+  m.write_backlog = dram->write_backlog.value_or(0);
   m.burst_bytes = arch::transaction_of(*dram).n;
   const Rate clock = rate_in_core_cycles(chip, *dram, 1);
   m.clock_per = clock.units;
   m.cycles_per = clock.cycles;
-  if (cache != nullptr) {
-    m.shape = {cache->line.n, cache->sector.n};
-    m.slice = cache_spec(*cache, cache->capacity.n / cache->slices);
-    m.slice_rate = rate_in_core_cycles(chip, *cache, cache->width.n);
-    m.request_bytes = cache->request.n;
-    m.cache_latency = latency_of(chip, *cache);
-    m.map.slices = cache->slices;
-    m.partitions = cache->partitions;
-    m.far_latency = cache->far_latency.value_or(*cache->latency).n;
-    m.slice.tells_clean = m.partitions > 1;
-  } else {  // requests go to the channels as they come
+  if (hierarchy.device_caches.empty()) {  // requests go to the channels as they come
     m.shape = {m.burst_bytes, m.burst_bytes};
     m.slice_rate = {m.burst_bytes * m.clock_per, m.cycles_per * m.dram.clocks_per_burst()};
-    m.map.slices = dram->channels;
+    m.slices = dram->channels;
+  } else {
+    read_first_cache(chip, *hierarchy.device_caches[0], m);
+    for (std::size_t c = 1; c < hierarchy.device_caches.size(); ++c)
+      m.outer.push_back(outer_cache(chip, *hierarchy.device_caches[c]));
   }
-  if (m.shape.line / m.shape.sector > SectorCache::kMostSectors)
-    throw SimError(
-        fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
-  m.map.channels = dram->channels;
-  m.map.banks = m.dram.ranks * m.dram.banks;
-  if (dram->row_order == arch::RowOrder::kGroups) m.map.bank_groups = m.dram.ranks * m.dram.groups;
-  m.map.lines_per_row = dram->row ? std::max<std::int64_t>(1, dram->row->n / m.shape.line) : 1;
+  require_few_sectors(chip, m.shape);
+  for (const OuterCacheSpec& o : m.outer) require_few_sectors(chip, o.shape);
+  std::int64_t line_bytes = 0;
+  m.map = address_map_of(hierarchy, line_bytes);
   if (dram->tlb) m.tlb = TlbSpec{dram->tlb->page.n, dram->tlb->entries, dram->tlb->miss.n};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};
   return m;
 }
 
-CoreCacheSpec core_cache(const ArchSpec& chip, const LevelSpec& level, const LineShape& shape) {
+CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const LineShape& shape) {
   CoreCacheSpec c;
   c.bytes = level.capacity.n;
   c.shares_scratchpad = level.shares.has_value();
-  c.ways = level.ways.value_or(kWaysWhereUnknown);
+  c.ways = level.ways.value_or(CacheSpec::kAnyWay);
   c.sectors = std::max<std::int64_t>(1, std::min(level.sector.n, shape.line) / shape.sector);
   c.tags = level.tags.value_or(arch::kMostLanes);
   c.rate = rate_in_core_cycles(chip, level, level.width.n);
@@ -103,36 +119,53 @@ Machine machine_of(const ArchSpec& chip) {
   m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
   m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
   m.warp_launch = chip.core.warp_launch.value_or(base::Cycles{0}).n;
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
+  m.memory = memory_spec(chip, hierarchy);
+  m.dram_name = hierarchy.dram->name;
+  for (const CacheLevel* l : hierarchy.device_caches) m.device_cache_names.push_back(l->name);
   if (chip.core.tma) m.box_lines = chip.core.tma->rate.value_or(0);
-  m.memory = memory_spec(chip);
-  m.dram_name = arch::dram_of(chip)->name;
-  if (const LevelSpec* l = arch::device_cache_of(chip)) m.device_cache_name = l->name;
   m.limits.warp = chip.core.warp;
   m.limits.partitions = chip.core.partitions;
   m.limits.max_threads = chip.core.max_threads;
   m.limits.max_blocks = chip.core.max_blocks;
   m.limits.max_block_threads = chip.core.max_block_threads;
-  if (const LevelSpec* l = arch::registers_of(chip)) {
+  if (const arch::RegisterLevel* l = hierarchy.registers) {
     m.limits.registers = arch::registers_per_core(*l);
     m.limits.registers_per_thread = l->per_thread.value_or(m.limits.registers);
     m.limits.register_granule = l->granule.value_or(1);
   }
-  if (const LevelSpec* l = arch::scratchpad_of(chip)) {
+  if (const arch::ScratchpadLevel* l = hierarchy.scratchpad) {
     m.scratchpad_name = l->name;
     m.banks = {l->banks, l->bank_width.n};
-    m.scratchpad = rate_in_core_cycles(chip, *l, 1);
+    m.scratchpad = {1, 1};
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;
     m.limits.scratchpad_reserved = l->reserved.n;
   }
-  m.misses = kMissesWhereUnknown;
-  if (const LevelSpec* l = arch::core_cache_of(chip)) {
+  if (const CacheLevel* l = hierarchy.core_cache) {
     m.core_cache_name = l->name;
-    m.misses = l->misses.value_or(m.misses);
+    m.misses = l->misses.value_or(0);
     m.cache = core_cache(chip, *l, m.memory.shape);
   }
   return m;
+}
+
+std::array<std::string, kStalls> stall_names(const ArchSpec& chip) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
+  std::array<std::string, kStalls> names;
+  const auto at = [&](Stall s) -> std::string& { return names[static_cast<std::size_t>(s)]; };
+  at(Stall::kIssue) = "issue";
+  at(Stall::kBarrier) = "barrier";
+  at(Stall::kDispatch) = "dispatch";
+  at(Stall::kLaunch) = "launch";
+  at(Stall::kTail) = "tail";
+  if (hierarchy.scratchpad != nullptr) at(Stall::kScratchpad) = hierarchy.scratchpad->name;
+  if (hierarchy.core_cache != nullptr) at(Stall::kL1) = hierarchy.core_cache->name;
+  for (std::size_t c = 0; c < hierarchy.device_caches.size(); ++c)
+    at(stall_of_device_cache(c)) = hierarchy.device_caches[c]->name;
+  if (hierarchy.dram != nullptr) at(Stall::kDram) = hierarchy.dram->name;
+  return names;
 }
 
 }  // namespace tilescope::sim

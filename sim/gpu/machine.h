@@ -2,10 +2,12 @@
 // What the simulator of the GPU class knows of a chip: the causes of ArchSpec in core cycles. `calibration` and
 // `baselines` are not read.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "arch/spec.h"
 #include "sim/memory/device_memory.h"
@@ -22,7 +24,7 @@ class SimError : public std::runtime_error {
 struct CoreCacheSpec {
   std::int64_t bytes = 0;
   bool shares_scratchpad = false;  // what blocks use of the scratchpad is lacking here
-  std::int64_t ways = 1;
+  std::int64_t ways = CacheSpec::kAnyWay;
   std::int64_t sectors = 1;  // of the device's cache in one of its own
   std::int64_t tags = 1;     // lines looked up a cycle, one of each tag memory
   Rate rate;                 // bytes
@@ -45,12 +47,13 @@ struct Machine {
   Rate scratchpad;  // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
-  std::int64_t misses = 1;                  // lines that a core has under way at a time, written ones among them
-  std::int64_t box_lines = 0;               // that a core's engine asks for in a cycle; 0: no bound
+  std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any
+  std::int64_t box_lines = 0;  // that a core's engine asks for in a cycle; 0: no bound
   Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
   std::optional<CoreCacheSpec> cache;
   MemorySpec memory;
-  std::string dram_name, device_cache_name, core_cache_name, scratchpad_name;  // empty where the chip has none
+  std::string dram_name, core_cache_name, scratchpad_name;  // empty where the chip has none
+  std::vector<std::string> device_cache_names;              // from the one that cores reach first on
   base::Hertz clock;
   Cycle launch = 0;
 };
@@ -58,6 +61,9 @@ struct Machine {
 // What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
 // defined.
 AccessShapes access_shapes(const Machine& m);
+
+// What stalls are called: those of levels as the chip calls them, empty where it has none.
+std::array<std::string, kStalls> stall_names(const arch::ArchSpec& chip);
 
 // Throws SimError where the chip is of another class or lacks what a simulation needs.
 Machine machine_of(const arch::ArchSpec& chip);

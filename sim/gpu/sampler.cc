@@ -244,14 +244,19 @@ void Sampler::settle_writes(const Tally& before) {
   dram.written_bytes = was.written_bytes + dirtied;
 }
 
-// What has not been touched since as much came into the device's cache as it holds is no longer there. So much of a
-// jump, from its end, is what the caches depend on; where nothing comes in, they stay as they are.
+// What has not been touched since as much came into a cache as it holds is no longer there. So much of a jump, from its
+// end, is what the caches depend on; where nothing comes in, they stay as they are.
 double Sampler::walked_part(const Window& w, double times) const {
-  const auto came = [&](const Tally& t) {
-    return t.level(LevelRole::kDram).read_bytes + t.level(LevelRole::kDeviceCache).written_bytes;
-  };
-  const double all = times * static_cast<double>(came(w.to->tally) - came(w.from->tally));
-  return all == 0 ? 0 : std::min(1.0, static_cast<double>(spec_.cache_bytes) / all);
+  double part = 0;
+  for (std::size_t c = 0; c < spec_.cache_bytes.size(); ++c) {
+    const LevelRole next = c + 1 < spec_.cache_bytes.size() ? role_of_device_cache(c + 1) : LevelRole::kDram;
+    const auto came = [&](const Tally& t) {
+      return t.level(next).read_bytes + t.level(role_of_device_cache(c)).written_bytes;
+    };
+    const double all = times * static_cast<double>(came(w.to->tally) - came(w.from->tally));
+    if (all != 0) part = std::max(part, std::min(1.0, static_cast<double>(spec_.cache_bytes[c]) / all));
+  }
+  return part;
 }
 
 void Sampler::cleaned(std::int64_t bytes) { tally_.level(LevelRole::kDram).written_bytes += bytes; }

@@ -17,11 +17,11 @@ namespace tilescope::sim {
 
 struct SamplerSpec {
   bool enabled = false;
-  std::int64_t resident = 1;     // blocks at most, on all cores
-  std::int64_t steps = 0;        // of a block, where it begins the loop over them once
-  std::int64_t step_period = 1;  // steps after which a block's accesses begin anew
-  std::int64_t cache_bytes = 0;  // of the device's cache
-  double tolerance = 0;          // by which the mean of two windows that agree may be off in time
+  std::int64_t resident = 1;              // blocks at most, on all cores
+  std::int64_t steps = 0;                 // of a block, where it begins the loop over them once
+  std::int64_t step_period = 1;           // steps after which a block's accesses begin anew
+  std::vector<std::int64_t> cache_bytes;  // of the device's caches, from the one that cores reach first on
+  double tolerance = 0;                   // by which the mean of two windows that agree may be off in time
 };
 
 class Sampler {

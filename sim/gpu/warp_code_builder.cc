@@ -310,7 +310,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     uses |= group_of(m->d.buffer) | group_of(m->a.buffer) | group_of(m->b.buffer);
   } else if (const auto* staged = std::get_if<MultiplyStaged>(&s.what)) {
     n.kind = SegmentNode::Kind::kCompute;
-    const arch::LevelSpec& scratchpad = *arch::scratchpad_of(chip_);
+    const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
     n.cost = arithmetic_cost(*staged, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n);
     uses |= group_of(staged->d.buffer);
   } else if (orders(s)) {

@@ -1,6 +1,25 @@
 #include "sim/memory/address_map.h"
 
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "sim/memory/dram_spec.h"
+
 namespace tilescope::sim {
+
+AddressMapSpec address_map_of(const arch::Hierarchy& chip, std::int64_t& line_bytes) {
+  const arch::DramLevel& dram = *chip.dram;
+  const arch::CacheLevel* cache = chip.device_caches.empty() ? nullptr : chip.device_caches.back();
+  const DramSpec spec = dram_spec(dram);
+  line_bytes = cache == nullptr ? arch::transaction_of(dram).n : cache->line.n;
+  AddressMapSpec map;
+  map.slices = cache == nullptr ? dram.channels : cache->slices;
+  map.channels = dram.channels;
+  map.banks = spec.ranks * spec.banks;
+  if (dram.row_order == arch::RowOrder::kGroups) map.bank_groups = spec.ranks * spec.groups;
+  map.lines_per_row = dram.row ? std::max<std::int64_t>(1, dram.row->n / line_bytes) : 1;
+  return map;
+}
 
 AddressMap::AddressMap(const AddressMapSpec& spec)
     : slices_(spec.slices),

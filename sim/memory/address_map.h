@@ -1,5 +1,5 @@
 #pragma once
-// Where a line of memory lies: in which slice of the device's cache, which channel, bank and row of the DRAM.
+// Where a line of memory lies: in which slice of the cache beside the DRAM, which channel, bank and row of the DRAM.
 // Neighbouring lines lie in neighbouring slices; where a run over all slices begins is hashed, and so are banks, so
 // that no stride stays in one of them.
 //
@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "arch/hierarchy.h"
 #include "sim/memory/divisor.h"
 
 namespace tilescope::sim {
@@ -18,6 +19,10 @@ struct AddressMapSpec {
   std::int64_t bank_groups = 1;    // that rows which follow each other lie in, turn by turn; 1: in neighbouring banks
   std::int64_t lines_per_row = 1;  // of one channel
 };
+
+// Where lines of a chip lie: of the cache beside the DRAM, and bursts where there is none. `line_bytes` is set to what
+// a line has.
+AddressMapSpec address_map_of(const arch::Hierarchy& chip, std::int64_t& line_bytes);
 
 struct DramPlace {
   std::int64_t channel = 0, bank = 0, row = 0;

@@ -9,33 +9,29 @@
 namespace tilescope::sim {
 namespace {
 
-// A slice hands no more to a channel in which so many writes wait: whoever drives a line out then waits with it.
-constexpr std::int64_t kMostWaitingWrites = 64;
 // Served requests ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
 constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
 
-AddressMapSpec of_one_partition(const MemorySpec& spec) {
-  AddressMapSpec map = spec.map;
-  map.slices /= spec.partitions;
-  return map;
-}
+AddressMapSpec of_one_partition(const MemorySpec& spec) { return {.slices = spec.slices / spec.partitions}; }
 
 }  // namespace
 
 DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
     : spec_(spec),
       tally_(&tally),
+      last_(spec.outer.empty() ? spec.shape : spec.outer.back().shape),
       map_(spec.map),
       near_(of_one_partition(spec)),
-      slices_of_partition_(spec.map.slices / spec.partitions) {
+      slices_of_partition_(spec.slices / spec.partitions) {
   if (spec.tlb) tlb_.emplace(*spec.tlb);
   const Rate link = spec.link_rate.value_or(Rate{});
   send_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
   receive_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
-  for (std::int64_t s = 0; s < spec.map.slices; ++s)
+  for (std::int64_t s = 0; s < spec.slices; ++s)
     slices_.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
+  if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
   channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
   next_of_.assign(channels_.size(), kNever);
 
@@ -47,8 +43,10 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
   back_ = wire - forward_;
   across_ = std::max<Cycle>(
       0, spec.far_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector + spec.request_bytes));
-  const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(sector, spec.burst_bytes));
-  const Cycle rest = std::max<Cycle>(0, spec.dram_latency - spec.cache_latency - cycle_at(conflict));
+  const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(last_.sector, spec.burst_bytes));
+  Cycle before = spec.cache_latency;
+  for (const OuterCacheSpec& o : spec.outer) before = std::max(before, o.latency);
+  const Cycle rest = std::max<Cycle>(0, spec.dram_latency - before - cycle_at(conflict));
   to_channel_ = rest / 2;
   from_channel_ = rest - to_channel_;
 }
@@ -88,7 +86,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   } else if (hit.missing != 0) {
     const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
     if (hit.line != nullptr) hit.line->fetch(fill);
-    to_dram(r.line, hit.missing, false, fill, served);
+    fetch(r.line, hit.missing, fill, served, replies);
   } else if (hit.line->pending()) {
     others_.append(fills_[static_cast<std::size_t>(hit.line->fill())].others, {r.core, r.ticket, bytes});
   } else {
@@ -131,13 +129,13 @@ void DeviceMemory::keep(std::int64_t number, const SectorCache::Victim& v, Cycle
 void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
                          std::vector<MemoryReply>& replies) {
   const std::int64_t local = near_.in_slice(r.line);
-  tally_->dirtied_bytes -= drop_others(r.core, r.line, r.sectors);
+  const std::int64_t dropped = drop_others(r.core, r.line, r.sectors);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
   const Waiter writer{r.core, r.ticket, 0};
   bool waits = false;
-  tally_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty()));
+  if (!outer_) tally_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty())) - dropped;
   if (hit.line != nullptr) {
     hit.line->write(r.sectors);
     if (hit.victim) waits = evict(number, hit.victim, served, &writer);
@@ -158,16 +156,21 @@ std::int64_t DeviceMemory::drop_others(int core, std::int64_t line, std::uint32_
 
 void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, bool write) {
   const std::int64_t number = slice_of(core, line), local = near_.in_slice(line);
+  const auto leaves = [&](const SectorCache::Victim& v, std::int64_t slice) {
+    cleaned_ += bytes_of(v.dirty);
+    if (outer_ && v.dirty != 0) outer_->touch(near_.line_of(slice % slices_of_partition_, v.line), v.dirty, true);
+  };
   if (write) cleaned_ += drop_others(core, line, sectors);
   const SectorCache::Result hit = slices_[static_cast<std::size_t>(number)].cache.touch(local, sectors);
   if (hit.line == nullptr) return;
   allocated_ += hit.allocated ? 1 : 0;
-  cleaned_ += bytes_of(hit.victim.dirty);
+  leaves(hit.victim, number);
   if (hit.victim && hit.victim.dirty == 0) {
     const std::int64_t next = (number + slices_of_partition_) % (slices_of_partition_ * spec_.partitions);
     Slice& kept = slices_[static_cast<std::size_t>(next)];
-    cleaned_ += bytes_of(kept.cache.touch(hit.victim.line, hit.victim.valid).victim.dirty);
+    leaves(kept.cache.touch(hit.victim.line, hit.victim.valid).victim, next);
   }
+  if (outer_ && !write && hit.missing != 0) outer_->touch(line, hit.missing, false);
   if (!write) return;
   cleaned_ -= bytes_of(sectors & ~hit.line->dirty());
   hit.line->write(sectors);
@@ -198,10 +201,44 @@ bool DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycl
 }
 
 bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
-  const std::int64_t line = near_.line_of(number % slices_of_partition_, v.line);
+  return write_on(near_.line_of(number % slices_of_partition_, v.line), v.dirty, at, writer);
+}
+
+bool DeviceMemory::write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer) {
+  if (!outer_) return write_to_dram(line, sectors, at, writer);
+  asked_.clear();
+  outer_->write(line, sectors, at, *tally_, asked_);
+  return send_to_dram(writer);
+}
+
+void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at,
+                         std::vector<MemoryReply>& replies) {
+  if (tlb_) at += tlb_->translate(line * spec_.shape.line);
+  if (!outer_) return to_dram(line, sectors, false, fill, at);
+  asked_.clear();
+  const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *tally_, asked_);
+  send_to_dram(nullptr);
+  Fill& f = fills_[static_cast<std::size_t>(fill)];
+  f.pending = asked.pending;
+  f.ready = asked.ready;
+  if (asked.pending == 0) complete(fill, asked.ready, false, stall_of_device_cache(asked.level), replies);
+}
+
+bool DeviceMemory::send_to_dram(const Waiter* writer) {
+  bool waits = false;
+  for (const ToDram& r : asked_)
+    if (!r.write)
+      to_dram(r.line, r.sectors, false, r.fill, r.at);
+    else
+      waits = write_to_dram(r.line, r.sectors, r.at, waits ? nullptr : writer) || waits;
+  return waits;
+}
+
+bool DeviceMemory::write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer) {
   const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
-  const bool waits = writer != nullptr && channels_[channel].waiting_writes() >= kMostWaitingWrites;
-  to_dram(line, v.dirty, true, waits ? new_fill(nullptr, *writer) : kNobodyWaits, at);
+  const bool waits =
+      writer != nullptr && spec_.write_backlog > 0 && channels_[channel].waiting_writes() >= spec_.write_backlog;
+  to_dram(line, sectors, true, waits ? new_fill(nullptr, *writer) : kNobodyWaits, at);
   return waits;
 }
 
@@ -210,12 +247,11 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write,
   std::int64_t bursts = 0, last = -1;
   for (std::uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
     const int s = std::countr_zero(rest);
-    const std::int64_t begin = s * spec_.shape.sector / spec_.burst_bytes;
-    const std::int64_t end = ((s + 1) * spec_.shape.sector - 1) / spec_.burst_bytes;
+    const std::int64_t begin = s * last_.sector / spec_.burst_bytes;
+    const std::int64_t end = ((s + 1) * last_.sector - 1) / spec_.burst_bytes;
     bursts += end - std::max(begin, last + 1) + 1;
     last = end;
   }
-  if (tlb_ && !write) at += tlb_->translate(line * spec_.shape.line);
   const auto c = static_cast<std::size_t>(place.channel);
   channels_[c].push({fill, write, place.bank, place.row, bursts, clock_at(at + to_channel_)});
   note_next(c);
@@ -245,11 +281,11 @@ void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
 }
 
 void DeviceMemory::expect(const DramServed& s) const {
-  if (s.id != kNobodyWaits) __builtin_prefetch(&fills_[static_cast<std::size_t>(s.id)]);
+  if (s.id != kNobodyWaits && !outer_) __builtin_prefetch(&fills_[static_cast<std::size_t>(s.id)]);
 }
 
 void DeviceMemory::expect_now(const DramServed& s) const {
-  if (s.id != kNobodyWaits) __builtin_prefetch(fills_[static_cast<std::size_t>(s.id)].line, 1);
+  if (s.id != kNobodyWaits && !outer_) __builtin_prefetch(fills_[static_cast<std::size_t>(s.id)].line, 1);
 }
 
 void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies) {
@@ -259,20 +295,47 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
   if (s.id == kNobodyWaits) return;
-  Fill& f = fills_[static_cast<std::size_t>(s.id)];
   const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
-  if (f.line != nullptr && f.line->fill() == s.id) f.line->arrive(done);
+  if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
+  arrived_.clear();
+  outer_->arrive(s.id, done, arrived_);
+  for (const auto& [fill, at] : arrived_) {
+    Fill& f = fills_[static_cast<std::size_t>(fill)];
+    f.ready = std::max(f.ready, at);
+    if (--f.pending == 0) complete(fill, f.ready, false, Stall::kDram, replies);
+  }
+}
+
+void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies) {
+  Fill& f = fills_[static_cast<std::size_t>(fill)];
+  if (f.line != nullptr && f.line->fill() == fill) f.line->arrive(at);
   const auto reply = [&](const Waiter& w) {
-    Cycle at = done;
+    Cycle then = at;
     if (w.copy != nullptr) {
-      at += across_;
-      if (w.copy->fill() == s.id) w.copy->arrive(at);
+      then += across_;
+      if (w.copy->fill() == fill) w.copy->arrive(then);
     }
-    replies.push_back({w.core, w.ticket, s.write ? at + back_ : respond(w.core, w.bytes, at), Stall::kDram});
+    replies.push_back({w.core, w.ticket, write ? then + back_ : respond(w.core, w.bytes, then), from});
   };
   reply(f.first);
   others_.take(f.others, reply);
-  free_fills_.push_back(s.id);
+  free_fills_.push_back(fill);
+}
+
+std::vector<std::int64_t> DeviceMemory::bytes_of_caches() const {
+  std::vector<std::int64_t> bytes = {cache_bytes()};
+  for (std::size_t o = 0; outer_ && o < outer_->size(); ++o) bytes.push_back(outer_->bytes(o));
+  return bytes;
+}
+
+std::optional<double> DeviceMemory::times_filled(std::int64_t footprint) const {
+  std::optional<double> least;
+  const auto look_at = [&](std::int64_t bytes, double filled) {
+    if (footprint > bytes) least = std::min(least.value_or(filled), filled);
+  };
+  if (slice_lines_ > 0) look_at(cache_bytes(), static_cast<double>(allocated_) / static_cast<double>(slice_lines_));
+  for (std::size_t o = 0; outer_ && o < outer_->size(); ++o) look_at(outer_->bytes(o), outer_->times_filled(o));
+  return least;
 }
 
 // --- timeline
@@ -299,6 +362,7 @@ void DeviceMemory::show_channel(std::size_t channel) {
 void DeviceMemory::show(Timeline& timeline, Cycle until) const {
   using enum Track::Kind;
   for (std::size_t s = 0; s < slices_.size(); ++s) timeline.port({kSlice, static_cast<int>(s)}, slices_[s].port, until);
+  if (outer_) outer_->show(timeline, until);
   if (!spec_.link_rate) return;
   for (std::size_t c = 0; c < send_.size(); ++c) {
     const int core = static_cast<int>(c);

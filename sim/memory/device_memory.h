@@ -10,6 +10,8 @@
 // leaves one partition stays in the next, so that one core alone can use the whole cache, as pointer chases on an A100
 // and an H100 do (gpu-benches 1038c5d); where all cores use the same lines, each partition holds them.
 //
+// Behind it may stand other caches (sim/memory/outer_caches.h); what they miss goes to the DRAM.
+//
 // Ignores: bandwidth of fills, bounded queues in the slices.
 
 #include <algorithm>
@@ -23,6 +25,7 @@
 #include "sim/memory/calendar.h"
 #include "sim/memory/chains.h"
 #include "sim/memory/dram.h"
+#include "sim/memory/outer_caches.h"
 #include "sim/memory/sector_cache.h"
 #include "sim/memory/tlb.h"
 #include "sim/memory/warp_access.h"
@@ -34,7 +37,7 @@ class Timeline;
 
 struct MemorySpec {
   std::int64_t cores = 1;
-  LineShape shape;                 // of the device's cache
+  LineShape shape;                 // of the cache that cores reach first
   CacheSpec slice;                 // of each
   Rate slice_rate;                 // bytes
   std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes beside its data
@@ -43,7 +46,10 @@ struct MemorySpec {
   std::int64_t partitions = 1;                // of the slices
   Cycle far_latency = 0;                      // load-to-use, from another partition
   std::optional<TlbSpec> tlb;                 // of what misses
-  AddressMapSpec map;
+  std::int64_t slices = 1;                    // of that cache
+  std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
+  AddressMapSpec map;                         // of the cache beside the DRAM
+  std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
   DramSpec dram;
   std::int64_t burst_bytes = 1;
   std::int64_t clock_per = 1, cycles_per = 1;  // that many DRAM clocks in that many core cycles
@@ -80,9 +86,9 @@ class DeviceMemory {
   }
   // Brings a line as if it had been asked for before: no time, nothing counted.
   void touch(int core, std::int64_t line, std::uint32_t sectors, bool write);
-  // Bytes by which what waits in the device's cache to be written has become less through such touches, since the last
-  // call.
-  std::int64_t take_cleaned() { return std::exchange(cleaned_, 0); }
+  // Bytes by which what waits in the cache beside the DRAM to be written has become less through such touches, since
+  // the last call.
+  std::int64_t take_cleaned() { return outer_ ? outer_->take_cleaned() : std::exchange(cleaned_, 0); }
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
   // When a channel next has something to decide.
@@ -93,17 +99,18 @@ class DeviceMemory {
   void use(Tally& tally) {
     tally_ = &tally;
     allocated_ = 0;
+    if (outer_) outer_->begin();
   }
   // Tells what its parts do from now on. What channels do is told as it is decided; ports' bookings by `show`, those
   // before `until`.
   void watch(Timeline& timeline);
   void show(Timeline& timeline, Cycle until) const;
   std::int64_t cache_bytes() const { return slice_lines_ * spec_.shape.line; }
-  // How often the device's cache has been filled since; nothing where there is no cache to fill.
-  std::optional<double> times_filled() const {
-    if (slice_lines_ == 0) return std::nullopt;
-    return static_cast<double>(allocated_) / static_cast<double>(slice_lines_);
-  }
+  // Bytes of every cache, from the first one on.
+  std::vector<std::int64_t> bytes_of_caches() const;
+  // How often the cache has been filled since that was filled least, of those that so many bytes do not fit; nothing
+  // where there is none.
+  std::optional<double> times_filled(std::int64_t footprint) const;
 
  private:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
@@ -117,6 +124,8 @@ class DeviceMemory {
     SectorCache::Line* line = nullptr;  // that it fills; null of a write
     Waiter first;
     Chain others;
+    int pending = 0;  // parts that wait behind other caches
+    Cycle ready = 0;  // when the rest is there
   };
   struct Slice {
     Calendar port;
@@ -139,7 +148,16 @@ class DeviceMemory {
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
   int new_fill(SectorCache::Line* line, const Waiter& first);
+  // Asks the next level for what a fill is to bring.
+  void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
+  // Writes to the next level; returns whether the writer, if there is one, waits for it.
+  bool write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
+  // Hands on what the outer caches have for the DRAM; returns likewise.
+  bool send_to_dram(const Waiter* writer);
+  bool write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
   void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
+  // All of a fill is there, or its write is accepted.
+  void complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies);
   // Sends what is dirty of a victim to the DRAM; returns whether the channel is so full that the writer, if there is
   // one, waits for it.
   bool write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
@@ -156,12 +174,16 @@ class DeviceMemory {
 
   MemorySpec spec_;
   Tally* tally_;
-  AddressMap map_;   // over all slices: where a line lies in the DRAM
-  AddressMap near_;  // over those of one partition
+  LineShape last_;   // of the cache beside the DRAM
+  AddressMap map_;   // where a line of it lies in the DRAM
+  AddressMap near_;  // over the first cache's slices of one partition
   std::int64_t slices_of_partition_ = 1;
   std::optional<Tlb> tlb_;
   std::vector<Calendar> send_, receive_;  // by core
   std::vector<Slice> slices_;
+  std::optional<OuterCaches> outer_;
+  std::vector<ToDram> asked_;                   // of the DRAM by them
+  std::vector<std::pair<int, Cycle>> arrived_;  // through them
   std::vector<DramChannel> channels_;
   std::vector<DramServed> served_;
   std::vector<Cycle> next_of_;  // by channel

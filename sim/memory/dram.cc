@@ -6,17 +6,8 @@
 namespace tilescope::sim {
 namespace {
 
-// A controller takes so many reads and so many writes (DRAMsim3, Ramulator 2 and DRAMSys: 32 each). Writes drain once
-// their buffer is full, or once more than eight wait and the banks rest; where banks have queues, a row that has served
-// four columns may be closed for an older request (both DRAMsim3: facts/dram.md, section 2).
-constexpr std::size_t kMost = 32;  // of a kind
-constexpr std::int64_t kColumnsOfARow = 4;
-constexpr std::size_t kFewWrites = 8;
-// Few writes go too once nothing has been asked for so long, and nobody at a bank waits longer than this for requests
-// that suit the open row better. Bounds, no measured figures.
-constexpr Clock kRest = 50;
-constexpr Clock kLongestWait = 2000, kLongestWaitInQueue = 20000;
-constexpr std::size_t kActivates = 4, kManyActivates = 32;  // of the two windows
+// Of the two windows, as JEDEC defines them.
+constexpr std::size_t kActivates = 4, kManyActivates = 32;
 
 constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
 
@@ -74,9 +65,11 @@ std::size_t DramChannel::held(bool write) const {
   return (write ? writes_ : reads_).size() + (spec_.bank_queue > 0 ? 0 : queued_[write]);
 }
 
-bool DramChannel::has_room(bool write) const { return held(write) < kMost; }
+bool DramChannel::has_room(bool write) const { return static_cast<std::int64_t>(held(write)) < spec_.queue_depth; }
 
-bool DramChannel::accepts(bool write) const { return arriving_[write] + held(write) < kMost; }
+bool DramChannel::accepts(bool write) const {
+  return static_cast<std::int64_t>(arriving_[write] + held(write)) < spec_.queue_depth;
+}
 
 std::optional<Clock> DramChannel::next() const { return next_ == kNever ? std::nullopt : std::optional(next_); }
 
@@ -137,8 +130,8 @@ Clock DramChannel::next_arrival() const {
 void DramChannel::choose_direction() {
   if (drain_ > 0) return;
   const bool rests = queued_[false] + queued_[true] == 0;
-  if (!has_room(true) || (rests && writes_.size() > kFewWrites) ||
-      (rests && reads_.empty() && now_ >= last_command_ + kRest)) {
+  if (!has_room(true) || (rests && std::ssize(writes_) > spec_.write_threshold) ||
+      (rests && reads_.empty() && now_ >= last_command_ + spec_.write_idle)) {
     drain_ = writes_.size();
     tried_ = 0;
   }
@@ -252,14 +245,15 @@ DramChannel::ByCommand DramChannel::asked_of(const Bank& bank) {
   }
   if (read != kNone) ask(kRead);
   if (write != kNone) ask(kWrite);
-  if (!hits || (!oldest_hits && spec_.bank_queue > 0 && bank.columns >= kColumnsOfARow)) ask(kPrecharge);
+  if (!hits || (!oldest_hits && bank.columns >= spec_.row_hit_cap)) ask(kPrecharge);
   return asked;
 }
 
 // Whether the oldest at a bank has waited too long for others that find their row open.
 bool DramChannel::starves(const Bank& bank) {
   const Clock since = pending_[bank.queue[0].place].request.arrival;
-  const Clock last = since + (spec_.bank_queue > 0 ? kLongestWaitInQueue : kLongestWait);
+  if (spec_.max_age == DramSpec::kNoBound) return false;
+  const Clock last = since + spec_.max_age;
   if (now_ > last) return true;
   starves_ = std::min(starves_, last);
   return false;
@@ -421,7 +415,7 @@ void DramChannel::run(Clock until, std::vector<DramServed>& served) {
       plan(now_ + 1);
     }
     const bool rests = queued_[false] + queued_[true] + reads_.size() == 0 && !writes_.empty();
-    next_ = std::min({column_, row_, next_arrival(), rests ? last_command_ + kRest : kNever});
+    next_ = std::min({column_, row_, next_arrival(), rests ? last_command_ + spec_.write_idle : kNever});
   }
 }
 

@@ -6,7 +6,7 @@
 
 namespace tilescope::sim {
 
-DramSpec dram_spec(const arch::LevelSpec& dram) {
+DramSpec dram_spec(const arch::DramLevel& dram) {
   const auto of = [&](const char* name) -> Clock {
     const auto t = dram.timing.find(name);
     return t == dram.timing.end() ? 0 : t->second.n;
@@ -17,7 +17,12 @@ DramSpec dram_spec(const arch::LevelSpec& dram) {
   if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
   s.rows = dram.row.has_value() && dram.banks > 0;
   s.row_bus = dram.command_buses > 1;
-  s.bank_queue = dram.bank_queue;
+  s.queue_depth = dram.queue_depth.value_or(DramSpec::kNoBound);
+  s.bank_queue = dram.bank_queue.value_or(0);
+  s.write_threshold = dram.write_threshold.value_or(0);
+  s.write_idle = dram.write_idle.value_or(base::Cycles{0}).n;
+  s.row_hit_cap = dram.row_hit_cap.value_or(DramSpec::kNoBound);
+  s.max_age = dram.max_age.value_or(base::Cycles{DramSpec::kNoBound}).n;
   s.t = {.rcd = of("rcd"),
          .rcd_wr = of("rcd_wr"),
          .rp = of("rp"),

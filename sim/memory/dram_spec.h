@@ -2,6 +2,7 @@
 // One channel of DRAM as its controller wants it, read from a chip's level.
 
 #include <cstdint>
+#include <limits>
 
 #include "arch/spec.h"
 #include "sim/memory/dram_timing.h"
@@ -17,9 +18,16 @@ struct DramSpec {
   std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
   bool rows = false;                   // whether rows are known; without, every access is a hit
   bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
+  // Of the controller; 0 and kNoBound: none.
+  static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
+  std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes
   // Requests that each bank holds beyond those that the controller takes; without, it takes no more until some are
   // done.
   std::int64_t bank_queue = 0;
+  std::int64_t write_threshold = 0;     // writes that wait although the banks rest
+  Clock write_idle = 0;                 // after which they go too
+  std::int64_t row_hit_cap = kNoBound;  // columns of an open row before an older request may close it
+  Clock max_age = kNoBound;             // of a request that others overtake
   DramTimes t;
 
   // Between two bursts that suit each other best.
@@ -27,7 +35,7 @@ struct DramSpec {
 };
 
 // One channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
-DramSpec dram_spec(const arch::LevelSpec& dram);
+DramSpec dram_spec(const arch::DramLevel& dram);
 
 // What a lone read of so many bursts takes that finds another row open.
 Clock conflict_clocks(const DramSpec& spec, std::int64_t bursts);

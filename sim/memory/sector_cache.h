@@ -1,22 +1,26 @@
 #pragma once
-// Tags of one cache or slice of one: lines of sectors, sets of ways, least recently used out first, write-back.
+// Tags of one cache or slice of one: lines of sectors, sets of ways or one set of all lines, least recently used out
+// first, write-back.
 //
 // Ignores: who asks and when; the caller keeps times.
 
 #include <cstdint>
 #include <cstring>
-#include <vector>
+#include <unordered_map>
 
 #include "arch/spec.h"
 #include "sim/memory/calendar.h"
 #include "sim/memory/divisor.h"
+#include "sim/memory/zeroed_array.h"
 
 namespace tilescope::sim {
 
 struct CacheSpec {
-  std::int64_t lines = 0;  // 0: holds nothing
-  std::int64_t ways = 1;
-  bool tells_clean = false;  // tells of clean lines too that had to leave
+  static constexpr std::int64_t kAnyWay = 0;
+
+  std::int64_t lines = 0;       // 0: holds nothing
+  std::int64_t ways = kAnyWay;  // of a set; kAnyWay: a line may lie anywhere
+  bool tells_clean = false;     // tells of clean lines too that had to leave
 };
 
 class SectorCache {
@@ -38,8 +42,8 @@ class SectorCache {
 
    private:
     friend class SectorCache;
-    Cycle when_ = 0;  // when all that is valid has arrived, or ~ the number of what is on its way
-    std::uint32_t tag_ = ~std::uint32_t{0};
+    Cycle when_ = 0;         // when all that is valid has arrived, or ~ the number of what is on its way
+    std::uint32_t tag_ = 0;  // 0: no line's
     std::uint16_t valid_ = 0, dirty_ = 0;
   };
   // A line that had to leave: what of it has to be written back, and what was valid of it. None where nothing of it is
@@ -70,12 +74,12 @@ class SectorCache {
   // Say that the line will be touched soon, and very soon: a simulation of many caches waits for memory most of the
   // time.
   void expect(std::int64_t line) const {
-    if (!lines_.empty()) __builtin_prefetch(order(place_of(line).set));
+    if (!order_.empty()) __builtin_prefetch(order(place_of(line).set));
   }
   void expect_now(std::int64_t line) const;
 
  private:
-  // A line's set, and what tells it from the set's other lines.
+  // A line's set, and what tells it from the set's other lines, never 0.
   struct Place {
     std::size_t set;
     std::uint32_t tag;
@@ -102,11 +106,29 @@ class SectorCache {
     return reinterpret_cast<const std::uint8_t*>(order_.data()) + set * chunks_of_set_ * sizeof(Chunk);
   }
 
+  // The line of a place, the latest used of its set from now on; whether it was there.
+  struct Found {
+    Line* line = nullptr;
+    bool was_there = false;
+  };
+  Found use_in_set(const Place& place);
+  Found use_anywhere(const Place& place);
+
+  // The lines of a cache without sets by when they were used: a ring through their numbers and one for its end.
+  struct Neighbours {
+    std::uint32_t later = 0, earlier = 0;
+  };
+  void unlink(std::uint32_t number);
+  void link_latest(std::uint32_t number);
+
   CacheSpec spec_;
   Divisor sets_{1};
   std::size_t chunks_of_set_ = 1;
-  std::vector<Chunk> order_;
-  std::vector<Line> lines_;
+  ZeroedArray<Chunk> order_;  // none without sets
+  ZeroedArray<Line> lines_;
+  // Without sets:
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of lines, by tag
+  ZeroedArray<Neighbours> ring_;                              // the last element is the end
 };
 
 }  // namespace tilescope::sim

@@ -117,7 +117,7 @@ std::vector<tile::StageProgram> full_programs(const ArchSpec& a) {
     out.push_back(tile::make_stage_program(space_of(e), {{1, threads, each}}, {1}, arch::widest_access_of(a)));
   };
   relu(1 << 20, a.core.max_block_threads, 1);
-  relu(a.memory.front().capacity.n / 12, a.core.warp, 1);
+  relu(arch::spec_of(a.memory.front()).capacity.n / 12, a.core.warp, 1);
   const std::int64_t staged = arch::scratchpad_per_block(*arch::scratchpad_of(a)).n / 4;
   const expr::Expression sums = built({"O[i] +=! A[i,k]", fmt::format("i=1024,k={}", staged).c_str()});
   out.push_back(tile::make_stage_program(space_of(sums), {{1, 1, 1}}, {1, staged * 3 / 4}, {4}));
@@ -322,9 +322,10 @@ lower::Module pages(std::int64_t count, std::int64_t page_bytes, std::int64_t ro
 }
 
 std::string trace_answer(const ArchSpec& a) {
-  const arch::LevelSpec& dram = *arch::dram_of(a);
+  const arch::DramLevel& dram = *arch::dram_of(a);
   if (!dram.mapping) return "no mapping";
-  const sim::TraceSpec spec = sim::trace_spec(dram);
+  std::string derived;
+  const sim::TraceSpec spec = sim::trace_spec(a, derived);
   std::string out;
   const auto replayed = [&](const std::vector<sim::TraceRequest>& trace, const sim::Injection& how) {
     const sim::TraceResult r = sim::replay(trace, spec, how);

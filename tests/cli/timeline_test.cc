@@ -100,7 +100,7 @@ TEST_F(Timeline, HasAProcessForEveryPartAndAThreadForEveryTrack) {
     if (thread == "slot 0") on_slots.insert(e.at("name"));
     EXPECT_TRUE(e.at("name") != "read miss" || e.at("args").at("bytes") > 0);
   }
-  EXPECT_THAT(on_warps, IsSupersetOf({"issue", "scratchpad", "barrier", "dram"}));
+  EXPECT_THAT(on_warps, IsSupersetOf({"issue", "smem", "barrier", "dram"}));
   EXPECT_THAT(on_channels, IsSupersetOf({"read hit", "read miss"}));
   EXPECT_THAT(on_slots, IsSupersetOf({"block 0", "block 3"}));
   std::set<std::string> counters;

@@ -54,8 +54,18 @@ TEST_F(Trace, RefusesWhatItCannotDrive) {
   EXPECT_THAT(run({"trace", "--arch", chip(), "--inject", "often", file}).err, HasSubstr("expected sat, win:N"));
   EXPECT_THAT(run({"trace", "--arch", chip(), "--level", "l2", file}).err,
               HasSubstr("expected the level of kind dram"));
-  EXPECT_THAT(run({"trace", "--arch", "v100", file}).err, HasSubstr("memory.dram.mapping: a trace needs a mapping"));
   EXPECT_THAT(run({"trace", "--arch", chip(), write("none", "")}).err, HasSubstr("the trace has no requests"));
+}
+
+// Files of GPUs have no mapping: addresses lie as kernels' do, which is said.
+TEST_F(Trace, DerivesAMappingWhereTheFileHasNone) {
+  const CliResult r = run({"trace", "--arch", "v100", "--json", sequential()});
+  EXPECT_EQ(r.status, 0);
+  EXPECT_THAT(r.err, HasSubstr("v100: memory.dram.mapping: no mapping is given; as in kernels, 128 B that follow each "
+                               "other go to 64 channels in turn, each filling 1024 B of a row, rows to 16 banks in "
+                               "turn"));
+  EXPECT_THAT(r.out, HasSubstr("\"bursts\""));
+  EXPECT_EQ(run({"trace", "--arch", "k80", sequential()}).status, 0) << "12 channels are no power of two";
 }
 
 }  // namespace

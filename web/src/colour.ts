@@ -48,21 +48,25 @@ export function onThemeChange(redraw: () => void): void {
     });
 }
 
+/** Terms of levels are called as their chips call them; others than these share what is left. */
 const kTerms: Record<string, string> = {
   issue: '#56b4e9',
   arithmetic: '#0072b2',
-  scratchpad: '#009e73',
-  'core cache': '#e5d43b',
-  'device cache': '#e69f00',
+  smem: '#009e73',
+  l1: '#e5d43b',
+  l2: '#e69f00',
+  l3: '#a6761d',
   dram: '#d55e00',
   latency: '#cc79a7',
   launch: '#8c8c8c',
 };
+const kOtherLevels = ['#8a6fd1', '#66a61e', '#7570b3', '#a6a6a6'];
 const kSeries = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8a6fd1', '#8c8c8c'];
 const kSymbols = ['circle', 'triangle', 'rect', 'diamond', 'roundRect', 'arrow', 'pin', 'emptyCircle'];
 
 /** The colour of what binds; the order is that of the terms of a prediction. */
-export const termColour = (term: string): string => kTerms[term] ?? '#8c8c8c';
+export const termColour = (term: string): string =>
+  kTerms[term] ?? (kOtherLevels[[...term].reduce((sum, c) => sum + c.charCodeAt(0), 0) % kOtherLevels.length] as string);
 export const termOrder = (term: string): number => (term in kTerms ? Object.keys(kTerms).indexOf(term) : 99);
 export const seriesColour = (i: number): string => kSeries[i % kSeries.length] as string;
 export const seriesSymbol = (i: number): string => kSymbols[i % kSymbols.length] as string;

@@ -12,10 +12,15 @@ namespace {
 
 using namespace arch;
 
-const LevelSpec& level(const ArchSpec& chip, std::string_view name) {
-  for (const LevelSpec& l : chip.memory)
-    if (l.name == name) return l;
+const Level& level(const ArchSpec& chip, std::string_view name) {
+  if (const Level* found = level_named(chip, name)) return *found;
   throw std::out_of_range(std::string(name));
+}
+
+// Of a level of any kind.
+double per_cycle(const ArchSpec& chip, const Level& l) {
+  if (const auto* cache = std::get_if<CacheLevel>(&l)) return bytes_per_core_cycle(chip, *cache);
+  return bytes_per_core_cycle(chip, std::get<ScratchpadLevel>(l));
 }
 
 const ComputeSpec& unit(const ArchSpec& chip, std::string_view name) {
@@ -30,15 +35,15 @@ TEST(Derive, BandwidthsOfTheV100) {
   EXPECT_DOUBLE_EQ(bandwidth_of(v100, level(v100, "l2")).v, 1.38e9 * 64 * 32);
   EXPECT_DOUBLE_EQ(bandwidth_of(v100, level(v100, "l1")).v, 1.38e9 * 128 * 80);
   EXPECT_DOUBLE_EQ(bandwidth_of(v100, level(v100, "smem")).v, 1.38e9 * 32 * 4 * 80);
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(v100, level(v100, "smem")), 128);
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(v100, level(v100, "l1")), 128);
+  EXPECT_DOUBLE_EQ(per_cycle(v100, level(v100, "smem")), 128);
+  EXPECT_DOUBLE_EQ(per_cycle(v100, level(v100, "l1")), 128);
   EXPECT_DOUBLE_EQ(bandwidth_of(v100, level(v100, "reg")).v, 0);
 }
 
 TEST(Derive, BandwidthsOfTheOthers) {
   const ArchSpec k80 = chip_of("k80");
   EXPECT_DOUBLE_EQ(bandwidth_of(k80, level(k80, "dram")).v, 1252.5e6 * 4 * 12 * 4);  // 240.48 GB/s
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(k80, level(k80, "smem")), 256);
+  EXPECT_DOUBLE_EQ(per_cycle(k80, level(k80, "smem")), 256);
   const ArchSpec mi50 = chip_of("mi50");
   EXPECT_DOUBLE_EQ(bandwidth_of(mi50, level(mi50, "dram")).v, 1024e9);
   EXPECT_DOUBLE_EQ(bandwidth_of(mi50, level(mi50, "smem")).v, 1.725e9 * 128 * 60);  // 13.25 TB/s
@@ -47,12 +52,12 @@ TEST(Derive, BandwidthsOfTheOthers) {
 // A tile's paths bound its many banks; a sweep that widens them comes to the banks in the end.
 TEST(Derive, AScratchpadIsAsFastAsTheCoresPathsOrItsBanks) {
   const ArchSpec ipu = chip_of("ipu_gc2");
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(ipu, level(ipu, "sram")), 16 + 8);
+  EXPECT_DOUBLE_EQ(per_cycle(ipu, level(ipu, "sram")), 16 + 8);
   EXPECT_EQ(transaction_of(level(ipu, "sram")), Bytes{8}) << "one bank's word";
   const ArchSpec one_path = chip_of("ipu_gc2", {{"memory.sram.store", "4 B"}});
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(one_path, level(one_path, "sram")), 16 + 4);
+  EXPECT_DOUBLE_EQ(per_cycle(one_path, level(one_path, "sram")), 16 + 4);
   const ArchSpec few_banks = chip_of("ipu_gc2", {{"memory.sram.banks", "2"}});
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(few_banks, level(few_banks, "sram")), 2 * 8);
+  EXPECT_DOUBLE_EQ(per_cycle(few_banks, level(few_banks, "sram")), 2 * 8);
 }
 
 TEST(Derive, AnExchangeIsAsFastAsItsPorts) {
@@ -109,19 +114,19 @@ TEST(Derive, RatiosAndLimits) {
   EXPECT_DOUBLE_EQ(ratio_of(v100, "smem.write"), 1);
   EXPECT_EQ(registers_per_core(*registers_of(v100)), 65536);
   EXPECT_EQ(scratchpad_per_block(*scratchpad_of(v100)), Bytes{96 * 1024});
-  LevelSpec whole = *scratchpad_of(v100);
+  ScratchpadLevel whole = *scratchpad_of(v100);
   whole.per_block.reset();
   EXPECT_EQ(scratchpad_per_block(whole), whole.capacity);
 }
 
 TEST(Derive, BytesACoreCycleAreOfCoreLevels) {
   const ArchSpec v100 = chip_of("v100");
-  EXPECT_THROW(bytes_per_core_cycle(v100, level(v100, "dram")), base::InternalError);
+  EXPECT_THROW(per_cycle(v100, level(v100, "l2")), base::InternalError);
 }
 
 TEST(Derive, ALevelMayHaveItsOwnClock) {
   const ArchSpec chip = chip_of("v100", {{"memory.l1.clock", "690 MHz"}});
-  EXPECT_DOUBLE_EQ(bytes_per_core_cycle(chip, level(chip, "l1")), 64);
+  EXPECT_DOUBLE_EQ(per_cycle(chip, level(chip, "l1")), 64);
 }
 
 }  // namespace

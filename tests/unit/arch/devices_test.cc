@@ -49,7 +49,7 @@ TEST_P(EachDevice, LoadsAndItsPeaksHold) {
 TEST_P(EachDevice, HasTheUsualLevelsOfItsClass) {
   const ArchSpec chip = chip_of(GetParam());
   std::vector<std::string> levels;
-  for (const LevelSpec& l : chip.memory) levels.push_back(l.name);
+  for (const Level& l : chip.memory) levels.push_back(spec_of(l).name);
   if (chip.chip_class == ChipClass::kBsp)
     EXPECT_THAT(levels, ElementsAre("sram"));
   else if (chip.name == "tilescope_two")  // whose levels have other names than those of chips that there are
@@ -111,7 +111,7 @@ TEST_P(EachMemory, LoadsAndIsAsLargeAsItsMapping) {
   EXPECT_THAT(loaded.notes, IsEmpty());
   ASSERT_TRUE(loaded.chip);
   EXPECT_EQ(loaded.chip->name, m.name);
-  const LevelSpec& dram = *dram_of(*loaded.chip);
+  const DramLevel& dram = *dram_of(*loaded.chip);
   EXPECT_EQ(dram.channels, m.channels);
   EXPECT_EQ(transaction_of(dram), Bytes{m.burst_bytes});
   EXPECT_EQ(dram.capacity, Bytes{m.gigabytes << 30});
@@ -160,8 +160,8 @@ TEST_P(EachSheet, AgreesWithTheCauses) {
   std::optional<double> derived;
   for (const ComputeSpec& c : chip.compute)
     if (c.name == sheet.unit) derived = peak_of(chip, c).v;
-  for (const LevelSpec& l : chip.memory)
-    if (l.name == sheet.unit) derived = bandwidth_of(chip, l).v;
+  for (const Level& l : chip.memory)
+    if (spec_of(l).name == sheet.unit) derived = bandwidth_of(chip, l).v;
   if (sheet.unit == "link") derived = bandwidth_of(chip, chip.link.value()).v;
   ASSERT_TRUE(derived) << "no such unit";
   EXPECT_NEAR(*derived * 1e-12 / sheet.tera, 1, 0.01) << sheet.source;

@@ -11,10 +11,9 @@ namespace tilescope::arch {
 namespace {
 
 // A level of 32-byte bursts, rows of 1 KiB, 2 channels, 4 groups of 4 banks.
-LevelSpec level(const std::string& mapping) {
-  LevelSpec l;
+DramLevel level(const std::string& mapping) {
+  DramLevel l;
   l.name = "dram";
-  l.kind = Kind::kDram;
   l.channels = 2;
   l.width = Bytes{8};
   l.burst = 4;

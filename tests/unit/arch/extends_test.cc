@@ -59,7 +59,7 @@ TEST_F(Extends, InstructionsMergeByNameAndLevelsKeepTheirOrder) {
   ASSERT_TRUE(loaded.chip) << loaded.errors.front();
   std::vector<std::string> units, levels;
   for (const ComputeSpec& c : loaded.chip->compute) units.push_back(c.name);
-  for (const LevelSpec& l : loaded.chip->memory) levels.push_back(l.name);
+  for (const Level& l : loaded.chip->memory) levels.push_back(spec_of(l).name);
   EXPECT_THAT(
       units, ElementsAre("fma.f32", "fma.f16", "mma.f16", "fma.f64", "special.f32", "imad.i32", "dp4a.i8", "fma.bf16"));
   EXPECT_THAT(levels, ElementsAre("dram", "l2", "l1", "smem", "reg"));

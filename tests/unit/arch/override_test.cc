@@ -18,7 +18,10 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-double gbps(const ArchSpec& chip, const LevelSpec* level) { return bandwidth_of(chip, *level).v / 1e9; }
+template <class Spec>
+double gbps(const ArchSpec& chip, const Spec* level) {
+  return bandwidth_of(chip, *level).v / 1e9;
+}
 
 TEST(Set, EachLevelsEffectFollowsItsCauses) {
   const ArchSpec v100 = chip_of("v100");
@@ -59,8 +62,8 @@ TEST(Set, NotesAPathThatIsSetAgain) {
 }
 
 TEST(Set, ReachesKeysThatTheFileLacks) {
-  EXPECT_EQ(chip_of("v100", {{"memory.l2.access", "16 B"}}).memory.at(1).access, Bytes{16});
-  EXPECT_EQ(chip_of("v100", {{"memory.dram.timing.faw", "16 cycles"}}).memory.at(0).timing.at("faw"), Cycles{16});
+  EXPECT_EQ(device_cache_of(chip_of("v100", {{"memory.l2.access", "16 B"}}))->access, Bytes{16});
+  EXPECT_EQ(dram_of(chip_of("v100", {{"memory.dram.timing.faw", "16 cycles"}}))->timing.at("faw"), Cycles{16});
   const ArchSpec chip = chip_of("v100", {{"calibration.l2.write.ratio", "0.5"}, {"calibration.l2.write.source", "me"}});
   EXPECT_DOUBLE_EQ(ratio_of(chip, "l2.write"), 0.5);
 }

@@ -68,7 +68,7 @@ class NaiveCount {
   void box(const lower::BulkCopy& c, const lower::Lanes& lanes) {
     const lower::Buffer& from = kernel_.buffers[static_cast<std::size_t>(c.from)];
     const std::int64_t element = base::size_of(from.dtype).n, base = bases_[static_cast<std::size_t>(from.global)];
-    const arch::LevelSpec& pad = *arch::scratchpad_of(chip_);
+    const arch::ScratchpadLevel& pad = *arch::scratchpad_of(chip_);
     const std::int64_t bytes = c.elements() * element, pass = pad.banks * pad.bank_width.n;
     const auto n = static_cast<std::size_t>(std::find(boxes_.begin(), boxes_.end(), &c) - boxes_.begin());
     std::set<std::int64_t> touched;
@@ -120,7 +120,7 @@ class NaiveCount {
   }
 
   std::int64_t passes(const Addresses& at, std::int64_t bytes) const {
-    const arch::LevelSpec& pad = *arch::scratchpad_of(chip_);
+    const arch::ScratchpadLevel& pad = *arch::scratchpad_of(chip_);
     const std::int64_t group = std::max<std::int64_t>(1, pad.banks * pad.bank_width.n / bytes);
     std::map<std::int64_t, std::map<std::int64_t, std::set<std::int64_t>>> words;  // by group and bank
     for (const auto& [lane, address] : at)

@@ -33,7 +33,7 @@ void expect_sound(const StageEstimate& e) {
   RC_ASSERT(e.waves > 0);
   RC_ASSERT(e.occupancy.ratio > 0 && e.occupancy.ratio <= 1);
   RC_ASSERT(e.scratchpad.conflict_ratio >= 1 - 1e-12);
-  RC_ASSERT(e.device_cache.conflict_ratio >= 1 - 1e-12);
+  for (const LevelUse& cache : e.device_caches) RC_ASSERT(cache.transactions == 0 || cache.conflict_ratio >= 1 - 1e-12);
 }
 
 RC_GTEST_PROP(Estimate, OfAnyProgramIsFiniteAndNoLessThanItsTerms, ()) {
@@ -136,9 +136,13 @@ TEST(Estimate, OfADtypeThatTheChipDoesNotMultiplyIsNone) {
 }
 
 TEST(Estimate, NamesEveryTerm) {
-  EXPECT_EQ(name_of(Term::kIssue), "issue");
-  EXPECT_EQ(name_of(Term::kDeviceCache), "device cache");
-  EXPECT_EQ(name_of(Term::kLaunch), "launch");
+  const arch::ArchSpec v100 = tests::chip("v100");
+  const arch::Hierarchy levels = arch::hierarchy_of(v100);
+  std::vector<std::string_view> names;
+  for (std::size_t t = 0; t < kTerms; ++t)
+    if (const std::string_view name = name_of(static_cast<Term>(t), levels); !name.empty()) names.push_back(name);
+  EXPECT_EQ(names,
+            (std::vector<std::string_view>{"issue", "arithmetic", "smem", "l1", "l2", "dram", "latency", "launch"}));
 }
 
 TEST(Estimate, BarelyMoreBlocksThanFitCostAnotherRound) {

@@ -188,7 +188,7 @@ TEST(SplitReduction, IsAddedUpByASecondKernel) {
   const auto split = estimate_stage(split_matmul("m=1024,n=1024,k=4096", 4), m);
   EXPECT_DOUBLE_EQ(split->term(Term::kLaunch), 2 * whole->term(Term::kLaunch));
   const double partial_bytes = 4.0 * 1024 * 1024 * 4;
-  EXPECT_GE(split->total_us, split->term(Term::kLaunch) + partial_bytes / m.cache_bytes_per_us);
+  EXPECT_GE(split->total_us, split->term(Term::kLaunch) + partial_bytes / m.device_caches[0].bytes_per_us);
 }
 
 }  // namespace

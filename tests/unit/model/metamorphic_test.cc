@@ -17,7 +17,7 @@ struct Chip {
   explicit Chip(const Changes& changes) : spec(tests::chip("v100", changes)), machine(make_machine(spec)) {}
   // With caches that hold everything.
   Chip(const Changes& changes, double cache_bytes) : Chip(changes) {
-    machine.cache_capacity_bytes = machine.core_cache_bytes = cache_bytes;
+    machine.device_caches[0].capacity_bytes = machine.core_cache_bytes = cache_bytes;
   }
   Chip(const Chip&) = delete;
   Chip& operator=(const Chip&) = delete;

@@ -158,7 +158,7 @@ RC_GTEST_PROP(Traffic, DramIsBetweenOnceAndEveryTime, ()) {
     RC_ASSERT(o.wave_bytes <= o.total_bytes);
     read += o.dram_bytes;
   }
-  RC_ASSERT(std::abs(read - t.dram_read_bytes) <= 1e-9 * read);
+  RC_ASSERT(std::abs(read - t.dram.read) <= 1e-9 * read);
 }
 
 // A reduction in parts reads everything once all the same.
@@ -179,7 +179,7 @@ TEST(Traffic, OfFewBlocksDoesNotDependOnHowManyWouldFit) {
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   tile::StageProgram p = with_blocks(space, {32, 32, 64});
   p.operands[0].staged = p.operands[1].staged = false;
-  EXPECT_EQ(traffic_of(p, machine("v100"), 32).cache_read_bytes, traffic_of(p, machine("v100"), 1).cache_read_bytes);
+  EXPECT_EQ(traffic_of(p, machine("v100"), 32).cores.read, traffic_of(p, machine("v100"), 1).cores.read);
 }
 
 // 16 blocks that run at a time, each of as many rows of A as columns of B: a band of four makes a square of them.
@@ -188,11 +188,11 @@ TEST(Traffic, ABandReadsTheSidesOfASquare) {
   tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_fusion(e.stages.front())), {32, 32, 32});
   Machine m = machine("v100");
   m.cores = 16;
-  m.cache_capacity_bytes = 0;  // nothing is left from wave to wave
+  m.device_caches[0].capacity_bytes = 0;  // nothing is left from wave to wave
   const double wave = 2048.0 * 4 * 32, waves = 64 * 64 / 16.0;
-  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram_read_bytes, waves * wave * (1 + 16));
+  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram.read, waves * wave * (1 + 16));
   p.band = 4;
-  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram_read_bytes, waves * wave * (4 + 4));
+  EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram.read, waves * wave * (4 + 4));
 }
 
 TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
@@ -201,10 +201,10 @@ TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
   const tile::StageProgram p = with_blocks(space, {16, 16, 8});
   Machine m = machine("v100");
   const Traffic fits = traffic_of(p, m, 1);
-  EXPECT_EQ(fits.dram_read_bytes, 2 * 512 * 512 * 4);
-  EXPECT_EQ(fits.cache_read_bytes, 2.0 * 512 * 512 * 4 * 32);
-  m.cache_capacity_bytes = 0;
-  EXPECT_GT(traffic_of(p, m, 1).dram_read_bytes, fits.dram_read_bytes);
+  EXPECT_EQ(fits.dram.read, 2 * 512 * 512 * 4);
+  EXPECT_EQ(fits.cores.read, 2.0 * 512 * 512 * 4 * 32);
+  m.device_caches[0].capacity_bytes = 0;
+  EXPECT_GT(traffic_of(p, m, 1).dram.read, fits.dram.read);
 }
 
 }  // namespace

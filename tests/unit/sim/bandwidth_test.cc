@@ -19,14 +19,15 @@ double seconds(const SimReport& r, const arch::ArchSpec& chip) {
 }
 
 // Bytes moved a second over what the level's causes give.
-double share(const lower::Module& m, const arch::ArchSpec& chip, const arch::LevelSpec* level, double bytes) {
+template <class Level>
+double share(const lower::Module& m, const arch::ArchSpec& chip, const Level* level, double bytes) {
   return bytes / seconds(simulated(m, chip), chip) / arch::bandwidth_of(chip, *level).v;
 }
 
 // The chip with a device's cache of no more than 32 sets a slice, so that it holds little of what the kernels move.
 arch::ArchSpec with_a_small_device_cache(const char* name) {
   const arch::ArchSpec whole = chip(name);
-  const arch::LevelSpec& l2 = *arch::device_cache_of(whole);
+  const arch::CacheLevel& l2 = *arch::device_cache_of(whole);
   const std::int64_t most = 32 * l2.slices * l2.ways.value_or(16) * l2.line.n;
   if (l2.capacity.n <= most) return whole;
   return chip(name, {{"memory.l2.capacity", fmt::format("{} B", most)}});

@@ -86,7 +86,7 @@ TEST(Misses, AreHandedOnByWarpsThatTouchNothing) {
   EXPECT_EQ(r.kernels[0].counters, simulated(overhanging, v100()).kernels[0].counters);
 }
 
-TEST(Misses, AreBoundWhereACoreHasNoCache) {
+TEST(Misses, AreNotBoundWhereACoreHasNoCache) {
   const arch::ArchSpec c =
       chip(source_path("tests/error/arch/minimal.yaml").string(), {{"memory.dram.latency", "400 cycles"},
                                                                    {"memory.l2.latency", "200 cycles"},

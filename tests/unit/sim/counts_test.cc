@@ -74,7 +74,7 @@ class Walk {
   void count(const std::vector<std::optional<std::int64_t>>& at, std::int64_t bytes, lower::AccessCount& out,
              lower::Space space) {
     const std::int64_t sector = arch::device_cache_of(chip_)->sector.n;
-    const arch::LevelSpec& pad = *arch::scratchpad_of(chip_);
+    const arch::ScratchpadLevel& pad = *arch::scratchpad_of(chip_);
     std::set<std::int64_t> sectors;
     std::int64_t active = 0, passes = 0;
     const auto group = static_cast<std::size_t>(std::max<std::int64_t>(1, pad.banks * pad.bank_width.n / bytes));

@@ -22,7 +22,8 @@ TraceSpec spec_of(const std::string& level) {
   base::Diagnostics diags;
   const auto chip = arch::load_arch(tests::source_path("arch/devices/memory/" + level + ".yaml").string(), {}, diags);
   for (const std::string& e : diags.formatted_errors()) ADD_FAILURE() << e;
-  return chip ? trace_spec(*arch::dram_of(*chip)) : TraceSpec{};
+  std::string derived;
+  return chip ? trace_spec(*chip, derived) : TraceSpec{};
 }
 
 std::vector<TraceRequest> sequential(std::int64_t n, std::int64_t bytes, bool write = false) {

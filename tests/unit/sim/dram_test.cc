@@ -15,6 +15,10 @@ DramSpec xsim() {
   return {.banks = 16,
           .rows = true,
           .row_bus = true,
+          .queue_depth = 32,
+          .write_threshold = 8,
+          .write_idle = 50,
+          .max_age = 2000,
           .t = {.rcd = 12,
                 .rp = 14,
                 .ras = 28,
@@ -204,7 +208,7 @@ TEST(Dram, QueuesAtTheBanksShowMoreOfWhatWaits) {
 }
 
 // Four columns, and the row is closed for the older request of another row as soon as tRAS and tRTP let it.
-TEST(Dram, ARowMakesRoomAfterFourColumnsWhereBanksHaveQueues) {
+TEST(Dram, ARowMakesRoomAfterAsManyColumnsAsItsCap) {
   DramSpec spec = xsim();
   spec.t.ras = spec.t.rtp = 1;
   const auto order = [&] {
@@ -217,13 +221,13 @@ TEST(Dram, ARowMakesRoomAfterFourColumnsWhereBanksHaveQueues) {
     return ids;
   };
   EXPECT_EQ(order(), (std::vector<int>{0, 2, 3, 4, 5, 6, 1}));
-  spec.bank_queue = 8;
+  spec.row_hit_cap = 4;
   EXPECT_EQ(order(), (std::vector<int>{0, 2, 3, 4, 1, 5, 6}));
 }
 
 // A file may say how many bank groups there are and not how many banks.
 TEST(Dram, OfALevelWhoseBanksAreNotKnownIsOneBankWithoutRows) {
-  arch::LevelSpec level;
+  arch::DramLevel level;
   level.burst = 4;
   level.bank_groups = 4;
   level.row = arch::Bytes{1024};

@@ -25,19 +25,19 @@ class Latency : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(Latency, OfTheCoreCache) {
-  const arch::LevelSpec& l1 = *arch::core_cache_of(chip_);
+  const arch::CacheLevel& l1 = *arch::core_cache_of(chip_);
   EXPECT_NEAR(link(chip_, 32, 128, 2), static_cast<double>(l1.latency->n), 0.5);
 }
 
 TEST_P(Latency, OfTheDeviceCache) {
-  const arch::LevelSpec& l2 = *arch::device_cache_of(chip_);
+  const arch::CacheLevel& l2 = *arch::device_cache_of(chip_);
   // Four times what the core's cache holds, and half of what the device's does.
   const std::int64_t lines = std::min(4 * arch::core_cache_of(chip_)->capacity.n, l2.capacity.n / 2) / 128;
   EXPECT_NEAR(link(chip_, lines, 128, 1), static_cast<double>(l2.latency->n), 1.5);
 }
 
 TEST_P(Latency, OfTheDram) {
-  const arch::LevelSpec& dram = *arch::dram_of(chip_);
+  const arch::DramLevel& dram = *arch::dram_of(chip_);
   const auto cycles = [&](std::int64_t count) {
     return running_cycles(simulated(chase(count, (1 << 20) / 4 + 32, 1), chip_));
   };

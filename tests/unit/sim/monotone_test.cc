@@ -108,9 +108,9 @@ void PrintTo(const Better& b, std::ostream* out) { *out << b.name; }
 // another row open, whatever part of it the rows take.
 Overrides at_the_same_wires(Overrides changes) {
   const auto rows = [](const arch::ArchSpec& c) {
-    const arch::LevelSpec& dram = *arch::dram_of(c);
+    const arch::DramLevel& dram = *arch::dram_of(c);
     const auto clocks = static_cast<double>(conflict_clocks(dram_spec(dram), 1));
-    return clocks * static_cast<double>(c.clock.n) / static_cast<double>(dram.clock->n);
+    return clocks * static_cast<double>(c.clock.n) / static_cast<double>(dram.clock.n);
   };
   const double saved = rows(v100()) - rows(chip("v100", changes));
   const auto whole = static_cast<double>(arch::dram_of(v100())->latency->n);

@@ -43,6 +43,7 @@ std::vector<int> all_cores(const arch::ArchSpec& chip) {
 
 Kept recorded(const lower::Module& m, const arch::ArchSpec& chip, TimelineOptions options, Mode mode = Mode::kFull) {
   Kept kept;
+  options.stall_names = stall_names(chip);
   Timeline timeline(std::move(options), kept);
   kept.report = simulate(m, chip, {.mode = mode, .timeline = &timeline});
   kept.full_at = timeline.full_at();
@@ -97,9 +98,9 @@ void expect_stalls(const Kept& kept, std::int64_t warps_of_a_block) {
       EXPECT_EQ(static_cast<double>(cycles), length(kernels[1]));
       continue;
     }
-    seen += weights[std::string(name_of(stall))];
+    seen += weights[kept.report.stall_names[static_cast<std::size_t>(stall)]];
     const auto until = static_cast<Cycle>(running * (seen / (warps * running)) + 0.5);
-    EXPECT_EQ(cycles, until - given) << name_of(stall);
+    EXPECT_EQ(cycles, until - given) << kept.report.stall_names[static_cast<std::size_t>(stall)];
     given = until;
   }
 }
@@ -210,7 +211,7 @@ TEST(Timeline, PortsAreBusyForWhatTheyMove) {
   const Kept copy = recorded(stream(1000, 256, 2, Stream::kCopy), v100());
   const LevelTally& l2 = level(copy.report, "l2");
   const auto moved = static_cast<double>(l2.read_bytes + l2.written_bytes);
-  const arch::LevelSpec& cache = *arch::device_cache_of(v100());
+  const arch::CacheLevel& cache = *arch::device_cache_of(v100());
   const auto beside = static_cast<double>(l2.requests * cache.request.n);
   EXPECT_NEAR(busy(copy, kSlice), (moved + beside) / static_cast<double>(cache.width.n), 1);
   const auto link = static_cast<double>(v100().link->width.n);
@@ -227,7 +228,7 @@ TEST(Timeline, ShowsRefreshes) {
   const Kept kept = recorded(stream(2000, 256, 2, Stream::kCopy), chip);
   expect_nested(kept);
   expect_dram(kept);
-  const double per_clock = static_cast<double>(chip.clock.n) / static_cast<double>(arch::dram_of(chip)->clock->n);
+  const double per_clock = static_cast<double>(chip.clock.n) / static_cast<double>(arch::dram_of(chip)->clock.n);
   ASSERT_GE(kept.all(kRefresh).size(), 64u * 4);
   for (const TimelineEvent& refresh : kept.all(kRefresh)) {
     EXPECT_NEAR(length(refresh), 300 * per_clock, 1e-6);

@@ -14,6 +14,10 @@ TraceSpec one_channel() {
   TraceSpec s;
   s.dram = {.banks = 16,
             .rows = true,
+            .queue_depth = 32,
+            .write_threshold = 8,
+            .write_idle = 50,
+            .max_age = 2000,
             .t = {.rcd = 12, .rp = 14, .ras = 28, .rc = 42, .rrd_s = 4, .ccd_s = 2, .cl = 17, .cwl = 7, .burst = 2}};
   s.burst_bytes = 32;
   s.place = [](std::int64_t a) { return BurstPlace{0, a / 1024 % 16, a / 1024 / 16}; };

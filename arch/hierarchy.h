@@ -1,0 +1,59 @@
+#pragma once
+// The way from a thread to DRAM: every level of a chip has one role on it, or a reason why no reader of the chip's
+// class knows it. Models, simulator and tables walk the levels by role and call them by the chip's own names.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/fixed_vector.h"
+
+namespace tilescope::arch {
+
+// From the thread outwards.
+enum class Role : std::uint8_t { kRegisters, kScratchpad, kCoreCache, kDeviceCache, kDram };
+
+// Caches of device scope that readers count with; the loader refuses more.
+inline constexpr std::size_t kMostDeviceCaches = 4;
+
+// What a level is to the readers of a class of chips.
+struct Standing {
+  std::optional<Role> role;
+  // Where there is no role: what the level is, and why no reader of the class knows it.
+  std::string why;
+  // Where there is no role: whether the level is described and checked all the same, and refused only by who would
+  // have to use it.
+  bool described = false;
+};
+Standing standing_of(const Level& level, ChipClass chip_class);
+
+// The levels of a chip by role; null or empty where it has none. Points into the chip.
+struct Hierarchy {
+  const RegisterLevel* registers = nullptr;
+  const ScratchpadLevel* scratchpad = nullptr;  // of a core
+  const CacheLevel* core_cache = nullptr;       // of a core (L1)
+  // From the one that requests of the cores reach first (L2) to the one beside the DRAM.
+  base::FixedVector<const CacheLevel*, kMostDeviceCaches> device_caches;
+  const DramLevel* dram = nullptr;
+};
+Hierarchy hierarchy_of(const ArchSpec& a);
+
+// Levels that the chip describes and that no reader of its class uses, outermost first.
+std::vector<const Level*> levels_without_role(const ArchSpec& a);
+
+// The level of that name, or null.
+const Level* level_named(const ArchSpec& a, std::string_view name);
+
+// The level of one role; null where the chip has none. Of several device caches the innermost one.
+const DramLevel* dram_of(const ArchSpec& a);
+const CacheLevel* device_cache_of(const ArchSpec& a);
+const CacheLevel* core_cache_of(const ArchSpec& a);
+const ScratchpadLevel* scratchpad_of(const ArchSpec& a);
+const RegisterLevel* registers_of(const ArchSpec& a);
+
+// "dram, cache of device scope, ...": what a level is, in words.
+std::string in_words(const Level& level);
+
+}  // namespace tilescope::arch

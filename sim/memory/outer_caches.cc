@@ -1,0 +1,186 @@
+#include "sim/memory/outer_caches.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/timeline.h"
+
+namespace tilescope::sim {
+namespace {
+
+// Visits the lines of a cache that hold sectors of a line of the cache before it, each with its own sectors.
+template <class Visit>
+void each_line(const LineShape& inner, const LineShape& own, std::int64_t line, std::uint32_t sectors, Visit visit) {
+  std::int64_t current = -1;
+  std::uint32_t mask = 0;
+  for (std::uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
+    const std::int64_t begin = line * inner.line + std::countr_zero(rest) * inner.sector;
+    for (std::int64_t at = begin / own.sector; at * own.sector < begin + inner.sector; ++at) {
+      const std::int64_t sectors_of_line = own.line / own.sector;
+      if (at / sectors_of_line != current) {
+        if (mask != 0) visit(current, mask);
+        current = at / sectors_of_line;
+        mask = 0;
+      }
+      mask |= std::uint32_t{1} << (at % sectors_of_line);
+    }
+  }
+  if (mask != 0) visit(current, mask);
+}
+
+std::int64_t bytes_of(const LineShape& shape, std::uint32_t sectors) { return std::popcount(sectors) * shape.sector; }
+
+}  // namespace
+
+OuterCaches::OuterCaches(const std::vector<OuterCacheSpec>& specs, LineShape inner, Cycle inner_latency) {
+  for (const OuterCacheSpec& spec : specs) {
+    Level& l = levels_.emplace_back(spec, inner);
+    for (std::int64_t s = 0; s < spec.slices; ++s)
+      l.slices.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
+    for (const Slice& s : l.slices) l.lines += s.cache.lines();
+    const std::int64_t asked = std::max(inner.sector, spec.shape.sector);
+    const Cycle wire =
+        std::max<Cycle>(0, spec.latency - inner_latency - cycles_of(spec.slice_rate, asked + spec.request_bytes));
+    l.to = wire / 2;
+    l.back = wire - l.to;
+    inner = spec.shape;
+    inner_latency = std::max(inner_latency, spec.latency);
+  }
+}
+
+void OuterCaches::begin() {
+  for (Level& l : levels_) l.allocated = 0;
+}
+
+int OuterCaches::new_fill(Level& l, SectorCache::Line* line, int first) {
+  if (l.free_fills.empty()) {
+    l.free_fills.push_back(static_cast<int>(l.fills.size()));
+    l.fills.emplace_back();
+  }
+  const int fill = l.free_fills.back();
+  l.free_fills.pop_back();
+  l.fills[static_cast<std::size_t>(fill)] = {line, first, {}, 1, 0};
+  line->fetch(fill);
+  return fill;
+}
+
+OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at,
+                                        Tally& tally, std::vector<ToDram>& out) {
+  Asked all{.ready = at, .level = level + 1};
+  each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
+    Level& l = levels_[level];
+    const std::int64_t number = l.map.slice(own), bytes = bytes_of(l.spec.shape, mask);
+    Slice& slice = l.slices[static_cast<std::size_t>(number)];
+    const Cycle served = slice.port.book(at + l.to, bytes + l.spec.request_bytes);
+    const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
+    l.allocated += hit.allocated ? 1 : 0;
+    LevelTally& t = tally.level(role_of_device_cache(level + 1));
+    ++t.requests;
+    t.transactions += std::popcount(mask);
+    t.hits += std::popcount(mask & ~hit.missing);
+    t.read_bytes += bytes;
+    if (hit.victim) write_back(level, number, hit.victim, served, tally, out);
+    if (hit.missing == 0) {
+      if (hit.line->pending()) {
+        l.others.append(l.fills[static_cast<std::size_t>(hit.line->fill())].others, id);
+        ++all.pending;
+      } else {
+        all.ready = std::max(all.ready, std::max(served, hit.line->ready()) + l.back);
+      }
+      return;
+    }
+    const int fill = new_fill(l, hit.line, id);
+    if (is_last(level)) {
+      out.push_back({own, hit.missing, false, fill, served});
+      ++all.pending;
+      return;
+    }
+    const Asked more = read_at(level + 1, own, hit.missing, fill, served, tally, out);
+    Fill& f = l.fills[static_cast<std::size_t>(fill)];
+    f.pending = more.pending;
+    f.ready = more.ready;
+    if (more.pending > 0) {
+      ++all.pending;
+      return;
+    }
+    hit.line->arrive(more.ready);
+    l.free_fills.push_back(fill);
+    all.ready = std::max(all.ready, more.ready + l.back);
+    all.level = std::max(all.level, more.level);
+  });
+  return all;
+}
+
+void OuterCaches::write_at(std::size_t level, std::int64_t line, std::uint32_t sectors, Cycle at, Tally& tally,
+                           std::vector<ToDram>& out) {
+  each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
+    Level& l = levels_[level];
+    const std::int64_t number = l.map.slice(own), bytes = bytes_of(l.spec.shape, mask);
+    Slice& slice = l.slices[static_cast<std::size_t>(number)];
+    const Cycle served = slice.port.book(at + l.to, bytes + l.spec.request_bytes);
+    const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
+    l.allocated += hit.allocated ? 1 : 0;
+    LevelTally& t = tally.level(role_of_device_cache(level + 1));
+    ++t.requests;
+    t.transactions += std::popcount(mask);
+    t.hits += std::popcount(mask & ~hit.missing);
+    t.written_bytes += bytes;
+    if (is_last(level)) tally.dirtied_bytes += bytes_of(l.spec.shape, mask & ~hit.line->dirty());
+    hit.line->write(mask);
+    if (hit.victim) write_back(level, number, hit.victim, served, tally, out);
+  });
+}
+
+void OuterCaches::write_back(std::size_t level, std::int64_t slice, const SectorCache::Victim& v, Cycle at,
+                             Tally& tally, std::vector<ToDram>& out) {
+  const std::int64_t line = levels_[level].map.line_of(slice, v.line);
+  if (is_last(level))
+    out.push_back({line, v.dirty, true, -1, at});
+  else
+    write_at(level + 1, line, v.dirty, at, tally, out);
+}
+
+void OuterCaches::arrive_at(std::size_t level, int fill, Cycle at, std::vector<std::pair<int, Cycle>>& arrived) {
+  Level& l = levels_[level];
+  Fill& f = l.fills[static_cast<std::size_t>(fill)];
+  if (f.line->fill() == fill) f.line->arrive(at);
+  const Cycle back = at + l.back;
+  const auto tell = [&](int id) {
+    if (level == 0) {
+      arrived.emplace_back(id, back);
+      return;
+    }
+    Fill& inner = levels_[level - 1].fills[static_cast<std::size_t>(id)];
+    inner.ready = std::max(inner.ready, back);
+    if (--inner.pending == 0) arrive_at(level - 1, id, inner.ready, arrived);
+  };
+  tell(f.first);
+  l.others.take(f.others, tell);
+  l.free_fills.push_back(fill);
+}
+
+void OuterCaches::touch_at(std::size_t level, std::int64_t line, std::uint32_t sectors, bool write) {
+  each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
+    Level& l = levels_[level];
+    const std::int64_t number = l.map.slice(own);
+    const SectorCache::Result hit = l.slices[static_cast<std::size_t>(number)].cache.touch(l.map.in_slice(own), mask);
+    l.allocated += hit.allocated ? 1 : 0;
+    if (is_last(level)) {
+      cleaned_ += bytes_of(l.spec.shape, hit.victim.dirty);
+      if (write) cleaned_ -= bytes_of(l.spec.shape, mask & ~hit.line->dirty());
+    } else {
+      if (hit.victim) touch_at(level + 1, l.map.line_of(number, hit.victim.line), hit.victim.dirty, true);
+      if (!write && hit.missing != 0) touch_at(level + 1, own, hit.missing, false);
+    }
+    if (write) hit.line->write(mask);
+  });
+}
+
+void OuterCaches::show(Timeline& timeline, Cycle until) const {
+  for (std::size_t level = 0; level < levels_.size(); ++level)
+    for (std::size_t s = 0; s < levels_[level].slices.size(); ++s)
+      timeline.port({Track::Kind::kSlice, static_cast<int>(s), static_cast<int>(level) + 1},
+                    levels_[level].slices[s].port, until);
+}
+
+}  // namespace tilescope::sim
