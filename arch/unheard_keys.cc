@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {
@@ -17,31 +17,42 @@ namespace {
 bool is_bsp(const NumberPlace& n) { return n.chip.chip_class == ChipClass::kBsp; }
 bool is_memory(const NumberPlace& n) { return n.chip.chip_class == ChipClass::kMemory; }
 
-bool lacks_rows(const NumberPlace& n) { return n.level != nullptr && n.level->timing.empty() && !n.level->row; }
+template <class Spec>
+const Spec* level_of(const NumberPlace& n) {
+  return n.level == nullptr ? nullptr : std::get_if<Spec>(n.level);
+}
 
-std::int64_t cycles_of(const LevelSpec& l, const char* timing) {
-  const auto found = l.timing.find(timing);
-  return found == l.timing.end() ? 0 : found->second.n;
+bool lacks_rows(const NumberPlace& n) {
+  const auto* dram = level_of<DramLevel>(n);
+  return dram != nullptr && dram->timing.empty() && !dram->row;
+}
+
+std::int64_t cycles_of(const DramLevel& dram, const char* timing) {
+  const auto found = dram.timing.find(timing);
+  return found == dram.timing.end() ? 0 : found->second.n;
 }
 
 // Whether commands to one bank group wait for each other no longer than those to two.
 bool groups_alike(const NumberPlace& n) {
+  const auto* dram = level_of<DramLevel>(n);
   const auto alike = [&](const char* within, const char* across) {
-    return cycles_of(*n.level, within) == cycles_of(*n.level, across);
+    return cycles_of(*dram, within) == cycles_of(*dram, across);
   };
-  return n.level != nullptr && alike("ccd_l", "ccd_s") && alike("rrd_l", "rrd_s") && alike("wtr_l", "wtr_s");
+  return dram != nullptr && alike("ccd_l", "ccd_s") && alike("rrd_l", "rrd_s") && alike("wtr_l", "wtr_s");
 }
 
 // Whether a burst holds the bus for so long that a doubled command hides behind it.
 bool bursts_hide_commands(const NumberPlace& n) {
-  return n.level != nullptr && n.level->rate > 0 && 2 * cycles_of(*n.level, "ccd_s") <= n.level->burst / n.level->rate;
+  const auto* dram = level_of<DramLevel>(n);
+  return dram != nullptr && dram->rate > 0 && 2 * cycles_of(*dram, "ccd_s") <= dram->burst / dram->rate;
 }
 
 // Whether the port of a core's cache is that of the scratchpad, whose memory it shares, and no narrower.
 bool ports_are_one(const NumberPlace& n) {
-  const LevelSpec *l = n.level, *scratchpad = scratchpad_of(n.chip);
-  return l != nullptr && l->scope == Scope::kCore && l->shares && scratchpad != nullptr &&
-         l->width * l->slices >= scratchpad->bank_width * scratchpad->banks;
+  const auto* cache = level_of<CacheLevel>(n);
+  const ScratchpadLevel* scratchpad = scratchpad_of(n.chip);
+  return cache != nullptr && cache->scope == Scope::kCore && cache->shares && scratchpad != nullptr &&
+         cache->width * cache->slices >= scratchpad->bank_width * scratchpad->banks;
 }
 
 // Whether a load turns nothing: elements are of another size than it transposes, or a lane gets a single one anyhow.
@@ -54,7 +65,8 @@ bool cannot_transpose(const NumberPlace& n) {
 // Whether a warp's widest access fills the banks once at most.
 bool has_one_group(const NumberPlace& n) {
   const CoreSpec& c = n.chip.core;
-  return n.level != nullptr && c.max_access && *c.max_access * c.warp <= n.level->bank_width * n.level->banks;
+  const auto* scratchpad = level_of<ScratchpadLevel>(n);
+  return scratchpad != nullptr && c.max_access && *c.max_access * c.warp <= scratchpad->bank_width * scratchpad->banks;
 }
 
 constexpr std::array kUnheard = {
@@ -128,8 +140,8 @@ const UnheardKey* unheard_key(std::string_view path) {
 const UnheardKey* unheard_number(const ArchSpec& a, std::string_view path) {
   const std::string key = key_path(a, path);
   NumberPlace place{a};
-  for (const LevelSpec& l : a.memory)
-    if (is_below(path, fmt::format("memory.{}", l.name))) place.level = &l;
+  for (const Level& l : a.memory)
+    if (is_below(path, fmt::format("memory.{}", spec_of(l).name))) place.level = &l;
   for (const ComputeSpec& c : a.compute)
     if (is_below(path, fmt::format("compute.{}", c.name))) place.unit = &c;
   const auto found = std::find_if(kUnheard.begin(), kUnheard.end(), [&](const UnheardKey& entry) {

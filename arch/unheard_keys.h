@@ -12,7 +12,7 @@ namespace tilescope::arch {
 // A number's place: its chip, and the level or instruction that it is of, where it is of one.
 struct NumberPlace {
   const ArchSpec& chip;
-  const LevelSpec* level = nullptr;
+  const Level* level = nullptr;
   const ComputeSpec* unit = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 
 namespace tilescope::model {
 namespace {
@@ -28,7 +29,7 @@ constexpr std::size_t kFirstPlaces = 1024;  // a power of two, and so are those 
 }  // namespace
 
 StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_access(arch::widest_access_of(a)) {
-  const arch::LevelSpec* scratchpad = arch::scratchpad_of(a);
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
   if (scratchpad == nullptr) return;
   banks = scratchpad->banks;
   bank_width = scratchpad->bank_width.n;

@@ -29,7 +29,7 @@ class Dtypes : public testing::TestWithParam<const char*> {};
 
 TEST_P(Dtypes, ProgramsComputeWhatTheExpressionSays) {
   const arch::ArchSpec a = chip(GetParam());
-  const experiments::Constructor constructor(a, {}, 1, experiments::for_lowering());
+  const experiments::Constructor constructor(a, {}, 1);
   std::vector<experiments::GivenProgram> programs;
   for (const Dtype dtype : {Dtype::kF64, Dtype::kF8E4M3, Dtype::kF8E5M2, Dtype::kF8E4M3Fnuz, Dtype::kF8E5M2Fnuz})
     for (const Operator& o : kOperators) {
@@ -59,9 +59,8 @@ INSTANTIATE_TEST_SUITE_P(On, Dtypes, testing::Values("v100", "mi210", "h100_pcie
 TEST(DtypesWithoutUnits, AreRefusedInASentence) {
   arch::ArchSpec a = chip("v100");
   std::erase_if(a.compute, [](const arch::ComputeSpec& c) { return c.dtype == Dtype::kF64; });
-  const experiments::Constructed c =
-      experiments::Constructor(a, {}, 1, experiments::for_lowering())
-          .construct(expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, Dtype::kF64));
+  const experiments::Constructed c = experiments::Constructor(a, {}, 1).construct(
+      expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, Dtype::kF64));
   EXPECT_TRUE(c.programs.empty());
   EXPECT_EQ(c.error, "v100 has no instruction that multiplies f64 into f64 one element at a time");
 }

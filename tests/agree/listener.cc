@@ -255,12 +255,12 @@ std::optional<tile::RProgram> read_for(tile::RProgram p, const ArchSpec& a) {
 ArchSpec slice_of(ArchSpec a) {
   constexpr std::int64_t kCores = 2, kChannels = 4, kSets = 2;
   a.core.count = std::min(a.core.count, kCores);
-  for (arch::LevelSpec& l : a.memory) {
-    if (l.scope != arch::Scope::kDevice) continue;
-    l.channels = std::min(l.channels, kChannels);
-    if (l.kind != arch::Kind::kCache) continue;
-    l.slices = std::min(l.slices, kChannels);
-    l.capacity = l.line * (l.slices * l.ways.value_or(16) * kSets);
+  for (arch::Level& level : a.memory) {
+    if (auto* dram = std::get_if<arch::DramLevel>(&level)) dram->channels = std::min(dram->channels, kChannels);
+    auto* cache = std::get_if<arch::CacheLevel>(&level);
+    if (cache == nullptr || cache->scope != arch::Scope::kDevice) continue;
+    cache->slices = std::min(cache->slices, kChannels);
+    cache->capacity = cache->line * (cache->slices * cache->ways.value_or(16) * kSets);
   }
   return a;
 }
@@ -329,7 +329,7 @@ std::string trace_answer(const ArchSpec& a) {
   std::string out;
   const auto replayed = [&](const std::vector<sim::TraceRequest>& trace, const sim::Injection& how) {
     const sim::TraceResult r = sim::replay(trace, spec, how);
-    const double seconds = static_cast<double>(r.clocks) / static_cast<double>(dram.clock->n);
+    const double seconds = static_cast<double>(r.clocks) / static_cast<double>(dram.clock.n);
     out += fmt::format("{} {} {} {};", seconds, r.activates, r.mean_latency, r.p95_latency);
   };
   std::vector<sim::TraceRequest> stream, random;
@@ -468,7 +468,7 @@ void Listener::add_kernels() {
         [m = std::move(m), whole](const ArchSpec& a) { return simulation(m, whole ? a : slice_of(a)); });
   };
   const std::int64_t warp = chip_.core.warp;
-  const arch::LevelSpec& dram = *arch::dram_of(chip_);
+  const arch::DramLevel& dram = *arch::dram_of(chip_);
   const std::int64_t entries = dram.tlb ? dram.tlb->entries : 1, page = dram.tlb ? dram.tlb->page.n : 4096;
   add_kernel("a chase through pages", true, pages(entries * 3 / 2 + 1, page, 3));
   add_kernel("a chase through lines", true, chase(64, 32, 3));
