@@ -10,8 +10,9 @@ std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Rest
   const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Asked& s) {
     return s.chip == &chip && s.restrictions.pads == restrictions.pads && s.restrictions.block == restrictions.block;
   });
-  if (known == searches_.end()) searches_.push_back({&chip, restrictions});
-  return known == searches_.end() ? searches_.size() - 1 : static_cast<std::size_t>(known - searches_.begin());
+  const auto number = static_cast<std::size_t>(known - searches_.begin());
+  if (number == searches_.size()) searches_.push_back({&chip, restrictions});
+  return number;
 }
 
 void SweepSearches::expect(std::size_t search, std::size_t workload) {
