@@ -1,9 +1,11 @@
 #include "model/staged_costs.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
+#include "base/integer.h"
 
 namespace tilescope::model {
 namespace {
@@ -50,7 +52,12 @@ void StagedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
   for (const tile::AxisMapping& m : p.mapping) add(m.virtual_threads, m.threads, m.serial);
   for (const int axis : p.thread_order) add(axis);
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) add(p.block[a]);
-  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) add(p.thread[a], p.points_along(a));
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) {
+    // Of the part in which a reduction is split it matters alone at multiples of what it begins: vectors have to as
+    // well.
+    const std::int64_t part = p.split[a] > 1 ? base::ceil_div(p.space->axes[a].extent, p.split[a]) : 0;
+    add(p.thread[a], p.points_along(a), std::gcd(part, chip_.max_access.n));
+  }
   if (!p.matrix) return;
   const tile::MatrixUnit& u = *p.matrix;
   add(reinterpret_cast<std::intptr_t>(u.spec.get()), u.rows, u.columns, u.depth, u.m, u.n, u.k, u.lanes, u.most_columns,
