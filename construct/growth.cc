@@ -150,8 +150,8 @@ class Growth {
     };
     base::FixedVector<Step, tile::kMaxAxes> steps;
     const std::size_t first = next_.size();
+    Tile to;
     for (std::size_t a = 0; a < space_.spatial; ++a) {
-      Tile to;
       if (!grow(tile, a, to)) continue;
       steps.push_back({(tile.traffic - to.traffic) / std::max(1.0, to.footprint - tile.footprint), next_.size()});
       next_.push_back(to);

@@ -25,7 +25,7 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 
 constexpr std::size_t kFewTiles = 24;      // of one seed: fewer are no choice, so that tiles may waste more
 constexpr std::size_t kManyTiles = 200;    // with those that waste more
-constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees, of those that waste little and more
+constexpr std::size_t kJudged = 128;         // tiles of one seed that the judge sees, of those that waste little and more
 constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::size_t kLaidOut = 32;       // tiles that are worth trying other layouts on
 constexpr std::size_t kLaidOutAgain = 4;   // a second time

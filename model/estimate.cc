@@ -254,25 +254,36 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
   const double us_per_cycle = 1e6 / m.clock_hz;
+  const auto cycles_of = [&](double per_core) {
+    const double at_a_time = per_core * static_cast<double>(m.cores);
+    const double full = std::floor(static_cast<double>(s.blocks) / at_a_time);
+    const double rest = static_cast<double>(s.blocks) - full * at_a_time;
+    const double last = std::ceil(rest / static_cast<double>(m.cores));
+    const double waves = full + (last > 0 ? 1 : 0);
+    // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
+    // what CoreTime sees of the overlap between blocks is that of one core alone.
+    const auto last_wave_cycles = [&](bool is_first) {
+      double cycles = std::numeric_limits<double>::infinity();
+      for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
+        cycles = std::min(cycles, core.of({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
+      return cycles;
+    };
+    const auto wave_cycles = [&](bool is_first, bool is_last) {
+      return is_last && last > 0 ? last_wave_cycles(is_first) : core.of({per_core, 1, is_first, is_last});
+    };
+    double cycles = wave_cycles(true, waves == 1);
+    if (waves > 2) cycles += (waves - 2) * wave_cycles(false, false);
+    if (waves > 1) cycles += wave_cycles(false, true);
+    return cycles;
+  };
   const auto full = static_cast<double>(s.blocks / resident);
   const auto rest = static_cast<double>(s.blocks % resident);
   const double last = std::ceil(rest / static_cast<double>(m.cores));
   const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
-  const double waves = full + (last > 0 ? 1 : 0);
-  // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
-  // what CoreTime sees of the overlap between blocks is that of one core alone.
-  const auto last_wave_cycles = [&](bool is_first) {
-    double cycles = std::numeric_limits<double>::infinity();
-    for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
-      cycles = std::min(cycles, core.of({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
-    return cycles;
-  };
-  const auto wave_cycles = [&](bool is_first, bool is_last) {
-    return is_last && last > 0 ? last_wave_cycles(is_first) : core.of({per_core, 1, is_first, is_last});
-  };
-  double core_cycles = wave_cycles(true, waves == 1);
-  if (waves > 2) core_cycles += (waves - 2) * wave_cycles(false, false);
-  if (waves > 1) core_cycles += wave_cycles(false, true);
+  // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
+  // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
+  double core_cycles = std::numeric_limits<double>::infinity();
+  for (const double part : {1.0, 0.75, 0.5}) core_cycles = std::min(core_cycles, cycles_of(std::ceil(part * per_core)));
 
   // What each resource alone would take on the core that gets the most blocks.
   const double most_blocks = full * per_core + last;
