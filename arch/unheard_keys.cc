@@ -77,6 +77,8 @@ constexpr std::array kUnheard = {
                "chips whose DRAM has neither `row` nor `timing`", lacks_rows},
     UnheardKey{"memory.<dram>.command_buses", "commands of rows are none without rows",
                "chips whose DRAM has neither `row` nor `timing`", lacks_rows},
+    UnheardKey{"memory.<dram>.max_age", "every request finds its row open",
+               "chips whose DRAM has neither `row` nor `timing`", lacks_rows},
     UnheardKey{"memory.<dram>.bank_groups", "nothing is slower within a group than across",
                "chips whose timings are the same for both", groups_alike},
     UnheardKey{"memory.<dram>.timing.ccd_s", "the bus is busy with a burst for longer",

@@ -36,7 +36,7 @@ Changed changed(const arch::Number& n) {
     if (value > 0 && value != n.value) to.push_back(arch::set_to(n, value));
   };
   for (const double factor : {2.0, 0.5}) add(n.value * factor, out.first);
-  for (const double factor : {4.0, 0.25}) add(n.value * factor, out.then);
+  for (const double factor : {4.0, 0.25, 0.125}) add(n.value * factor, out.then);
   if (!n.whole) return out;
   for (const double step : {1.0, -1.0}) add(n.value + step, out.then);
   return out;
@@ -48,7 +48,7 @@ void add_scalars(const std::string& path, const base::Value& v, std::vector<Chan
     for (const base::Entry& e : *map) add_scalars(path + '.' + e.key, e.value, to);
   Changed out{path, {}, {}};
   if (const auto* n = v.get_if<std::int64_t>())
-    for (const std::int64_t value : {*n * 2, *n / 2, *n + 1, *n - 1})
+    for (const std::int64_t value : std::set{*n * 2, *n / 2, *n + 1, *n - 1})
       out.first.push_back({path, fmt::format("{}", value)});
   if (const auto* x = v.get_if<double>())
     for (const double factor : {0.9, 1.05, 0.5}) out.first.push_back({path, fmt::format("{}", *x * factor)});

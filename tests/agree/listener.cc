@@ -13,8 +13,8 @@
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/estimate.h"
-#include "sim/trace.h"
-#include "tests/unit/sim/kernels.h"
+#include "sim/simulate.h"
+#include "tests/agree/listener_traffic.h"
 #include "tile/boxes.h"
 #include "tile/core_matrices.h"
 #include "tile/fit.h"
@@ -281,77 +281,16 @@ std::string lowering(const tile::RProgram& given, const ArchSpec& a) {
   return module ? lower::print(*module) : fmt::format("{}", fmt::join(why, "; "));
 }
 
-// --- kernels that no program describes
-
-// Every thread reads and writes words that lie far apart, so that banks, rows and buses of the DRAM change hands.
-lower::Module scattered(std::int64_t blocks, std::int64_t threads, std::int64_t each, bool writes) {
-  HandKernel k(blocks, threads);
-  constexpr std::int64_t kApart = 8192 + 256 + 32;  // elements
-  const std::int64_t elements = blocks * threads * each * kApart;
-  const int a = k.global("A", elements), b = k.global("B", elements, lower::Role::kOutput);
-  const int r = k.registers("r", each);
-  const int i = k.loop("i", each);
-  const Affine at = affine({{0, threads * each * kApart}, {1, kApart}, {i, threads * kApart}});
-  k.add(loop_over(i, {copy({r, affine({{i, 1}})}, {a, at})}, each));
-  if (writes) k.add(loop_over(i, {copy({b, at}, {r, affine({{i, 1}})})}, each));
-  const int s = k.registers("s", 1);
-  k.add(assign({s, {}}, {r, {}}));
-  return std::move(k).take();
-}
-
-// Every thread reads as many words and adds them up, in a loop that nothing unrolls.
-lower::Module sums(std::int64_t blocks, std::int64_t threads, std::int64_t each) {
-  HandKernel k(blocks, threads);
-  const int a = k.global("A", blocks * threads * each), r = k.registers("r", 1), s = k.registers("s", 1);
-  const int i = k.loop("i", each);
-  k.add(loop_over(
-      i, {copy({r, {}}, {a, affine({{0, threads * each}, {1, 1}, {i, threads}})}), lower::accumulate({s, {}}, {r, {}})},
-      0));
-  return std::move(k).take();
-}
-
-// One thread that comes back to as many pages, to other lines each time.
-lower::Module pages(std::int64_t count, std::int64_t page_bytes, std::int64_t rounds) {
-  HandKernel k(1, 1);
-  const std::int64_t page = page_bytes / 4;
-  const int a = k.global("A", (count + 1) * page), r = k.registers("r", 1), s = k.registers("s", 1);
-  const int round = k.loop("round", rounds), i = k.loop("i", count);
-  k.add(loop_over(round,
-                  {loop_over(i, {copy({r, {}}, {a, affine({{i, page}, {round, 1024}})}), assign({s, {}}, {r, {}})})}));
-  return std::move(k).take();
-}
-
-std::string trace_answer(const ArchSpec& a) {
-  const arch::DramLevel& dram = *arch::dram_of(a);
-  if (!dram.mapping) return "no mapping";
-  std::string derived;
-  const sim::TraceSpec spec = sim::trace_spec(a, derived);
+// The bands as they are printed of the chip that they were measured on, and `--bands anyway`. That another chip has
+// none says nothing of what hears the number that makes it another.
+std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a) {
   std::string out;
-  const auto replayed = [&](const std::vector<sim::TraceRequest>& trace, const sim::Injection& how) {
-    const sim::TraceResult r = sim::replay(trace, spec, how);
-    const double seconds = static_cast<double>(r.clocks) / static_cast<double>(dram.clock.n);
-    out += fmt::format("{} {} {} {};", seconds, r.activates, r.mean_latency, r.p95_latency);
-  };
-  std::vector<sim::TraceRequest> stream, random;
-  std::uint64_t state = 88172645463325252U;
-  for (std::int64_t i = 0; i < 4000; ++i) {
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    stream.push_back({i * 64, 64, i / 500 % 2 == 1});
-    random.push_back(
-        {static_cast<std::int64_t>(state % (std::uint64_t{1} << 31)) / 64 * 64, 64, (state >> 40 & 1U) != 0});
+  a.error_bands_hold = true;
+  for (const bool anyway : {false, true}) {
+    a.error_bands_anyway = anyway;
+    for (const tile::RProgram& p : programs)
+      if (const auto band = experiments::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
   }
-  for (const auto& trace : {stream, random}) {
-    replayed(trace, {});
-    replayed(trace, {sim::Injection::Kind::kWindow, 4, 1});
-    replayed(trace, {sim::Injection::Kind::kRate, 1, 0.3});
-  }
-  return out;
-}
-
-std::string bands_answer(const std::vector<tile::RProgram>& programs, const ArchSpec& a) {
-  std::string out;
-  for (const tile::RProgram& p : programs)
-    if (const auto band = experiments::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
   return out;
 }
 
@@ -368,9 +307,11 @@ std::string published_answer(const expr::Expression& e, const ArchSpec& a) {
 }  // namespace
 
 Listener::Listener(const ArchSpec& chip) : chip_(chip) {
-  if (chip.chip_class == ChipClass::kMemory) add("trace", trace_answer);
-  if (chip.chip_class != ChipClass::kGpu) return;
-  add_programs();
+  if (chip.chip_class == ChipClass::kMemory) {
+    add("trace", trace_answer);
+    add_overtaking();
+  }
+  if (chip.chip_class == ChipClass::kGpu) add_programs();
 }
 
 void Listener::add(std::string name, std::function<std::string(const ArchSpec&)> ask) {
@@ -383,6 +324,10 @@ std::string Listener::hears(const std::vector<ArchSpec>& changed) const {
     for (const ArchSpec& a : changed)
       if (q.ask(a) != q.own) return q.name;
   return {};
+}
+
+void Listener::add_overtaking() {
+  add("a trace that overtakes", [trace = overtaken(chip_)](const ArchSpec& a) { return overtaking_answer(trace, a); });
 }
 
 void Listener::add_programs() {
@@ -428,7 +373,6 @@ void Listener::add_programs() {
     }
     return out;
   });
-  // Another ratio drops them all, which says nothing of what hears the ratio.
   add("error bands", [this](const ArchSpec& a) { return bands_answer(programs_, a.error_bands.empty() ? chip_ : a); });
   add("published searches", [expressions](const ArchSpec& a) {
     std::string out;
@@ -446,6 +390,7 @@ void Listener::add_programs() {
     return out;
   });
   add_kernels();
+  add_overtaking();
   for (const tile::RProgram& p : small)
     add("simulation of " + (p.stages[0].matrix ? p.stages[0].matrix->instruction : std::string("a program")),
         [p](const ArchSpec& a) { return simulation(p, slice_of(a)); });
@@ -472,6 +417,8 @@ void Listener::add_kernels() {
   const std::int64_t entries = dram.tlb ? dram.tlb->entries : 1, page = dram.tlb ? dram.tlb->page.n : 4096;
   add_kernel("a chase through pages", true, pages(entries * 3 / 2 + 1, page, 3));
   add_kernel("a chase through lines", true, chase(64, 32, 3));
+  if (const arch::CacheLevel* cache = arch::core_cache_of(chip_); cache != nullptr && cache->ways)
+    add_kernel("a chase through sets", true, uneven_sets(*cache));
   add_kernel("sums", false, sums(4, 2 * warp, 32));
   add_kernel("a stream", false, stream(16, 4 * warp, 2, Stream::kCopy));
   add_kernel("scattered reads", false, scattered(4, 4 * warp, 4, false));

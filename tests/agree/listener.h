@@ -30,6 +30,7 @@ class Listener {
   void add(std::string name, std::function<std::string(const arch::ArchSpec&)> ask);
   void add_programs();
   void add_kernels();
+  void add_overtaking();
 
   const arch::ArchSpec& chip_;
   std::vector<tile::RProgram> programs_;
