@@ -4,6 +4,10 @@
 #include <cstdio>
 #include <exception>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -12,6 +16,17 @@
 #include "cli/usage.h"
 
 namespace {
+
+// Searches free what the next one asks for again: memory that went back to the system in between would have to be
+// cleared each time, a tenth of the time of a suite.
+void keep_freed_memory() {
+#if defined(__GLIBC__)
+  constexpr int kKept = 256 << 20, kGrowth = 16 << 20;  // bytes
+  mallopt(M_TRIM_THRESHOLD, kKept);
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TOP_PAD, kGrowth);
+#endif
+}
 
 int run(int argc, char** argv) {
   using namespace tilescope;
@@ -58,6 +73,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_freed_memory();
   std::setlocale(LC_CTYPE, "C.UTF-8");
   try {
     const int status = run(argc, argv);
