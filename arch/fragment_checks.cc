@@ -105,6 +105,10 @@ class MapCheck {
   const Matrix& matrix_;
 };
 
+// What of an instruction its maps and loads have to agree with.
+constexpr std::array<std::string_view, 6> kCauses = {"dtype", "accumulate", "threads", "operands", "fragments", "load"};
+constexpr std::array<std::string_view, 3> kExtents = {"m", "n", "k"}, kMaps = {"a", "b", "c"};
+
 class FragmentCheck {
  public:
   FragmentCheck(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints)
@@ -133,7 +137,12 @@ class FragmentCheck {
  private:
   void add(Path path, const std::string& text) {
     path.insert(path.begin(), {"compute", c_.name});
-    complaints_.add(path, text);
+    // Whatever it is that the last file changed of the instruction, or of the cores, made the mistake.
+    std::vector<Path> causes = {{"core", "warp"}, {"core", "max_block_threads"}};
+    for (const std::string_view key : kCauses) causes.push_back({"compute", c_.name, key});
+    for (const std::string_view extent : kExtents) causes.push_back({"compute", c_.name, "shape", extent});
+    for (const std::string_view map : kMaps) causes.push_back({"compute", c_.name, "fragments", map});
+    complaints_.add(path, text, causes);
   }
 
   void check_operands() {
@@ -219,6 +228,28 @@ class FragmentCheck {
 
 void check_fragments(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints) {
   FragmentCheck(a, c, complaints).run();
+}
+
+void settle_spelling(const Layers& layers, ComputeSpec& c, base::Diagnostics& diags) {
+  const base::Value* spelling = find_at(layers.chip, {"compute", c.name, "spelling"});
+  if (!c.spelling || spelling == nullptr) return;
+  int said = layers.height_of(*spelling);
+  if (const base::Map* dialects = spelling->get_if<base::Map>())
+    for (const base::Entry& d : *dialects) said = std::max(said, layers.height_of(d.value));
+  std::vector<Path> causes;
+  for (const std::string_view key : {"dtype", "accumulate", "threads", "operands"})
+    causes.push_back({"compute", c.name, key});
+  for (const std::string_view extent : kExtents) causes.push_back({"compute", c.name, "shape", extent});
+  for (const std::string_view map : kMaps) causes.push_back({"compute", c.name, "fragments", map});
+  for (const Path& cause : causes) {
+    const base::Value* value = find_at(layers.chip, cause);
+    if (value == nullptr || layers.height_of(*value) <= said) continue;
+    diags.note(value->at,
+               fmt::format("compute.{}.spelling is dropped: {} was changed, and it names another instruction", c.name,
+                           text_of(cause)));
+    c.spelling.reset();
+    return;
+  }
 }
 
 }  // namespace tilescope::arch

@@ -10,4 +10,8 @@ namespace tilescope::arch {
 // the chip has what it reads. Values that could not be read are left out.
 void check_fragments(const ArchSpec& a, const ComputeSpec& c, Complaints& complaints);
 
+// What programs call an instruction holds for the instruction of the file that says it: where one that extends the file
+// changes its shape, dtypes, threads or maps, the spelling is dropped with a note.
+void settle_spelling(const Layers& layers, ComputeSpec& c, base::Diagnostics& diags);
+
 }  // namespace tilescope::arch

@@ -36,7 +36,7 @@ void check_order(const ArchSpec& a, Complaints& complaints) {
       complaints.add({"memory", l.name, "scope"},
                      fmt::format("{} scope inside of {}, which has {} scope; levels stand outermost first",
                                  name_of_choice(l.scope), outer.name, name_of_choice(outer.scope)),
-                     {{"memory", outer.name, "scope"}});
+                     {{"memory", outer.name, "scope"}, {"memory", l.name}, {"memory", outer.name}});
     if (kind_of(a.memory[i]) == Kind::kDram)
       complaints.add({"memory", l.name, "kind"}, "a chip has one dram, and it stands outermost");
   }
@@ -60,7 +60,7 @@ void check_roles(const ArchSpec& a, Complaints& complaints) {
       complaints.add({"memory", l.name, "kind"},
                      fmt::format("a second {}, beside {}; readers of class {} know one", in_words(level),
                                  spec_of(*first->second).name, name_of_choice(a.chip_class)),
-                     {{"memory", l.name, "scope"}});
+                     {{"memory", l.name, "scope"}, {"memory", spec_of(*first->second).name}});
     taken.emplace_back(*standing.role, &level);
   }
 }
@@ -70,23 +70,27 @@ void check_device_caches(const ArchSpec& a, Complaints& complaints) {
   for (const Level& level : a.memory)
     if (const auto* cache = std::get_if<CacheLevel>(&level); cache != nullptr && cache->scope == Scope::kDevice)
       caches.push_back(cache);
-  if (caches.size() > kMostDeviceCaches)
+  if (caches.size() > kMostDeviceCaches) {
+    std::vector<Path> all;
+    for (const CacheLevel* cache : caches) all.push_back({"memory", cache->name});
     complaints.add(
-        {"memory", caches[kMostDeviceCaches]->name},
-        fmt::format("the {}th cache of device scope; {} are the most", kMostDeviceCaches + 1, kMostDeviceCaches));
+        all[kMostDeviceCaches],
+        fmt::format("the {}th cache of device scope; {} are the most", kMostDeviceCaches + 1, kMostDeviceCaches), all);
+  }
   for (std::size_t i = 0; i + 1 < caches.size(); ++i) {
     const CacheLevel &outer = *caches[i], &inner = *caches[i + 1];
     if (outer.partitions > 1)
       complaints.add(
           {"memory", outer.name, "partitions"},
-          fmt::format("only the cache that cores reach first has partitions, and {} stands before it", inner.name));
+          fmt::format("only the cache that cores reach first has partitions, and {} stands before it", inner.name),
+          {{"memory", inner.name}});
     for (const auto& [key, mine, other] :
          {std::tuple{"line", outer.line, inner.line}, {"sector", outer.sector, inner.sector}})
       if (!divides(mine, other) && !divides(other, mine))
         complaints.add({"memory", outer.name, key},
                        fmt::format("{} B neither divide the {} of {}, {} B, nor are divided by it", mine.n, key,
                                    inner.name, other.n),
-                       {{"memory", inner.name, key}});
+                       {{"memory", inner.name, key}, {"memory", inner.name}});
   }
 }
 

@@ -225,7 +225,18 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
 void check_registers(const RegisterLevel& l, Complaints& complaints) {
   if (l.granule && l.per_thread && *l.granule > *l.per_thread)
     complaints.add({"memory", l.name, "granule"},
-                   fmt::format("{} registers are more than one thread may use, {}", *l.granule, *l.per_thread));
+                   fmt::format("{} registers are more than one thread may use, {}", *l.granule, *l.per_thread),
+                   {{"memory", l.name, "per_thread"}});
+}
+
+// A chip whose readers have threads wait for loads says how long; what it says and could not be read is reported.
+void require_latency(const ArchSpec& a, const Level& level, Complaints& complaints) {
+  const std::string& name = spec_of(level).name;
+  const base::Map* said = complaints.map_at({"memory", name});
+  if (a.chip_class != ChipClass::kGpu || kind_of(level) == Kind::kRegister || said == nullptr) return;
+  if (!standing_of(level, a.chip_class).role) return;
+  if (std::none_of(said->begin(), said->end(), [](const base::Entry& e) { return e.key == "latency"; }))
+    complaints.add({"memory", name}, "`latency` is missing: how long a load waits here");
 }
 
 }  // namespace
@@ -234,6 +245,7 @@ void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& di
   Complaints complaints(layers, diags);
   for (const Level& level : a.memory) {
     const LevelSpec& l = spec_of(level);
+    require_latency(a, level, complaints);
     complaints.require_product({factor(l, "capacity", l.capacity), instances(a, l)});
     if (const auto* dram = std::get_if<DramLevel>(&level)) check_dram(a, *dram, complaints);
     if (const auto* cache = std::get_if<CacheLevel>(&level)) check_cache(a, *cache, complaints);

@@ -9,6 +9,7 @@
 #include "arch/checks.h"
 #include "arch/chip_source.h"
 #include "arch/derive.h"
+#include "arch/fragment_checks.h"
 #include "arch/layers.h"
 #include "arch/merge.h"
 #include "arch/override.h"
@@ -78,6 +79,8 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   check_bsp(*layers, chip, complete, diags);
   if (complete) tell_unused_levels(*layers, chip, use, diags);
   if (complete) settle_peaks(*layers, chip, diags);
+  if (complete)
+    for (ComputeSpec& c : chip.compute) settle_spelling(*layers, c, diags);
   return ok() ? std::optional(std::move(chip)) : std::nullopt;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 struct Options {
   ArchOptions arch;
-  std::string level = "dram", inject = "sat", file;
+  std::string level, inject = "sat", file;
   bool json = false;
 };
 
@@ -45,8 +45,9 @@ void add_trace(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("trace", "Drive a DRAM level with a file of requests");
   o->arch.add_to(*command);
-  command->add_option("--level", o->level, "The level of the chip that the trace goes to, of kind dram")
-      ->capture_default_str()
+  command
+      ->add_option("--level", o->level,
+                   "The level of the chip that the trace goes to, of kind dram: the one that there is")
       ->check(some_text());
   command
       ->add_option("--inject", o->inject,

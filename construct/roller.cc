@@ -25,7 +25,7 @@ using SpacePtr = std::shared_ptr<const TileSpace>;
 
 constexpr std::size_t kFewTiles = 24;      // of one seed: fewer are no choice, so that tiles may waste more
 constexpr std::size_t kManyTiles = 200;    // with those that waste more
-constexpr std::size_t kJudged = 128;         // tiles of one seed that the judge sees, of those that waste little and more
+constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees, of those that waste little and more
 constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
 constexpr std::size_t kLaidOut = 32;       // tiles that are worth trying other layouts on
 constexpr std::size_t kLaidOutAgain = 4;   // a second time
@@ -179,7 +179,7 @@ class Ranking {
 
   base::Microseconds ask(StageProgram p) {
     asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
-    return tile::holds_sums(asked_.stages[0]) ? judge_(asked_) : kNever;
+    return tile::holds_registers(asked_.stages[0], arch_) ? judge_(asked_) : kNever;
   }
 
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {

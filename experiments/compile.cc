@@ -72,7 +72,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           {}};
 }
 
-CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a) {
+CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a,
+                             std::optional<tile::RProgram>& first) {
   Constructed found = constructor.construct(op.expression);
   CompiledOperator out;
   out.id = op.id;
@@ -90,6 +91,7 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
     else
       out.error = no_instruction(a, op.expression.dtype, op.expression.accumulate);
   }
+  if (!found.programs.empty()) first = std::move(found.programs.front());
   return out;
 }
 
@@ -126,14 +128,17 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
   note_instructions(*expressions, a, diags);
   const Constructor constructor(a, search, keep, given);
   std::vector<CompiledOperator> out(expressions->size());
+  std::vector<std::optional<tile::RProgram>> firsts(out.size());
   std::mutex one_at_a_time;
   std::size_t done = 0;
   const auto one = [&](std::size_t i) {
-    out[i] = compile_one((*expressions)[i], constructor, a);
+    out[i] = compile_one((*expressions)[i], constructor, a, firsts[i]);
     const std::lock_guard lock(one_at_a_time);
     progress(++done, out.size());
   };
   parallel_for(out.size(), jobs, [&] { return one; });
+  for (const auto& first : firsts)
+    if (first) note_instructions(*first, a, diags);
   return out;
 }
 

@@ -149,7 +149,9 @@ std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& sou
   construct::Restrictions restrictions = restrictions_of(source.workload, *expressions, a, diags);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*expressions, a, diags);
-  return construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
+  std::vector<GivenProgram> out = construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
+  note_instructions(out, a, diags);
+  return out;
 }
 
 }  // namespace tilescope::experiments

@@ -30,16 +30,20 @@ bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& a) {
   return lower::lowerable(c, a, why);
 }
 
-// That values are widened because no instruction of the chip takes them; empty where one does, or none takes the
-// wider ones.
-std::string widening(const Dtypes& d, const arch::ArchSpec& a) {
-  const bool taken = std::any_of(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) {
+bool has_matrix_instruction(const Dtypes& d, const arch::ArchSpec& a) {
+  return std::any_of(a.compute.begin(), a.compute.end(), [&](const arch::ComputeSpec& c) {
     return is_matrix_instruction(c) && dtypes_of(c) == d && lowers(c, a);
   });
-  if (taken || arch::scalar_unit_of(a, d.first, d.second) != nullptr) return {};
+}
+
+// That values are widened because no instruction of the chip takes single ones; empty where one does, or none takes the
+// wider ones.
+std::string widening(const Dtypes& d, const arch::ArchSpec& a) {
+  if (arch::scalar_unit_of(a, d.first, d.second) != nullptr) return {};
   const arch::ComputeSpec* wide = arch::scalar_unit_of(a, d.second, d.second);
   if (wide == nullptr) return {};
-  return fmt::format("no instruction multiplies {}; values are widened to {}, for {}", words_of(d),
+  const char* by_itself = has_matrix_instruction(d, a) ? " one element at a time" : "";
+  return fmt::format("no instruction multiplies {}{}; values are widened to {}, for {}", words_of(d), by_itself,
                      base::name_of(d.second), wide->name);
 }
 
@@ -125,6 +129,8 @@ void note_instructions(const std::vector<const expr::Expression*>& operators, co
   }
   Notes notes(a, about, diags);
   notes.left_out(summed);
+  // Programs say which of the products go by a matrix instruction.
+  std::erase_if(all, [&](const Dtypes& d) { return has_matrix_instruction(d, a); });
   notes.widened(all);
 }
 

@@ -64,7 +64,7 @@ Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a,
 }
 
 std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate) {
-  return fmt::format("{} has no instruction that multiplies {} into {} one element at a time", a.name,
+  return fmt::format("{} has no instruction that computes {} into {} one element at a time", a.name,
                      base::name_of(dtype), base::name_of(accumulate));
 }
 

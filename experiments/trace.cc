@@ -80,7 +80,7 @@ std::vector<sim::TraceRequest> requests_of(const NamedText& file, base::SourceId
 // The level, with errors where it cannot be driven.
 const arch::DramLevel* dram_level(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
   const arch::DramLevel* dram = arch::dram_of(a);
-  if (dram == nullptr || dram->name != name)
+  if (dram == nullptr || (!name.empty() && dram->name != name))
     diags.error({diags.add_source("--level")},
                 fmt::format("expected the level of kind dram{}, got '{}'",
                             dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));

@@ -39,9 +39,11 @@ void write_all(int to, std::string_view text) {
 // The first character of an answer: whether it is the job's text or an exception's.
 constexpr char kText = '+', kException = '!';
 
-// A worker whose parent is killed ends with it: nobody reads its answer, and it may have hours to go.
+// A worker whose parent is killed ends with it: nothing reads its answer, and it may have hours to go. It may still
+// take its temporary folders along, and so it is asked to end.
 void end_with(pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGTERM, SIG_DFL);  // folders that it makes itself are handled anew
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(1);  // the parent ended before that was asked for
 }
 
@@ -120,7 +122,7 @@ void wait_for_any(const std::vector<Child>& children, std::vector<pollfd>& ready
 }
 
 void end_all(std::vector<Child>& children) {
-  for (const Child& c : children) ::kill(c.process, SIGKILL);
+  for (const Child& c : children) ::kill(c.process, SIGTERM);
   for (const Child& c : children) finish(c);
   children.clear();
 }

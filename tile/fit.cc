@@ -76,10 +76,14 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
 }
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {
-  return !threads_limit(p, a).exceeded() && !registers_limit(p, a).exceeded() && holds_sums(p) &&
-         !scratchpad_limit(p, a).exceeded() && !memory_limit(p, a).exceeded();
+  return !threads_limit(p, a).exceeded() && holds_registers(p, a) && !scratchpad_limit(p, a).exceeded() &&
+         !memory_limit(p, a).exceeded();
 }
 
 bool holds_sums(const StageProgram& p) { return !sums_limit(p).exceeded(); }
+
+bool holds_registers(const StageProgram& p, const arch::ArchSpec& a) {
+  return !registers_limit(p, a).exceeded() && holds_sums(p);
+}
 
 }  // namespace tilescope::tile

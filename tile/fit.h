@@ -19,4 +19,8 @@ bool fits(const StageProgram& p, const arch::ArchSpec& a);
 // Whether the registers that the program states are enough for its sums; true where it states none.
 bool holds_sums(const StageProgram& p);
 
+// The same, and whether the chip has so many for each thread of a block: what `fits` asks anew once a program states
+// its registers.
+bool holds_registers(const StageProgram& p, const arch::ArchSpec& a);
+
 }  // namespace tilescope::tile

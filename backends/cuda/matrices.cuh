@@ -54,8 +54,10 @@ struct tilescope_holders {
 };
 
 // Products of a row of a and a column of b are added one after the other.
-inline int tilescope_multiply_add(signed char a, signed char b, int sum) {
-  return static_cast<int>(static_cast<unsigned int>(sum) + static_cast<unsigned int>(a * b));
+template <class T>
+inline int tilescope_multiply_add(T a, T b, int sum) {
+  const auto product = static_cast<unsigned int>(int(a)) * static_cast<unsigned int>(int(b));
+  return static_cast<int>(static_cast<unsigned int>(sum) + product);
 }
 template <class T>
 inline float tilescope_multiply_add(T a, T b, float sum) {

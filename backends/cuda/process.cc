@@ -124,9 +124,7 @@ TemporaryFolder::TemporaryFolder() {
   std::error_code none;
   path_ = (std::filesystem::temp_directory_path(none) / "tilescope-XXXXXX").string();
   std::string name = path_;
-  if (mkdtemp(name.data()) == nullptr) return;
-  path_ = name;
-  remove_on_signal(path_);
+  if (make_folder(name)) path_ = name;
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -3,16 +3,20 @@
 
 #include "backends/cuda/temporary_folders.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace tilescope::cuda {
@@ -28,6 +32,8 @@ struct Slot {
 
 std::array<Slot, 64> slots;
 std::mutex one_at_a_time;
+std::atomic<bool> ending = false;  // a signal is about to end the process
+std::atomic<int> being_made = 0;   // folders that are not in their slots yet
 
 // As the kernel writes them (getdents64(2)).
 struct DirectoryEntry {
@@ -40,8 +46,8 @@ struct DirectoryEntry {
 
 bool is_dots(const char* name) { return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0; }
 
-// Empties and removes `name` below `parent`.
-void remove_folder(int parent, const char* name, int depth) {
+// Empties and removes `name` below `parent`; false where something was put there meanwhile.
+bool remove_folder(int parent, const char* name, int depth) {
   const int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder >= 0) {
     alignas(DirectoryEntry) char buffer[2048];
@@ -55,12 +61,23 @@ void remove_folder(int parent, const char* name, int depth) {
     }
     close(folder);
   }
-  unlinkat(parent, name, AT_REMOVEDIR);
+  return unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+void wait_a_millisecond() {
+  const timespec pause{0, 1'000'000};
+  nanosleep(&pause, nullptr);
 }
 
 void remove_and_end(int signal) {
+  ending = true;
+  // Other threads, and programs that they started, go on meanwhile: one may be about to make a folder, or a file in
+  // one.
+  constexpr int kTries = 200;
+  for (int n = 0; n < kTries && being_made != 0; ++n) wait_a_millisecond();
   for (const Slot& s : slots)
-    if (s.owner == getpid()) remove_folder(AT_FDCWD, s.path.data(), 0);
+    for (int n = 0; n < kTries && s.owner == getpid() && !remove_folder(AT_FDCWD, s.path.data(), 0); ++n)
+      wait_a_millisecond();
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -74,16 +91,24 @@ void handle(int signal) {
 
 }  // namespace
 
-void remove_on_signal(const std::string& folder) {
-  if (folder.size() >= kLongestPath) return;
+bool make_folder(std::string& path) {
   const std::lock_guard lock(one_at_a_time);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) handle(signal);
-  for (Slot& s : slots) {
-    if (s.owner != 0) continue;
-    std::memcpy(s.path.data(), folder.c_str(), folder.size() + 1);
-    s.owner = getpid();
-    return;
+  // This thread is not interrupted between making the folder and saying so; that of the handler waits for it.
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours, signal);
+  pthread_sigmask(SIG_BLOCK, &ours, &before);
+  ++being_made;
+  const bool made = !ending && mkdtemp(path.data()) != nullptr;
+  const auto free = std::find_if(slots.begin(), slots.end(), [](const Slot& s) { return s.owner == 0; });
+  if (made && path.size() < kLongestPath && free != slots.end()) {
+    std::memcpy(free->path.data(), path.c_str(), path.size() + 1);
+    free->owner = getpid();
   }
+  --being_made;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return made;
 }
 
 void forget_on_signal(const std::string& folder) {

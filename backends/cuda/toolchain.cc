@@ -126,7 +126,10 @@ std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::s
     const std::string path = fmt::format("{}/{}.o", folder_, name);
     out.push_back({path, {}});
     if (find_kept(path)) continue;
-    write_file(scratch.file(name + ".cc"), units[i]);
+    if (const std::string source = scratch.file(name + ".cc"); !write_file(source, units[i])) {
+      out.back().error = fmt::format("{} cannot be written", source);
+      continue;
+    }
     std::vector<std::string> command = compiler_;
     append(command, common_flags());
     append(command, flags);

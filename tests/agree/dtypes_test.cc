@@ -62,7 +62,7 @@ TEST(DtypesWithoutUnits, AreRefusedInASentence) {
   const experiments::Constructed c = experiments::Constructor(a, {}, 1).construct(
       expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, Dtype::kF64));
   EXPECT_TRUE(c.programs.empty());
-  EXPECT_EQ(c.error, "v100 has no instruction that multiplies f64 into f64 one element at a time");
+  EXPECT_EQ(c.error, "v100 has no instruction that computes f64 into f64 one element at a time");
 }
 
 }  // namespace

@@ -113,7 +113,11 @@ TEST_F(Compile, AnInstructionThatIsNamedIsTheOnlyOne) {
   for (const char* name : {"wgmma.f16", "mma.f16"})
     for (const Json& p : json(product(name)).at("operators").at(0).at("programs"))
       EXPECT_EQ(p.at("program").at("stages").at(0).at("instruction").at("name"), name);
-  for (const Json& p : json(product("none")).at("operators").at(0).at("programs"))
+  const CliResult none = run(with(product("none"), {"--json"}));
+  EXPECT_EQ(none.err,
+            "note: h200: no instruction multiplies f16 into f32 one element at a time; values are widened to "
+            "f32, for fma.f32\n");
+  for (const Json& p : Json::parse(none.out).at("operators").at(0).at("programs"))
     EXPECT_FALSE(p.at("program").at("stages").at(0).contains("instruction"));
   EXPECT_EQ(bad_input(product("mma.f17")),
             "--instruction: h200 has no matrix instruction 'mma.f17'; did you mean 'mma.f16'?\n");
@@ -127,7 +131,7 @@ TEST_F(Compile, AnOperatorWithoutProgramsIsAFailureAndTheOthersGoOn) {
   const CliResult alone = run(of_bytes);
   EXPECT_EQ(alone.status, 1);
   EXPECT_EQ(alone.out, "");
-  EXPECT_THAT(alone.err, HasSubstr("op: minimal has no instruction that multiplies i8 into i32"));
+  EXPECT_THAT(alone.err, HasSubstr("op: minimal has no instruction that computes i8 into i32"));
   const CliResult document = run(with(of_bytes, {"--json"}));
   EXPECT_EQ(document.status, 1);
   EXPECT_THAT(keys_of(Json::parse(document.out).at("operators").at(0)),

@@ -59,8 +59,10 @@ TEST(NewLevels, StandWhereTheirNeighboursSay) {
 TEST(NewLevels, MayWaitForEachOther) {
   const LoadedChip loaded = load_text(
       "extends: mi210\nname: mine\nmemory:\n"
-      "  l4: {before: l3, scope: device, kind: cache, capacity: 1 MiB, width: 64 B, line: 128 B, sector: 64 B}\n"
-      "  l3: {after: dram, scope: device, kind: cache, capacity: 1 MiB, width: 64 B, line: 128 B, sector: 64 B}\n"
+      "  l4: {before: l3, scope: device, kind: cache, capacity: 1 MiB, width: 64 B, line: 128 B, sector: 64 B,"
+      " latency: 300 cycles}\n"
+      "  l3: {after: dram, scope: device, kind: cache, capacity: 1 MiB, width: 64 B, line: 128 B, sector: 64 B,"
+      " latency: 300 cycles}\n"
       "  l2: {ways: 8}\n");
   ASSERT_TRUE(loaded.chip) << loaded.errors.front();
   EXPECT_THAT(names_of(*loaded.chip), ElementsAre("dram", "l4", "l3", "l2", "l1", "smem", "reg"));

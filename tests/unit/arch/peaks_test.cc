@@ -53,6 +53,24 @@ TEST(Peaks, TheClockIsACauseOfEveryInstruction) {
   EXPECT_THAT(loaded.notes, testing::Each(HasSubstr("clock was changed")));
 }
 
+// A name holds for the instruction of the file that says it.
+TEST(Spellings, AreDroppedWhereAVariantMakesAnotherInstruction) {
+  const std::string other = "extends: v100\nname: other\ncompute:\n  - name: mma.f16\n";
+  const LoadedChip faster = load_text(other + "    per_core: 1024\n    peak: 224 TFLOP/s\n");
+  ASSERT_TRUE(faster.chip) << faster.errors.front();
+  EXPECT_TRUE(faster.chip->compute[2].spelling.has_value());
+  const std::string maps =
+      "    threads: 32\n    shape: {m: 16, n: 16, k: 4}\n    fragments:\n      a: r1 r2 r4 r8 k1 / k2\n"
+      "      b: c1 c2 c4 c8 k1 / k2\n      c: c1 c2 c4 c8 r1 / r2 r4 r8\n";
+  const LoadedChip changed = load_text(other + maps);
+  ASSERT_TRUE(changed.chip) << changed.errors.front();
+  EXPECT_FALSE(changed.chip->compute[2].spelling.has_value());
+  EXPECT_THAT(changed.notes, testing::Contains(HasSubstr("compute.mma.f16.spelling is dropped: ")));
+  const LoadedChip named = load_text(other + maps + "    spelling: {cuda: mma.sync.made.up}\n");
+  ASSERT_TRUE(named.chip) << named.errors.front();
+  EXPECT_TRUE(named.chip->compute[2].spelling.has_value());
+}
+
 TEST(Peaks, AVariantDropsThoseOfWhatItExtends) {
   const LoadedChip loaded = load_text("extends: v100\nname: half\nmemory: {dram: {width: 32 bit, burst: 8}}\n");
   ASSERT_TRUE(loaded.chip) << loaded.errors.front();

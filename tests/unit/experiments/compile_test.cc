@@ -159,7 +159,7 @@ TEST(CompileErrors, NoInstructionForTheDtype) {
   const arch::ArchSpec minimal = tests::chip(tests::source_path("tests/error/arch/minimal.yaml").string());
   const auto op = compiled(workload(kMatmul, "m=64,n=64,k=64", base::Dtype::kI8), minimal).at(0);
   EXPECT_THAT(op.programs, IsEmpty());
-  EXPECT_EQ(op.error, "minimal has no instruction that multiplies i8 into i32 one element at a time");
+  EXPECT_EQ(op.error, "minimal has no instruction that computes i8 into i32 one element at a time");
   EXPECT_THAT(base::to_json(to_document({op})), HasSubstr(R"("programs":[],"error":"minimal has no)"));
 }
 

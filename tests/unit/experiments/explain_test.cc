@@ -154,7 +154,7 @@ TEST(Explain, AnOperatorWithoutAProgramSaysWhy) {
   const std::string minimal = tests::source_path("tests/error/arch/minimal.yaml").string();
   const ExplainedOperator op = explained(workload(kMatmul, "m=64,n=64,k=64", base::Dtype::kI8), minimal).at(0);
   EXPECT_FALSE(op.prediction);
-  EXPECT_EQ(op.error, "minimal has no instruction that multiplies i8 into i32 one element at a time");
+  EXPECT_EQ(op.error, "minimal has no instruction that computes i8 into i32 one element at a time");
   EXPECT_THAT(op.elasticities, IsEmpty());
 }
 

@@ -142,7 +142,7 @@ TEST(PredictBatch, SaysWhatTheChipCannotMultiply) {
                             1, minimal);
   for (const PredictedRow& r : rows) {
     EXPECT_FALSE(r.prediction.has_value());
-    EXPECT_THAT(r.errors, ElementsAre(HasSubstr("minimal has no instruction that multiplies i8 into i32")));
+    EXPECT_THAT(r.errors, ElementsAre(HasSubstr("minimal has no instruction that computes i8 into i32")));
   }
 }
 
@@ -240,7 +240,7 @@ TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
                                        std::regex_replace(stage_of(other), std::regex("\\b([ABC])\\b"), "$1_"));
   EXPECT_THAT(
       predict(text, v100()).errors,
-      ElementsAre("p.json: stage 2: v100 has no instruction that multiplies bf16 into bf16 one element at a time"));
+      ElementsAre("p.json: stage 2: v100 has no instruction that computes bf16 into bf16 one element at a time"));
 }
 
 TEST(PredictProgram, ReportsEveryMistake) {

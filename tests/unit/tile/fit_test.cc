@@ -72,6 +72,19 @@ TEST(Fit, RefusesFewerRegistersThanSums) {
   EXPECT_TRUE(fits(p, v100)) << "others' kernels ran, whatever they took";
 }
 
+// Registers that a chip does not have for a thread of so large a block.
+TEST(Fit, RefusesMoreRegistersThanABlockLeavesItsThreads) {
+  arch::ArchSpec chip = tests::chip("v100", {{"memory.reg.capacity", "4 KiB"}});
+  const expr::Expression e = tests::expression("O[i] = I[i]", "i=65536");
+  StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 64, 1}}, {64}, {16});
+  p.registers = 8;
+  EXPECT_TRUE(holds_registers(p, chip));
+  p.registers = 32;
+  EXPECT_FALSE(holds_registers(p, chip));
+  EXPECT_TRUE(holds_sums(p));
+  EXPECT_FALSE(fits(p, chip));
+}
+
 // What is computed and stored at once needs no register for longer.
 TEST(Fit, LetsResultsWithoutSumsTakeFewRegisters) {
   const expr::Expression e = tests::expression("O[i] = A[i]", "i=65536");
