@@ -19,8 +19,10 @@ namespace {
 void check_tma(const TmaSpec& t, Complaints& complaints) {
   const auto whole = [&](std::string_view key, Bytes of, std::string_view part_key, Bytes part) {
     if (!divides(part, of))
-      complaints.add({"core", "tma", key}, fmt::format("{} B are no multiple of {}, {} B; {} would be", of.n, part_key,
-                                                       part.n, multiples_near(of.n, part.n)));
+      complaints.add({"core", "tma", key},
+                     fmt::format("{} B are no multiple of {}, {} B; {} would be", of.n, part_key, part.n,
+                                 multiples_near(of.n, part.n)),
+                     {{"core", "tma", part_key}});
   };
   const Bytes shortest = t.min_row.value_or(t.granule);
   whole("row", t.row, t.min_row ? "min_row" : "granule", shortest);

@@ -105,9 +105,15 @@ class MapCheck {
   const Matrix& matrix_;
 };
 
-// What of an instruction its maps and loads have to agree with.
-constexpr std::array<std::string_view, 6> kCauses = {"dtype", "accumulate", "threads", "operands", "fragments", "load"};
-constexpr std::array<std::string_view, 3> kExtents = {"m", "n", "k"}, kMaps = {"a", "b", "c"};
+// Where a file says which instruction it is.
+std::vector<Path> causes_of(const ComputeSpec& c) {
+  std::vector<Path> out;
+  for (const std::string_view key : {"dtype", "accumulate", "threads", "operands"})
+    out.push_back({"compute", c.name, key});
+  for (const std::string_view extent : {"m", "n", "k"}) out.push_back({"compute", c.name, "shape", extent});
+  for (const std::string_view map : {"a", "b", "c"}) out.push_back({"compute", c.name, "fragments", map});
+  return out;
+}
 
 class FragmentCheck {
  public:
@@ -138,10 +144,9 @@ class FragmentCheck {
   void add(Path path, const std::string& text) {
     path.insert(path.begin(), {"compute", c_.name});
     // Whatever it is that the last file changed of the instruction, or of the cores, made the mistake.
-    std::vector<Path> causes = {{"core", "warp"}, {"core", "max_block_threads"}};
-    for (const std::string_view key : kCauses) causes.push_back({"compute", c_.name, key});
-    for (const std::string_view extent : kExtents) causes.push_back({"compute", c_.name, "shape", extent});
-    for (const std::string_view map : kMaps) causes.push_back({"compute", c_.name, "fragments", map});
+    std::vector<Path> causes = causes_of(c_);
+    for (const std::string_view key : {"warp", "max_block_threads"}) causes.push_back({"core", key});
+    for (const std::string_view key : {"fragments", "load"}) causes.push_back({"compute", c_.name, key});
     complaints_.add(path, text, causes);
   }
 
@@ -236,12 +241,7 @@ void settle_spelling(const Layers& layers, ComputeSpec& c, base::Diagnostics& di
   int said = layers.height_of(*spelling);
   if (const base::Map* dialects = spelling->get_if<base::Map>())
     for (const base::Entry& d : *dialects) said = std::max(said, layers.height_of(d.value));
-  std::vector<Path> causes;
-  for (const std::string_view key : {"dtype", "accumulate", "threads", "operands"})
-    causes.push_back({"compute", c.name, key});
-  for (const std::string_view extent : kExtents) causes.push_back({"compute", c.name, "shape", extent});
-  for (const std::string_view map : kMaps) causes.push_back({"compute", c.name, "fragments", map});
-  for (const Path& cause : causes) {
+  for (const Path& cause : causes_of(c)) {
     const base::Value* value = find_at(layers.chip, cause);
     if (value == nullptr || layers.height_of(*value) <= said) continue;
     diags.note(value->at,

@@ -108,7 +108,7 @@ AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
       for (StageProgram& p : layouts_of(tile, {space.chip()})) {
         if (!tile::fits(p, space.chip())) continue;
         p = model::held_to_registers(std::move(p), space.machine());
-        if (!tile::holds_sums(p)) continue;
+        if (!tile::holds_registers(p, space.chip())) continue;
         if (is_plain(p, tile, space.chip())) plain.push_back(p);
         if (every.size() <= most) every.push_back(std::move(p));
       }

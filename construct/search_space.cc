@@ -278,7 +278,7 @@ std::optional<StageProgram> SearchSpace::program_at(const Point& p) const {
   const Fused& f = fusions_[p.fusion];
   std::optional<StageProgram> program = Decoder(f.space, f.genes, p, chip_, limits_).program();
   if (program) program = model::held_to_registers(std::move(*program), machine_);
-  if (program && !tile::holds_sums(*program)) return std::nullopt;
+  if (program && !tile::holds_registers(*program, chip_)) return std::nullopt;
   return program;
 }
 

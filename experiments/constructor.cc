@@ -13,6 +13,7 @@
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
 #include "experiments/from_model.h"
+#include "experiments/instructions.h"
 #include "expr/infer.h"
 #include "lower/lower.h"
 #include "model/estimate.h"
@@ -85,26 +86,18 @@ std::optional<BestProgram> Constructor::best(const expr::Expression& e, std::str
   return best;
 }
 
-std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs) {
-  const tile::RProgram* first = nullptr;
-  std::optional<model::Estimate> fastest;
+std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs,
+                                   std::string& why) {
+  std::optional<BestProgram> best;
+  std::vector<std::string> refusals;
   for (const tile::RProgram* p : programs) {
-    std::vector<std::string> why;
-    if (!std::all_of(p->stages.begin(), p->stages.end(),
-                     [&](const tile::StageProgram& s) { return lower::lowerable(s, *machine.arch, why); }))
-      continue;
-    auto estimate = model::estimate(*p, machine);
-    if (!estimate || (fastest && estimate->sum.total_us >= fastest->sum.total_us)) continue;
-    first = p;
-    fastest = std::move(estimate);
+    auto taken = taken_by(*machine.arch, *p, refusals);
+    auto estimate = taken ? model::estimate(*taken, machine) : std::nullopt;
+    if (!estimate || (best && estimate->sum.total_us >= best->estimate.sum.total_us)) continue;
+    best = {std::move(*taken), std::move(*estimate)};
   }
-  if (first == nullptr) return std::nullopt;
-  BestProgram out{*first, *fastest};
-  // What was made for another chip multiplies by this one's instruction of that name.
-  for (tile::StageProgram& s : out.program.stages)
-    for (const arch::ComputeSpec& c : machine.arch->compute)
-      if (s.matrix && c.name == s.matrix->instruction) s.matrix->spec = std::make_shared<const arch::ComputeSpec>(c);
-  return out;
+  if (!best && why.empty() && !refusals.empty()) why = refusals.front();
+  return best;
 }
 
 std::string Constructor::why_none(const expr::Expression& e, std::size_t stage) const {

@@ -35,8 +35,9 @@ construct::Trace searched(const construct::SearchSpace& space, const SearchOptio
                           const construct::BatchJudge& judge, std::string& why);
 
 // The one of the programs that is predicted to be fastest on a chip, of those that can be lowered for it, the first of
-// equal ones; nothing where there is none.
-std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs);
+// equal ones; nothing where there is none, after the reason against one of them in an empty `why`.
+std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs,
+                                   std::string& why);
 
 // Constructs for one chip what can be lowered for it; any number of threads may use one.
 class Constructor {

@@ -123,9 +123,8 @@ Timed timed(std::optional<BestProgram> best) {
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
   std::vector<std::string> why;
-  for (const tile::StageProgram& stage : p.stages)
-    if (!lower::lowerable(stage, chip.arch, why)) return std::nullopt;
-  return model::estimate(p, chip.constructor.machine());
+  const auto taken = taken_by(chip.arch, p, why);
+  return taken ? model::estimate(*taken, chip.constructor.machine()) : std::nullopt;
 }
 
 // An operator with its programs on the chip as it is and the best of them, and what became of every change.
@@ -144,13 +143,13 @@ struct Work {
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   const Constructed found = c.chip->constructor.construct(w.op->expression);
-  const std::string& why = found.error;
+  std::string why = found.error;
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
   // chip as it is among them.
   std::vector<const tile::RProgram*> tried;
   for (const auto* programs : {&found.programs, &w.programs})
     for (const tile::RProgram& p : *programs) tried.push_back(&p);
-  const Timed there = timed(best_on(c.chip->constructor.machine(), tried));
+  const Timed there = timed(best_on(c.chip->constructor.machine(), tried, why));
   const auto fixed = estimate_fixed(w.best.program, *c.chip);
   const bool keeps = fixed && fixed->sum.total_us <= there.us();
   if (!keeps && !there.estimate) return {std::nullopt, first_sentence(why)};
@@ -218,7 +217,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
       work[i].error = std::move(found.error);
       std::vector<const tile::RProgram*> tried;
       for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
-      work[i].best = timed(best_on(chip.constructor.machine(), tried));
+      work[i].best = timed(best_on(chip.constructor.machine(), tried, work[i].error));
       work[i].answers.resize(chips.size());
     };
   });

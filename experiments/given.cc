@@ -72,13 +72,12 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.group = std::move(read->group);
   out.measured_us = read->measured_us;
   out.count = read->count;
-  const std::vector<tile::StageProgram>& stages = read->program.stages;
-  for (std::size_t s = 0; s < stages.size() && !out.measured_us; ++s) {
-    std::vector<std::string> why;
-    lower::lowerable(stages[s], arch_, why);
-    for (const std::string& w : why) out.errors.push_back(at_line(number, stage_name(read->program, s) + w));
-  }
-  if (out.errors.empty()) out.program = std::move(read->program);
+  std::vector<std::string> why;
+  if (out.measured_us)  // it ran, whatever is thought of it
+    out.program = std::move(read->program);
+  else
+    out.program = taken_by(arch_, std::move(read->program), why);
+  for (const std::string& w : why) out.errors.push_back(at_line(number, w));
   return out;
 }
 
@@ -115,12 +114,8 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   std::vector<std::string> why;
-  for (std::size_t s = 0; s < program->stages.size(); ++s) {
-    std::vector<std::string> of_stage;
-    lower::lowerable(program->stages[s], a, of_stage);
-    for (const std::string& w : of_stage) why.push_back(stage_name(*program, s) + w);
-  }
-  if (why.empty()) lower::lower(*program, a, why);
+  program = taken_by(a, std::move(*program), why);
+  if (program) lower::lower(*program, a, why);
   for (const std::string& w : why) diags.error({id}, w);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);

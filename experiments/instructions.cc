@@ -154,4 +154,15 @@ void note_instructions(const std::vector<GivenProgram>& programs, const arch::Ar
   Notes(a, a.name, diags).widened(widened);
 }
 
+std::optional<tile::RProgram> taken_by(const arch::ArchSpec& a, tile::RProgram p, std::vector<std::string>& why) {
+  const std::size_t before = why.size();
+  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+    std::vector<std::string> of_stage;
+    if (auto taken = lower::taken_by(std::move(p.stages[s]), a, of_stage)) p.stages[s] = std::move(*taken);
+    for (const std::string& w : of_stage) why.push_back(stage_name(p, s) + w);
+  }
+  if (why.size() > before) return std::nullopt;
+  return p;
+}
+
 }  // namespace tilescope::experiments

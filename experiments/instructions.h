@@ -2,6 +2,7 @@
 // By which of a chip's instructions operators are computed, and what a user has to hear of it: instructions that are
 // left out, values that are widened; for the .cc files of experiments/ alone.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,5 +32,10 @@ void note_instructions(const std::vector<NamedExpression>& operators, const arch
 // The same of programs, which say their matrix instruction themselves.
 void note_instructions(const tile::RProgram& program, const arch::ArchSpec& a, base::Diagnostics& diags);
 void note_instructions(const std::vector<GivenProgram>& programs, const arch::ArchSpec& a, base::Diagnostics& diags);
+
+// The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it was
+// made for. Nothing, after `why`, where it cannot be lowered for the chip, with the stage's number where there are
+// several.
+std::optional<tile::RProgram> taken_by(const arch::ArchSpec& a, tile::RProgram p, std::vector<std::string>& why);
 
 }  // namespace tilescope::experiments

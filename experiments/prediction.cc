@@ -78,9 +78,7 @@ void add_band(Map& row, const std::optional<TimeBand>& band) {
 Map to_entries(const Prediction& p) {
   Map terms, levels;
   for (const TermRow& t : p.terms) {
-    std::string key = t.name + "_us";
-    std::replace(key.begin(), key.end(), ' ', '_');
-    terms.push_back({std::move(key), t.us, {}});
+    terms.push_back({t.name + "_us", t.us, {}});
   }
   for (const LevelRow& l : p.levels)
     levels.push_back({l.name,

@@ -11,6 +11,7 @@
 #include "experiments/constructor.h"
 #include "experiments/from_model.h"
 #include "experiments/given.h"
+#include "experiments/instructions.h"
 #include "experiments/sweep_searches.h"
 #include "expr/infer.h"
 #include "lower/lower.h"
@@ -52,26 +53,23 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
   for (const tile::RProgram& p : own.programs) tried.push_back(&p);
   for (const auto& other : beside)
     for (const tile::RProgram& p : other->programs) tried.push_back(&p);
-  auto best = best_on(model::make_machine(a), tried);
-  if (!best) return failed(own.error + block_text(restrictions));
+  std::string why = own.error;
+  auto best = best_on(model::make_machine(a), tried, why);
+  if (!best) return failed(why + block_text(restrictions));
   return row_of(std::move(best->program), best->estimate, a);
 }
 
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   std::vector<std::string> why;
-  for (std::size_t s = 0; s < given.program->stages.size(); ++s) {
-    std::vector<std::string> of_stage;
-    lower::lowerable(given.program->stages[s], a, of_stage);
-    for (const std::string& w : of_stage) why.push_back(stage_name(*given.program, s) + w);
-  }
-  if (!why.empty()) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
-  const auto estimate = model::estimate(*given.program, model::make_machine(a));
+  auto taken = taken_by(a, *given.program, why);
+  if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
+  const auto estimate = model::estimate(*taken, model::make_machine(a));
   if (!estimate) {
-    const expr::Expression& e = given.program->stages.front().space->expression;
+    const expr::Expression& e = taken->stages.front().space->expression;
     return failed(no_instruction(a, e.dtype, e.accumulate));
   }
-  return row_of(*given.program, *estimate, a);
+  return row_of(std::move(*taken), *estimate, a);
 }
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,

@@ -67,7 +67,15 @@ std::optional<std::int64_t> SuiteVariables::read(const std::string& name, Variab
     diags_.error(v.at, fmt::format("the variable '{}' is made of itself", name));
     return std::nullopt;
   }
+  constexpr int kDeepest = 100;
+  if (depth_ == kDeepest) {
+    diags_.error(
+        v.at, fmt::format("the variable '{}' is the last of more than {} that are made of each other", name, kDeepest));
+    v.state = State::kRead;
+    return std::nullopt;
+  }
   v.state = State::kReading;
+  ++depth_;
   if (const auto given = given_.find(name); given != given_.end()) {
     given->second.second = true;
     v.number = given->second.first.size;
@@ -77,6 +85,7 @@ std::optional<std::int64_t> SuiteVariables::read(const std::string& name, Variab
   } else {
     v.number = number(v.value, name);
   }
+  --depth_;
   v.state = State::kRead;
   return v.number;
 }

@@ -55,6 +55,7 @@ class SuiteVariables {
   std::map<std::string, std::pair<GivenSize, bool>, std::less<>> given_;  // and whether the suite has it
   std::map<std::string, Variable, std::less<>> variables_;
   std::vector<std::string> order_;
+  int depth_ = 0;  // of variables that are being read, each for the one before
 };
 
 }  // namespace tilescope::expr

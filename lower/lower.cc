@@ -87,6 +87,19 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   return module;
 }
 
+namespace {
+
+// The chip's instruction along the same axes.
+tile::MatrixUnit own_unit(const tile::MatrixUnit& u, const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  tile::MatrixUnit own = tile::unit_of(c, chip);
+  own.rows = u.rows;
+  own.columns = u.columns;
+  own.depth = u.depth;
+  return own;
+}
+
+}  // namespace
+
 bool lowerable(const arch::ComputeSpec& c, const arch::ArchSpec& chip, std::string& why) {
   why = tile::matrix_refusal(c);
   const std::int64_t lanes = c.threads.value_or(chip.core.warp);
@@ -109,17 +122,36 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
   };
   const auto c = std::find_if(chip.compute.begin(), chip.compute.end(),
                               [&](const arch::ComputeSpec& each) { return each.name == u.instruction; });
-  std::string reason;
-  if (c == chip.compute.end())
+  if (c == chip.compute.end()) {
     refuse(fmt::format("{} has none of that name", chip.name));
-  else if (c->m != u.m || c->n != u.n || c->k != u.k)
+    return false;
+  }
+  std::string reason;
+  const expr::Expression& e = p.space->expression;
+  if (c->m != u.m || c->n != u.n || c->k != u.k)
     refuse(
         fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
+  else if (const tile::MatrixUnit own = own_unit(u, *c, chip); !(own == u))
+    refuse(fmt::format("on {} other threads, columns or memories take part in it", chip.name));
   else if (!lowerable(*c, chip, reason))
     refuse(reason);
-  else if (u.factors_staged)
+  if (c->dtype != e.dtype || c->accumulate != e.accumulate)
+    refuse(fmt::format("it multiplies {} into {}, the stage {} into {}", base::name_of(c->dtype),
+                       base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+    if (!p.operands[i].staged) refuse(fmt::format("{} is not staged", p.space->inputs[i].name));
+  if (why.size() == before && u.factors_staged)
     if (const std::string staged = tile::core_matrices_refusal(p); !staged.empty()) refuse(staged);
   return why.size() == before;
+}
+
+std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip,
+                                           std::vector<std::string>& why) {
+  if (!lowerable(p, chip, why)) return std::nullopt;
+  if (p.matrix)
+    for (const arch::ComputeSpec& c : chip.compute)
+      if (c.name == p.matrix->instruction) p.matrix = own_unit(*p.matrix, c, chip);
+  return p;
 }
 
 }  // namespace tilescope::lower

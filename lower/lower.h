@@ -24,4 +24,9 @@ bool lowerable(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
 // thing that is in the way.
 bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vector<std::string>& why);
 
+// The same program, made for whatever chip, as this one takes it: with its own instruction of the name that the program
+// says. Nothing, after `why`, where it cannot be lowered.
+std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip,
+                                           std::vector<std::string>& why);
+
 }  // namespace tilescope::lower

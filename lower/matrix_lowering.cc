@@ -9,9 +9,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "lower/lower.h"
 #include "lower/stage_lowering.h"
-#include "tile/boxes.h"
 #include "tile/core_matrices.h"
 
 namespace tilescope::lower {
@@ -26,28 +24,6 @@ std::size_t bits_of(std::int64_t count) {
 
 using arch::FragmentAxis;
 using tile::FragmentDigit;
-
-// --- what there is
-
-bool StageLowering::matrices_lower() {
-  const std::size_t before = why_.size();
-  const tile::MatrixUnit& u = *p_.matrix;
-  const auto refuse = [&](const std::string& what) {
-    why_.push_back(fmt::format("instruction {}: {}", u.instruction, what));
-  };
-  if (std::string why; !lowerable(*u.spec, chip_, why)) refuse(why);
-  const base::Dtype elements = expression().tensors[static_cast<std::size_t>(space().inputs[0].tensor)].dtype;
-  const base::Dtype sums = expression().accumulate;
-  if (elements != u.spec->dtype || sums != u.spec->accumulate)
-    refuse(fmt::format("it multiplies {} into {}, the stage {} into {}", base::name_of(u.spec->dtype),
-                       base::name_of(u.spec->accumulate), base::name_of(elements), base::name_of(sums)));
-  for (std::size_t i = 0; i < space().inputs.size(); ++i)
-    if (!p_.operands[i].staged) refuse(fmt::format("{} is not staged", space().inputs[i].name));
-  if (why_.size() == before && u.factors_staged)
-    if (const std::string why = tile::core_matrices_refusal(p_); !why.empty()) refuse(why);
-  if (const std::string why = tile::boxes_refusal(p_, chip_); !why.empty()) refuse(why);
-  return why_.size() == before;
-}
 
 void StageLowering::add_matrix_instruction() {
   const arch::ComputeSpec& c = *p_.matrix->spec;

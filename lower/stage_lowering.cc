@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "lower/lower.h"
 
 namespace tilescope::lower {
 namespace {
@@ -126,7 +127,7 @@ int StageLowering::neighbour_axis(const Operand& o) const {
 }
 
 void StageLowering::run() {
-  if (p_.matrix && !matrices_lower()) return;
+  if (p_.matrix && !lowerable(p_, chip_, why_)) return;
   add_scalars();
   add_inputs();
   for (std::size_t i = 0; i < tiles_.size(); ++i)

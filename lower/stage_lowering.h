@@ -131,7 +131,6 @@ class StageLowering {
     Affine& along(arch::FragmentAxis axis) { return axis == arch::FragmentAxis::kDepth ? deep : side; }
   };
   MatrixSide matrix_side(std::size_t operand) const;
-  bool matrices_lower();
   void add_matrix_instruction();
   void add_matrix_fragments();
   // Extent of a fragment along a spatial axis.

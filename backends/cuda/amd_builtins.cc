@@ -41,6 +41,12 @@ Word word_of(base::Dtype dtype, std::int64_t bytes) {
   return {};
 }
 
+// Whether a lane's elements are whole words of the types that the builtins take.
+bool fills_words(const arch::FragmentMap& map, base::Dtype dtype) {
+  const std::int64_t bytes = map.elements_of_lane() * base::size_of(dtype).n;
+  return bytes > 0 && bytes % word_of(dtype, bytes).bytes == 0;
+}
+
 // "using sums = float __attribute__((ext_vector_type(16)));"
 std::string type(std::string_view name, base::Dtype dtype, const arch::FragmentMap& map) {
   const std::int64_t bytes = map.elements_of_lane() * base::size_of(dtype).n;
@@ -54,6 +60,7 @@ std::string type(std::string_view name, base::Dtype dtype, const arch::FragmentM
 
 std::string mfma_of(const lower::MatrixInstruction& i) {
   if (i.hip.empty() || !i.a || !i.b) return {};
+  if (!fills_words(*i.a, i.elements) || !fills_words(*i.b, i.elements) || !fills_words(i.c, i.sums)) return {};
   // Broadcasts of A and B, which CDNA's instructions can do and RDNA's have no words for.
   const std::string_view broadcasts = i.hip.find("_mfma_") == std::string::npos ? "" : ", 0, 0, 0";
   return fmt::format(

@@ -51,12 +51,13 @@ std::optional<char> register_of(base::Dtype sums) {
 struct Factor {
   std::string name, words;  // parameter, and what its words are called
   std::int64_t registers = 0;
-  bool wide = false;
+  bool wide = false, whole = true;  // a lane's elements fill its words
 
   Factor(std::string_view parameter, std::string_view called, const arch::FragmentMap& map, base::Dtype dtype)
       : name(parameter), words(called) {
     const std::int64_t bytes = base::size_of(dtype).n;
     wide = bytes > kWord;
+    whole = map.elements_of_lane() * bytes % kWord == 0;
     registers = wide ? map.elements_of_lane() : map.elements_of_lane() * bytes / kWord;
   }
   std::string definition() const {
@@ -112,6 +113,7 @@ std::string mma_of(const lower::MatrixInstruction& i) {
   const std::optional<char> sum = register_of(i.sums);
   if (i.cuda.empty() || !sum || !i.a || !i.b) return {};
   const Factor a("a", "x", *i.a, i.elements), b("b", "y", *i.b, i.elements);
+  if (!a.whole || !b.whole) return {};
   const std::int64_t sums = i.c.elements_of_lane();
   const std::string d = operands(0, sums), next = "\n" + std::string(10, ' ');
   const auto broken = [&](std::string text) {

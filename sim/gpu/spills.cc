@@ -173,7 +173,7 @@ Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std
       if (sums[b] != of_sums || !lives.held(b, peak.barrier)) continue;
       const lower::Buffer& spills = k.buffers[b];
       const std::int64_t size = base::size_of(spills.dtype).n, each = std::max<std::int64_t>(1, kRegisterBytes / size);
-      const std::int64_t elements = std::min(spills.elements, left * kRegisterBytes / size);
+      const std::int64_t elements = std::min(spills.elements, base::ceil_div(left * kRegisterBytes, size));
       const std::int64_t accesses = base::ceil_div(elements, each);
       left -= registers_of(spills);
       // Neighbouring lanes' registers lie side by side.
