@@ -222,6 +222,20 @@ TEST(Suites, MistakesInAnExpressionStandInTheFile) {
       testing::ElementsAre(suite.path() + ":4:18: axis 'j' is not an index of the output; sum over it with '+=!'"));
 }
 
+TEST(Suites, VariablesNestSoDeepAndNoDeeper) {
+  const auto errors_of = [](int deep) {
+    std::string text = "variables:\n";
+    for (int i = 0; i < deep; ++i) text += fmt::format("  v{}: v{} + 1\n", i, i + 1);
+    text += fmt::format("  v{}: 1\noperators:\n  - {{id: a, op: 'O[i] = I[i]', sizes: {{i: v0}}}}\n", deep);
+    const OwnSuite suite(text);
+    base::Diagnostics diags;
+    load_suite("examples", base::Dtype::kF32, diags);
+    return diags.formatted_errors();
+  };
+  EXPECT_THAT(errors_of(50), testing::IsEmpty());
+  EXPECT_THAT(errors_of(5000), testing::Contains(testing::HasSubstr("more than 100 that are made of each other")));
+}
+
 TEST(Suites, UnknownNamesAreAnswered) {
   base::Diagnostics diags;
   EXPECT_FALSE(load_suite("rolle", base::Dtype::kF32, diags));

@@ -199,6 +199,34 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
   return why.size() == 1 ? why.front() : testing::PrintToString(why);
 }
 
+// What is made for one chip is judged with the instruction that another has of that name.
+TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
+  const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
+  const tile::StageProgram p = tests::program(text, a100()).stages.front();
+  std::vector<std::string> why;
+  arch::ArchSpec chip = a100();
+  for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};
+  const auto taken = taken_by(p, chip, why);
+  ASSERT_TRUE(taken) << why.front();
+  EXPECT_EQ(taken->matrix->spec->latency.n, p.matrix->spec->latency.n + 1);
+
+  const auto refused = [&](const arch::ArchSpec& there) {
+    why.clear();
+    EXPECT_FALSE(taken_by(p, there, why).has_value());
+    return why.empty() ? "" : why.front();
+  };
+  arch::ArchSpec other = a100();
+  for (arch::ComputeSpec& c : other.compute) c.threads = 2 * other.core.warp;
+  EXPECT_THAT(refused(other), HasSubstr("other threads, columns or memories take part in it"));
+  other = a100();
+  for (arch::ComputeSpec& c : other.compute) c.m *= 2;
+  EXPECT_THAT(refused(other), HasSubstr("multiplies 32x8x16 by it, the program 16x8x16"));
+  other = a100();
+  for (arch::ComputeSpec& c : other.compute)
+    if (c.m > 1) c.accumulate = base::Dtype::kF64;
+  EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the stage f16 into f32"));
+}
+
 std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
   std::string why;
   const bool can = lowerable(c, chip, why);
