@@ -5,8 +5,8 @@
 
 namespace tilescope::cuda {
 
-// Makes a folder of a name that ends in XXXXXX, which are replaced (mkdtemp(3)), and has it removed, with all that is in
-// it, when one of these signals ends the process; of signals that the process handles itself, or ignores, nothing is
+// Makes a folder of a name that ends in XXXXXX, which are replaced (mkdtemp(3)), and has it removed, with all that is
+// in it, when one of these signals ends the process; of signals that the process handles itself, or ignores, nothing is
 // changed. A folder beyond the first 64, and one of a long path, stays. False where none was made.
 bool make_folder(std::string& path);
 // The folder is gone.
