@@ -66,7 +66,8 @@ const kSymbols = ['circle', 'triangle', 'rect', 'diamond', 'roundRect', 'arrow',
 
 /** The colour of what binds; the order is that of the terms of a prediction. */
 export const termColour = (term: string): string =>
-  kTerms[term] ?? (kOtherLevels[[...term].reduce((sum, c) => sum + c.charCodeAt(0), 0) % kOtherLevels.length] as string);
+  kTerms[term] ??
+  (kOtherLevels[[...term].reduce((sum, c) => sum + c.charCodeAt(0), 0) % kOtherLevels.length] as string);
 export const termOrder = (term: string): number => (term in kTerms ? Object.keys(kTerms).indexOf(term) : 99);
 export const seriesColour = (i: number): string => kSeries[i % kSeries.length] as string;
 export const seriesSymbol = (i: number): string => kSymbols[i % kSymbols.length] as string;
