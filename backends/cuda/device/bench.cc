@@ -37,7 +37,7 @@ void on_all_cores(std::int64_t n, const Work& work) {
 // Elements begin .. end of an input.
 void make_inputs(const Array& a, std::int64_t begin, std::int64_t end, unsigned char* to) {
   const auto size = static_cast<std::size_t>(base::size_of(a.dtype).n);
-  std::array<std::array<unsigned char, 4>, kInputKinds> kinds{};
+  std::array<std::array<unsigned char, sizeof(double)>, kInputKinds> kinds{};  // the widest elements are f64
   for (int k = 0; k < kInputKinds; ++k)
     write_element(a.dtype, input_of(a.dtype, k - kInputKinds / 2), kinds[static_cast<std::size_t>(k)].data());
   on_all_cores(end - begin, [&](std::int64_t from, std::int64_t until) {
