@@ -207,7 +207,7 @@ void ChipReader::levels(const Key& key, std::vector<Level>& levels) {
     kind = inner.fields_.require("kind");
     if (kind == nullptr) continue;
     const auto index = as_choice(kind, inner.path_of("kind"), names_of<Kind>(), diags_);
-    if (!index) continue;  // without its kind nobody can say which keys are wrong
+    if (!index) continue;  // which keys are wrong hangs on its kind
     switch (static_cast<Kind>(*index)) {
       case Kind::kDram:
         inner.read_level<DramLevel>(e.key, levels);

@@ -30,7 +30,7 @@ class SweepSearches {
   // One row more is going to ask for it.
   void expect(std::size_t search, std::size_t workload);
   // What the search finds, on any thread: constructed for the first row that asks, which `cpu_us` grows by, and
-  // forgotten after the last one that was expected. The same whoever asks first.
+  // forgotten after the last one that was expected. What is found does not depend on which row asks first.
   std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
 
  private:
