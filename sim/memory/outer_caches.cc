@@ -64,21 +64,26 @@ int OuterCaches::new_fill(Level& l, SectorCache::Line* line, int first) {
   return fill;
 }
 
+OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelTally& t) {
+  const std::int64_t number = l.map.slice(own);
+  Slice& slice = l.slices[static_cast<std::size_t>(number)];
+  const Cycle served = slice.port.book(at + l.to, bytes_of(l.spec.shape, mask) + l.spec.request_bytes);
+  const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
+  l.allocated += hit.allocated ? 1 : 0;
+  ++t.requests;
+  t.transactions += std::popcount(mask);
+  t.hits += std::popcount(mask & ~hit.missing);
+  return {number, served, hit};
+}
+
 OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at,
                                         Tally& tally, std::vector<ToDram>& out) {
   Asked all{.ready = at, .level = level + 1};
   each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
     Level& l = levels_[level];
-    const std::int64_t number = l.map.slice(own), bytes = bytes_of(l.spec.shape, mask);
-    Slice& slice = l.slices[static_cast<std::size_t>(number)];
-    const Cycle served = slice.port.book(at + l.to, bytes + l.spec.request_bytes);
-    const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
-    l.allocated += hit.allocated ? 1 : 0;
     LevelTally& t = tally.level(role_of_device_cache(level + 1));
-    ++t.requests;
-    t.transactions += std::popcount(mask);
-    t.hits += std::popcount(mask & ~hit.missing);
-    t.read_bytes += bytes;
+    const auto [number, served, hit] = look_up(l, own, mask, at, t);
+    t.read_bytes += bytes_of(l.spec.shape, mask);
     if (hit.victim) write_back(level, number, hit.victim, served, tally, out);
     if (hit.missing == 0) {
       if (hit.line->pending()) {
@@ -115,16 +120,9 @@ void OuterCaches::write_at(std::size_t level, std::int64_t line, std::uint32_t s
                            std::vector<ToDram>& out) {
   each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
     Level& l = levels_[level];
-    const std::int64_t number = l.map.slice(own), bytes = bytes_of(l.spec.shape, mask);
-    Slice& slice = l.slices[static_cast<std::size_t>(number)];
-    const Cycle served = slice.port.book(at + l.to, bytes + l.spec.request_bytes);
-    const SectorCache::Result hit = slice.cache.touch(l.map.in_slice(own), mask);
-    l.allocated += hit.allocated ? 1 : 0;
     LevelTally& t = tally.level(role_of_device_cache(level + 1));
-    ++t.requests;
-    t.transactions += std::popcount(mask);
-    t.hits += std::popcount(mask & ~hit.missing);
-    t.written_bytes += bytes;
+    const auto [number, served, hit] = look_up(l, own, mask, at, t);
+    t.written_bytes += bytes_of(l.spec.shape, mask);
     if (is_last(level)) tally.dirtied_bytes += bytes_of(l.spec.shape, mask & ~hit.line->dirty());
     hit.line->write(mask);
     if (hit.victim) write_back(level, number, hit.victim, served, tally, out);

@@ -107,7 +107,14 @@ class OuterCaches {
     Chains<int> others;
     std::int64_t lines = 0, allocated = 0;
   };
+  // A line's sectors in the slice that has them, whose port was booked for them.
+  struct Found {
+    std::int64_t slice = 0;
+    Cycle served = 0;
+    SectorCache::Result hit;
+  };
 
+  static Found look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelTally& t);
   Asked read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at, Tally& tally,
                 std::vector<ToDram>& out);
   void write_at(std::size_t level, std::int64_t line, std::uint32_t sectors, Cycle at, Tally& tally,
