@@ -58,7 +58,7 @@ std::int64_t TileIndices::part_extent(std::size_t axis) const {
 }
 
 StepPosition TileIndices::at_step(const Affine& step) {
-  StepPosition out{block_begin_};
+  StepPosition out{block_begin_, step};
   std::int64_t faster = 1;
   for (std::size_t i = p_.order.size(); i-- > 0;) {
     const auto a = static_cast<std::size_t>(p_.order[i]);

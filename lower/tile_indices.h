@@ -16,6 +16,7 @@ namespace tilescope::lower {
 // One reduction step of a block: where each tile axis stands in it (spatial axes have no part in it).
 struct StepPosition {
   std::vector<Affine> begin;  // by tile axis: of the part of the split, elements
+  Affine step;                // its number
 };
 
 // A loop that one thread runs through for one tile axis, and how far one iteration moves along the axis.

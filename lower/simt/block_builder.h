@@ -1,0 +1,49 @@
+#pragma once
+// A kernel under construction: its arrays, indices and statements. The stages that become one kernel share it.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lower/affine.h"
+#include "lower/simt/body.h"
+
+namespace tilescope::lower {
+
+class BlockBuilder {
+ public:
+  // `kernel` says its name, blocks and threads; `names` are those of all tensors of the program, which arrays of other
+  // use do not take. `why` gets a sentence for whatever cannot be lowered.
+  BlockBuilder(Kernel kernel, Module& module, const std::set<std::string>& names, std::vector<std::string>& why)
+      : kernel_(std::move(kernel)), indices_(kernel_), module_(module), names_(names), why_(why) {}
+  BlockBuilder(const BlockBuilder&) = delete;
+  BlockBuilder& operator=(const BlockBuilder&) = delete;
+
+  Kernel& kernel() { return kernel_; }
+  IndexMaker& indices() { return indices_; }
+  void refuse(std::string reason) { why_.push_back(std::move(reason)); }
+
+  // Each gives the array's number in Kernel::buffers. A tensor in memory has one, and one place in the module: what an
+  // earlier kernel wrote passes between the two.
+  int memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role);
+  int registers(const std::string& name, base::Dtype dtype, std::int64_t elements);
+  int shared(const std::string& name, base::Dtype dtype, std::int64_t elements, base::Bytes begin,
+             base::Bytes swizzled_row = {0});
+  // The number of a scalar of the module.
+  int scalar(const std::string& name);
+  std::string unused_name(std::string name) const;
+
+  // The kernel with its body goes to the module.
+  void finish(Body body);
+
+ private:
+  int add(Buffer b);
+
+  Kernel kernel_;
+  IndexMaker indices_;  // of the kernel, hence after it
+  Module& module_;
+  const std::set<std::string>& names_;
+  std::vector<std::string>& why_;
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,51 @@
+#include "lower/simt/lower_stage.h"
+
+#include "lower/lower.h"
+#include "lower/simt/pipeline/lowering.h"
+#include "lower/simt/transfer/tma.h"
+
+namespace tilescope::lower {
+namespace {
+
+Kernel empty_kernel(const tile::StageProgram& p, const arch::ArchSpec& chip) {
+  Kernel k;
+  k.name = "compute_" + p.space->output.name;
+  k.blocks = p.blocks();
+  k.threads = p.threads();
+  k.warp = chip.core.warp;
+  k.registers = p.registers;
+  return k;
+}
+
+void add_inputs(Stage& s) {
+  for (const std::string& name : s.expression().scalars) s.scalars.push_back(s.block.scalar(name));
+  for (const tile::Operand& o : s.space().inputs) {
+    const expr::Tensor& t = s.tensor_of(o);
+    s.memory.push_back(s.block.memory(t.name, t.dtype, t.elements(), Role::kInput));
+  }
+}
+
+}  // namespace
+
+void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
+                 Module& module, std::vector<std::string>& why) {
+  if (p.matrix && !lowerable(p, chip, why)) return;
+  BlockBuilder block(empty_kernel(p, chip), module, names, why);
+  Stage stage(p, chip, block);
+  add_inputs(stage);
+  const auto products = lowering_of_micro_kernel(stage);
+  Transfers transfers(stage, *products);
+  if (p.in_boxes()) add_box_signals(stage);
+  const auto results = lowering_of_results(stage, *products);
+  results->add_registers();
+  products->add_registers();
+  const int leaves_for = block.kernel().buffers[static_cast<std::size_t>(stage.memory.back())].global;
+  block.finish(pipelined({stage, *products, transfers, *results}));
+  if (!stage.split()) return;
+  const expr::Tensor& t = stage.tensor_of(stage.space().output);
+  module.globals.push_back({t.name, t.dtype, t.elements(), Role::kOutput});
+  module.kernels.push_back(
+      combine_parts(p, chip, module, leaves_for, static_cast<int>(module.globals.size() - 1)));
+}
+
+}  // namespace tilescope::lower

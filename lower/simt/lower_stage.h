@@ -1,0 +1,24 @@
+#pragma once
+// One stage of a program as one kernel, and a second one where blocks share a reduction.
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/kernel.h"
+#include "tile/program.h"
+
+namespace tilescope::lower {
+
+// Adds the kernels to the module. `names` are those of all tensors of the program; `why` gets a sentence for whatever
+// cannot be lowered, and the module is of no use then.
+void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
+                 Module& module, std::vector<std::string>& why);
+
+// The kernel that adds up the parts of a split reduction in their order, one thread an element; both are numbers of
+// Module::globals.
+Kernel combine_parts(const tile::StageProgram& p, const arch::ArchSpec& chip, const Module& module, int partial,
+                     int output);
+
+}  // namespace tilescope::lower

@@ -1,0 +1,50 @@
+#include "lower/simt/microkernel/lowering.h"
+
+#include "lower/simt/microkernel/fma.h"
+#include "lower/simt/microkernel/mma.h"
+#include "lower/simt/microkernel/wgmma.h"
+
+namespace tilescope::lower {
+
+Body MicroKernelLowering::start(const Affine& /*step*/, const Affine& /*slot*/) { return {}; }
+
+Affine MicroKernelLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
+  const StagedTile& t = s_.tiles[i];
+  Affine offset = slot * t.slot_elements;
+  Affine row;  // in the tile's own order
+  for (std::size_t d = 0; d + 1 < at.size(); ++d) {
+    offset = offset + at[d] * t.pitch[d];
+    row = row * t.shape[d] + at[d];
+  }
+  if (at.empty()) return offset;
+  const std::int64_t swizzle = s_.p.operands[i].swizzle;
+  if (swizzle == 0) return offset + at.back();
+  const std::string& name = s_.space().inputs[i].name;
+  return offset + s_.maker().quotient(at.back() + row * swizzle, 1, t.shape.back(), name + "_place");
+}
+
+std::vector<std::vector<AxisLoop>> MicroKernelLowering::result_loops(std::int64_t vector) {
+  std::vector<std::vector<AxisLoop>> loops(s_.space().axes.size());
+  const int neighbours = s_.neighbour_axis(s_.space().output);
+  for (const std::size_t a : s_.results.axes)
+    loops[a] = s_.indices.thread_loops(a, static_cast<int>(a) == neighbours ? vector : 1);
+  return loops;
+}
+
+Affine MicroKernelLowering::result_position(std::int64_t vector) {
+  const std::vector<std::vector<AxisLoop>> loops = result_loops(vector);
+  Affine out;
+  for (const std::size_t a : s_.results.axes)
+    out = out * s_.p.mapping[a].thread_extent() + s_.indices.position(loops[a]);
+  return out;
+}
+
+void MicroKernelLowering::add_lane(std::vector<Affine>& /*local*/) {}
+
+std::unique_ptr<MicroKernelLowering> lowering_of_micro_kernel(Stage& stage) {
+  if (!stage.p.matrix) return std::make_unique<FmaLowering>(stage);
+  if (stage.p.in_core_matrices()) return std::make_unique<WgmmaLowering>(stage);
+  return std::make_unique<MmaLowering>(stage);
+}
+
+}  // namespace tilescope::lower

@@ -1,0 +1,93 @@
+#include "lower/simt/stage.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tilescope::lower {
+
+using tile::Operand;
+
+Stage::Stage(const tile::StageProgram& program, const arch::ArchSpec& its_chip, BlockBuilder& its_block)
+    : p(program),
+      chip(its_chip),
+      block(its_block),
+      indices(program, its_block.indices()),
+      addresses(program, its_block.indices()),
+      staging(tile::staging_of(program, its_chip)),
+      tiles(program.space->inputs.size()),
+      operand_of_(program.space->stage().reads.size()) {
+  for (std::size_t i = 0; i < space().inputs.size(); ++i)
+    for (const int r : space().inputs[i].reads) operand_of_[static_cast<std::size_t>(r)] = i;
+}
+
+const expr::Tensor& Stage::tensor_of(const Operand& o) const {
+  return expression().tensors[static_cast<std::size_t>(o.tensor)];
+}
+
+bool Stage::split() const {
+  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; });
+}
+
+bool Stage::any_staged() const {
+  return std::any_of(p.operands.begin(), p.operands.begin() + space().inputs.size(),
+                     [](const tile::OperandPlan& o) { return o.staged; });
+}
+
+bool Stage::staged(std::size_t r) const {
+  const std::size_t i = operand_of_[r];
+  const Operand& o = space().inputs[i];
+  return p.operands[i].staged && (!o.gathered || read(r) == read(static_cast<std::size_t>(o.reads.front())));
+}
+
+std::vector<Affine> Stage::local_values(const std::vector<std::vector<AxisLoop>>& loops) const {
+  std::vector<Affine> local(space().axes.size());
+  for (std::size_t a = 0; a < local.size(); ++a) local[a] = indices.along(a, loops[a]);
+  return local;
+}
+
+std::vector<Affine> Stage::absolute_values(const std::vector<Affine>& local, const StepPosition& at) const {
+  std::vector<Affine> axes;
+  for (std::size_t a = 0; a < local.size(); ++a) axes.push_back(at.begin[a] + local[a]);
+  return axes;
+}
+
+int Stage::neighbour_axis(const Operand& o) const {
+  if (o.dims.empty()) return -1;
+  const tile::TileDim& last = o.dims.back();
+  if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return -1;
+  if (o.steps.back().front().stride != 1) return -1;
+  return static_cast<std::size_t>(last.terms[0].axis) < space().spatial ? last.terms[0].axis : -1;
+}
+
+void Stage::add_ends(std::size_t a, const Affine& value, std::vector<Guard>& inside) const {
+  const auto guard = [&](const Affine& v, std::int64_t bound) {
+    const Guard g{v, bound};
+    const bool known = std::find(inside.begin(), inside.end(), g) != inside.end();
+    if (!known && block.indices().range(v).high >= bound) inside.push_back(g);
+  };
+  if (p.split[a] > 1) guard(value - indices.block_begin(a), indices.part_extent(a));
+  guard(value, space().axes[a].extent);
+}
+
+Body Stage::in_chunk_loops(Body body, std::int64_t iterations) const {
+  std::vector<AxisLoop> loops = indices.chunk_loops();
+  if (loops.empty()) return body;
+  std::int64_t statements = 1;
+  for (std::size_t a = 0; a < space().axes.size(); ++a) statements *= indices.mapping(a).thread_extent();
+  statements /= iterations;
+  const AxisLoop inner = loops.back();
+  loops.pop_back();
+  const std::int64_t unroll = p.unroll == 0 ? 0 : std::clamp<std::int64_t>(p.unroll / statements, 1, inner.extent);
+  Body innermost;
+  innermost.push_back(looped(inner, std::move(body), unroll));
+  return nest(loops, std::move(innermost), false);
+}
+
+void Stage::check_aligned(const std::string& name, const Located& where, std::int64_t vector) {
+  if (alignment_of(where.offset, vector) != vector)
+    block.refuse(
+        fmt::format("operand {}: its accesses of {} elements do not all begin at a multiple of that", name, vector));
+}
+
+}  // namespace tilescope::lower

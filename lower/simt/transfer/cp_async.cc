@@ -1,0 +1,28 @@
+#include "lower/simt/transfer/cp_async.h"
+
+namespace tilescope::lower {
+
+bool CpAsyncLowering::taken_by(const Stage& s, std::size_t i) {
+  const auto least = s.chip.core.async_copy;
+  return s.slots() > 1 && least && s.p.operands[i].vector * s.space().inputs[i].element.n >= least->n;
+}
+
+void CpAsyncLowering::add_tile() { add_batches(pieces_of_thread()); }
+
+Body CpAsyncLowering::start(const StepPosition& at, const Affine& slot) {
+  const Piece p = piece(0);
+  const Located from = in_memory(p.at, at);
+  const std::int64_t vector = plan().vector;
+  s_.check_aligned(operand().name, from, vector);
+  Copy copy{{tile().shared, products_.in_slot(operand_, p.at, slot)},
+            {s_.memory[operand_], from.offset},
+            vector,
+            p.when,
+            from.inside,
+            true};
+  Body body = nest(p.loops, {{copy, {}}}, true);
+  body.front().note = "copy " + operand().name;
+  return body;
+}
+
+}  // namespace tilescope::lower

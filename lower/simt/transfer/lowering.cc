@@ -1,0 +1,77 @@
+#include "lower/simt/transfer/lowering.h"
+
+#include <algorithm>
+
+#include "lower/simt/transfer/cp_async.h"
+#include "lower/simt/transfer/per_thread.h"
+#include "lower/simt/transfer/tma.h"
+
+namespace tilescope::lower {
+namespace {
+
+std::unique_ptr<TransferLowering> transfer_of(Stage& s, MicroKernelLowering& products, std::size_t i) {
+  if (s.p.operands[i].box != 0) return std::make_unique<TmaLowering>(s, products, i);
+  if (CpAsyncLowering::taken_by(s, i)) return std::make_unique<CpAsyncLowering>(s, products, i);
+  return std::make_unique<PerThreadLowering>(s, products, i);
+}
+
+}  // namespace
+
+Body TransferLowering::start(const StepPosition& /*at*/, const Affine& /*slot*/) { return {}; }
+Body TransferLowering::load(const StepPosition& /*at*/) { return {}; }
+Body TransferLowering::keep(const Affine& /*slot*/) { return {}; }
+Body TransferLowering::copy(const StepPosition& /*at*/, const Affine& /*slot*/) { return {}; }
+
+StagedTile TransferLowering::shape_of_tile() const {
+  StagedTile t;
+  t.shape = tile::data_tile(operand(), s_.p.block);
+  t.pitch = t.shape;
+  t.slot_elements = 1;
+  for (std::size_t d = t.shape.size(); d-- > 0;) {
+    t.pitch[d] = t.slot_elements;
+    t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? plan().padding : 0);
+  }
+  return t;
+}
+
+Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
+  for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
+    if (!stage.p.operands[i].staged) continue;
+    each_.push_back(transfer_of(stage, products, i));
+    each_.back()->add_tile();
+  }
+}
+
+Body Transfers::start(const StepPosition& at, const Affine& slot) {
+  Body body;
+  for (const auto& t : each_) body = with(std::move(body), t->start(at, slot));
+  return body;
+}
+
+Body Transfers::load(const StepPosition& at) {
+  Body body;
+  for (const auto& t : each_) body = with(std::move(body), t->load(at));
+  return body;
+}
+
+Body Transfers::keep(const Affine& slot) {
+  Body body;
+  for (const auto& t : each_) body = with(std::move(body), t->keep(slot));
+  return body;
+}
+
+Body Transfers::copy(const StepPosition& at, const Affine& slot) {
+  Body body;
+  for (const auto& t : each_) body = with(std::move(body), t->copy(at, slot));
+  return body;
+}
+
+bool Transfers::any_asynchronous() const {
+  return std::any_of(each_.begin(), each_.end(), [](const auto& t) { return t->asynchronous(); });
+}
+
+bool Transfers::in_one_batch() const {
+  return std::all_of(each_.begin(), each_.end(), [](const auto& t) { return t->in_one_batch(); });
+}
+
+}  // namespace tilescope::lower

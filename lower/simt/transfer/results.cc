@@ -1,0 +1,74 @@
+#include "lower/simt/transfer/results.h"
+
+#include <limits>
+#include <utility>
+
+#include "lower/simt/transfer/direct_store.h"
+
+namespace tilescope::lower {
+namespace {
+
+using expr::Node;
+using expr::NodeKind;
+using expr::Reducer;
+
+// The value before the first step of a reduction.
+double identity(Reducer r) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return r == Reducer::kMax ? -kInfinity : r == Reducer::kMin ? kInfinity : 0.0;
+}
+
+Node number(double value) { return {.kind = NodeKind::kNumber, .number = value}; }
+Node accumulator() { return {.kind = NodeKind::kRead, .index = 0}; }
+
+}  // namespace
+
+void ResultsLowering::add_registers() {
+  const expr::Tensor& t = s_.tensor_of(s_.space().output);
+  const int last = products_.fastest_result_axis();
+  std::int64_t elements = 1;
+  for (std::size_t a = 0; a < s_.space().spatial; ++a) {
+    if (static_cast<int>(a) != last) s_.results.axes.push_back(a);
+    elements *= s_.p.mapping[a].thread_extent();
+  }
+  elements /= s_.p.lanes();
+  if (last >= 0) s_.results.axes.push_back(static_cast<std::size_t>(last));
+  const base::Dtype held = s_.reduces() ? s_.expression().accumulate : t.dtype;
+  s_.results.accumulators = s_.results.leaving = s_.block.registers(t.name + "_part", held, elements);
+  const base::Dtype leaves = s_.split() ? held : t.dtype;
+  if (leaves != held) s_.results.leaving = s_.block.registers(t.name + "_rounded", leaves, elements);
+  std::int64_t parts = 1;
+  for (const std::int64_t n : s_.p.split) parts *= n;
+  const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
+  s_.memory.push_back(
+      s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
+}
+
+Body ResultsLowering::on_all(int target, std::vector<Node> nodes) {
+  const Affine at = products_.result_position(1);
+  Compute c{{target, at}, Reducer::kNone, std::move(nodes), {}};
+  if (c.body.front().kind == NodeKind::kRead) c.operands.push_back({s_.results.accumulators, at});
+  return nest(joined(products_.result_loops(1)), {{c, {}}}, true);
+}
+
+Body ResultsLowering::initial() {
+  if (!s_.reduces()) return {};
+  return on_all(s_.results.accumulators, {number(identity(s_.stage().reducer))});
+}
+
+Body ResultsLowering::leave() {
+  Body body;
+  if (s_.stage().reducer == Reducer::kMean && !s_.split())
+    body = on_all(s_.results.accumulators, {accumulator(),
+                                            number(static_cast<double>(s_.space().reduced)),
+                                            {.kind = NodeKind::kDivide, .left = 0, .right = 1}});
+  if (s_.results.leaving != s_.results.accumulators)
+    body = with(std::move(body), on_all(s_.results.leaving, {accumulator()}));
+  return with(std::move(body), store());
+}
+
+std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products) {
+  return std::make_unique<DirectStoreLowering>(stage, products);
+}
+
+}  // namespace tilescope::lower

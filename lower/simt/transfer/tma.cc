@@ -1,0 +1,56 @@
+#include "lower/simt/transfer/tma.h"
+
+#include <utility>
+
+#include "base/integer.h"
+#include "tile/core_matrices.h"
+
+namespace tilescope::lower {
+
+void TmaLowering::add_tile() {
+  StagedTile t = shape_of_tile();
+  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.slot_elements * s_.slots(),
+                             s_.staging.begins[operand_], operand().element * plan().box);
+  tile() = t;
+}
+
+// A box for every panel of the tile's two innermost dimensions, wherever the others stand.
+Body TmaLowering::start(const StepPosition& at, const Affine& slot) {
+  const tile::Operand& o = operand();
+  const StagedTile& t = tile();
+  const std::size_t last = o.dims.size() - 1;
+  BulkCopy copy{{t.shared, slot * t.slot_elements}, s_.memory[operand_], {}, kFull, at.step};
+  std::vector<AxisLoop> loops;
+  for (std::size_t d = 0; d <= last; ++d) {
+    BoxDim dim;
+    dim.extent = o.dims[d].extent;
+    dim.box = d == last ? plan().box : d + 1 == last ? t.shape[d] : 1;
+    // The stride of a dimension of one element is never used, but has to be whole pieces.
+    dim.stride = dim.extent > 1 || d == last
+                     ? o.steps[d].front().stride
+                     : base::round_up(o.dims[last].extent, s_.chip.core.tma->granule.n / o.element.n);
+    dim.at = at.begin[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
+    if (const std::int64_t boxes = t.shape[d] / dim.box; boxes > 1) {
+      const int loop = s_.maker().loop(o.name + (d == last ? "_panel" : "_box"), boxes);
+      loops.push_back({loop, boxes, dim.box, 1});
+      dim.at = dim.at + s_.maker().value(loop) * dim.box;
+      const std::int64_t apart = d == last ? tile::core_matrices(s_.p, operand_).beside : t.pitch[d];
+      copy.to.offset = copy.to.offset + s_.maker().value(loop) * apart;
+    }
+    copy.dims.push_back(std::move(dim));
+  }
+  Body body = nest(loops, {{std::move(copy), {}}}, true);
+  body.front().note = "bring " + o.name;
+  return body;
+}
+
+void add_box_signals(Stage& s) {
+  Kernel& k = s.block.kernel();
+  k.threads = s.p.threads_with_copiers(s.chip.core.warp);
+  const std::int64_t begin = s.staging.signals.n, slots = s.p.slots();
+  const std::int64_t computing = s.p.threads() / s.chip.core.warp;
+  const std::int64_t bytes = s.chip.core.tma->mbarrier.n * slots;
+  k.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
+}
+
+}  // namespace tilescope::lower

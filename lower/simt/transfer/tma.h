@@ -1,0 +1,24 @@
+#pragma once
+// Tiles of a tensor that one thread asks for and that arrive by themselves (PTX's bulk copies of tensors, TMA): a box
+// for every panel of a staged tile (tile/boxes.h).
+
+#include "lower/simt/transfer/lowering.h"
+
+namespace tilescope::lower {
+
+// The mbarriers of a block, a ring of slots each (Kernel::signals): a slot's tiles are whole; its last ones are read.
+inline constexpr int kFull = 0, kEmpty = 1;
+
+class TmaLowering final : public TransferLowering {
+ public:
+  using TransferLowering::TransferLowering;
+
+  void add_tile() override;
+  Body start(const StepPosition& at, const Affine& slot) override;
+  bool asynchronous() const override { return true; }
+};
+
+// Adds the mbarriers of a block whose tiles arrive so, behind the tiles, and the warp that asks for them.
+void add_box_signals(Stage& s);
+
+}  // namespace tilescope::lower
