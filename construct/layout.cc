@@ -8,9 +8,9 @@
 #include "base/integer.h"
 #include "construct/tiles.h"
 #include "tile/align.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
-#include "tile/fragment_read.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::construct {
 namespace {
@@ -60,7 +60,7 @@ tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& ru
     std::sort(placements.begin() + 1, placements.begin() + 4,
               [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
     // Lanes of a matrix instruction that read pieces of a row each meet no conflict where rows are so far apart.
-    const std::int64_t read = p.matrix ? tile::fragment_read(p, i, max_access).run : 1;
+    const std::int64_t read = p.matrix() ? tile::fragment_read(p, i, max_access).run : 1;
     if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
   }
   double fewest = 0, instructions = 0;
@@ -77,7 +77,7 @@ tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& ru
     }
     // Nothing is better than no conflict in accesses as wide as those of rows as they are.
     if (&at == placements.data()) widest_vector = p.operands[i].vector, instructions = passes.instructions;
-    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix || passes.instructions <= instructions);
+    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix() || passes.instructions <= instructions);
     if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
   return best;
@@ -98,7 +98,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
 bool fit_windows(StageProgram& q, const StageProgram& p) {
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
     q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
-  return !p.matrix || q.thread[p.matrix->depth] == p.matrix->k;
+  return !p.matrix() || q.thread[p.matrix()->depth] == p.matrix()->k;
 }
 
 // Adds the same program with other threads and reduction steps, where it may have them.
@@ -115,7 +115,7 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
     q.operands[i].staged = p.operands[i].staged;
     q.operands[i].box = p.operands[i].box;
   }
-  q.matrix = p.matrix;
+  q.micro_kernel = p.micro_kernel;
   if (fit_windows(q, p)) out.push_back(laid_out(std::move(q), rules));
 }
 
@@ -126,7 +126,7 @@ bool stages_anything(const StageProgram& p) {
 // Threads that own elements one stride apart, or so many neighbours.
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
-  if (p.matrix) return out;  // the instruction says who owns what
+  if (p.matrix()) return out;  // the instruction says who owns what
   const std::int64_t widest = elements_in(arch::widest_access_of(rules.arch), base::size_of(p.space->expression.dtype));
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost(*p.space, a)) continue;
@@ -154,7 +154,7 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
     for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].staged == p.operands[i].staged;
     if (!same) out.push_back(laid_out(std::move(q), rules));
   };
-  if (p.space->axes.size() == p.space->spatial || p.matrix) return out;
+  if (p.space->axes.size() == p.space->spatial || p.matrix()) return out;
   add([](std::size_t) { return true; });
   add([](std::size_t) { return false; });
   if (inputs > 1)

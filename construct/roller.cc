@@ -11,9 +11,9 @@
 #include "construct/layout.h"
 #include "construct/tiles.h"
 #include "model/registers.h"
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::construct {
 namespace {
@@ -38,7 +38,7 @@ struct Seed {
   Extents unit;
   std::size_t judged = kJudged;
   const arch::ComputeSpec* instruction = nullptr;  // null: multiply-adds of single threads
-  tile::MatrixUnit matrix = {};
+  tile::MicroKernel kernel = {};
 };
 
 // The axes along which a matrix instruction's fragments lie: of every kind the one of most iterations.
@@ -72,15 +72,12 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
     if (!tile::matrix_refusal(c).empty()) continue;
     std::string why;
     if (space->axes[axes->depth].extent < c.k || (given.lowerable != nullptr && !given.lowerable(c, a, why))) continue;
-    tile::MatrixUnit unit = tile::unit_of(c, a);
-    unit.rows = axes->rows;
-    unit.columns = axes->columns;
-    unit.depth = axes->depth;
-    if (unit.factors_staged && !tile::reads_core_matrices(*space, unit)) continue;
-    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, unit};
-    seed.unit[unit.rows] = c.m;
-    seed.unit[unit.columns] = c.n;
-    seed.unit[unit.depth] = c.k;
+    tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
+    if (!tile::reads_operands_of(kernel, *space)) continue;
+    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, std::move(kernel)};
+    seed.unit[axes->rows] = c.m;
+    seed.unit[axes->columns] = c.n;
+    seed.unit[axes->depth] = c.k;
     out.push_back(std::move(seed));
   }
 }
@@ -126,8 +123,8 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   }
   StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
-  if (seed.instruction != nullptr) return tile::with_matrix_unit(std::move(p), seed.matrix, limits.max_access);
-  return p;
+  if (seed.instruction == nullptr) return p;
+  return tile::with_micro_kernel(std::move(p), seed.kernel, limits.max_access);
 }
 
 class Ranking {
@@ -281,8 +278,9 @@ class Construction {
   GrowthLimits limits_of(const Seed& seed) const {
     GrowthLimits limits = limits_;
     if (seed.instruction == nullptr) return limits;
-    limits.max_threads /= seed.matrix.lanes;
-    limits.registers *= seed.matrix.lanes;
+    const std::int64_t lanes = tile::unit_of(seed.kernel)->lanes;
+    limits.max_threads /= lanes;
+    limits.registers *= lanes;
     limits.warp = 1;
     return limits;
   }

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "lower/kernel_run.h"
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "arch/derive.h"
 #include "lower/simt/lower_stage.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::lower {
 
@@ -35,12 +35,12 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
 namespace {
 
 // The chip's instruction along the same axes.
-tile::MatrixUnit own_unit(const tile::MatrixUnit& u, const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  tile::MatrixUnit own = tile::unit_of(c, chip);
-  own.rows = u.rows;
-  own.columns = u.columns;
-  own.depth = u.depth;
-  return own;
+tile::MicroKernel own_kernel(const tile::MatrixUnit& u, const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
+  tile::MatrixUnit along;
+  along.rows = u.rows;
+  along.columns = u.columns;
+  along.depth = u.depth;
+  return tile::micro_kernel_of(c, chip, along);
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
     why.insert(why.end(), exceeded.begin(), exceeded.end());
   }
   if (const std::string reason = tile::boxes_refusal(p, chip); !reason.empty()) why.push_back(reason);
-  if (!p.matrix) return why.size() == before;
-  const tile::MatrixUnit& u = *p.matrix;
+  if (!p.matrix()) return why.size() == before;
+  const tile::MatrixUnit& u = *p.matrix();
   const auto refuse = [&](const std::string& reason) {
     why.push_back(fmt::format("instruction {}: {}", u.instruction, reason));
   };
@@ -76,7 +76,7 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
   if (c->m != u.m || c->n != u.n || c->k != u.k)
     refuse(
         fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
-  else if (const tile::MatrixUnit own = own_unit(u, *c, chip); !(own == u))
+  else if (!(own_kernel(u, *c, chip) == p.micro_kernel))
     refuse(fmt::format("on {} other threads, columns or memories take part in it", chip.name));
   else if (!lowerable(*c, chip, reason))
     refuse(reason);
@@ -85,7 +85,7 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
                        base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (!p.operands[i].staged) refuse(fmt::format("{} is not staged", p.space->inputs[i].name));
-  if (why.size() == before && u.factors_staged)
+  if (why.size() == before && p.in_core_matrices())
     if (const std::string staged = tile::core_matrices_refusal(p); !staged.empty()) refuse(staged);
   return why.size() == before;
 }
@@ -93,9 +93,9 @@ bool lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, std::vec
 std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip,
                                            std::vector<std::string>& why) {
   if (!lowerable(p, chip, why)) return std::nullopt;
-  if (p.matrix)
+  if (p.matrix())
     for (const arch::ComputeSpec& c : chip.compute)
-      if (c.name == p.matrix->instruction) p.matrix = own_unit(*p.matrix, c, chip);
+      if (c.name == p.matrix()->instruction) p.micro_kernel = own_kernel(*p.matrix(), c, chip);
   return p;
 }
 

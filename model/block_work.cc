@@ -8,8 +8,8 @@
 #include "model/staged_costs.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
 namespace {
@@ -150,12 +150,12 @@ class BlockCounter {
 
   // Of one lane: a matrix instruction does those of all that execute it.
   double multiply_adds_per_instruction() const {
-    if (!p_.matrix) return 1;
-    const tile::MatrixUnit& u = *p_.matrix;
+    if (!p_.matrix()) return 1;
+    const tile::MatrixUnit& u = *p_.matrix();
     return static_cast<double>(u.m * u.n * tile::fragments_together(p_) * u.k) / static_cast<double>(u.lanes);
   }
   // Points of the reduction that one instruction adds up.
-  double depth() const { return p_.matrix ? static_cast<double>(p_.matrix->k) : 1; }
+  double depth() const { return p_.matrix() ? static_cast<double>(p_.matrix()->k) : 1; }
 
   // A value that lives in local memory is loaded and stored again at every point of the reduction.
   void count_spills(const Occupancy& occupancy) {

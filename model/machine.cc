@@ -126,9 +126,9 @@ std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, bas
 
 std::optional<Arithmetic> arithmetic_of(const Machine& m, const tile::StageProgram& p) {
   const expr::Expression& e = p.space->expression;
-  if (!p.matrix) return arithmetic_of(m, e.dtype, e.accumulate);
+  if (!p.matrix()) return arithmetic_of(m, e.dtype, e.accumulate);
   for (const arch::ComputeSpec& c : m.arch->compute)
-    if (c.name == p.matrix->instruction) return arithmetic_of(m, c);
+    if (c.name == p.matrix()->instruction) return arithmetic_of(m, c);
   return std::nullopt;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tile/core_matrices.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::model {
 namespace {
@@ -21,12 +21,12 @@ class TilePlaces {
         element_(p.space->operand(operand).element.n),
         shape_(tile::data_tile(p.space->operand(operand), p.block)) {
     const Operand& o = p.space->operand(operand);
-    const std::size_t side = operand == 0 ? p.matrix->rows : p.matrix->columns;
+    const std::size_t side = operand == 0 ? p.matrix()->rows : p.matrix()->columns;
     for (std::size_t d = 0; d < shape_.size(); ++d) {
       const auto axis =
           o.dims[d].terms.empty() ? p.space->axes.size() : static_cast<std::size_t>(o.dims[d].terms[0].axis);
       if (axis == side) side_ = d;
-      if (axis == p.matrix->depth) deep_ = d;
+      if (axis == p.matrix()->depth) deep_ = d;
     }
   }
 
@@ -51,7 +51,7 @@ class TilePlaces {
 
 // Fragments that the instruction's lanes read in a step.
 double fragments_of(const StageProgram& p, std::size_t operand) {
-  double n = p.windows_per_step() / static_cast<double>(operand == 0 ? p.matrix->m : p.matrix->n);
+  double n = p.windows_per_step() / static_cast<double>(operand == 0 ? p.matrix()->m : p.matrix()->n);
   for (std::size_t a = 0; a < p.space->spatial; ++a)
     if (p.space->operand(operand).uses(static_cast<int>(a))) n *= static_cast<double>(p.mapping[a].thread_extent());
   return n;
@@ -59,7 +59,7 @@ double fragments_of(const StageProgram& p, std::size_t operand) {
 
 // Of the first warp that has part in the instruction.
 MatrixRead read_of_lanes(const StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access) {
-  const arch::FragmentMap& map = tile::fragment_map(*p.matrix, operand);
+  const arch::FragmentMap& map = tile::fragment_map(*p.matrix(), operand);
   const tile::FragmentRead read = tile::fragment_read(p, operand, max_access);
   const TilePlaces places(p, operand);
   MatrixRead out;
@@ -80,7 +80,7 @@ MatrixRead read_of_lanes(const StageProgram& p, std::size_t operand, std::int64_
 
 // A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
 MatrixRead read_of_group(const StageProgram& p, std::size_t operand, std::int64_t warp) {
-  const tile::MatrixUnit& u = *p.matrix;
+  const tile::MatrixUnit& u = *p.matrix();
   const std::int64_t together = tile::fragments_together(p);
   double instructions = p.windows_per_step() / static_cast<double>(u.m * u.n * together);
   for (const tile::AxisMapping& m : p.mapping) instructions *= static_cast<double>(m.thread_extent());
@@ -102,7 +102,7 @@ MatrixRead matrix_read(const StageProgram& p, std::size_t operand, std::int64_t 
 
 WarpAccess matrix_store(const StageProgram& p, std::int64_t warp) {
   const Operand& o = p.space->output;
-  const arch::FragmentMap& map = p.matrix->spec->fragments->c;
+  const arch::FragmentMap& map = p.matrix()->spec->fragments->c;
   WarpAccess out;
   out.bytes = p.operands[p.space->inputs.size()].vector * o.element.n;
   for (std::int64_t lane = 0; lane < std::min(warp, map.lane_count()); ++lane) {
@@ -111,8 +111,8 @@ WarpAccess matrix_store(const StageProgram& p, std::int64_t warp) {
     for (std::size_t d = 0; d < o.dims.size(); ++d)
       for (const expr::Term& t : o.dims[d].terms) {
         const auto axis = static_cast<std::size_t>(t.axis);
-        if (axis == p.matrix->rows) offset += tile::memory_offset(o, d, at.row);
-        if (axis == p.matrix->columns) offset += tile::memory_offset(o, d, at.column);
+        if (axis == p.matrix()->rows) offset += tile::memory_offset(o, d, at.row);
+        if (axis == p.matrix()->columns) offset += tile::memory_offset(o, d, at.column);
       }
     out.offset.push_back(offset * o.element.n);
   }

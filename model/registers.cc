@@ -7,7 +7,7 @@
 #include "model/occupancy.h"
 #include "model/staged_use.h"
 #include "model/warp_access.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::model {
 namespace {
@@ -34,8 +34,8 @@ std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
 // Registers of those elements: copies of what other lanes hold included.
 std::int64_t fragment_registers(const StageProgram& p, std::size_t operand, std::int64_t at_once) {
   std::int64_t elements = fragment_of(p, operand) * at_once;
-  if (p.matrix && !p.in_core_matrices()) {
-    const tile::MatrixUnit& u = *p.matrix;
+  if (p.matrix() && !p.in_core_matrices()) {
+    const tile::MatrixUnit& u = *p.matrix();
     const arch::FragmentMap& map = tile::fragment_map(u, operand);
     elements *= map.lane_count() * map.elements_of_lane() / ((operand == 0 ? u.m : u.n) * u.k);
   }
@@ -78,14 +78,14 @@ std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t 
 // along the innermost reduced axis.
 std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
   const tile::Operand& o = p.space->inputs[operand];
-  if (!p.operands[operand].staged || p.matrix || o.dims.empty() || p.order.empty()) return 1;
+  if (!p.operands[operand].staged || p.matrix() || o.dims.empty() || p.order.empty()) return 1;
   const tile::TileDim& last = o.dims.back();
   const bool along = !last.whole && last.terms.size() == 1 && last.terms[0].axis == p.order.back();
   return along ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch)) : 1;
 }
 
 bool reads_windows(const StageProgram& p) {
-  return !p.matrix &&
+  return !p.matrix() &&
          std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 

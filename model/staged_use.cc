@@ -20,7 +20,7 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const std::int64_t written_bytes = write.bytes * static_cast<std::int64_t>(write.offset.size());
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block) * o.element.n) / static_cast<double>(written_bytes);
-  if (p.matrix) {
+  if (p.matrix()) {
     const MatrixRead read = matrix_read(p, operand, warp, max_access);
     const double reads = read.accesses * warps;
     return {write, read.access, std::max(1.0, pieces), reads, p.in_core_matrices() ? 0 : reads};

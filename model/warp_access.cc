@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/matrix_access.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
 namespace {
@@ -336,7 +336,7 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
-  if (p.matrix && operand == p.space->inputs.size()) return matrix_store(p, warp);
+  if (p.matrix() && operand == p.space->inputs.size()) return matrix_store(p, warp);
   if (o.gathered)
     return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
       std::int64_t offset = 0;

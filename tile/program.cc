@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::tile {
 
@@ -180,8 +180,8 @@ std::int64_t neighbouring_results(const StageProgram& p) {
   const Operand& o = p.space->output;
   if (o.dims.empty() || o.dims.back().terms.size() != 1) return 1;
   const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-  if (axis == p.matrix->rows) return neighbouring_results(*p.matrix, arch::FragmentAxis::kRow);
-  if (axis == p.matrix->columns) return neighbouring_results(*p.matrix, arch::FragmentAxis::kColumn);
+  if (axis == p.matrix()->rows) return neighbouring_results(*p.matrix(), arch::FragmentAxis::kRow);
+  if (axis == p.matrix()->columns) return neighbouring_results(*p.matrix(), arch::FragmentAxis::kColumn);
   return 1;
 }
 
@@ -189,7 +189,7 @@ std::int64_t neighbouring_results(const StageProgram& p) {
 
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
-  if (p.matrix && i == p.space->inputs.size()) {
+  if (p.matrix() && i == p.space->inputs.size()) {
     const std::int64_t neighbours = neighbouring_results(p);
     return neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, neighbours * o.element.n)}) : 1;
   }
@@ -213,19 +213,6 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   return v;
 }
 
-MatrixUnit unit_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  MatrixUnit u;
-  u.instruction = c.name;
-  u.m = c.m;
-  u.n = c.n;
-  u.k = c.k;
-  u.lanes = c.threads.value_or(chip.core.warp);
-  u.most_columns = c.max_n.value_or(c.n);
-  u.factors_staged = c.operands.has_value();
-  u.spec = std::make_shared<const arch::ComputeSpec>(c);
-  return u;
-}
-
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {
   const bool product = space.multiply_adds_per_point == 1 && space.other_flops_per_point == 0 &&
                        space.special_per_point == 0 && space.inputs.size() == 2;
@@ -241,12 +228,13 @@ bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t col
   return uses(0, rows) && !uses(1, rows) && !uses(0, columns) && uses(1, columns) && uses(0, depth) && uses(1, depth);
 }
 
-StageProgram with_matrix_unit(StageProgram p, const MatrixUnit& unit, base::Bytes max_vector) {
+StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector) {
+  p.micro_kernel = std::move(kernel);
+  const MatrixUnit& unit = *p.matrix();
   base::check(is_matrix_product(*p.space, unit.rows, unit.columns, unit.depth), "fragments are of a matrix product");
   base::check(p.mapping[unit.rows].serial % unit.m == 0 && p.mapping[unit.columns].serial % unit.n == 0 &&
                   p.points_along(unit.depth) % unit.k == 0,
               "tiles are whole fragments");
-  p.matrix = unit;
   p.thread[unit.depth] = unit.k;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
     p.operands[i].staged = i < p.space->inputs.size();

@@ -19,10 +19,10 @@
 //   elements that several points share included (filter taps that overlap), and then computes them; windows cut a
 //   step's points into whole parts. With a matrix instruction, `threads` of an axis counts warps in place of threads,
 //   and a register tile is a warp's: whole fragments, its window along the instruction's k a fragment long. Then every
-//   input is staged, a warp's lanes share the reads of its tile (tile/fragment_read.h), and they hold results as the
+//   input is staged, a warp's lanes share the reads of its tile (tile/microkernel/mma.h), and they hold results as the
 //   instruction's map of them says. An instruction that reads its factors from the
 //   scratchpad is one of several warps: `threads` counts such groups, and its staged tiles lie in core matrices
-//   (tile/core_matrices.h). Those may be brought in boxes (tile/boxes.h): one thread of a further warp asks for them,
+//   (tile/microkernel/wgmma.h). Those may be brought in boxes (tile/transfer/tma.h): one thread of a further warp asks for them,
 //   as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers` holds the
 //   compiler to so many of a thread, on which the program counts for the blocks that a core holds; 0 leaves it to the
 //   compiler. `unroll` is a hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it
@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "tile/microkernel/micro_kernel.h"
 #include "tile/space.h"
 
 namespace tilescope::tile {
@@ -70,25 +71,6 @@ struct BlockDigit {
   std::int64_t stride = 1;
 };
 
-// An instruction of the chip that multiplies fragments, a warp's lanes together: a unit tile like any other (ROLLER
-// OSDI'22, section 4).
-struct MatrixUnit {
-  std::string instruction;                       // its name in the chip's `compute`
-  std::size_t rows = 0, columns = 0, depth = 0;  // tile axes along which m, n and k of its fragments lie
-  std::int64_t m = 1, n = 1, k = 1;
-  std::int64_t lanes = 1;                         // threads that execute it together: a warp, or several
-  std::int64_t most_columns = 1;                  // that one instruction takes, whole fragments side by side
-  bool factors_staged = false;                    // it reads its factors from the scratchpad, and not from registers
-  std::shared_ptr<const arch::ComputeSpec> spec;  // all that the chip says of it; null of units that no chip has
-
-  // The same instruction along the same axes.
-  bool operator==(const MatrixUnit& o) const {
-    return instruction == o.instruction && rows == o.rows && columns == o.columns && depth == o.depth && m == o.m &&
-           n == o.n && k == o.k && lanes == o.lanes && most_columns == o.most_columns &&
-           factors_staged == o.factors_staged;
-  }
-};
-
 struct StageProgram {
   std::shared_ptr<const TileSpace> space;
   Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
@@ -103,7 +85,7 @@ struct StageProgram {
   std::int64_t pipeline = 1;
   Raster raster = Raster::kRow;
   std::int64_t band = 1;             // divides the blocks along the axis beside the fastest one
-  std::optional<MatrixUnit> matrix;  // in place of one multiply-add a thread
+  MicroKernel micro_kernel;          // what multiplies
 
   // How blocks are numbered over the spatial axes, the slowest digit first.
   base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
@@ -111,12 +93,14 @@ struct StageProgram {
   // The axis whose blocks bands are made of: the one beside the fastest; nothing where there is one axis.
   std::optional<std::size_t> banded_axis() const;
 
+  // The matrix instruction that it multiplies by, or null.
+  const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
   // Whether a matrix instruction reads its factors from the scratchpad, so that staged tiles lie in core matrices.
-  bool in_core_matrices() const { return matrix && matrix->factors_staged; }
-  // Whether a warp of its own has staged tiles brought box by box (tile/boxes.h); then it is so of all of them.
+  bool in_core_matrices() const { return std::holds_alternative<Wgmma>(micro_kernel); }
+  // Whether a warp of its own has staged tiles brought box by box (tile/transfer/tma.h); then it is so of all of them.
   bool in_boxes() const;
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
-  std::int64_t lanes() const { return matrix ? matrix->lanes : 1; }
+  std::int64_t lanes() const { return matrix() != nullptr ? matrix()->lanes : 1; }
   // Of a block: those that compute, and with the warp that only copies, where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_copiers(std::int64_t warp) const;
@@ -162,16 +146,13 @@ bool reads_window(const StageProgram& p, const Operand& operand, std::size_t dim
 // The elements of that run: Σ coefficient (neighbours - 1) + 1.
 std::int64_t window_extent(const StageProgram& p, const TileDim& dim);
 
-// An instruction of the chip as a unit, along axes that are still to be said.
-MatrixUnit unit_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip);
-
 // Whether fragments can lie along the axes: the stage is a sum of products of two tensors, of which the first has rows
 // and depth and the second columns and depth, each coordinate a single loop.
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth);
 
 // The program with a matrix instruction; its mapping counts warps, its tiles are whole fragments of a matrix product
 // (checked).
-StageProgram with_matrix_unit(StageProgram p, const MatrixUnit& unit, base::Bytes max_vector);
+StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector);
 
 // Elements of an operand that one thread, or the warp of a matrix instruction, reads for one window, at most: for all
 // its results.

@@ -143,12 +143,12 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
   if (!boxes.empty()) out.push_back({"boxes", std::move(boxes), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
-  if (p.matrix)
+  if (p.matrix())
     out.push_back({"instruction",
-                   Map{{"name", p.matrix->instruction, {}},
-                       {"m", space.axes[p.matrix->rows].name, {}},
-                       {"n", space.axes[p.matrix->columns].name, {}},
-                       {"k", space.axes[p.matrix->depth].name, {}}},
+                   Map{{"name", p.matrix()->instruction, {}},
+                       {"m", space.axes[p.matrix()->rows].name, {}},
+                       {"n", space.axes[p.matrix()->columns].name, {}},
+                       {"k", space.axes[p.matrix()->depth].name, {}}},
                    {}});
   return out;
 }

@@ -10,9 +10,9 @@
 #include "base/check.h"
 #include "base/fields.h"
 #include "tile/bounds.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
-#include "tile/fragment_read.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::tile {
 namespace {
@@ -228,15 +228,17 @@ class StageReader {
     if (!unit || !axes[0] || !axes[1] || !axes[2] || !comparable_) return;
     const auto spec = std::find_if(arch_.compute.begin(), arch_.compute.end(),
                                    [&](const arch::ComputeSpec& c) { return c.name == names[*unit]; });
-    MatrixUnit matrix = unit_of(*spec, arch_);
-    matrix.rows = *axes[0];
-    matrix.columns = *axes[1];
-    matrix.depth = *axes[2];
+    MatrixUnit along;
+    along.rows = *axes[0];
+    along.columns = *axes[1];
+    along.depth = *axes[2];
+    MicroKernel kernel = micro_kernel_of(*spec, arch_, along);
     const std::size_t before = diags_.errors().size();
     if (const std::string why = matrix_refusal(*spec); !why.empty())
       diags_.error(v->at, fmt::format("instruction {}: {}", spec->name, why));
-    check_instruction(p, matrix, *spec, v->at);
-    if (diags_.errors().size() == before) p = with_matrix_unit(std::move(p), matrix, arch::widest_access_of(arch_));
+    check_instruction(p, *tile::unit_of(kernel), *spec, v->at);
+    if (diags_.errors().size() == before)
+      p = with_micro_kernel(std::move(p), std::move(kernel), arch::widest_access_of(arch_));
   }
 
   // What the instruction multiplies, and whether the tiles are whole fragments of it.

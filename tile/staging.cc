@@ -4,7 +4,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "tile/boxes.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
 namespace {

@@ -29,12 +29,13 @@ void add_inputs(Stage& s) {
 
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
                  Module& module, std::vector<std::string>& why) {
-  if (p.matrix && !lowerable(p, chip, why)) return;
+  if (p.matrix() && !lowerable(p, chip, why)) return;
   BlockBuilder block(empty_kernel(p, chip), module, names, why);
   Stage stage(p, chip, block);
   add_inputs(stage);
   const auto products = lowering_of_micro_kernel(stage);
   Transfers transfers(stage, *products);
+  block.kernel().shared_bytes = stage.staging.bytes.n;
   if (p.in_boxes()) add_box_signals(stage);
   const auto results = lowering_of_results(stage, *products);
   results->add_registers();

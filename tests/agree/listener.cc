@@ -15,8 +15,8 @@
 #include "model/estimate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
 #include "tile/staging.h"
 
@@ -130,7 +130,7 @@ std::vector<tile::StageProgram> full_programs(const ArchSpec& a) {
 // Programs of the same tiles that read past the scratchpad, where they fit.
 std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
   tile::StageProgram& stage = p.stages[0];
-  if (stage.matrix) return std::nullopt;
+  if (stage.matrix()) return std::nullopt;
   for (tile::OperandPlan& plan : stage.operands) plan = {};
   stage.pipeline = 1;
   return tile::fits(stage, a) ? std::optional(std::move(p)) : std::nullopt;
@@ -161,14 +161,14 @@ std::optional<tile::RProgram> by_hand(const ArchSpec& a, const arch::ComputeSpec
   const std::string sizes = fmt::format("m={},n={},k={}", 4 * c.m, 4 * c.n, 8 * c.k);
   const expr::Expression e = built({product, sizes.c_str(), c.dtype, c.accumulate});
   const auto space = tile::make_space(e, tile::no_fusion(e.stages[0]));
-  tile::MatrixUnit unit = tile::unit_of(c, a);
-  unit.rows = 0;
-  unit.columns = 1;
-  unit.depth = 2;
+  tile::MatrixUnit along;
+  along.columns = 1;
+  along.depth = 2;
+  const tile::MicroKernel kernel = tile::micro_kernel_of(c, a, along);
   if (!tile::is_matrix_product(*space, 0, 1, 2)) return std::nullopt;
-  if (unit.factors_staged && !tile::reads_core_matrices(*space, unit)) return std::nullopt;
-  tile::StageProgram p = tile::with_matrix_unit(
-      tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)), unit,
+  if (!tile::reads_operands_of(kernel, *space)) return std::nullopt;
+  tile::StageProgram p = tile::with_micro_kernel(
+      tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)), kernel,
       arch::widest_access_of(a));
   p.registers = arch::most_registers(a, p.threads());
   return tile::fits(p, a) ? std::optional(tile::RProgram{a.name, {std::move(p)}, {}}) : std::nullopt;
@@ -212,7 +212,7 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     mapping.assign(space->spatial, {});
     mapping[space->spatial - 2].serial = t.m;
     mapping[space->spatial - 1].serial = t.n;
-    tile::MatrixUnit of = tile::unit_of(unit, a);
+    tile::MatrixUnit of;
     of.rows = space->spatial - 2;
     of.columns = space->spatial - 1;
     of.depth = space->spatial;
@@ -220,7 +220,8 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     step.back() = t.k;
     tile::StageProgram p = tile::make_stage_program(space, mapping, step, arch::widest_access_of(a));
     p.pipeline = 3;
-    const auto boxed = tile::with_boxes(tile::with_matrix_unit(std::move(p), of, arch::widest_access_of(a)), a);
+    const auto boxed = tile::with_boxes(
+        tile::with_micro_kernel(std::move(p), tile::micro_kernel_of(unit, a, of), arch::widest_access_of(a)), a);
     if (!boxed) {
       out += "none;";
       continue;
@@ -234,16 +235,13 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
 // The program as a reader of its document has it for another chip: with that one's instruction of the name, where it is
 // of the same shape.
 std::optional<tile::RProgram> read_for(tile::RProgram p, const ArchSpec& a) {
-  if (!p.stages[0].matrix) return p;
-  tile::MatrixUnit& unit = *p.stages[0].matrix;
+  if (!p.stages[0].matrix()) return p;
+  tile::MicroKernel& kernel = p.stages[0].micro_kernel;
   for (const arch::ComputeSpec& c : a.compute) {
-    if (c.name != unit.instruction) continue;
-    tile::MatrixUnit there = tile::unit_of(c, a);
-    there.rows = unit.rows;
-    there.columns = unit.columns;
-    there.depth = unit.depth;
-    if (!(there == unit)) return std::nullopt;
-    unit = there;
+    if (c.name != tile::unit_of(kernel)->instruction) continue;
+    tile::MicroKernel there = tile::micro_kernel_of(c, a, *tile::unit_of(kernel));
+    if (!(there == kernel)) return std::nullopt;
+    kernel = std::move(there);
     return p;
   }
   return std::nullopt;
@@ -339,7 +337,7 @@ void Listener::add_programs() {
     const bool alone = is_of_one(c);
     for (const char* sizes : {"m=1024,n=1024,k=512", "m=64,n=64,k=4096", kSmall}) {
       auto p = best(built({"C[m,n] +=! A[m,k] * B[n,k]", sizes, c.dtype, c.accumulate}), chip_, alone ? "" : c.name);
-      if (!p || (!alone && !p->stages[0].matrix)) continue;
+      if (!p || (!alone && !p->stages[0].matrix())) continue;
       if (sizes == kSmall && (!alone || c.dtype == base::Dtype::kF32)) small.push_back(*p);
       programs_.push_back(std::move(*p));
     }
@@ -386,13 +384,13 @@ void Listener::add_programs() {
     std::string out;
     for (const tile::RProgram& p : small) out += lowering(p, a);
     for (const tile::RProgram& p : programs_)
-      if (p.stages[0].matrix && p.stages[0].steps() <= 4) out += lowering(p, a);
+      if (p.stages[0].matrix() && p.stages[0].steps() <= 4) out += lowering(p, a);
     return out;
   });
   add_kernels();
   add_overtaking();
   for (const tile::RProgram& p : small)
-    add("simulation of " + (p.stages[0].matrix ? p.stages[0].matrix->instruction : std::string("a program")),
+    add("simulation of " + (p.stages[0].matrix() ? p.stages[0].matrix()->instruction : std::string("a program")),
         [p](const ArchSpec& a) { return simulation(p, slice_of(a)); });
   // What construction makes of a chip: of few operators, for it costs most.
   std::vector<std::pair<expr::Expression, std::string>> made = {{expressions[2], {}}};

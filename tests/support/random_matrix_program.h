@@ -7,9 +7,9 @@
 
 #include "base/integer.h"
 #include "tests/support/random_program.h"
-#include "tile/boxes.h"
-#include "tile/core_matrices.h"
-#include "tile/fragment_read.h"
+#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::tests {
 
@@ -66,12 +66,9 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   const auto space = tile::make_space(e, any_fusion(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
   if (!axes) RC_DISCARD("no matrix product");
-  tile::MatrixUnit known = tile::unit_of(instruction, chip);
-  known.rows = axes->rows;
-  known.columns = axes->columns;
-  known.depth = axes->depth;
-  const tile::MatrixUnit* unit = &known;
-  if (staged && !tile::reads_core_matrices(*space, known)) RC_DISCARD("no core matrices");
+  const tile::MicroKernel kernel = tile::micro_kernel_of(instruction, chip, *axes);
+  const tile::MatrixUnit* unit = tile::unit_of(kernel);
+  if (!tile::reads_operands_of(kernel, *space)) RC_DISCARD("no core matrices");
 
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) {
@@ -93,7 +90,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   p.split[unit->depth] = boxes && part % step[unit->depth] != 0 ? 1 : parts;
   if (any_of_range(0, 1) == 0) std::reverse(p.thread_order.begin(), p.thread_order.end());
   if (any_of_range(0, 1) == 0) std::reverse(p.order.begin(), p.order.end());
-  p = tile::with_matrix_unit(std::move(p), *unit, {16});
+  p = tile::with_micro_kernel(std::move(p), kernel, {16});
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool input = i < space->inputs.size();
     if (staged && input) {

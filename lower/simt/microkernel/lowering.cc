@@ -42,7 +42,7 @@ Affine MicroKernelLowering::result_position(std::int64_t vector) {
 void MicroKernelLowering::add_lane(std::vector<Affine>& /*local*/) {}
 
 std::unique_ptr<MicroKernelLowering> lowering_of_micro_kernel(Stage& stage) {
-  if (!stage.p.matrix) return std::make_unique<FmaLowering>(stage);
+  if (!stage.p.matrix()) return std::make_unique<FmaLowering>(stage);
   if (stage.p.in_core_matrices()) return std::make_unique<WgmmaLowering>(stage);
   return std::make_unique<MmaLowering>(stage);
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lower/simt/stage.h"
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 namespace tilescope::lower {
 
@@ -28,7 +28,7 @@ class MatrixTile {
  public:
   explicit MatrixTile(Stage& stage) : s_(stage) {}
 
-  const tile::MatrixUnit& unit() const { return *s_.p.matrix; }
+  const tile::MatrixUnit& unit() const { return *s_.p.matrix(); }
   // Multiply-adds of one fragment.
   std::int64_t iterations() const { return unit().m * unit().n * unit().k; }
   // The instruction as the kernel names it, without maps of operands that stay in the scratchpad.

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
 

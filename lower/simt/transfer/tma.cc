@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/integer.h"
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
 

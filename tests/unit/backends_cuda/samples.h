@@ -6,7 +6,7 @@
 #include "lower/expected_values.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/matmul.h"
-#include "tile/boxes.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tests {
 

@@ -9,7 +9,7 @@
 #include "arch/derive.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
 #include "tile/program_json.h"
 
@@ -69,11 +69,11 @@ TEST(RollerFragments, AreWhole) {
       const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", sizes, {}, base::Dtype::kF16);
       const auto found = roller(e, chip.spec, chip.judge(), 10);
       ASSERT_FALSE(found.empty());
-      EXPECT_TRUE(found.front().program.matrix.has_value()) << "eight times as fast as single multiply-adds";
+      EXPECT_TRUE(found.front().program.matrix() != nullptr) << "eight times as fast as single multiply-adds";
       for (const Ranked& r : found) {
         EXPECT_TRUE(tile::fits(r.program, chip.spec));
-        if (!r.program.matrix) continue;
-        const tile::MatrixUnit& u = *r.program.matrix;
+        if (!r.program.matrix()) continue;
+        const tile::MatrixUnit& u = *r.program.matrix();
         EXPECT_EQ(r.program.thread[u.rows] % u.m, 0);
         EXPECT_EQ(r.program.thread[u.columns] % u.n, 0);
         EXPECT_EQ(r.program.thread[u.depth], u.k);
@@ -95,11 +95,11 @@ TEST(RollerFragments, OfTf32AreForTf32Alone) {
   const auto first = [](const char* name, base::Dtype dtype) {
     const tests::JudgedChip chip(name);
     const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024", {}, dtype);
-    return roller(e, chip.spec, chip.judge(), 1).at(0).program.matrix;
+    return roller(e, chip.spec, chip.judge(), 1).at(0).program;
   };
-  EXPECT_FALSE(first("a100", base::Dtype::kF32).has_value());
-  EXPECT_EQ(first("a100", base::Dtype::kTf32).value().instruction, "mma.tf32");
-  EXPECT_FALSE(first("v100", base::Dtype::kTf32).has_value());
+  EXPECT_EQ(first("a100", base::Dtype::kF32).matrix(), nullptr);
+  EXPECT_EQ(first("a100", base::Dtype::kTf32).matrix()->instruction, "mma.tf32");
+  EXPECT_EQ(first("v100", base::Dtype::kTf32).matrix(), nullptr);
 }
 
 // Where warps' instructions reach 62 % of what those of warp groups do, and factors lie as these want them.
@@ -111,12 +111,12 @@ TEST(RollerFragments, AreOfWarpGroupsWhereThereAreSuch) {
   };
   for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]"}) {
     const tile::StageProgram p = first(op, base::Dtype::kF16);
-    ASSERT_TRUE(p.matrix.has_value());
-    EXPECT_EQ(p.matrix->instruction, "wgmma.f16") << op;
+    ASSERT_TRUE(p.matrix() != nullptr);
+    EXPECT_EQ(p.matrix()->instruction, "wgmma.f16") << op;
     EXPECT_EQ(tile::core_matrices_refusal(p), "");
   }
-  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32).matrix->instruction, "wgmma.tf32");
-  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32).matrix->instruction, "mma.tf32");
+  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kTf32).matrix()->instruction, "wgmma.tf32");
+  EXPECT_EQ(first("C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kTf32).matrix()->instruction, "mma.tf32");
 }
 
 TEST(RollerRestrictions, AreKept) {

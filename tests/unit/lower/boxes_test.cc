@@ -44,10 +44,10 @@ class PlantedInBoxes : public testing::Test {
     tile::StageProgram p = tile::make_stage_program(space, {{1, 2, 64}, {1, 1, 64}}, {1, 1, 64}, {16});
     for (const arch::ComputeSpec& c : h100().compute)
       if (c.operands && c.dtype == base::Dtype::kF16) {
-        tile::MatrixUnit u = tile::unit_of(c, h100());
-        u.columns = 1;
-        u.depth = 2;
-        p = tile::with_matrix_unit(std::move(p), u, {16});
+        tile::MatrixUnit along;
+        along.columns = 1;
+        along.depth = 2;
+        p = tile::with_micro_kernel(std::move(p), tile::micro_kernel_of(c, h100(), along), {16});
       }
     p.pipeline = 3;
     program_ = {"h100_pcie", {tile::with_boxes(std::move(p), h100()).value()}, {}};

@@ -64,11 +64,12 @@ tile::StageProgram product_by_last(const char* op, const arch::ArchSpec& chip) {
   const arch::ComputeSpec& c = chip.compute.back();
   const expr::Expression e = tests::expression(op, "m=256,n=256,k=256", {}, c.dtype);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
-  tile::MatrixUnit u = tile::unit_of(c, chip);
-  u.columns = 1;
-  u.depth = 2;
-  return tile::with_matrix_unit(
-      tile::make_stage_program(space, {{1, 1, 2 * c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, {16}), u, {16});
+  tile::MatrixUnit along;
+  along.columns = 1;
+  along.depth = 2;
+  return tile::with_micro_kernel(
+      tile::make_stage_program(space, {{1, 1, 2 * c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, {16}),
+      tile::micro_kernel_of(c, chip, along), {16});
 }
 
 // What random maps are for: rows, rows transposed and single elements or neighbours are among them.
@@ -208,7 +209,7 @@ TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};
   const auto taken = taken_by(p, chip, why);
   ASSERT_TRUE(taken) << why.front();
-  EXPECT_EQ(taken->matrix->spec->latency.n, p.matrix->spec->latency.n + 1);
+  EXPECT_EQ(taken->matrix()->spec->latency.n, p.matrix()->spec->latency.n + 1);
 
   const auto refused = [&](const arch::ArchSpec& there) {
     why.clear();

@@ -17,14 +17,14 @@ namespace {
 constexpr const char* kMatmul = "C[m,n] +=! A[m,k] * B[k,n]";
 
 // The chip's instruction along m, n and k.
-tile::MatrixUnit unit(const char* chip, const std::string& name) {
+tile::MicroKernel unit(const char* chip, const std::string& name) {
   const arch::ArchSpec a = tests::chip(chip);
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == name) {
-      tile::MatrixUnit u = tile::unit_of(c, a);
-      u.columns = 1;
-      u.depth = 2;
-      return u;
+      tile::MatrixUnit along;
+      along.columns = 1;
+      along.depth = 2;
+      return tile::micro_kernel_of(c, a, along);
     }
   throw std::runtime_error("no instruction " + name);
 }
@@ -33,7 +33,7 @@ tile::MatrixUnit unit(const char* chip, const std::string& name) {
 tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
   const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
-  return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
+  return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
                                 unit("a100", "mma.f16"), {16});
 }
 
@@ -53,7 +53,7 @@ TEST(MatrixInstruction, TakesThePeaksTime) {
 tile::StageProgram of_groups(const char* sizes, std::int64_t columns = 128) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[n,k]", sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
-  return tile::with_matrix_unit(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
+  return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
                                 unit("h100_pcie", "wgmma.f16"), {16});
 }
 

@@ -1,7 +1,7 @@
 // Tiles that come in boxes: bytes as a plain count of boxes gives them, time as latencies do, less of it than threads
 // that copy would take.
 
-#include "tile/boxes.h"
+#include "tile/transfer/tma.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

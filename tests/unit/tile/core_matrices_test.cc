@@ -1,6 +1,6 @@
 // Core matrices beside what PTX and CUTLASS say of them, and every element in a place of its own.
 
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 #include <set>
 #include <string>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/build.h"
-#include "tile/boxes.h"
+#include "tile/transfer/tma.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
@@ -26,10 +26,10 @@ StageProgram product(const char* op, std::int64_t m, std::int64_t n, std::int64_
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   for (const arch::ComputeSpec& c : chip.compute)
     if (c.operands && c.dtype == dtype) {
-      MatrixUnit u = unit_of(c, chip);
-      u.columns = 1;
-      u.depth = 2;
-      return with_matrix_unit(std::move(p), u, {16});
+      MatrixUnit along;
+      along.columns = 1;
+      along.depth = 2;
+      return with_micro_kernel(std::move(p), micro_kernel_of(c, chip, along), {16});
     }
   return p;
 }

@@ -87,8 +87,8 @@ TEST(StageReader, TakesAMatrixInstruction) {
   const auto read = tests::read_stage(kFragments, tests::chip("a100"));
   ASSERT_THAT(read.errors, ElementsAre());
   const StageProgram& p = read.program->stages[0];
-  ASSERT_TRUE(p.matrix.has_value());
-  EXPECT_EQ(*p.matrix, (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, false, {}}));
+  ASSERT_TRUE(p.matrix() != nullptr);
+  EXPECT_EQ(*p.matrix(), (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, {}}));
   EXPECT_EQ(p.threads(), 4 * 32) << "the mapping counts warps";
   EXPECT_EQ(p.thread, (Extents{16, 16, 16})) << "a fragment along k";
   EXPECT_TRUE(p.operands[0].staged && p.operands[1].staged);

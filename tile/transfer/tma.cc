@@ -1,18 +1,18 @@
-#include "tile/boxes.h"
+#include "tile/transfer/tma.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/integer.h"
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::tile {
 namespace {
 
 // Whether an instruction's factor is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
-  const MatrixUnit& u = *p.matrix;
+  const MatrixUnit& u = *p.matrix();
   const auto inner = static_cast<std::size_t>(p.space->inputs[i].dims.back().terms[0].axis);
   if (inner == u.depth) return box % u.k == 0;
   return (i == 0 ? u.m : u.n * fragments_together(p)) % box == 0;

@@ -1,11 +1,11 @@
-#include "tile/fragment_read.h"
+#include "tile/microkernel/mma.h"
 
 #include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
 
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::tile {
 namespace {
@@ -32,8 +32,8 @@ FragmentAxis along_rows(const StageProgram& p, std::size_t operand) {
   const Operand& o = p.space->inputs[operand];
   if (o.dims.empty() || o.dims.back().terms.empty()) return FragmentAxis::kNone;
   const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-  if (axis == p.matrix->depth) return FragmentAxis::kDepth;
-  return axis == (operand == 0 ? p.matrix->rows : p.matrix->columns) ? side_of(operand) : FragmentAxis::kNone;
+  if (axis == p.matrix()->depth) return FragmentAxis::kDepth;
+  return axis == (operand == 0 ? p.matrix()->rows : p.matrix()->columns) ? side_of(operand) : FragmentAxis::kNone;
 }
 
 // Whether rows of the staged tile, padded and rotated, begin and go on at multiples of so many elements.
@@ -49,8 +49,8 @@ class RowLoads {
   RowLoads(const StageProgram& p, std::size_t operand)
       : p_(p),
         operand_(operand),
-        map_(fragment_map(*p.matrix, operand)),
-        load_(*p.matrix->spec->load),
+        map_(fragment_map(*p.matrix(), operand)),
+        load_(*p.matrix()->spec->load),
         element_(p.space->inputs[operand].element.n),
         row_(load_.row.n / element_),
         piece_(load_.piece.value_or(base::Bytes{kRegisterBytes}).n / element_) {}
@@ -100,7 +100,7 @@ class RowLoads {
     while (next < map_.elements.size() && std::int64_t{2} << out.rows.size() <= most)
       out.rows.push_back(map_.elements[next++]);
     out.parts = std::int64_t{1} << (map_.elements.size() - next);
-    const MatrixUnit& u = *p_.matrix;
+    const MatrixUnit& u = *p_.matrix();
     const std::int64_t unit = operand_ == 0 ? u.m : u.n;
     const std::int64_t serial = p_.mapping[operand_ == 0 ? u.rows : u.columns].serial;
     for (; out.parts == 1 && std::int64_t{2} << out.rows.size() <= most && serial % (2 * out.together * unit) == 0;
@@ -135,9 +135,9 @@ const FragmentMap& fragment_map(const MatrixUnit& unit, std::size_t operand) {
 }
 
 FragmentRead fragment_read(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
-  if (p.matrix->spec->load)
+  if (p.matrix()->spec->load)
     if (const auto rows = RowLoads(p, operand).read()) return *rows;
-  const FragmentMap& map = fragment_map(*p.matrix, operand);
+  const FragmentMap& map = fragment_map(*p.matrix(), operand);
   const std::int64_t element = p.space->inputs[operand].element.n;
   const FragmentAxis along = along_rows(p, operand);
   FragmentRead out;
@@ -150,10 +150,10 @@ FragmentRead fragment_read(const StageProgram& p, std::size_t operand, base::Byt
 }
 
 FragmentMap map_of_load(const StageProgram& p, std::size_t operand, const FragmentRead& read) {
-  const FragmentMap& map = fragment_map(*p.matrix, operand);
+  const FragmentMap& map = fragment_map(*p.matrix(), operand);
   const std::int64_t element = p.space->inputs[operand].element.n;
   const std::size_t in_row = bits_of(read.run);
-  const std::size_t in_piece = bits_of(p.matrix->spec->load->piece.value_or(base::Bytes{kRegisterBytes}).n / element);
+  const std::size_t in_piece = bits_of(p.matrix()->spec->load->piece.value_or(base::Bytes{kRegisterBytes}).n / element);
   FragmentMap out;
   std::int64_t row = 1, column = 1;
   const auto add = [&](std::vector<FragmentBit>& to, std::size_t count, FragmentAxis axis) {

@@ -1,4 +1,4 @@
-#include "tile/core_matrices.h"
+#include "tile/microkernel/wgmma.h"
 
 #include <fmt/format.h>
 
@@ -63,7 +63,7 @@ bool reads_core_matrices(const TileSpace& space, const MatrixUnit& u) {
 }
 
 std::string core_matrices_refusal(const StageProgram& p) {
-  if (!reads_core_matrices(*p.space, *p.matrix))
+  if (!reads_core_matrices(*p.space, *p.matrix()))
     return "the factors' innermost dimensions are not the rows or columns and the depth of core matrices";
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (std::string why = refusal_of(p, i); !why.empty()) return why;
@@ -71,7 +71,7 @@ std::string core_matrices_refusal(const StageProgram& p) {
 }
 
 std::int64_t fragments_together(const StageProgram& p) {
-  const MatrixUnit& u = *p.matrix;
+  const MatrixUnit& u = *p.matrix();
   const std::int64_t neighbours = p.mapping[u.columns].serial / u.n;
   std::int64_t together = u.most_columns / u.n;
   while (neighbours % together != 0) --together;

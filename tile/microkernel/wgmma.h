@@ -1,5 +1,5 @@
 #pragma once
-// How staged tiles lie for an instruction that reads its factors from the scratchpad (MatrixUnit::factors_staged): in
+// How staged tiles lie for an instruction that reads its factors from the scratchpad (Wgmma): in
 // core matrices of eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX
 // ISA, "Canonical layouts"). Core matrices side by side along the staged rows follow each other, as far apart as the
 // rows' padding lets them be; then come those of the next eight rows.
@@ -35,6 +35,14 @@ std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 // Whether the innermost dimensions of both factors are those along which the instruction reads core matrices: rows or
 // columns, and depth; the latter alone of elements that it does not transpose.
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
+
+// Whether a micro-kernel reads staged tiles of the stage's operands.
+inline bool reads_operands_of(const Fma& /*kernel*/, const TileSpace& /*space*/) { return true; }
+inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& /*space*/) { return true; }
+inline bool reads_operands_of(const Wgmma& k, const TileSpace& space) { return reads_core_matrices(space, k.unit); }
+inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space) {
+  return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
+}
 
 // Why the program's staged tiles are no core matrices that its instruction reads; empty where they are.
 std::string core_matrices_refusal(const StageProgram& p);

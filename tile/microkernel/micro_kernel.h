@@ -1,0 +1,65 @@
+#pragma once
+// What multiplies a stage's operands: a unit tile like any other (ROLLER OSDI'22, section 4). One alternative an entry;
+// each layer that treats them differently has a folder of this name with a file for each, and dispatches there.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "arch/spec.h"
+
+namespace tilescope::tile {
+
+// An instruction of the chip that multiplies fragments, and the tile axes along which m, n and k of them lie.
+struct MatrixUnit {
+  std::string instruction;                       // its name in the chip's `compute`
+  std::size_t rows = 0, columns = 0, depth = 0;  // tile axes
+  std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t lanes = 1;                         // threads that execute it together: a warp, or several
+  std::int64_t most_columns = 1;                  // that one instruction takes, whole fragments side by side
+  std::shared_ptr<const arch::ComputeSpec> spec;  // all that the chip says of it; null of units that no chip has
+
+  // The same instruction along the same axes.
+  bool operator==(const MatrixUnit& o) const {
+    return instruction == o.instruction && rows == o.rows && columns == o.columns && depth == o.depth && m == o.m &&
+           n == o.n && k == o.k && lanes == o.lanes && most_columns == o.most_columns;
+  }
+};
+
+// Multiply-adds, or whatever the stage computes, of single threads.
+struct Fma {
+  bool operator==(const Fma&) const = default;
+};
+
+// Lanes hold the operands' fragments in registers (PTX's mma, AMD's MFMA; mma.h).
+struct Mma {
+  MatrixUnit unit;
+
+  bool operator==(const Mma&) const = default;
+};
+
+// Operands stay in the scratchpad, and products run by themselves (PTX's wgmma; wgmma.h).
+struct Wgmma {
+  MatrixUnit unit;
+
+  bool operator==(const Wgmma&) const = default;
+};
+
+using MicroKernel = std::variant<Fma, Mma, Wgmma>;
+
+// An instruction of the chip as a micro-kernel, along the axes of `along`.
+MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
+                            const MatrixUnit& along = {});
+
+// The matrix instruction that it multiplies by, or null.
+constexpr const MatrixUnit* unit_of(const Fma& /*none*/) { return nullptr; }
+constexpr const MatrixUnit* unit_of(const Mma& kernel) { return &kernel.unit; }
+constexpr const MatrixUnit* unit_of(const Wgmma& kernel) { return &kernel.unit; }
+inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
+  return std::visit([](const auto& k) { return unit_of(k); }, kernel);
+}
+inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>(unit_of(std::as_const(kernel))); }
+
+}  // namespace tilescope::tile
