@@ -5,16 +5,14 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "model/microkernel/costs.h"
 #include "model/staged_costs.h"
-#include "model/staged_use.h"
+#include "model/transfer/costs.h"
 #include "model/warp_access.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
 namespace {
 
-using tile::Operand;
 using tile::StageProgram;
 
 // Counts the work of one block; everything is per core, in cycles, for all warps of the block.
@@ -26,6 +24,7 @@ class BlockCounter {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     points_ = p.points_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
+    instruction_ = of_micro_kernel(p, [&](const auto& kernel) { return instruction_work(kernel, p); });
   }
 
   BlockWork count(const Occupancy& occupancy) {
@@ -77,35 +76,22 @@ class BlockCounter {
     return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
   }
 
-  // One warp asks for all boxes of a step; its share of each of those that compute.
-  double boxes_of_a_warp(std::size_t i) const {
-    const auto staged = static_cast<double>(tile::data_tile_elements(space_.inputs[i], p_.block));
-    return staged / static_cast<double>(tile::box_elements(p_, i)) / warps_;
-  }
-
   void count_staged(std::size_t i) {
-    const Operand& o = space_.inputs[i];
-    const tile::OperandPlan& plan = p_.operands[i];
     work_.staged = true;
-    // Copy: a load from memory and a store to the scratchpad for each piece of each thread.
-    const std::int64_t staged = tile::data_tile_elements(o, p_.block);
-    const auto pieces = static_cast<double>(base::ceil_div(staged, p_.threads() * plan.vector));
     const StagedCost use = known_ != nullptr ? known_->of(p_, i) : staged_cost(p_, i, StagingChip(*m_.arch));
     const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, use.write);
     const double written = work_.load.scratchpad_cycles - before;
-    if (copies_past_registers(p_, i, m_)) {
-      // What arrives is written where it belongs and passes the port once (NVIDIA, tuning guide for Ampere: copies past
-      // the registers need not go through L1 either).
-      const double asked = plan.box != 0 ? boxes_of_a_warp(i) : pieces;
-      work_.load.issue_cycles += issue_cycles(asked * (1 + m_.address_instructions));
+    const CopyWork copy =
+        std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
+    work_.load.issue_cycles += issue_cycles(copy.requests * (copy.instructions + m_.address_instructions));
+    // What arrives past the registers is written where it belongs and passes the port once (NVIDIA, tuning guide for
+    // Ampere: such copies need not go through L1 either).
+    if (copy.past_registers)
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
-    } else {
-      work_.load.issue_cycles += issue_cycles(pieces * (2 + m_.address_instructions));
+    else
       work_.load.core_cache_cycles +=
           use.write.accesses * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
-    }
-
     work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
     add_scratchpad(work_.compute, use.read);
   }
@@ -134,7 +120,7 @@ class BlockCounter {
     const bool wide = space_.expression.accumulate == base::Dtype::kF64;
     const double special = points * space_.special_per_point * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
-    work_.compute.issue_cycles += issue_cycles(operations / multiply_adds_per_instruction() + special);
+    work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + special);
     double cycles = operations * lanes / arithmetic_.per_cycle;
     cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
@@ -142,20 +128,11 @@ class BlockCounter {
     const auto partitions = static_cast<double>(m_.partitions);
     const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
     const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
-    const double chain = std::max(arithmetic_.latency_cycles, busy * depth());
+    const double chain = std::max(arithmetic_.latency_cycles, busy * instruction_.depth);
     work_.compute_latency_cycles =
-        points_ / depth() * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
+        points_ / instruction_.depth * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
         (work_.staged ? m_.scratchpad_latency_cycles : 0);
   }
-
-  // Of one lane: a matrix instruction does those of all that execute it.
-  double multiply_adds_per_instruction() const {
-    if (!p_.matrix()) return 1;
-    const tile::MatrixUnit& u = *p_.matrix();
-    return static_cast<double>(u.m * u.n * tile::fragments_together(p_) * u.k) / static_cast<double>(u.lanes);
-  }
-  // Points of the reduction that one instruction adds up.
-  double depth() const { return p_.matrix() ? static_cast<double>(p_.matrix()->k) : 1; }
 
   // A value that lives in local memory is loaded and stored again at every point of the reduction.
   void count_spills(const Occupancy& occupancy) {
@@ -180,6 +157,7 @@ class BlockCounter {
   const tile::TileSpace& space_;
   StagedCosts* known_;
   double warps_ = 1, points_ = 1, results_ = 1;
+  InstructionWork instruction_;
   BlockWork work_;
 };
 

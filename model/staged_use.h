@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "base/units.h"
-#include "model/machine.h"
 #include "model/warp_access.h"
 #include "tile/program.h"
 
@@ -17,10 +16,6 @@ struct StagedUse {
   double reads = 0;              // accesses with which threads read their elements, at every point of the reduction
   double read_instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
 };
-
-// Whether pieces of a staged operand go to the scratchpad past the registers: later steps' do where the chip has such
-// copies and the pieces are wide enough.
-bool copies_past_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 // `max_access` bounds the width of one read.
 StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access);

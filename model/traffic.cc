@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "base/integer.h"
-#include "model/staged_use.h"
+#include "model/transfer/costs.h"
 #include "model/warp_access.h"
 #include "tile/staging.h"
 
@@ -128,7 +128,8 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 
 // The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
 std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
-  const bool loaded = i < p.space->inputs.size() && !(p.operands[i].staged && copies_past_registers(p, i, m));
+  const bool loaded = i < p.space->inputs.size() &&
+                      !(p.operands[i].staged && !std::holds_alternative<tile::PerThread>(transfer_of(p, i, m)));
   return loaded ? m.load_sector_bytes : m.sector_bytes;
 }
 

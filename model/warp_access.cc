@@ -8,9 +8,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
-#include "model/matrix_access.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
+#include "model/microkernel/costs.h"
 
 namespace tilescope::model {
 namespace {
@@ -270,36 +268,24 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
   return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
 }
 
-// What arrives of a box fills the banks as a warp's neighbouring words would.
-WarpAccess written_box_rows(std::int64_t warp) {
-  constexpr std::int64_t kWord = 4;
-  WarpAccess access;
-  access.bytes = kWord;
-  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * kWord);
-  return access;
-}
-
 }  // namespace
 
 WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
-  const tile::OperandPlan& plan = p.operands[operand];
-  if (plan.box != 0) return written_box_rows(warp);
   const FirstPieces pieces = first_pieces(p, operand, warp);
-  const bool cores = p.in_core_matrices();
-  const tile::CoreMatrices core = cores ? tile::core_matrices(p, operand) : tile::CoreMatrices{};
-  const auto place = [&](std::int64_t r, std::int64_t c) {
-    return cores ? tile::core_offset(core, r, c) : staged_offset(r, c, length, plan);
-  };
   WarpAccess access;
-  access.bytes = plan.vector * o.element.n;
-  std::int64_t row = 0, column = 0;
-  for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
-    access.offset.push_back(o.element.n * place(row, column));
-    for (column += pieces.apart; column >= length; column -= length) ++row;
-  }
+  access.bytes = p.operands[operand].vector * o.element.n;
+  const auto add_pieces = [&](const auto& kernel) {
+    const auto place = staged_places(kernel, p, operand);
+    std::int64_t row = 0, column = 0;
+    for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
+      access.offset.push_back(o.element.n * place(row, column));
+      for (column += pieces.apart; column >= length; column -= length) ++row;
+    }
+  };
+  std::visit(add_pieces, p.micro_kernel);
   return access;
 }
 
@@ -336,7 +322,9 @@ WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const std::int64_t vector = p.operands[operand].vector;
-  if (p.matrix() && operand == p.space->inputs.size()) return matrix_store(p, warp);
+  if (operand == p.space->inputs.size())
+    if (auto store = of_micro_kernel(p, [&](const auto& kernel) { return result_store(kernel, p, warp); }))
+      return std::move(*store);
   if (o.gathered)
     return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
       std::int64_t offset = 0;

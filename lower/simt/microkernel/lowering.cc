@@ -41,10 +41,16 @@ Affine MicroKernelLowering::result_position(std::int64_t vector) {
 
 void MicroKernelLowering::add_lane(std::vector<Affine>& /*local*/) {}
 
+namespace {
+
+std::unique_ptr<MicroKernelLowering> made(const tile::Fma&, Stage& s) { return std::make_unique<FmaLowering>(s); }
+std::unique_ptr<MicroKernelLowering> made(const tile::Mma&, Stage& s) { return std::make_unique<MmaLowering>(s); }
+std::unique_ptr<MicroKernelLowering> made(const tile::Wgmma&, Stage& s) { return std::make_unique<WgmmaLowering>(s); }
+
+}  // namespace
+
 std::unique_ptr<MicroKernelLowering> lowering_of_micro_kernel(Stage& stage) {
-  if (!stage.p.matrix()) return std::make_unique<FmaLowering>(stage);
-  if (stage.p.in_core_matrices()) return std::make_unique<WgmmaLowering>(stage);
-  return std::make_unique<MmaLowering>(stage);
+  return std::visit([&](const auto& entry) { return made(entry, stage); }, stage.p.micro_kernel);
 }
 
 }  // namespace tilescope::lower

@@ -2,11 +2,6 @@
 
 namespace tilescope::lower {
 
-bool CpAsyncLowering::taken_by(const Stage& s, std::size_t i) {
-  const auto least = s.chip.core.async_copy;
-  return s.slots() > 1 && least && s.p.operands[i].vector * s.space().inputs[i].element.n >= least->n;
-}
-
 void CpAsyncLowering::add_tile() { add_batches(pieces_of_thread()); }
 
 Body CpAsyncLowering::start(const StepPosition& at, const Affine& slot) {

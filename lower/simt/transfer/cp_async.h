@@ -9,9 +9,6 @@ class CpAsyncLowering final : public CooperativeLowering {
  public:
   using CooperativeLowering::CooperativeLowering;
 
-  // Whether the chip has such copies, of pieces as wide as the operand's, and the program has steps ahead.
-  static bool taken_by(const Stage& s, std::size_t operand);
-
   void add_tile() override;
   Body start(const StepPosition& at, const Affine& slot) override;
   bool asynchronous() const override { return true; }

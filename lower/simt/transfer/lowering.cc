@@ -5,14 +5,19 @@
 #include "lower/simt/transfer/cp_async.h"
 #include "lower/simt/transfer/per_thread.h"
 #include "lower/simt/transfer/tma.h"
+#include "tile/transfer/transfer.h"
 
 namespace tilescope::lower {
 namespace {
 
-std::unique_ptr<TransferLowering> transfer_of(Stage& s, MicroKernelLowering& products, std::size_t i) {
-  if (s.p.operands[i].box != 0) return std::make_unique<TmaLowering>(s, products, i);
-  if (CpAsyncLowering::taken_by(s, i)) return std::make_unique<CpAsyncLowering>(s, products, i);
+std::unique_ptr<TransferLowering> made(const tile::PerThread&, Stage& s, MicroKernelLowering& products, std::size_t i) {
   return std::make_unique<PerThreadLowering>(s, products, i);
+}
+std::unique_ptr<TransferLowering> made(const tile::CpAsync&, Stage& s, MicroKernelLowering& products, std::size_t i) {
+  return std::make_unique<CpAsyncLowering>(s, products, i);
+}
+std::unique_ptr<TransferLowering> made(const tile::Tma&, Stage& s, MicroKernelLowering& products, std::size_t i) {
+  return std::make_unique<TmaLowering>(s, products, i);
 }
 
 }  // namespace
@@ -37,7 +42,8 @@ StagedTile TransferLowering::shape_of_tile() const {
 Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
   for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
     if (!stage.p.operands[i].staged) continue;
-    each_.push_back(transfer_of(stage, products, i));
+    const tile::Transfer entry = tile::transfer_of(stage.p, i, stage.chip.core.async_copy.value_or(base::Bytes{0}));
+    each_.push_back(std::visit([&](const auto& of) { return made(of, stage, products, i); }, entry));
     each_.back()->add_tile();
   }
 }
