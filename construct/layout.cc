@@ -8,9 +8,9 @@
 #include "base/integer.h"
 #include "construct/tiles.h"
 #include "tile/align.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::construct {
 namespace {
@@ -126,7 +126,7 @@ bool stages_anything(const StageProgram& p) {
 // Threads that own elements one stride apart, or so many neighbours.
 std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
-  if (p.matrix()) return out;  // the instruction says who owns what
+  if (!tile::chooses_threads(p.micro_kernel)) return out;
   const std::int64_t widest = elements_in(arch::widest_access_of(rules.arch), base::size_of(p.space->expression.dtype));
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost(*p.space, a)) continue;
@@ -154,7 +154,7 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
     for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].staged == p.operands[i].staged;
     if (!same) out.push_back(laid_out(std::move(q), rules));
   };
-  if (p.space->axes.size() == p.space->spatial || p.matrix()) return out;
+  if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return out;
   add([](std::size_t) { return true; });
   add([](std::size_t) { return false; });
   if (inputs > 1)

@@ -34,7 +34,7 @@ std::string axis_names(const tile::TileSpace& space) {
 // pipeline stages, raster in bands of four columns; "boxes" are tiles that a warp of its own has brought.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
-  if (p.matrix()) parts.push_back(p.matrix()->instruction);
+  if (!tile::name_of(p.micro_kernel).empty()) parts.emplace_back(tile::name_of(p.micro_kernel));
   bool staged = false;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const tile::OperandPlan& plan = p.operands[i];
@@ -47,7 +47,7 @@ std::string layout_of(const tile::StageProgram& p) {
   const auto more_than_one = [&](const char* name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
-  if (!p.matrix()) more_than_one("ser", p.mapping.back().serial);
+  if (tile::chooses_threads(p.micro_kernel)) more_than_one("ser", p.mapping.back().serial);
   for (const std::int64_t n : p.split) more_than_one("split", n);
   more_than_one("pipe", p.pipeline);
   const bool column = p.raster == tile::Raster::kColumn;

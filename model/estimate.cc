@@ -7,6 +7,7 @@
 #include "base/fixed_vector.h"
 #include "base/integer.h"
 #include "model/block_work.h"
+#include "model/microkernel/costs.h"
 #include "model/overlap.h"
 #include "model/traffic.h"
 
@@ -239,7 +240,8 @@ std::string_view name_of(Term t, const arch::Hierarchy& chip) {
 }
 
 std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
-  const std::optional<Arithmetic> arithmetic = arithmetic_of(m, p);
+  const std::optional<Arithmetic> arithmetic =
+      of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
   if (!arithmetic) return std::nullopt;
 
   StageEstimate s;

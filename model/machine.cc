@@ -124,11 +124,9 @@ std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, bas
   return arithmetic_of(m, *unit);
 }
 
-std::optional<Arithmetic> arithmetic_of(const Machine& m, const tile::StageProgram& p) {
-  const expr::Expression& e = p.space->expression;
-  if (!p.matrix()) return arithmetic_of(m, e.dtype, e.accumulate);
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const std::string& instruction) {
   for (const arch::ComputeSpec& c : m.arch->compute)
-    if (c.name == p.matrix()->instruction) return arithmetic_of(m, c);
+    if (c.name == instruction) return arithmetic_of(m, c);
   return std::nullopt;
 }
 

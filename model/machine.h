@@ -78,7 +78,7 @@ std::vector<std::string> ratios_read(const arch::ArchSpec& a);
 // The unit for the dtypes, else the one that the accumulator's dtype has; nothing where the chip has neither.
 std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
 
-// Of a program: its matrix instruction's, else of its dtypes.
-std::optional<Arithmetic> arithmetic_of(const Machine& m, const tile::StageProgram& p);
+// Of an instruction of that name; nothing where the chip has none.
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const std::string& instruction);
 
 }  // namespace tilescope::model

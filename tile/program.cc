@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
-#include "tile/microkernel/mma.h"
+#include "tile/microkernel/rules.h"
 
 namespace tilescope::tile {
 
@@ -175,28 +175,16 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
   return true;
 }
 
-// Results of a lane that the instruction's map puts side by side along the output's innermost dimension.
-std::int64_t neighbouring_results(const StageProgram& p) {
-  const Operand& o = p.space->output;
-  if (o.dims.empty() || o.dims.back().terms.size() != 1) return 1;
-  const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-  if (axis == p.matrix()->rows) return neighbouring_results(*p.matrix(), arch::FragmentAxis::kRow);
-  if (axis == p.matrix()->columns) return neighbouring_results(*p.matrix(), arch::FragmentAxis::kColumn);
-  return 1;
-}
-
 }  // namespace
 
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
-  if (p.matrix() && i == p.space->inputs.size()) {
-    const std::int64_t neighbours = neighbouring_results(p);
-    return neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, neighbours * o.element.n)}) : 1;
-  }
+  if (i == p.space->inputs.size())
+    if (const auto neighbours = of_micro_kernel(p, [&](const auto& k) { return neighbouring_results(k, p); }))
+      return *neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, *neighbours * o.element.n)}) : 1;
   const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
-    // Core matrices are padded between the pieces of a row.
-    const std::int64_t shift = p.in_core_matrices() ? 0 : std::gcd(plan.padding, plan.swizzle);
+    const std::int64_t shift = of_micro_kernel(p, [&](const auto& k) { return row_shift(k, plan); });
     std::int64_t v = widest_vector(o, p.block, shift, max_vector);
     while (v > 1 && !parts_align(p, o, v)) v /= 2;
     return v;

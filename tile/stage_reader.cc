@@ -10,9 +10,9 @@
 #include "base/check.h"
 #include "base/fields.h"
 #include "tile/bounds.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/rules.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
 namespace {
@@ -296,11 +296,10 @@ class StageReader {
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);
     padding_in_bounds(p, at_of("padding"), diags_);
-    if (p.in_core_matrices() && diags_.ok())
-      if (const std::string why = core_matrices_refusal(p); !why.empty())
-        diags_.error(at_of("instruction"), "instruction: " + why);
-    if (p.in_boxes() && diags_.ok())
-      if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
+    if (!diags_.ok()) return;
+    const std::string tiles = of_micro_kernel(p, [&](const auto& kernel) { return tiles_refusal(kernel, p); });
+    if (!tiles.empty()) return diags_.error(at_of("instruction"), "instruction: " + tiles);
+    if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
   }
 
   // A wider access than the widest that fits would straddle rows, or take elements that are another thread's.

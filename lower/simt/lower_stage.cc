@@ -1,6 +1,5 @@
 #include "lower/simt/lower_stage.h"
 
-#include "lower/lower.h"
 #include "lower/simt/pipeline/lowering.h"
 #include "lower/simt/transfer/tma.h"
 
@@ -29,7 +28,6 @@ void add_inputs(Stage& s) {
 
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
                  Module& module, std::vector<std::string>& why) {
-  if (p.matrix() && !lowerable(p, chip, why)) return;
   BlockBuilder block(empty_kernel(p, chip), module, names, why);
   Stage stage(p, chip, block);
   add_inputs(stage);
@@ -45,8 +43,7 @@ void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const 
   if (!stage.split()) return;
   const expr::Tensor& t = stage.tensor_of(stage.space().output);
   module.globals.push_back({t.name, t.dtype, t.elements(), Role::kOutput});
-  module.kernels.push_back(
-      combine_parts(p, chip, module, leaves_for, static_cast<int>(module.globals.size() - 1)));
+  module.kernels.push_back(combine_parts(p, chip, module, leaves_for, static_cast<int>(module.globals.size() - 1)));
 }
 
 }  // namespace tilescope::lower

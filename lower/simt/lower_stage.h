@@ -12,7 +12,7 @@
 namespace tilescope::lower {
 
 // Adds the kernels to the module. `names` are those of all tensors of the program; `why` gets a sentence for whatever
-// cannot be lowered, and the module is of no use then.
+// cannot be lowered, and the module is of no use then. The program is lowerable.
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
                  Module& module, std::vector<std::string>& why);
 

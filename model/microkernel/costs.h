@@ -7,6 +7,7 @@
 
 #include "model/machine.h"
 #include "model/warp_access.h"
+#include "tile/microkernel/rules.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/program.h"
 
@@ -57,6 +58,11 @@ InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
 
+// What the chip multiplies with; nothing where it has no such instruction.
+std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+
 // Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
 // that its compiler takes beside the sums whatever is held.
 struct OperandRegisters {
@@ -87,10 +93,6 @@ std::int64_t registers_for(const tile::StageProgram& p, std::int64_t elements, b
 std::int64_t fragment_of(const tile::StageProgram& p, std::size_t operand);
 WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
 
-// The answer of the program's own micro-kernel.
-template <class Question>
-auto of_micro_kernel(const tile::StageProgram& p, const Question& ask) {
-  return std::visit(ask, p.micro_kernel);
-}
+using tile::of_micro_kernel;
 
 }  // namespace tilescope::model

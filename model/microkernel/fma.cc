@@ -39,6 +39,10 @@ RowPlaces staged_places(const tile::Fma& /*kernel*/, const StageProgram& p, std:
 
 InstructionWork instruction_work(const tile::Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 
+std::optional<Arithmetic> arithmetic_of(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
+  return arithmetic_of(m, p.space->expression.dtype, p.space->expression.accumulate);
+}
+
 OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
   std::int64_t held = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)

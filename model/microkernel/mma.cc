@@ -98,6 +98,10 @@ std::int64_t fragment_registers(const tile::Mma& kernel, const StageProgram& p, 
   return registers_for(p, fragment_of(p, operand) * copies, p.space->inputs[operand].element);
 }
 
+std::optional<Arithmetic> arithmetic_of(const tile::Mma& kernel, const StageProgram& /*p*/, const Machine& m) {
+  return arithmetic_of(m, kernel.unit.instruction);
+}
+
 OperandRegisters operand_registers(const tile::Mma& kernel, const StageProgram& p, const Machine& /*m*/) {
   std::int64_t held = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) held += fragment_registers(kernel, p, i);

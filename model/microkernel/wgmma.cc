@@ -37,6 +37,10 @@ InstructionWork instruction_work(const tile::Wgmma& kernel, const StageProgram& 
   return {iterations / static_cast<double>(u.lanes), static_cast<double>(u.k)};
 }
 
+std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StageProgram& /*p*/, const Machine& m) {
+  return arithmetic_of(m, kernel.unit.instruction);
+}
+
 OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& /*p*/, const Machine& m) {
   return {0, m.allowances.mma_operands.value_or(0)};
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -61,5 +62,14 @@ inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
   return std::visit([](const auto& k) { return unit_of(k); }, kernel);
 }
 inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>(unit_of(std::as_const(kernel))); }
+
+// The matrix instruction's name; empty without one.
+inline std::string_view name_of(const MicroKernel& kernel) {
+  const MatrixUnit* unit = unit_of(kernel);
+  return unit == nullptr ? std::string_view() : std::string_view(unit->instruction);
+}
+
+// Whether the program chooses which thread computes which elements; else the instruction says it.
+inline bool chooses_threads(const MicroKernel& kernel) { return std::holds_alternative<Fma>(kernel); }
 
 }  // namespace tilescope::tile

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Counts the places outside the families that ask which micro-kernel, transfer or pipeline a program has.
+
+    tools/count_branches.py [--list] [TREE]
+
+A place is a line of product code in which a condition (if, ?:, &&, ||, while, a returned comparison, a variant's
+alternative) reads one of WORDS. A family's own folders (transfer/, microkernel/, pipeline/) may ask what they like.
+"""
+
+import pathlib
+import re
+import sys
+
+FOLDERS = "base arch expr tile lower model construct sim backends experiments targets cli".split()
+FAMILIES = {"transfer", "microkernel", "pipeline"}
+# Fields and functions of a program that tell entries of a family apart: of today, and of releases before.
+WORDS = re.compile(
+    r"\b(?:p|p_|q|s\.p|stage|stages\[0\])(?:\.|->)matrix\b|\bseed\.(?:matrix|instruction)\b"
+    r"|\b(?:factors_staged|in_core_matrices|in_boxes|chunked|swizzle)\b|(?:\.|->)box\b(?! [-+*/%])"
+    r"|(?:holds_alternative|get_if)<(?:tile::)?(?:Fma|Mma|Wgmma|PerThread|CpAsync|Tma)>")
+CONDITION = re.compile(r"\bif\b|\?|&&|\|\||\bwhile\b|\breturn\b.*[!=]=|holds_alternative|get_if")
+COMMENT = re.compile(r"//.*")
+
+
+def places(tree):
+    for folder in FOLDERS:
+        for path in sorted((tree / folder).rglob("*")):
+            if path.suffix not in (".h", ".cc") or FAMILIES & set(path.relative_to(tree).parts):
+                continue
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                code = COMMENT.sub("", line)
+                if CONDITION.search(code) and WORDS.search(code):
+                    yield path.relative_to(tree), number, line.strip()
+
+
+def main():
+    words = [w for w in sys.argv[1:] if w != "--list"]
+    tree = pathlib.Path(words[0]) if words else pathlib.Path(__file__).resolve().parents[1]
+    found = list(places(tree))
+    if "--list" in sys.argv:
+        for path, number, line in found:
+            print(f"{path}:{number}: {line}")
+    print(f"{len(found)} places in {len({path for path, _, _ in found})} files")
+
+
+if __name__ == "__main__":
+    main()
