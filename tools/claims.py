@@ -50,8 +50,8 @@ STALE = " **stale**"
 HEAD = """<!-- Rendered from claims.yaml by ./dev claims; do not edit. -->
 # Claims and known gaps
 
-`./dev claims NAME` runs a row's command and records value, commit and date. `./dev claims` runs all quick rows, `--all`
-the slow ones too, `--list` names them.
+[claims.yaml](claims.yaml) has each row's command. `./dev claims NAME` runs it and records value, commit and date.
+`./dev claims` runs all quick rows, `--all` the slow ones too, `--list` names them.
 **stale**: the sources have changed since, or the last run gave no value.
 *missed*: the value is not what was aimed at.
 """
@@ -207,10 +207,7 @@ def rendered(rows, history):
             lines.append("|" + "|".join([row["name"], cell(row["claim"]), cell(row["value"]), cell(aim),
                                          f"{row['date']} {row['commit']}{mark}"]) + "|")
         lines.append("")
-    lines += ["## Commands", ""]
-    for row in rows:
-        lines.append(f"    {row['name'] + ':':20} {' '.join(row['command'].split())}" + ("   # slow" if row.get("slow") else ""))
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 class Claims:
