@@ -1,5 +1,5 @@
 // What the model is known to get wrong, each with its present size: a test that fails here has found a gap closed (or
-// grown), and the figures of README.md and docs/model.md are to be changed.
+// grown), and docs/claims.yaml and docs/model.md are to be changed.
 
 #include <gtest/gtest.h>
 
