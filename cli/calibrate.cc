@@ -1,6 +1,6 @@
 // tilescope calibrate: a chip's calibration from measured programs, with error bands, or from microbenchmarks.
 
-#include "experiments/calibrate.h"
+#include "experiments/fidelity/calibrate.h"
 
 #include <filesystem>
 #include <memory>

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/usage.h"
-#include "experiments/new_file.h"
+#include "experiments/common/new_file.h"
 
 namespace tilescope::cli {
 

@@ -1,6 +1,6 @@
 // tilescope compare: predicted, simulated and measured times side by side.
 
-#include "experiments/compare.h"
+#include "experiments/fidelity/compare.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 #include "cli/table.h"
 #include "cli/total_columns.h"
 #include "cli/usage.h"
-#include "experiments/scatter_plot.h"
+#include "experiments/fidelity/scatter_plot.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,6 +1,6 @@
 // tilescope compile: the best tile programs of an operator or a suite, as a table, as JSON, or as program files.
 
-#include "experiments/compile.h"
+#include "experiments/programs/compile.h"
 
 #include <filesystem>
 
@@ -13,8 +13,8 @@
 #include "cli/program_options.h"
 #include "cli/progress.h"
 #include "cli/usage.h"
-#include "experiments/emit.h"
-#include "experiments/published.h"
+#include "experiments/fidelity/published.h"
+#include "experiments/programs/emit.h"
 
 namespace tilescope::cli {
 namespace {

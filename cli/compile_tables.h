@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "experiments/compile.h"
-#include "experiments/published.h"
+#include "experiments/fidelity/published.h"
+#include "experiments/programs/compile.h"
 
 namespace tilescope::cli {
 

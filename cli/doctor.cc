@@ -1,6 +1,6 @@
 // tilescope doctor: what works here, and why the rest does not.
 
-#include "experiments/doctor.h"
+#include "experiments/measure/doctor.h"
 
 #include "cli/command.h"
 #include "cli/table.h"

@@ -1,6 +1,6 @@
 // tilescope emit: a program's kernels as CUDA C++ or HIP.
 
-#include "experiments/emit.h"
+#include "experiments/programs/emit.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // tilescope explain: what binds an operator's best program, and how its time answers to every number of the chip.
 
-#include "experiments/explain.h"
+#include "experiments/programs/explain.h"
 
 #include <memory>
 

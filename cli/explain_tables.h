@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/explain.h"
+#include "experiments/programs/explain.h"
 
 namespace tilescope::cli {
 

@@ -1,5 +1,7 @@
 // tilescope export: a stored sweep as CSV or JSON lines.
 
+#include "experiments/sweep/export.h"
+
 #include <memory>
 
 #include <fmt/format.h>
@@ -9,8 +11,7 @@
 #include "cli/stored_sweep.h"
 #include "cli/table.h"
 #include "cli/usage.h"
-#include "experiments/sweep_export.h"
-#include "experiments/sweep_state.h"
+#include "experiments/sweep/state.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,6 +1,6 @@
 // tilescope measure: programs on the GPU of this machine; their values, and their times beside what is predicted.
 
-#include "experiments/measure.h"
+#include "experiments/measure/measure.h"
 
 #include <algorithm>
 #include <fstream>
@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/usage.h"
-#include "experiments/measure_microbench.h"
+#include "experiments/microbench/measure.h"
 
 namespace tilescope::cli {
 namespace {

@@ -1,6 +1,6 @@
 // tilescope predict: times of given programs by the model.
 
-#include "experiments/predict.h"
+#include "experiments/programs/predict.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "base/document.h"
 #include "cli/command.h"
 #include "cli/usage.h"
-#include "experiments/microbenchmarks.h"
+#include "experiments/microbench/simulate.h"
 
 namespace tilescope::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/diagnostics.h"
-#include "experiments/programs.h"
+#include "experiments/programs/source.h"
 
 namespace tilescope::cli {
 

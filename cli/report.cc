@@ -1,6 +1,6 @@
 // tilescope report: a sweep as one HTML file that a browser opens.
 
-#include "experiments/report.h"
+#include "experiments/report/report.h"
 
 #include <memory>
 

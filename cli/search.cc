@@ -9,8 +9,8 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "cli/usage.h"
-#include "experiments/search_plot.h"
-#include "experiments/search_quality.h"
+#include "experiments/search/plot.h"
+#include "experiments/search/quality.h"
 
 namespace tilescope::cli {
 namespace {

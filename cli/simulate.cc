@@ -1,6 +1,6 @@
 // tilescope simulate: programs on the simulated chip, beside what the model predicts.
 
-#include "experiments/simulate.h"
+#include "experiments/simulate/simulate.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@
 #include "cli/table.h"
 #include "cli/total_columns.h"
 #include "cli/usage.h"
-#include "experiments/microbenchmarks.h"
+#include "experiments/microbench/simulate.h"
 
 namespace tilescope::cli {
 namespace {

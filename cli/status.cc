@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/sweep_tables.h"
 #include "cli/usage.h"
-#include "experiments/sweep_state.h"
+#include "experiments/sweep/state.h"
 
 namespace tilescope::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/diagnostics.h"
-#include "experiments/store.h"
+#include "experiments/store/store.h"
 
 namespace tilescope::cli {
 

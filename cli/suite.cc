@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/table.h"
 #include "cli/usage.h"
-#include "experiments/suites.h"
+#include "experiments/programs/suites.h"
 
 namespace tilescope::cli {
 namespace {

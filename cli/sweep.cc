@@ -1,6 +1,6 @@
 // tilescope sweep: chips of a sweep's file into a store, and the best of them.
 
-#include "experiments/sweep.h"
+#include "experiments/sweep/sweep.h"
 
 #include <csignal>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "cli/progress.h"
 #include "cli/sweep_tables.h"
 #include "cli/usage.h"
-#include "experiments/code_version.h"
+#include "experiments/common/code_version.h"
 
 namespace tilescope::cli {
 namespace {

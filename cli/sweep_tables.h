@@ -1,7 +1,7 @@
 #pragma once
 // What `sweep` and `status` say of a stored sweep to people.
 
-#include "experiments/sweep_state.h"
+#include "experiments/sweep/state.h"
 
 namespace tilescope::cli {
 

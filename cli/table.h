@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/prediction.h"
+#include "experiments/common/prediction.h"
 
 namespace tilescope::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/table.h"
-#include "experiments/totals.h"
+#include "experiments/common/totals.h"
 
 namespace tilescope::cli {
 

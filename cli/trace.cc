@@ -1,6 +1,6 @@
 // tilescope trace: a DRAM level driven by a file of requests.
 
-#include "experiments/trace.h"
+#include "experiments/simulate/trace.h"
 
 #include <fmt/format.h>
 

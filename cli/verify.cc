@@ -1,7 +1,7 @@
 // tilescope verify: emitted kernels on the CPU; their values, and their counters beside the simulator's and the
 // model's.
 
-#include "experiments/verify.h"
+#include "experiments/verify/verify.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-# Writes OUT, a source file with the functions of experiments/code_version.h: names of the contents of the libraries
-# that times come from. SIMULATOR and OTHERS are their files, separated by commas.
+# Writes OUT, a source file with the functions of experiments/common/code_version.h: names of the contents of the
+# libraries that times come from. SIMULATOR and OTHERS are their files, separated by commas.
 
 function(contents_of files out)
   string(REPLACE "," ";" files "${files}")
@@ -22,7 +22,7 @@ contents_of("${OTHERS}" others)
 name_of("${simulator}" simulator_version)
 name_of("${simulator}${others}" results_version)
 file(WRITE "${OUT}" "// Written by cmake/code_version.cmake.
-#include \"experiments/code_version.h\"
+#include \"experiments/common/code_version.h\"
 
 namespace tilescope::experiments {
 

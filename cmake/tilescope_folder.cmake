@@ -1,4 +1,4 @@
-# One folder of the house is one static library of the same name.
+# One folder is one static library of the same name; experiments/store is experiments_store.
 #
 #   tilescope_folder(tile SOURCES program.cc ... LINKS base arch expr [PRIVATE_LINKS ...])
 #

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Checks the layering of the house against tools/layers.json: python3 tools/check_layers.py [ROOT]
 
+The table is checked first: its rows have no cycle, and each of its lists names rows. A file belongs to the longest row
+that it stands under; a name in a list is that row alone, and one with a * is a pattern of rows ("experiments/*").
+
 Includes are followed: what a file reaches through headers counts as included, libraries too, so that a library's
 header in a public header of another folder is found. Prints one line per violation, with the chain; exit status 1.
 Ignores: preprocessor conditions (both branches count) and includes spelled by a macro (refused).
@@ -10,6 +13,7 @@ import json
 import re
 import sys
 from collections import deque
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 CPP = {".h", ".hpp", ".cc", ".cpp", ".cu", ".cuh"}
@@ -21,19 +25,25 @@ NOT_CODE = re.compile(r'R"([^()\s\\]{0,16})\(.*?\)\1"|/\*.*?\*/', re.S)
 
 class Rules:
     def __init__(self, data):
-        self.folders = {name: self._expand(may, data["folders"]) for name, may in data["folders"].items()}
+        self.problems = []
+        rows = data["folders"]
+        self.folders = {name: self._rows_of(name, may, rows) for name, may in rows.items()}
         self.files = data["files"]
-        self.libraries = data["libraries"]
+        self.libraries = {name: {**library, "folders": self._rows_of(name, library["folders"], rows)}
+                          for name, library in data["libraries"].items()}
         self.standard = set(" ".join(data["standard"]).split())
         self.note_above = data["lines"]["note_above"]
         self.refuse_above = data["lines"]["refuse_above"]
+        try:
+            TopologicalSorter({name: may - {name} for name, may in self.folders.items()}).prepare()
+        except CycleError as e:
+            self.problems.append(f"tools/layers.json: folders in a cycle: {' -> '.join(reversed(e.args[1]))}")
 
-    @staticmethod
-    def _expand(may, folders):
-        """A list that starts with "*" means all folders, less those that follow with a minus."""
-        if may[:1] != ["*"]:
-            return set(may)
-        return set(folders) - {name[1:] for name in may[1:]}
+    def _rows_of(self, name, patterns, rows):
+        """The rows that a list names."""
+        matched = {pattern: fnmatch.filter(rows, pattern) for pattern in patterns}
+        self.problems += [f"tools/layers.json: {name}: no row '{p}'" for p, found in matched.items() if not found]
+        return {row for found in matched.values() for row in found}
 
     def folder_of(self, path):
         """The longest row of the table that the file stands under, or None."""
@@ -58,7 +68,7 @@ class Rules:
     def may_use(self, path, library):
         users = self.libraries[library]["folders"]
         folder = self.folder_of(path)
-        return "*" in users or folder == "tests" or folder in users
+        return folder == "tests" or folder in users
 
 
 class Tree:
@@ -169,11 +179,11 @@ def own_name(rules, path):
 
 
 def check(root, rules):
-    """(problems, notes) of a tree."""
+    """(problems, notes) of a tree, those of the table first."""
     tree = Tree(root, rules)
     for path in sorted(tree.local):
         tree.problems.extend(forbidden_reaches(tree, path))
-    return tree.problems, tree.notes
+    return rules.problems + tree.problems, tree.notes
 
 
 def main():

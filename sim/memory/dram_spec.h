@@ -9,8 +9,8 @@
 
 namespace tilescope::sim {
 
-// A request is looked at the clock after it arrives; the simulators of experiments/dram_agreement differ there by a
-// clock each way.
+// A request is looked at the clock after it arrives; the simulators of experiments/studies/dram_agreement differ there
+// by a clock each way.
 inline constexpr Clock kDramHandshake = 1;
 
 struct DramSpec {

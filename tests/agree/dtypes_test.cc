@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/constructor.h"
-#include "experiments/verify_programs.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/verify/verify_programs.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {

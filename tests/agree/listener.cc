@@ -9,7 +9,7 @@
 #include "arch/derive.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
-#include "experiments/from_model.h"
+#include "experiments/programs/from_model.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/estimate.h"

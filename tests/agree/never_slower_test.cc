@@ -18,7 +18,7 @@
 #include "arch/derive.h"
 #include "arch/load.h"
 #include "arch/numbers.h"
-#include "experiments/constructor.h"
+#include "experiments/programs/constructor.h"
 #include "lower/lower.h"
 #include "model/estimate.h"
 #include "tests/support/build.h"

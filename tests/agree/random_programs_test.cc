@@ -1,5 +1,5 @@
 // Random programs of random operators: interpreter, emitted text on the CPU and simulator against plain loops and
-// against each other. RC_PARAMS="max_success=2000" draws more (experiments/random_programs).
+// against each other. RC_PARAMS="max_success=2000" draws more (experiments/studies/random_programs/run).
 
 #include <functional>
 
@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/document.h"
-#include "experiments/verify_programs.h"
+#include "experiments/verify/verify_programs.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "tests/support/random_matrix_program.h"

@@ -1,4 +1,4 @@
-"""experiments/h200/run: all up to the launch, then beyond it on a driver that needs no GPU (tests/support/fake_driver).
+"""experiments/studies/h200/run: all up to the launch, then beyond it on tests/support/fake_driver, which needs no GPU.
 
     h200_run_test.py BUILD_FOLDER
 """
@@ -17,7 +17,8 @@ STAGE, SUITE, DEVICE = "first", "roller-small", "NVIDIA H200"
 
 
 def run(*words, **environment):
-    return subprocess.run([sys.executable, ROOT / "experiments/h200/run", "--tilescope", BUILD / "tilescope", *words],
+    script = ROOT / "experiments/studies/h200/run"
+    return subprocess.run([sys.executable, script, "--tilescope", BUILD / "tilescope", *words],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
 
 
@@ -98,7 +99,7 @@ class H200Run(unittest.TestCase):
                       BUILD / "tilescope_gpu", TILESCOPE_CUDA_PATH=str(BUILD / "tests/fake_driver"),
                       FAKE_DRIVER_NAME=DEVICE)
         self.assertEqual(missing.returncode, 1)
-        self.assertIn("'experiments/h200/run prepare' makes it", missing.stderr)
+        self.assertIn("'experiments/studies/h200/run prepare' makes it", missing.stderr)
         none = self.beside_gpu(STAGE, out=self.plans / "out", FAKE_DRIVER_DEVICES="0")
         self.assertEqual(none.returncode, 1)
         self.assertIn("finds no GPU", none.stderr)

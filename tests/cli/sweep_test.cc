@@ -119,9 +119,9 @@ TEST_F(Sweep, WrongInputIsNamed) {
 }
 
 TEST_F(Sweep, SchemaIsTheOneOfTheTree) {
-  EXPECT_EQ(run({"sweep", "--schema"}).out, text_of_file(source_path("experiments/sweep.schema.json")));
+  EXPECT_EQ(run({"sweep", "--schema"}).out, text_of_file(source_path("experiments/sweep/schema.json")));
   const EnvironmentVariable home("TILESCOPE_HOME", path("nowhere").string());
-  EXPECT_THAT(bad_input({"sweep", "--schema"}), HasSubstr("nowhere/experiments/sweep.schema.json: cannot be read"));
+  EXPECT_THAT(bad_input({"sweep", "--schema"}), HasSubstr("nowhere/experiments/sweep/schema.json: cannot be read"));
 }
 
 TEST_F(Sweep, AFailedOperatorIsAFailureThatIsKept) {

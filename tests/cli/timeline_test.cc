@@ -166,7 +166,7 @@ TEST_F(Timeline, ReplacesAFileWholeOrNotAtAll) {
 TEST_F(Timeline, CanBeDrawn) {
   run(simulate({"--timeline", "t.json"}));
   const std::string draw =
-      "cd " + path(".").string() + " && python3 " + source_path("experiments/draw_timeline").string();
+      "cd " + path(".").string() + " && python3 " + source_path("experiments/studies/draw_timeline/run").string();
   EXPECT_EQ(std::system((draw + " t.json -o t.svg --cores 0,3").c_str()), 0);
   const std::string picture = text_of_file(path("t.svg"));
   EXPECT_THAT(picture, AllOf(StartsWith("<svg"), HasSubstr(">SM 3<"), HasSubstr(">block 3<"), EndsWith("</svg>\n")));

@@ -20,11 +20,14 @@ SOUND = {
     "lower/kernel.h": '#include "base/units.h"\n#include "expr/expression.h"\n',
     "lower/lowering.h": '#include "lower/kernel.h"\n#include "tile/program.h"\n',
     "sim/memory/dram.cc": '#include <systemc>\n#include "lower/kernel.h"\n',
-    "experiments/compile.h": "#include <string>\n",
-    "experiments/compile.cc": '#include "experiments/compile.h"\n#include "tile/program.h"\n',
-    "cli/main.cc": '#include <CLI/CLI.hpp>\n#include "experiments/compile.h"\n',
+    "experiments/programs/compile.h": "#include <string>\n",
+    "experiments/programs/compile.cc": '#include "experiments/programs/compile.h"\n#include "tile/program.h"\n',
+    "cli/main.cc": '#include <CLI/CLI.hpp>\n#include "experiments/programs/compile.h"\n',
     "tests/unit/arch/schema_test.cc": '#include <gtest/gtest.h>\n#include <valijson/schema.hpp>\n#include "arch/spec.h"\n',
 }
+
+
+RULES = json.loads((ROOT / "tools/layers.json").read_text())
 
 
 class CheckLayersTest(unittest.TestCase):
@@ -35,8 +38,10 @@ class CheckLayersTest(unittest.TestCase):
                 file = Path(folder) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
-            rules = check_layers.Rules(json.loads((ROOT / "tools/layers.json").read_text()))
-            return check_layers.check(Path(folder), rules)
+            return check_layers.check(Path(folder), check_layers.Rules(RULES))
+
+    def problems_of_table(self, **folders):
+        return check_layers.Rules({**RULES, "folders": {**RULES["folders"], **folders}}).problems
 
     def expect_one(self, path, text, expected):
         problems, _ = self.check(files={path: text})
@@ -71,9 +76,36 @@ class CheckLayersTest(unittest.TestCase):
         problems, _ = self.check(files={"model/time.h": "", "sim/gpu.cc": '#include "model/time.h"\n'})
         self.assertEqual(problems, ["sim/gpu.cc:1: sim may not include model: sim/gpu.cc -> model/time.h"])
 
-    def test_experiments_may_include_all_but_cli(self):
-        problems, _ = self.check(files={"cli/table.h": "", "experiments/x.cc": '#include "cli/table.h"\n'})
-        self.assertEqual(problems, ["experiments/x.cc:1: experiments may not include cli: experiments/x.cc -> cli/table.h"])
+    def test_the_table_is_sound(self):
+        self.assertEqual(self.problems_of_table(), [])
+
+    def test_a_table_with_a_cycle(self):
+        self.assertEqual(self.problems_of_table(base=["arch"]),
+                         ["tools/layers.json: folders in a cycle: base -> arch -> base"])
+
+    def test_a_table_that_names_no_row(self):
+        self.assertEqual(self.problems_of_table(arch=["base", "bas", "bas/*"]),
+                         ["tools/layers.json: arch: no row 'bas'", "tools/layers.json: arch: no row 'bas/*'"])
+
+    def test_a_file_belongs_to_the_longest_row(self):
+        self.expect_one("experiments/x.cc", "", "experiments/x.cc:1: no row of tools/layers.json covers this folder")
+        problems, _ = self.check(files={"experiments/store/store.h": "",
+                                        "experiments/programs/x.cc": '#include "experiments/store/store.h"\n',
+                                        "experiments/sweep/x.cc": '#include "experiments/store/store.h"\n'})
+        self.assertEqual(problems, ["experiments/programs/x.cc:1: experiments/programs may not include experiments/store: "
+                                    "experiments/programs/x.cc -> experiments/store/store.h"])
+
+    def test_a_pattern_names_the_rows_below(self):
+        rules = check_layers.Rules(RULES)
+        self.assertIn("experiments/store", rules.folders["cli"])
+        self.assertNotIn("sim", rules.folders["cli"])
+        self.assertIn("sim", rules.folders["tests"])
+        self.assertNotIn("backends/cuda/device", rules.folders["experiments/programs"])
+
+    def test_experiments_may_not_include_cli(self):
+        problems, _ = self.check(files={"cli/table.h": "", "experiments/sweep/x.cc": '#include "cli/table.h"\n'})
+        self.assertEqual(problems, ["experiments/sweep/x.cc:1: experiments/sweep may not include cli: "
+                                    "experiments/sweep/x.cc -> cli/table.h"])
 
     def test_the_kernel_includes_base_and_expr_and_what_fragments_are(self):
         self.expect_one("lower/kernel.h", '#include "arch/spec.h"\n',
@@ -91,8 +123,8 @@ class CheckLayersTest(unittest.TestCase):
                         "arch/load.cc:1: arch may not use yaml-cpp: arch/load.cc -> yaml-cpp")
         self.expect_one("arch/schema.cc", "#include <valijson/schema.hpp>\n",
                         "arch/schema.cc:1: arch may not use valijson: arch/schema.cc -> valijson")
-        self.expect_one("experiments/x.cc", "#include <libsmartcols/libsmartcols.h>\n",
-                        "experiments/x.cc:1: experiments may not use smartcols: experiments/x.cc -> smartcols")
+        self.expect_one("experiments/report/x.cc", "#include <SQLiteCpp/SQLiteCpp.h>\n",
+                        "experiments/report/x.cc:1: experiments/report may not use sqlite: experiments/report/x.cc -> sqlite")
         self.expect_one("model/x.cc", "#include <omp.h>\n", "model/x.cc:1: model may not use openmp: model/x.cc -> openmp")
 
     def test_a_library_that_leaks_through_a_header(self):

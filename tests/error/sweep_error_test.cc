@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/sweep.h"
+#include "experiments/sweep/sweep.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
 

@@ -1,5 +1,5 @@
 // Predictions against measured kernels: 352 of the trials that AutoTVM and Ansor logged on a V100, in the project so
-// that a worse model is seen at once. experiments/fidelity/run has all of them, and the targets.
+// that a worse model is seen at once. experiments/studies/fidelity/run has all of them, and the targets.
 
 #include <algorithm>
 #include <fstream>
@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "experiments/compare.h"
-#include "experiments/predict.h"
-#include "experiments/published.h"
+#include "experiments/fidelity/compare.h"
+#include "experiments/fidelity/published.h"
+#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 const NamedText& trials() {
   static const NamedText kTrials = [] {
-    const std::string path = tests::source_path("experiments/references/trials_v100.jsonl").string();
+    const std::string path = tests::source_path("experiments/data/references/trials_v100.jsonl").string();
     std::ifstream file(path);
     return NamedText{path, std::string((std::istreambuf_iterator<char>(file)), {})};
   }();

@@ -6,8 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "experiments/compile.h"
-#include "experiments/predict.h"
+#include "experiments/programs/compile.h"
+#include "experiments/programs/predict.h"
 #include "tests/support/build.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/dtype.h"
-#include "experiments/compile.h"
+#include "experiments/programs/compile.h"
 
 namespace tilescope::tests {
 

@@ -57,7 +57,8 @@ TEST(BlockWork, FunctionsOfF64TakeMultiplyAddsOfF64) {
 TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
   const Machine& m = tests::machine("a100");
   std::size_t strides = 0;
-  for (const tests::CsvRow& row : tests::read_csv(tests::source_path("experiments/references/microbenchmarks.csv"))) {
+  for (const tests::CsvRow& row :
+       tests::read_csv(tests::source_path("experiments/data/references/microbenchmarks.csv"))) {
     if (row.at("chip") != "a100" || row.at("curve") != "l1_stride_f32") continue;
     const std::string& stride = row.at("x");
     const expr::Expression e = tests::expression("O[i] = I[i*" + stride + "]", "i=1024", "I=70000");

@@ -1,4 +1,4 @@
-// Registers by hand, of kernels that lower/ writes. Against the compiler: experiments/nvrtc_suite.
+// Registers by hand, of kernels that lower/ writes. Against the compiler: experiments/studies/nvrtc_suite/run.
 
 #include "model/registers.h"
 

@@ -1,0 +1,81 @@
+#include "experiments/common/simulation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// Names of a level's amounts, and where they are kept.
+struct Amount {
+  const char* key;
+  std::int64_t SimulatedLevel::* value;
+};
+constexpr std::array<Amount, 5> kAmounts = {{{"read_bytes", &SimulatedLevel::read_bytes},
+                                             {"written_bytes", &SimulatedLevel::written_bytes},
+                                             {"requests", &SimulatedLevel::requests},
+                                             {"transactions", &SimulatedLevel::transactions},
+                                             {"hits", &SimulatedLevel::hits}}};
+
+const base::Value& at(const base::Value& map, std::string_view key) {
+  const base::Value* v = map.find(key);
+  base::check(v != nullptr, "a simulated row has all its keys");
+  return *v;
+}
+
+template <class T>
+const T& as(const base::Value& v) {
+  const T* value = v.get_if<T>();
+  base::check(value != nullptr, "a simulated row's values have their types");
+  return *value;
+}
+
+double number(const base::Value& v) {
+  if (const auto* whole = v.get_if<std::int64_t>()) return static_cast<double>(*whole);
+  return as<double>(v);
+}
+
+}  // namespace
+
+base::Map to_entries(const Simulation& s) {
+  base::Map stalls, levels;
+  for (const StallRow& r : s.stalls) stalls.push_back({r.name + "_cycles", r.cycles, {}});
+  for (const SimulatedLevel& l : s.levels) {
+    base::Map level;
+    for (const Amount& a : kAmounts) level.push_back({a.key, l.*a.value, {}});
+    levels.push_back({l.name, std::move(level), {}});
+  }
+  return base::Map{{"simulated_us", s.simulated_us, {}},
+                   {"cycles", s.cycles, {}},
+                   {"stalls", std::move(stalls), {}},
+                   {"levels", std::move(levels), {}},
+                   {"blocks", s.blocks, {}},
+                   {"simulated_ratio", s.simulated_ratio, {}},
+                   {"exact", s.exact, {}}};
+}
+
+Simulation simulation_of(const base::Value& row) {
+  Simulation s;
+  s.simulated_us = number(at(row, "simulated_us"));
+  s.cycles = as<std::int64_t>(at(row, "cycles"));
+  for (const base::Entry& e : as<base::Map>(at(row, "stalls")))
+    s.stalls.push_back({e.key.substr(0, e.key.rfind("_cycles")), as<std::int64_t>(e.value)});
+  for (const base::Entry& e : as<base::Map>(at(row, "levels"))) {
+    SimulatedLevel& level = s.levels.emplace_back();
+    level.name = e.key;
+    for (const Amount& a : kAmounts) level.*a.value = as<std::int64_t>(at(e.value, a.key));
+  }
+  s.blocks = as<std::int64_t>(at(row, "blocks"));
+  s.simulated_ratio = number(at(row, "simulated_ratio"));
+  s.exact = as<bool>(at(row, "exact"));
+  return s;
+}
+
+const StallRow& longest_stall(const Simulation& s) {
+  return *std::max_element(s.stalls.begin(), s.stalls.end(),
+                           [](const StallRow& a, const StallRow& b) { return a.cycles < b.cycles; });
+}
+
+}  // namespace tilescope::experiments

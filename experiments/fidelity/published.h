@@ -1,0 +1,46 @@
+#pragma once
+// Kernel times that others published for a suite's operators, retyped with their source (data/published/*.yaml),
+// and how far our best programs are from them.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "experiments/common/errors.h"
+#include "experiments/programs/compile.h"
+
+namespace tilescope::experiments {
+
+struct PublishedTimes {
+  std::string device;
+  std::string suite;
+  std::vector<std::string> columns;                    // systems: roller_top1, roller_top10, library, ansor
+  std::map<std::string, std::vector<double>> rows_us;  // by operator id, one time per column
+
+  // Index of a column, or nothing.
+  std::optional<std::size_t> column(std::string_view name) const;
+  // What our best program of that operator is compared with; nothing where it was not published.
+  std::optional<double> us_of(const std::string& id) const;
+};
+
+// The published times for a suite on a device; nothing, and no error, where there are none.
+std::optional<PublishedTimes> load_published(std::string_view device, std::string_view suite, base::Diagnostics& diags);
+
+// The column of published times that our best programs are compared with.
+inline constexpr std::string_view kPublishedColumn = "roller_top10";
+
+// The best program of an operator beside its published time; nothing without both.
+struct PublishedComparison {
+  double published_us = 0;
+  double error_ratio = 0;
+};
+std::optional<PublishedComparison> compared(const CompiledOperator& op, const PublishedTimes& published);
+
+// Of all operators that were compared.
+std::vector<ErrorsOfKind> errors_by_kind(const std::vector<CompiledOperator>& operators,
+                                         const PublishedTimes& published);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,88 @@
+#include "experiments/measure/run.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "backends/cuda/device/plan.h"
+#include "backends/cuda/device/supervise.h"
+#include "backends/cuda/process.h"
+#include "base/check.h"
+#include "experiments/measure/device_check.h"
+#include "experiments/measure/gpu_worker.h"
+#include "experiments/measure/rows.h"
+#include "experiments/programs/device_usage.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// What every time holds beside the work: a kernel that does nothing, of the helpers.
+PlanTask empty_task(const std::string& helpers, const MeasureTiming& timing) {
+  return {"launch", {{"kind", "launch"}}, helpers, "launch tilescope_nothing 1 32 0\n" + timing_line(timing), {}};
+}
+
+}  // namespace
+
+std::optional<base::Value> device_for(const arch::ArchSpec& a, bool dry_run, base::Diagnostics& diags) {
+  const base::SourceId source = diags.add_source("measure");
+  if (const std::string refusal = no_device_compiler(a); !refusal.empty()) {
+    diags.error({source}, refusal);
+    return std::nullopt;
+  }
+  if (dry_run) return base::Value();
+  std::string text;
+  if (run_gpu_worker({"--device"}, [&](const std::string& line) { text = line; }) != cuda::device::kDone) {
+    diags.error({source}, "this machine cannot measure; --dry-run does all up to the launch");
+    return std::nullopt;
+  }
+  auto device = base::read_json(text, source, diags);
+  if (!device) return std::nullopt;
+  const std::string* capability = device->find("capability")->get_if<std::string>();
+  if (const std::string refusal = target_refusal(*a.target, *capability); !refusal.empty()) {
+    diags.error({source}, refusal);
+    return std::nullopt;
+  }
+  for (const std::string& difference : differences(a, *device)) diags.note({source}, difference);
+  return device;
+}
+
+RunTasks run_tasks(std::vector<PlanTask> tasks, const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler,
+                   const base::Value& device, const MeasureOptions& options, const Progress& progress,
+                   base::Diagnostics& diags) {
+  const cuda::DeviceCode helpers = compiler.compile(helper_text(), *a.target);
+  base::check(helpers.ok(), helpers.error);
+  const cuda::TemporaryFolder temporary;
+  const std::string folder = options.plan.empty() ? temporary.file("plan") : options.plan;
+  const std::size_t asked = tasks.size();
+  if (options.timing.repeats > 0) tasks.push_back(empty_task(helpers.cubin, options.timing));
+  write_plan(folder, {{"chip", a.name}}, {{"command", options.command}}, helpers.cubin, tasks);
+
+  std::vector<std::string> arguments = {plan_file(folder)};
+  if (!options.rows.empty()) arguments.insert(arguments.end(), {"--rows", options.rows});
+  if (options.dry_run) arguments.emplace_back("--check");
+  std::string printed;
+  std::size_t lines = 0;  // the device, then a row each
+  const int status = run_gpu_worker(arguments, [&](const std::string& line) {
+    if (lines > 0) printed += line + "\n";
+    if (lines > 0) progress(lines, tasks.size());
+    ++lines;
+  });
+  RunTasks out;
+  out.rows.resize(tasks.size());
+  out.finished = status == cuda::device::kDone;
+  const NamedText kept = {options.rows, options.rows.empty() ? printed : cuda::file_bytes(options.rows)};
+  const auto* entries = device.get_if<base::Map>();
+  const std::string name = entries == nullptr ? std::string() : text_in(*entries, "device");
+  const std::map<std::string, base::Map> rows = read_kept_rows(kept, diags, name);
+  // A task's key is of all that the worker reads of it.
+  std::vector<std::string> errors;
+  const cuda::device::Plan plan = cuda::device::read_plan(cuda::file_bytes(plan_file(folder)), folder, errors);
+  base::check(errors.empty(), errors.empty() ? "" : errors.front());
+  for (std::size_t t = 0; t < plan.tasks.size(); ++t)
+    if (const auto found = rows.find(plan.tasks[t].key); found != rows.end()) out.rows[t] = found->second;
+  if (tasks.size() > asked && out.rows.back()) out.launch_us = number_in(*out.rows.back(), "measured_us");
+  out.rows.resize(asked);
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,86 @@
+#include "experiments/programs/code.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "arch/derive.h"
+#include "base/check.h"
+#include "lower/lower.h"
+#include "tile/staging.h"
+
+namespace tilescope::experiments {
+namespace {
+
+std::int64_t staged_bytes(const tile::RProgram& program, const arch::ArchSpec& a) {
+  std::int64_t most = 0;
+  for (const tile::StageProgram& stage : program.stages) most = std::max(most, tile::staging_of(stage, a).bytes.n);
+  return most;
+}
+
+// What ptxas says of a kernel, and the scratchpad that it is launched with.
+KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::KernelUsage>& reported) {
+  const auto k = std::find_if(reported.begin(), reported.end(),
+                              [&](const cuda::KernelUsage& usage) { return usage.name == kernel.name; });
+  base::check(k != reported.end(), "the compiler's log speaks of every kernel");
+  return {k->name, k->registers, k->spill_store_bytes + k->spill_load_bytes, kernel.shared_bytes + k->shared_bytes};
+}
+
+std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& p, const arch::ArchSpec& a,
+                                    const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
+  why = cuda::refusals(module, cuda::Dialect::kCuda);
+  if (!why.empty()) return std::nullopt;
+  cuda::Emitted emitted = cuda::emit(module, about(p));
+  cuda::DeviceCode code = compiler.compile(emitted.text, *a.target);
+  if (!code.ok()) {
+    why.push_back(code.error);
+    return std::nullopt;
+  }
+  DeviceUsage usage{*a.target, {}, staged_bytes(p, a)};
+  for (const cuda::EmittedKernel& k : emitted.kernels) usage.kernels.push_back(use_of(k, code.kernels));
+  return ProgramCode{std::move(module), std::move(emitted), std::move(code.cubin), std::move(usage)};
+}
+
+// A compiler takes a limit for a target: it moves loads ahead until registers run out, and spills what it would not
+// have held without the limit. So the kernels that spill get more, at last as many as it likes.
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+constexpr std::array<std::int64_t, 5> kMoreRegisters = {8, 16, 32, 64, kNoLimit};
+
+lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, const arch::ArchSpec& a) {
+  lower::Module out = held.module;
+  for (std::size_t k = 0; k < out.kernels.size(); ++k) {
+    std::int64_t& registers = out.kernels[k].registers;
+    if (held.usage.kernels[k].spill_bytes == 0 || registers == 0) continue;
+    const std::int64_t most = arch::most_registers(a, out.kernels[k].threads);
+    registers = more == kNoLimit || registers + more > most ? 0 : registers + more;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string about(const tile::RProgram& p) {
+  std::string out;
+  for (const tile::StageProgram& stage : p.stages) out += stage.space->stage().text + "\n";
+  return out;
+}
+
+std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
+                                   const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
+  auto module = lower::lower(p, a, why);
+  if (!module) return std::nullopt;
+  std::optional<ProgramCode> best = compiled(*module, p, a, compiler, why);
+  if (!best) return std::nullopt;
+  if (best->usage.spill_bytes() == 0) return best;
+  const ProgramCode held = *best;
+  const auto cost = [](const ProgramCode& c) { return std::pair(c.usage.spill_bytes(), c.usage.registers()); };
+  for (const std::int64_t more : kMoreRegisters) {
+    std::vector<std::string> unused;
+    auto other = compiled(with_more_registers(held, more, a), p, a, compiler, unused);
+    if (other && cost(*other) < cost(*best)) best = std::move(other);
+  }
+  return best;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,33 @@
+#pragma once
+// A program on its way to a GPU: lowered, emitted, and compiled by the chip's own compiler, with what that took.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "backends/cuda/emit.h"
+#include "backends/cuda/nvrtc.h"
+#include "experiments/programs/device_usage.h"
+#include "lower/kernel.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+struct ProgramCode {
+  lower::Module module;
+  cuda::Emitted emitted;
+  std::string cubin;
+  DeviceUsage usage;
+};
+
+// What stands at the head of a program's text: its stages' expressions, a line each.
+std::string about(const tile::RProgram& p);
+
+// For the chip's target, which it has and the compiler knows. A kernel that spills at the registers which the program
+// states is compiled with more of them, as far as that helps. Nothing where the program cannot run on the chip or the
+// compiler refuses its text; sentences of `why` then say so.
+std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
+                                   const cuda::DeviceCompiler& compiler, std::vector<std::string>& why);
+
+}  // namespace tilescope::experiments

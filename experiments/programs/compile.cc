@@ -1,0 +1,187 @@
+#include "experiments/programs/compile.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/common/parallel.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/programs/workload.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+std::string joined(const tile::Extents& extents, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i) out += fmt::format("{}{}", i == 0 ? "" : "x", extents[i]);
+  return out;
+}
+
+std::string axis_names(const tile::TileSpace& space) {
+  std::vector<std::string_view> names;
+  for (const tile::TileAxis& a : space.axes) names.push_back(a.name);
+  return fmt::format("{}", fmt::join(names, " x "));
+}
+
+// What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 c4" is a
+// matrix instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction,
+// pipeline stages, raster in bands of four columns; "boxes" are tiles that a warp of its own has brought.
+std::string layout_of(const tile::StageProgram& p) {
+  std::vector<std::string> parts;
+  if (!tile::name_of(p.micro_kernel).empty()) parts.emplace_back(tile::name_of(p.micro_kernel));
+  bool staged = false;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const tile::OperandPlan& plan = p.operands[i];
+    staged = staged || plan.staged;
+    if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", p.space->inputs[i].name, plan.padding));
+    if (plan.swizzle != 0) parts.push_back(fmt::format("{}~{}", p.space->inputs[i].name, plan.swizzle));
+  }
+  if (!staged) parts.emplace_back("direct");
+  if (p.in_boxes()) parts.emplace_back("boxes");
+  const auto more_than_one = [&](const char* name, std::int64_t n) {
+    if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
+  };
+  if (tile::chooses_threads(p.micro_kernel)) more_than_one("ser", p.mapping.back().serial);
+  for (const std::int64_t n : p.split) more_than_one("split", n);
+  more_than_one("pipe", p.pipeline);
+  const bool column = p.raster == tile::Raster::kColumn;
+  if (p.band > 1)
+    parts.push_back(fmt::format("{}{}", column ? 'c' : 'r', p.band));
+  else if (column)
+    parts.emplace_back("column");
+  return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
+}
+
+CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
+  const tile::StageProgram& first = p.stages.front();
+  return {prediction_of(e.sum, a, p),
+          p.stages.size(),
+          axis_names(*first.space),
+          joined(first.block, first.space->axes.size()),
+          joined(first.thread, first.space->spatial),
+          layout_of(first),
+          first.threads_with_copiers(a.core.warp),
+          tile::to_document(p, a),
+          {},
+          {}};
+}
+
+CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a,
+                             std::optional<tile::RProgram>& first) {
+  Constructed found = constructor.construct(op.expression);
+  CompiledOperator out;
+  out.id = op.id;
+  out.kind = op.kind;
+  out.dtype = op.expression.dtype;
+  out.count = op.count;
+  out.operations = operations_of(op.expression);
+  out.construct_ms = found.construct_ms;
+  out.rounds = std::move(found.rounds);
+  out.error = std::move(found.error);
+  for (const tile::RProgram& p : found.programs) {
+    const auto estimate = model::estimate(p, constructor.machine());
+    if (estimate)
+      out.programs.push_back(compiled_program(p, *estimate, a));
+    else
+      out.error = no_instruction(a, op.expression.dtype, op.expression.accumulate);
+  }
+  if (!found.programs.empty()) first = std::move(found.programs.front());
+  return out;
+}
+
+}  // namespace
+
+const CompiledProgram& best_of(const CompiledOperator& op) {
+  return *std::min_element(op.programs.begin(), op.programs.end(), [](const auto& a, const auto& b) {
+    return a.prediction.predicted_us < b.prediction.predicted_us;
+  });
+}
+
+Totals totals_of(const std::vector<CompiledOperator>& operators) {
+  std::vector<TimedOperator> timed;
+  for (const CompiledOperator& op : operators) {
+    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
+    if (op.programs.empty()) continue;
+    t.us = best_of(op).prediction.predicted_us;
+    t.bound_by = best_of(op).prediction.bottleneck;
+  }
+  return totals_of(timed);
+}
+
+void check(const Workload& workload, base::Diagnostics& diags) { expressions_of(workload, diags); }
+
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
+                                                     const SearchOptions& search, std::size_t keep, int jobs,
+                                                     const Progress& progress, base::Diagnostics& diags) {
+  const auto expressions = expressions_of(workload, diags);
+  construct::Restrictions given;
+  if (expressions) given = restrictions_of(workload, *expressions, a, diags);
+  if (!workload.instruction.empty() && search.search != Search::kRoller)
+    diags.error({diags.add_source("--instruction")}, "only --search roller constructs for a matrix instruction");
+  if (!expressions || !diags.ok()) return std::nullopt;
+  note_instructions(*expressions, a, diags);
+  const Constructor constructor(a, search, keep, given);
+  std::vector<CompiledOperator> out(expressions->size());
+  std::vector<std::optional<tile::RProgram>> firsts(out.size());
+  std::mutex one_at_a_time;
+  std::size_t done = 0;
+  const auto one = [&](std::size_t i) {
+    out[i] = compile_one((*expressions)[i], constructor, a, firsts[i]);
+    const std::lock_guard lock(one_at_a_time);
+    progress(++done, out.size());
+  };
+  parallel_for(out.size(), jobs, [&] { return one; });
+  for (const auto& first : firsts)
+    if (first) note_instructions(*first, a, diags);
+  return out;
+}
+
+base::Value to_document(const std::vector<CompiledOperator>& operators) {
+  base::List rows;
+  for (const CompiledOperator& op : operators) {
+    base::List programs;
+    for (std::size_t r = 0; r < op.programs.size(); ++r) {
+      base::Map row = {{"rank", static_cast<std::int64_t>(r), {}}};
+      base::append(row, to_entries(op.programs[r].prediction));
+      if (op.programs[r].usage) row.push_back({"usage", to_document(*op.programs[r].usage), {}});
+      if (!op.programs[r].usage_error.empty()) row.push_back({"usage_error", op.programs[r].usage_error, {}});
+      row.push_back({"program", op.programs[r].document, {}});
+      programs.emplace_back(std::move(row));
+    }
+    base::Map row = {{"id", op.id, {}},
+                     {"kind", op.kind, {}},
+                     {"dtype", base::name_of(op.dtype), {}},
+                     {"count", op.count, {}},
+                     {"operations", op.operations, {}},
+                     {"construct_ms", op.construct_ms, {}}};
+    if (!op.rounds.empty()) {
+      base::List rounds;
+      for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
+      row.push_back({"rounds", std::move(rounds), {}});
+    }
+    row.push_back({"programs", std::move(programs), {}});
+    if (!op.error.empty()) row.push_back({"error", op.error, {}});
+    rows.emplace_back(std::move(row));
+  }
+  return base::Map{{"operators", std::move(rows), {}},
+                   {"total", to_document(totals_of(operators), "predicted_us"), {}}};
+}
+
+std::string batch_of(const std::vector<CompiledOperator>& operators) {
+  std::string out;
+  for (const CompiledOperator& op : operators)
+    for (std::size_t r = 0; r < op.programs.size(); ++r) {
+      base::Map line = {{"id", fmt::format("{}.{}", op.id, r), {}}, {"group", op.id, {}}, {"count", op.count, {}}};
+      base::append(line, *op.programs[r].document.get_if<base::Map>());
+      out += base::to_json(std::move(line)) + '\n';
+    }
+  return out;
+}
+
+}  // namespace tilescope::experiments

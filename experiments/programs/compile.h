@@ -1,0 +1,76 @@
+#pragma once
+// `tilescope compile`: the best programs of operators on a chip, with predicted times.
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "base/dtype.h"
+#include "experiments/common/prediction.h"
+#include "experiments/common/progress.h"
+#include "experiments/common/totals.h"
+#include "experiments/programs/device_usage.h"
+#include "experiments/programs/search.h"
+
+namespace tilescope::experiments {
+
+// What to compile: a suite, by its name or its file, with values of its variables; or one expression with its sizes and
+// shapes, as the command line writes them.
+struct Workload {
+  std::optional<std::string> suite;
+  std::string op, sizes, shapes;
+  std::optional<base::Dtype> dtype;  // of operators that say none; as the suite's file says, or f32, where absent
+  bool small = false;                // every operator scaled down (expr/scale.h)
+  std::string instruction;  // the only matrix instruction of the chip that may multiply, or none; any where empty
+};
+
+struct CompiledProgram {
+  Prediction prediction;
+  std::size_t stages = 1;
+  // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
+  std::string axes, block_tile, thread_tile, layout;
+  std::int64_t threads = 0;
+  base::Value document;              // what --program reads
+  std::optional<DeviceUsage> usage;  // what the chip's compiler made of it, where it was asked
+  std::string usage_error;           // why it made nothing of it
+};
+
+struct CompiledOperator {
+  std::string id;
+  std::string kind;
+  base::Dtype dtype{};
+  std::int64_t count = 1;                      // how often it occurs in its suite
+  double operations = 0;                       // arithmetic ones of one occurrence
+  double construct_ms = 0;                     // CPU time of one thread: construction and ranking
+  std::vector<CompiledProgram> programs;       // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
+  std::string error;                           // why there are no programs
+};
+
+// The one predicted to be fastest of the programs, of which there are some.
+const CompiledProgram& best_of(const CompiledOperator& op);
+
+// What the operators take together, by their best programs.
+Totals totals_of(const std::vector<CompiledOperator>& operators);
+
+// Every mistake of a workload, for who cannot compile it because of another mistake.
+void check(const Workload& workload, base::Diagnostics& diags);
+
+// Compiles every operator of the workload for the chip, `keep` programs each, on `jobs` threads; the result does not
+// depend on their number. Of an expression of several stages, program r is made of every stage's r-th best. Nothing
+// where the workload has a mistake.
+std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, const arch::ArchSpec& a,
+                                                     const SearchOptions& search, std::size_t keep, int jobs,
+                                                     const Progress& progress, base::Diagnostics& diags);
+
+// The document of `compile --json`: {"operators":[{"id","construct_ms","programs":[...]}],"total":{...}}.
+base::Value to_document(const std::vector<CompiledOperator>& operators);
+
+// Every program as a line of a batch (--batch): ID.RANK, in the group ID, with the operator's count.
+std::string batch_of(const std::vector<CompiledOperator>& operators);
+
+}  // namespace tilescope::experiments

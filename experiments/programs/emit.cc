@@ -1,0 +1,58 @@
+#include "experiments/programs/emit.h"
+
+#include <fmt/format.h>
+
+#include "backends/cuda/emit.h"
+#include "experiments/programs/code.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/launch_document.h"
+#include "lower/lower.h"
+#include "lower/print.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+std::optional<lower::Module> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Position at,
+                                     base::Diagnostics& diags) {
+  std::vector<std::string> why;
+  auto module = lower::lower(p, a, why);
+  for (const std::string& w : why) diags.error(at, w);
+  return module;
+}
+
+// The dialect of that name, or an error that lists the names.
+std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics& diags) {
+  if (name == "cuda") return cuda::Dialect::kCuda;
+  if (name == "hip") return cuda::Dialect::kHip;
+  diags.error({diags.add_source("--dialect")},
+              fmt::format("expected one of cuda, hip, got '{}'{}", name, base::did_you_mean(name, {"cuda", "hip"})));
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  const auto program = tile::read_program(document, a, diags);
+  if (!program) return std::nullopt;
+  const auto module = lowered(*program, a, {diags.add_source("program")}, diags);
+  if (!module) return std::nullopt;
+  return lower::print(*module);
+}
+
+std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
+                                           base::Diagnostics& diags) {
+  const auto language = dialect_of(dialect, diags);
+  const auto program = read_program_file(file, a, diags);
+  if (!language || !program) return std::nullopt;
+  const base::Position at{diags.add_source(file.name)};
+  const auto module = lowered(*program, a, at, diags);
+  if (!module) return std::nullopt;
+  for (const std::string& why : cuda::refusals(*module, *language)) diags.error(at, why);
+  if (!diags.ok()) return std::nullopt;
+  cuda::Emitted emitted = cuda::emit(*module, about(*program), *language);
+  base::Value document = launch_document(*module, emitted);
+  return EmittedProgram{std::move(emitted.text), std::move(document)};
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,240 @@
+#include "experiments/programs/explain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "arch/numbers.h"
+#include "experiments/common/parallel.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/programs/workload.h"
+#include "lower/lower.h"
+#include "model/estimate.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// As many as `compile` keeps by default: what its first one is, is the best here.
+constexpr std::size_t kKeep = 10;
+
+// A chip and what constructs for it; stays where it is, for the constructor refers to the chip.
+struct Chip {
+  explicit Chip(arch::ArchSpec spec) : arch(std::move(spec)), constructor(arch, {Search::kRoller}, kKeep) {}
+  Chip(const Chip&) = delete;
+  Chip& operator=(const Chip&) = delete;
+
+  arch::ArchSpec arch;
+  Constructor constructor;
+};
+
+struct ChangedChip {
+  Change change;
+  double log_ratio = 0;        // of the changed number to the number
+  std::unique_ptr<Chip> chip;  // nothing where it is refused
+  std::string why;
+};
+
+// Of a message the part that says what is wrong.
+std::string first_sentence(const std::string& text) { return text.substr(0, text.find_first_of("\n;")); }
+
+ChangedChip changed_chip(const arch::Number& n, double to, const LoadChanged& load) {
+  ChangedChip out{
+      {n.path, arch::written(n, n.value), arch::written(n, to)}, std::log(to / n.value), nullptr, std::string()};
+  base::Diagnostics diags;
+  if (auto spec = load(arch::set_to(n, to), diags); spec && diags.ok())
+    out.chip = std::make_unique<Chip>(std::move(*spec));
+  else
+    out.why = diags.ok() ? "refused" : first_sentence(diags.errors().front().text);
+  return out;
+}
+
+// A count or an amount of bytes: hardware has these in powers of two alone as often as not, and a tenth more is no
+// chip.
+bool can_be_doubled(const arch::Number& n) {
+  return n.whole && (!n.dimension || *n.dimension == base::Dimension::kBytes);
+}
+
+bool is_power_of_two(const arch::Number& n) {
+  return can_be_doubled(n) && std::has_single_bit(static_cast<std::uint64_t>(n.value));
+}
+
+double a_tenth_more(const arch::Number& n) {
+  if (!n.whole) return 1.1 * n.value;
+  return std::max(std::round(1.1 * n.value), n.value + 1);
+}
+
+void add_doubled_and_halved(const arch::Number& n, const LoadChanged& load, std::vector<ChangedChip>& to) {
+  to.push_back(changed_chip(n, 2 * n.value, load));
+  if (std::fmod(n.value, 2) == 0) to.push_back(changed_chip(n, n.value / 2, load));
+}
+
+std::vector<ChangedChip> changed_chips(const arch::ArchSpec& a, const LoadChanged& load) {
+  std::vector<ChangedChip> out;
+  for (const arch::Number& n : arch::numbers_of(a)) {
+    if (is_power_of_two(n)) {
+      add_doubled_and_halved(n, load, out);
+      continue;
+    }
+    ChangedChip more = changed_chip(n, a_tenth_more(n), load);
+    if (more.chip == nullptr && can_be_doubled(n))
+      add_doubled_and_halved(n, load, out);
+    else
+      out.push_back(std::move(more));
+  }
+  return out;
+}
+
+// What is left out of a changed chip alone.
+void note_changed(const std::vector<NamedExpression>& operators, const std::vector<ChangedChip>& chips,
+                  base::Diagnostics& diags) {
+  std::vector<const expr::Expression*> all;
+  for (const NamedExpression& op : operators) all.push_back(&op.expression);
+  for (const ChangedChip& c : chips) {
+    if (c.chip == nullptr) continue;
+    const std::string about = fmt::format("{}={}", c.change.path, base::to_json(c.change.changed));
+    base::Diagnostics own;
+    note_instructions(all, c.chip->arch, about, own);
+    for (const base::Diagnostic& n : own.notes())
+      if (std::none_of(diags.notes().begin(), diags.notes().end(), [&](const auto& o) { return o.text == n.text; }))
+        diags.note({diags.add_source(about)}, n.text);
+  }
+}
+
+// A program with its time on some chip; none where none is known.
+struct Timed {
+  tile::RProgram program;
+  std::optional<model::Estimate> estimate;
+
+  double us() const { return estimate ? estimate->sum.total_us : std::numeric_limits<double>::infinity(); }
+};
+
+Timed timed(std::optional<BestProgram> best) {
+  return best ? Timed{std::move(best->program), best->estimate} : Timed{};
+}
+
+std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
+  std::vector<std::string> why;
+  const auto taken = taken_by(chip.arch, p, why);
+  return taken ? model::estimate(*taken, chip.constructor.machine()) : std::nullopt;
+}
+
+// An operator with its programs on the chip as it is and the best of them, and what became of every change.
+struct Work {
+  const NamedExpression* op = nullptr;
+  std::vector<tile::RProgram> programs;
+  Timed best;
+  std::string error;
+  struct Answer {
+    std::optional<Elasticity> elasticity;
+    std::string why;
+  };
+  std::vector<Answer> answers;  // one a changed chip
+};
+
+Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
+  if (c.chip == nullptr) return {std::nullopt, c.why};
+  const Constructed found = c.chip->constructor.construct(w.op->expression);
+  std::string why = found.error;
+  // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
+  // chip as it is among them.
+  std::vector<const tile::RProgram*> tried;
+  for (const auto* programs : {&found.programs, &w.programs})
+    for (const tile::RProgram& p : *programs) tried.push_back(&p);
+  const Timed there = timed(best_on(c.chip->constructor.machine(), tried, why));
+  const auto fixed = estimate_fixed(w.best.program, *c.chip);
+  const bool keeps = fixed && fixed->sum.total_us <= there.us();
+  if (!keeps && !there.estimate) return {std::nullopt, first_sentence(why)};
+  const auto elasticity = [&](const model::Estimate& e) {
+    return std::log(e.sum.total_us / w.best.us()) / c.log_ratio;
+  };
+  const model::Estimate& best = keeps ? *fixed : *there.estimate;
+  const auto back = keeps ? w.best.estimate : estimate_fixed(there.program, here);
+  Elasticity out;
+  out.change = c.change;
+  out.elasticity = elasticity(best);
+  out.predicted_us = best.sum.total_us;
+  out.bottleneck = model::name_of(best.sum.bottleneck, arch::hierarchy_of(c.chip->arch));
+  if (back) out.here_us = back->sum.total_us;
+  if (fixed) {
+    out.elasticity_fixed = elasticity(*fixed);
+    out.fixed_us = fixed->sum.total_us;
+  }
+  return {std::move(out), {}};
+}
+
+// The name of the second largest term.
+std::string next_of(const Prediction& p) {
+  const TermRow* next = nullptr;
+  for (const TermRow& t : p.terms)
+    if (t.name != p.bottleneck && t.us > 0 && (next == nullptr || t.us > next->us)) next = &t;
+  return next == nullptr ? std::string() : next->name;
+}
+
+ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, const arch::ArchSpec& a) {
+  ExplainedOperator out;
+  out.id = w.op->id;
+  out.kind = w.op->kind;
+  out.count = w.op->count;
+  out.operations = operations_of(w.op->expression);
+  out.error = std::move(w.error);
+  if (!w.best.estimate) return out;
+  out.prediction = prediction_of(w.best.estimate->sum, a, w.best.program);
+  out.next = next_of(*out.prediction);
+  for (std::size_t c = 0; c < chips.size(); ++c)
+    if (Work::Answer& got = w.answers[c]; got.elasticity)
+      out.elasticities.push_back(std::move(*got.elasticity));
+    else
+      out.refused.push_back({chips[c].change, std::move(got.why)});
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, const arch::ArchSpec& a,
+                                                      const LoadChanged& load, int jobs, const Progress& progress,
+                                                      base::Diagnostics& diags) {
+  const auto expressions = expressions_of(workload, diags);
+  if (!expressions) return std::nullopt;
+  note_instructions(*expressions, a, diags);
+  const Chip chip(a);
+  const std::vector<ChangedChip> chips = changed_chips(a, load);
+  note_changed(*expressions, chips, diags);
+  std::vector<Work> work(expressions->size());
+  parallel_for(work.size(), jobs, [&] {
+    return [&](std::size_t i) {
+      work[i].op = &(*expressions)[i];
+      Constructed found = chip.constructor.construct(work[i].op->expression);
+      work[i].programs = std::move(found.programs);
+      work[i].error = std::move(found.error);
+      std::vector<const tile::RProgram*> tried;
+      for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
+      work[i].best = timed(best_on(chip.constructor.machine(), tried, work[i].error));
+      work[i].answers.resize(chips.size());
+    };
+  });
+  std::mutex one_at_a_time;
+  std::size_t done = 0;
+  const std::size_t all = work.size() * chips.size();
+  const auto one = [&](std::size_t i) {
+    Work& w = work[i / chips.size()];
+    const std::size_t c = i % chips.size();
+    if (w.best.estimate) w.answers[c] = answer(w, chip, chips[c]);
+    const std::lock_guard lock(one_at_a_time);
+    progress(++done, all);
+  };
+  parallel_for(all, jobs, [&] { return one; });
+  std::vector<ExplainedOperator> out;
+  for (Work& w : work) out.push_back(explained(w, chips, a));
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,139 @@
+// What is said of explained operators: their strongest elasticities, means over them, and the document.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "experiments/programs/explain.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::List;
+using base::Map;
+using base::Value;
+
+// Without effect on the time left out; the rest strongest first, and as they were where equally strong.
+template <class Rows>
+void keep_strongest(Rows& rows) {
+  std::erase_if(rows, [](const auto& e) { return std::abs(e.elasticity) < kLeastElasticity; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.elasticity) > std::abs(b.elasticity); });
+}
+
+// A mean under way.
+struct Sums {
+  Change change;
+  double us = 0, weighted = 0, fixed_us = 0, fixed_weighted = 0;
+};
+
+// The sums of that change.
+Sums& sums_of(std::vector<Sums>& all, const Change& change) {
+  const std::string changed = base::to_json(change.changed);
+  for (Sums& s : all)
+    if (s.change.path == change.path && base::to_json(s.change.changed) == changed) return s;
+  all.push_back({change});
+  return all.back();
+}
+
+void add(std::vector<Sums>& all, const Elasticity& e, double us) {
+  Sums& s = sums_of(all, e.change);
+  s.us += us;
+  s.weighted += us * e.elasticity;
+  if (!e.elasticity_fixed) return;
+  s.fixed_us += us;
+  s.fixed_weighted += us * *e.elasticity_fixed;
+}
+
+Value terms_of(const Prediction& p) {
+  for (base::Entry& e : to_entries(p))
+    if (e.key == "terms") return std::move(e.value);
+  return Map{};
+}
+
+Map entries_of(const Change& c) { return {{"path", c.path, {}}, {"value", c.value, {}}, {"changed", c.changed, {}}}; }
+
+Value number_or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
+
+Value row_of(const Elasticity& e) {
+  Map row = entries_of(e.change);
+  row.push_back({"elasticity", e.elasticity, {}});
+  row.push_back({"elasticity_fixed", number_or_null(e.elasticity_fixed), {}});
+  row.push_back({"predicted_us", e.predicted_us, {}});
+  row.push_back({"fixed_us", number_or_null(e.fixed_us), {}});
+  row.push_back({"here_us", number_or_null(e.here_us), {}});
+  row.push_back({"bottleneck", e.bottleneck, {}});
+  return row;
+}
+
+Value row_of(const Refusal& r) {
+  Map row = entries_of(r.change);
+  row.push_back({"why", r.why, {}});
+  return row;
+}
+
+Value row_of(const ExplainedOperator& op);
+
+template <class Row>
+Value list_of(const std::vector<Row>& rows) {
+  List out;
+  for (const Row& r : rows) out.push_back(row_of(r));
+  return out;
+}
+
+Value row_of(const ExplainedOperator& op) {
+  Map row = {{"id", op.id, {}}, {"kind", op.kind, {}}, {"count", op.count, {}}, {"operations", op.operations, {}}};
+  if (op.prediction) {
+    row.push_back({"predicted_us", op.prediction->predicted_us, {}});
+    row.push_back({"bottleneck", op.prediction->bottleneck, {}});
+    row.push_back({"next", op.next, {}});
+    row.push_back({"terms", terms_of(*op.prediction), {}});
+    row.push_back({"elasticities", list_of(op.elasticities), {}});
+    row.push_back({"refused", list_of(op.refused), {}});
+  }
+  if (!op.error.empty()) row.push_back({"error", op.error, {}});
+  return row;
+}
+
+}  // namespace
+
+bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
+  return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
+}
+
+Totals totals_of(const std::vector<ExplainedOperator>& operators) {
+  std::vector<TimedOperator> timed;
+  for (const ExplainedOperator& op : operators) {
+    TimedOperator& t = timed.emplace_back(TimedOperator{op.count, {}, op.operations, {}});
+    if (!op.prediction) continue;
+    t.us = op.prediction->predicted_us;
+    t.bound_by = op.prediction->bottleneck;
+  }
+  return totals_of(timed);
+}
+
+std::vector<Elasticity> strongest(const ExplainedOperator& op) {
+  std::vector<Elasticity> out = op.elasticities;
+  keep_strongest(out);
+  return out;
+}
+
+std::vector<MeanElasticity> strongest_means(const std::vector<ExplainedOperator>& operators) {
+  std::vector<Sums> sums;
+  for (const ExplainedOperator& op : operators)
+    if (op.prediction)
+      for (const Elasticity& e : op.elasticities)
+        add(sums, e, static_cast<double>(op.count) * op.prediction->predicted_us);
+  std::vector<MeanElasticity> out;
+  for (const Sums& s : sums)
+    out.push_back(
+        {s.change, s.weighted / s.us, s.fixed_us > 0 ? std::optional(s.fixed_weighted / s.fixed_us) : std::nullopt});
+  keep_strongest(out);
+  return out;
+}
+
+base::Value to_document(const std::vector<ExplainedOperator>& operators) {
+  return Map{{"operators", list_of(operators), {}}, {"total", to_document(totals_of(operators), "predicted_us"), {}}};
+}
+
+}  // namespace tilescope::experiments

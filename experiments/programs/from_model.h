@@ -1,0 +1,24 @@
+#pragma once
+// The model's estimate as a Prediction; for the .cc files of experiments/ alone, so that cli/ sees rows only.
+
+#include <optional>
+#include <string>
+
+#include "arch/spec.h"
+#include "base/dtype.h"
+#include "experiments/common/prediction.h"
+#include "model/estimate.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+// The error band of the program's kind of operator; that of all where it has several stages or its kind has none.
+std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program);
+
+// Of a program, whose stages' estimates `s` sums.
+Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a, const tile::RProgram& program);
+
+// Why a chip has no estimate for a dtype.
+std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,152 @@
+#include "experiments/programs/given.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "experiments/common/parallel.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/programs/workload.h"
+#include "lower/lower.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+bool blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+std::vector<GivenProgram> construct_all(const std::vector<NamedExpression>& expressions, std::size_t top,
+                                        const arch::ArchSpec& a, construct::Restrictions restrictions, int jobs) {
+  const Constructor constructor(a, {Search::kRoller}, top, std::move(restrictions));
+  std::vector<Constructed> found(expressions.size());
+  parallel_for(found.size(), jobs,
+               [&] { return [&](std::size_t i) { found[i] = constructor.construct(expressions[i].expression); }; });
+  std::vector<GivenProgram> out;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    GivenProgram op;
+    op.id = op.place = expressions[i].id;
+    op.kind = expressions[i].kind;
+    op.count = expressions[i].count;
+    if (!found[i].error.empty()) op.errors.push_back(op.place + ": " + found[i].error);
+    if (found[i].programs.empty()) out.push_back(op);
+    for (tile::RProgram& p : found[i].programs) {
+      GivenProgram& given = out.emplace_back(op);
+      given.rank = static_cast<std::size_t>(&p - found[i].programs.data());
+      given.program = std::move(p);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::size_t, std::string_view>> batch_lines(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::string_view>> out;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (const std::string_view line = text.substr(0, end); !blank(line)) out.emplace_back(number, line);
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return out;
+}
+
+std::string LineReader::at_line(std::size_t number, std::string_view text) const {
+  return fmt::format("{}:{}: {}", source_, number, text);
+}
+
+GivenProgram LineReader::read(std::string_view line, std::size_t number) {
+  base::Diagnostics diags;
+  const base::SourceId source = diags.add_source(source_);
+  GivenProgram out;
+  out.place = fmt::format("{}:{}", source_, number);
+  const auto value = base::read_json_line(line, source, static_cast<std::uint32_t>(number), diags);
+  auto read = value ? tile::read_batch_line(*value, arch_, spaces_, diags) : std::nullopt;
+  if (!read) {
+    const base::Value* id = value ? value->find("id") : nullptr;
+    if (const std::string* text = id == nullptr ? nullptr : id->get_if<std::string>()) out.id = *text;
+    out.errors = diags.formatted_errors();
+    return out;
+  }
+  out.id = std::move(read->id);
+  out.group = std::move(read->group);
+  out.measured_us = read->measured_us;
+  out.count = read->count;
+  std::vector<std::string> why;
+  if (out.measured_us)  // it ran, whatever is thought of it
+    out.program = std::move(read->program);
+  else
+    out.program = taken_by(arch_, std::move(read->program), why);
+  for (const std::string& w : why) out.errors.push_back(at_line(number, w));
+  return out;
+}
+
+std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs, bool needs_time) {
+  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(batch.text);
+  std::vector<GivenProgram> out(lines.size());
+  parallel_for(lines.size(), jobs, [&] {
+    return [&, reader = LineReader(batch.name, a)](std::size_t i) mutable {
+      out[i] = reader.read(lines[i].second, lines[i].first);
+      if (needs_time && out[i].errors.empty() && !out[i].measured_us)
+        out[i].errors.push_back(out[i].place + ": measured_us is missing");
+    };
+  });
+  return out;
+}
+
+bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
+  std::int64_t accumulators = 1;
+  for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
+  return p.threads() >= filter.least_threads &&
+         (!filter.most_accumulators || accumulators <= *filter.most_accumulators);
+}
+
+std::string stage_name(const tile::RProgram& p, std::size_t stage) {
+  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
+}
+
+std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
+                                                base::Diagnostics& diags) {
+  const base::SourceId id = diags.add_source(file.name);
+  const auto document = base::read_json(file.text, id, diags);
+  auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
+  if (!program) return std::nullopt;
+  if (!program->arch.empty() && program->arch != a.name)
+    diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
+  std::vector<std::string> why;
+  program = taken_by(a, std::move(*program), why);
+  if (program) lower::lower(*program, a, why);
+  for (const std::string& w : why) diags.error({id}, w);
+  if (!diags.ok()) return std::nullopt;
+  note_instructions(*program, a, diags);
+  return program;
+}
+
+std::optional<std::vector<GivenProgram>> given_programs(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
+                                                        base::Diagnostics& diags) {
+  if (source.program) {
+    auto program = read_program_file(*source.program, a, diags);
+    if (!program) return std::nullopt;
+    std::vector<GivenProgram> out(1);
+    out.front().id = out.front().place = source.program->name;
+    out.front().program = std::move(program);
+    return out;
+  }
+  if (source.batch) {
+    LineReader reader(source.batch->name, a);
+    std::vector<GivenProgram> out;
+    for (const auto& [number, line] : batch_lines(source.batch->text)) out.push_back(reader.read(line, number));
+    note_instructions(out, a, diags);
+    return out;
+  }
+  const auto expressions = expressions_of(source.workload, diags);
+  if (!expressions) return std::nullopt;
+  construct::Restrictions restrictions = restrictions_of(source.workload, *expressions, a, diags);
+  if (!diags.ok()) return std::nullopt;
+  note_instructions(*expressions, a, diags);
+  std::vector<GivenProgram> out = construct_all(*expressions, source.top, a, std::move(restrictions), jobs);
+  note_instructions(out, a, diags);
+  return out;
+}
+
+}  // namespace tilescope::experiments

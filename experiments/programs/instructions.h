@@ -1,0 +1,41 @@
+#pragma once
+// By which of a chip's instructions operators are computed, and what a user has to hear of it: instructions that are
+// left out, values that are widened; for the .cc files of experiments/ alone.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "construct/roller.h"
+#include "experiments/programs/compile.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/workload.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+// The restrictions of a workload, whose operators these are. Errors at `--instruction` where the chip has no matrix
+// instruction of that name, where it multiplies other dtypes than an operator's, and where it cannot be lowered.
+construct::Restrictions restrictions_of(const Workload& workload, const std::vector<NamedExpression>& operators,
+                                        const arch::ArchSpec& a, base::Diagnostics& diags);
+
+// Notes, each once: a matrix instruction for an operator's dtypes that cannot be lowered for the chip and is left out,
+// with the reason; dtypes for which the chip has no instruction, so that values are widened, and to what. They begin
+// with `about`, the chip's name where nothing else is said.
+void note_instructions(const std::vector<const expr::Expression*>& operators, const arch::ArchSpec& a,
+                       const std::string& about, base::Diagnostics& diags);
+void note_instructions(const std::vector<NamedExpression>& operators, const arch::ArchSpec& a,
+                       base::Diagnostics& diags);
+
+// The same of programs, which say their matrix instruction themselves.
+void note_instructions(const tile::RProgram& program, const arch::ArchSpec& a, base::Diagnostics& diags);
+void note_instructions(const std::vector<GivenProgram>& programs, const arch::ArchSpec& a, base::Diagnostics& diags);
+
+// The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it was
+// made for. Nothing, after `why`, where it cannot be lowered for the chip, with the stage's number where there are
+// several.
+std::optional<tile::RProgram> taken_by(const arch::ArchSpec& a, tile::RProgram p, std::vector<std::string>& why);
+
+}  // namespace tilescope::experiments

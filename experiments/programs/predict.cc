@@ -1,0 +1,144 @@
+#include "experiments/programs/predict.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/common/parallel.h"
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/operator_kind.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// What one thread keeps while it works through its share of the lines.
+class LinePredictor {
+ public:
+  LinePredictor(const std::string& source, const arch::ArchSpec& a)
+      : reader_(source, a), arch_(a), machine_(model::make_machine(a)) {}
+
+  PredictedRow predict(std::string_view line, std::size_t number) {
+    GivenProgram given = reader_.read(line, number);
+    PredictedRow row;
+    row.id = std::move(given.id);
+    row.group = std::move(given.group);
+    row.measured_us = given.measured_us;
+    row.errors = std::move(given.errors);
+    row.count = given.count;
+    if (!given.program) return row;
+    row.operations = operations_of(*given.program);
+    const tile::StageProgram& p = given.program->stages.front();
+    if (const auto estimate = estimate_of(*given.program))
+      row.prediction = prediction_of(*estimate, arch_, *given.program);
+    else
+      row.errors.push_back(
+          reader_.at_line(number, no_instruction(arch_, p.space->expression.dtype, p.space->expression.accumulate)));
+    return row;
+  }
+
+ private:
+  // Of one stage without what is kept of several.
+  std::optional<model::StageEstimate> estimate_of(const tile::RProgram& p) const {
+    if (p.stages.size() == 1) return model::estimate_stage(p.stages.front(), machine_);
+    const auto estimate = model::estimate(p, machine_);
+    return estimate ? std::optional(estimate->sum) : std::nullopt;
+  }
+
+  LineReader reader_;
+  const arch::ArchSpec& arch_;
+  model::Machine machine_;
+};
+
+}  // namespace
+
+std::optional<double> PredictedRow::error_ratio() const {
+  if (!prediction || !measured_us) return std::nullopt;
+  return prediction->predicted_us / *measured_us - 1;
+}
+
+std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                        int jobs, const Progress& progress) {
+  const std::vector<std::pair<std::size_t, std::string_view>> lines = batch_lines(text);
+  std::vector<PredictedRow> rows(lines.size());
+  constexpr std::size_t kChunk = 256;
+  std::mutex one_at_a_time;
+  std::size_t done = 0;
+  parallel_for((lines.size() + kChunk - 1) / kChunk, jobs, [&] {
+    return [&, predictor = LinePredictor(source, a)](std::size_t chunk) mutable {
+      const std::size_t first = chunk * kChunk, last = std::min(first + kChunk, lines.size());
+      for (std::size_t i = first; i < last; ++i) rows[i] = predictor.predict(lines[i].second, lines[i].first);
+      const std::lock_guard lock(one_at_a_time);
+      done += last - first;
+      progress(done, lines.size());
+    };
+  });
+  return rows;
+}
+
+std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows) {
+  std::vector<TimedProgram> programs;
+  for (const PredictedRow& r : rows) {
+    if (!r.count) continue;
+    TimedProgram& p = programs.emplace_back();
+    p.operator_id = r.group.empty() ? r.id : r.group;
+    p.count = r.count;
+    p.operations = r.operations;
+    if (!r.prediction) continue;
+    p.us = r.prediction->predicted_us;
+    p.bound_by = r.prediction->bottleneck;
+  }
+  return totals_of(programs);
+}
+
+BatchSummary summarize(const std::vector<PredictedRow>& rows) {
+  BatchSummary s;
+  s.rows = rows.size();
+  std::vector<double> errors;
+  for (const PredictedRow& r : rows) {
+    s.predicted += r.prediction.has_value();
+    s.failed += !r.errors.empty();
+    if (const auto e = r.error_ratio()) errors.push_back(*e);
+  }
+  s.errors = statistics_of(errors);
+  s.total = totals_of(rows);
+  return s;
+}
+
+base::Value to_document(const PredictedRow& r) {
+  base::Map row = {{"id", r.id, {}}};
+  if (!r.group.empty()) row.push_back({"group", r.group, {}});
+  if (r.count) row.push_back({"count", *r.count, {}});
+  if (r.prediction) base::append(row, to_entries(*r.prediction));
+  if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+  if (const auto e = r.error_ratio()) row.push_back({"error_ratio", *e, {}});
+  if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+  return row;
+}
+
+base::Value to_document(const BatchSummary& s) {
+  base::Map summary = {{"rows", static_cast<std::int64_t>(s.rows), {}},
+                       {"predicted", static_cast<std::int64_t>(s.predicted), {}},
+                       {"failed", static_cast<std::int64_t>(s.failed), {}}};
+  base::append(summary, to_entries(s.errors));
+  if (s.total) summary.push_back({"total", to_document(*s.total, "predicted_us"), {}});
+  return summary;
+}
+
+std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  const auto program = read_program_file(file, a, diags);
+  if (!program) return std::nullopt;
+  const model::Machine machine = model::make_machine(a);
+  const auto estimate = model::estimate(*program, machine);
+  if (estimate) return prediction_of(estimate->sum, a, *program);
+  for (std::size_t s = 0; s < program->stages.size(); ++s) {
+    const expr::Expression& e = program->stages[s].space->expression;
+    if (!model::arithmetic_of(machine, e.dtype, e.accumulate))
+      diags.error({diags.add_source(file.name)}, stage_name(*program, s) + no_instruction(a, e.dtype, e.accumulate));
+  }
+  return std::nullopt;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,61 @@
+#pragma once
+// `tilescope predict`: times of given programs by the model, one or a batch of thousands.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/common/errors.h"
+#include "experiments/common/prediction.h"
+#include "experiments/common/progress.h"
+#include "experiments/common/totals.h"
+#include "experiments/programs/source.h"
+
+namespace tilescope::experiments {
+
+// One line of a batch: its prediction, or why there is none.
+struct PredictedRow {
+  std::string id;
+  std::string group;
+  std::optional<double> measured_us;
+  std::optional<Prediction> prediction;
+  std::vector<std::string> errors;    // formatted, with file, line and column
+  std::optional<std::int64_t> count;  // how often the operator occurs, of lines of a suite
+  double operations = 0;              // arithmetic ones of the program
+
+  // Predicted over measured, minus one; nothing without both.
+  std::optional<double> error_ratio() const;
+};
+
+// How far a batch's predictions are off, over the rows that have both times.
+struct BatchSummary {
+  std::size_t rows = 0, predicted = 0, failed = 0;
+  ErrorStatistics errors;
+  std::optional<Totals> total;
+};
+
+// Predicts every line of JSON lines (`text`, named `source` in messages) in order, on `jobs` threads; the result does
+// not depend on their number. A line that cannot be read is a row with errors. A measured program is never refused for
+// its size; another one that does not fit the chip is.
+std::vector<PredictedRow> predict_batch(std::string_view text, const std::string& source, const arch::ArchSpec& a,
+                                        int jobs, const Progress& progress);
+
+// What the operators of a suite take together, each by the fastest of its group; nothing where no line has a count.
+std::optional<Totals> totals_of(const std::vector<PredictedRow>& rows);
+
+BatchSummary summarize(const std::vector<PredictedRow>& rows);
+
+// The parts of the document of `predict --batch --json`, {"rows":[...],"summary":{...}}: apart, because the rows of a
+// long batch are written one by one.
+base::Value to_document(const PredictedRow& row);
+base::Value to_document(const BatchSummary& summary);
+
+// Predicts one program document (`--program`). Nothing where it has mistakes or does not fit the chip; a note where it
+// was made for another one.
+std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,31 @@
+#pragma once
+// Where the programs come from that a command works on: constructed for a workload, a program file, or the lines of a
+// batch.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experiments/programs/compile.h"
+
+namespace tilescope::experiments {
+
+struct NamedText {
+  std::string name, text;  // of a file
+};
+
+// Which programs of a batch are taken; others are left out.
+struct ProgramFilter {
+  std::int64_t least_threads = 1;                 // of a block
+  std::optional<std::int64_t> most_accumulators;  // of a thread
+};
+
+// A program file or a batch where there is one; else the workload, of which every operator's first programs are taken.
+struct ProgramSource {
+  Workload workload;
+  std::size_t top = 1;  // so many of each
+  std::optional<NamedText> program, batch;
+};
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,61 @@
+#include "experiments/programs/suites.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/dtype.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/programs/workload.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// An axis of several stages is named once, where it first stands.
+std::string sizes_of(const expr::Expression& e) {
+  std::vector<std::string> out;
+  for (const expr::Stage& s : e.stages)
+    for (const expr::Axis& a : s.axes) {
+      std::string size = fmt::format("{}={}", a.name, a.size);
+      if (std::find(out.begin(), out.end(), size) == out.end()) out.push_back(std::move(size));
+    }
+  return fmt::format("{}", fmt::join(out, " "));
+}
+
+}  // namespace
+
+std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags) {
+  const auto suite = read_suite_of(workload, diags);
+  const auto operators = suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
+  if (!operators) return std::nullopt;
+  SuiteSummary out;
+  for (const expr::SuiteVariable& v : suite->variables) out.variables.emplace_back(v.name, v.value);
+  for (const NamedExpression& op : *operators)
+    out.operators.push_back({op.id, op.kind, std::string(base::name_of(op.expression.dtype)), op.count,
+                             sizes_of(op.expression), operations_of(op.expression)});
+  return out;
+}
+
+base::Value to_document(const SuiteSummary& suite) {
+  base::Map variables;
+  for (const auto& [name, value] : suite.variables) variables.push_back({name, value, {}});
+  base::List operators;
+  for (const SuiteRow& r : suite.operators)
+    operators.emplace_back(base::Map{{"id", r.id, {}},
+                                     {"kind", r.kind, {}},
+                                     {"dtype", r.dtype, {}},
+                                     {"count", r.count, {}},
+                                     {"sizes", r.sizes, {}},
+                                     {"operations", r.operations, {}}});
+  return base::Map{{"variables", std::move(variables), {}}, {"operators", std::move(operators), {}}};
+}
+
+std::vector<std::string_view> suite_names() { return expr::suite_names(); }
+
+bool is_suite_file(std::string_view suite) { return expr::is_suite_file(suite); }
+
+std::string suite_schema_path() { return expr::suite_schema_path(); }
+
+}  // namespace tilescope::experiments

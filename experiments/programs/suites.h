@@ -1,0 +1,45 @@
+#pragma once
+// `tilescope suite`: lists of operators that come along, and whether a user's own file is one.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/programs/compile.h"
+
+namespace tilescope::experiments {
+
+// One operator of a suite with its sizes.
+struct SuiteRow {
+  std::string id, kind, dtype;
+  std::int64_t count = 1;
+  std::string sizes;      // of all axes: "m=4096 n=4096 k=4096"
+  double operations = 0;  // arithmetic ones of one occurrence
+};
+
+struct SuiteSummary {
+  std::vector<std::pair<std::string, std::int64_t>> variables;
+  std::vector<SuiteRow> operators;
+};
+
+// What the suite of a workload holds, or nothing after errors.
+std::optional<SuiteSummary> summary_of_suite(const Workload& workload, base::Diagnostics& diags);
+
+// {"variables":{NAME: value},"operators":[{"id","kind","dtype","count","sizes","operations"}]}.
+base::Value to_document(const SuiteSummary& suite);
+
+// Names of the suites that come along.
+std::vector<std::string_view> suite_names();
+
+// A user's file, and none of these.
+bool is_suite_file(std::string_view suite);
+
+// Where the JSON Schema of suite files stands.
+std::string suite_schema_path();
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,90 @@
+#include "experiments/programs/workload.h"
+
+#include <utility>
+
+#include "experiments/programs/operator_kind.h"
+#include "expr/infer.h"
+#include "expr/parse_args.h"
+#include "expr/scale.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+namespace {
+
+base::Position begin_of(const std::string& option, base::Diagnostics& diags) {
+  return {diags.add_source(option), 1, 1};
+}
+
+// Points of a stage that plain loops run through in some milliseconds.
+constexpr std::int64_t kSmallPoints = 1 << 17;
+
+std::optional<expr::Expression> expression_of(const expr::Problem& problem, bool small, base::Diagnostics& diags) {
+  const auto scaled = small ? expr::scaled_down(problem, kSmallPoints, diags) : problem;
+  auto e = scaled ? expr::build(*scaled, diags) : std::nullopt;
+  if (!e) return std::nullopt;
+  for (const std::string& note : e->notes) diags.note(problem.at, note);
+  return e;
+}
+
+std::optional<expr::Expression> single(const Workload& w, base::Diagnostics& diags) {
+  OperatorText op{{w.op, begin_of("--op", diags)}, {w.sizes, {}}, {w.shapes, {}}, w.dtype.value_or(base::Dtype::kF32)};
+  if (!w.sizes.empty()) op.sizes.at = begin_of("--size", diags);
+  if (!w.shapes.empty()) op.shapes.at = begin_of("--shape", diags);
+  return expression_of(op, w.small, diags);
+}
+
+}  // namespace
+
+std::optional<expr::Expression> expression_of(const OperatorText& op, bool small, base::Diagnostics& diags) {
+  expr::Problem problem;
+  problem.text = op.op.text;
+  problem.at = op.op.at;
+  problem.dtype = op.dtype;
+  // What was not given is no mistake.
+  std::optional<std::vector<expr::GivenSize>> sizes(std::in_place);
+  std::optional<std::vector<expr::GivenShape>> shapes(std::in_place);
+  if (!op.sizes.text.empty()) sizes = expr::parse_sizes(op.sizes.text, op.sizes.at, diags);
+  if (!op.shapes.text.empty()) shapes = expr::parse_shapes(op.shapes.text, op.shapes.at, diags);
+  if (!sizes || !shapes) {
+    // The expression's own mistakes are worth knowing as well; what follows from missing sizes is not.
+    expr::parse(problem.text, problem.at, diags);
+    return std::nullopt;
+  }
+  problem.sizes = std::move(*sizes);
+  problem.shapes = std::move(*shapes);
+  return expression_of(problem, small, diags);
+}
+
+std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& suite, bool small,
+                                                           base::Diagnostics& diags) {
+  std::vector<NamedExpression> out;
+  for (const expr::SuiteOperator& op : suite.operators) {
+    auto e = expression_of(op.problem, small, diags);
+    if (!e) continue;
+    std::string kind = op.kind.empty() ? kind_of_whole(*e) : op.kind;
+    out.push_back({op.id, std::move(kind), std::move(*e), op.count});
+  }
+  if (out.size() < suite.operators.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags) {
+  std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
+  if (!workload.sizes.empty()) variables = expr::parse_sizes(workload.sizes, begin_of("--size", diags), diags);
+  if (!variables) return std::nullopt;
+  return expr::read_suite(*workload.suite, workload.dtype, *variables, diags);
+}
+
+std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags) {
+  std::vector<NamedExpression> out;
+  if (!workload.suite) {
+    auto one = single(workload, diags);
+    if (!one) return std::nullopt;
+    out.push_back({"op", "op", std::move(*one), 1});
+    return out;
+  }
+  const auto suite = read_suite_of(workload, diags);
+  return suite ? expressions_of(*suite, workload.small, diags) : std::nullopt;
+}
+
+}  // namespace tilescope::experiments

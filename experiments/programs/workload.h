@@ -1,0 +1,46 @@
+#pragma once
+// From a Workload to expressions with all ranges and shapes; for the .cc files of experiments/ alone.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "experiments/programs/compile.h"
+#include "expr/expression.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+
+struct NamedExpression {
+  std::string id;
+  std::string kind;
+  expr::Expression expression;
+  std::int64_t count = 1;  // how often it occurs
+};
+
+// One operator in texts, each with the place where it begins.
+struct OperatorText {
+  struct Part {
+    std::string text;
+    base::Position at;
+  };
+  Part op, sizes, shapes;  // the latter may be empty
+  base::Dtype dtype{};
+};
+
+// The operator with all ranges and shapes, scaled down where `small` (expr/scale.h); nothing after errors.
+std::optional<expr::Expression> expression_of(const OperatorText& op, bool small, base::Diagnostics& diags);
+
+// The operators of a suite, or nothing after errors in its file.
+std::optional<std::vector<NamedExpression>> expressions_of(const expr::Suite& suite, bool small,
+                                                           base::Diagnostics& diags);
+
+// The suite of a workload that has one, with its variables' values; nothing after errors in its file or at `--size`.
+std::optional<expr::Suite> read_suite_of(const Workload& workload, base::Diagnostics& diags);
+
+// The operators of a workload, or nothing after errors in a suite's file, at `--suite`, `--op`, `--size` and `--shape`.
+std::optional<std::vector<NamedExpression>> expressions_of(const Workload& workload, base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,201 @@
+#include "experiments/report/chips.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/plain_text.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::Entry;
+using base::List;
+using base::Map;
+using base::Value;
+
+constexpr double kGiga = 1e9;
+
+const Value* at(const Value& v, std::initializer_list<std::string_view> keys) {
+  const Value* here = &v;
+  for (const std::string_view key : keys)
+    if (here != nullptr) here = here->find(key);
+  return here;
+}
+
+std::optional<double> number(const Value* v) {
+  if (v == nullptr) return std::nullopt;
+  if (const auto* whole = v->get_if<std::int64_t>()) return static_cast<double>(*whole);
+  if (const auto* real = v->get_if<double>()) return *real;
+  return std::nullopt;
+}
+
+std::string text(const Value* v) { return v == nullptr ? std::string() : base::plain_text(*v); }
+
+template <class T>
+const T& items(const Value* v) {
+  static const T kNone;
+  const T* there = v == nullptr ? nullptr : v->get_if<T>();
+  return there == nullptr ? kNone : *there;
+}
+
+// How many instances of a level a device has; nothing where the document does not say.
+std::optional<double> instances(const Value& chip, const Value& level) {
+  const std::string scope = text(level.find("scope"));
+  if (scope == "device") return 1;
+  if (scope == "core" || scope == "thread") return number(at(chip, {"core", "count"}));  // registers are a core's
+  return std::nullopt;
+}
+
+// "m 4, n 2" of a map's entries, those left out that say what is usual.
+std::string listed(const Value* v, std::string_view usual) {
+  std::vector<std::string> parts;
+  for (const Entry& e : items<Map>(v))
+    if (text(&e.value) != usual) parts.push_back(fmt::format("{} {}", e.key, text(&e.value)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string keys(const Map& map, std::string_view between) {
+  std::vector<std::string_view> names;
+  for (const Entry& e : map) names.push_back(e.key);
+  return fmt::format("{}", fmt::join(names, between));
+}
+
+std::string extents(const Map& tile) {
+  std::vector<std::string> parts;
+  for (const Entry& e : tile) parts.push_back(text(&e.value));
+  return fmt::format("{}", fmt::join(parts, "x"));
+}
+
+std::string unless(const Value* v, std::string_view usual) { return text(v) == usual ? std::string() : text(v); }
+
+// The neighbouring elements that one thread owns, by axis.
+std::string serial(const Map& mapping) {
+  std::vector<std::string> parts;
+  for (const Entry& e : mapping)
+    if (const auto n = number(e.value.find("serial")); n && *n > 1) parts.push_back(fmt::format("{} {}", e.key, *n));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Those that the mapping counts: of a matrix instruction, the warps or groups of warps that execute it.
+std::string threads_of(const Value& stage, double count) {
+  const Value* instruction = stage.find("instruction");
+  return instruction == nullptr ? fmt::format("{}", count)
+                                : fmt::format("{} of {}", count, text(instruction->find("name")));
+}
+
+// In the order of kProgramFields. The block tile is the first of the tiles, the thread tile the second.
+std::vector<std::string> stage_texts(const Value& stage) {
+  const Map& tiles = items<Map>(stage.find("tiles"));
+  const Map& block = items<Map>(tiles.empty() ? nullptr : &tiles[0].value);
+  const Map& thread = items<Map>(tiles.size() < 2 ? nullptr : &tiles[1].value);
+  const Map& mapping = items<Map>(stage.find("mapping"));
+  double threads = 1;
+  for (const Entry& e : mapping) threads *= number(e.value.find("threads")).value_or(1);
+  const std::string staged = keys(items<Map>(stage.find("staged")), " ");
+  return {keys(block, " x "),
+          extents(block),
+          extents(thread),
+          threads_of(stage, threads),
+          serial(mapping),
+          staged.empty() ? "nothing" : staged,
+          listed(stage.find("padding"), "0"),
+          listed(stage.find("swizzle"), "0"),
+          listed(stage.find("boxes"), "0"),
+          listed(stage.find("vector"), "1"),
+          listed(stage.find("copy"), "interleaved"),
+          fmt::format("{}", fmt::join(
+                                [&] {
+                                  std::vector<std::string> order;
+                                  for (const Value& v : items<List>(stage.find("order"))) order.push_back(text(&v));
+                                  return order;
+                                }(),
+                                " ")),
+          unless(stage.find("pipeline"), "1"),
+          listed(stage.find("split"), "1"),
+          unless(stage.find("raster"), "row")};
+}
+
+const List& stages_of(const StoredWorkload& w) { return items<List>(w.document.find("stages")); }
+
+std::string expression_of(const StoredWorkload& w) {
+  std::vector<std::string> stages;
+  for (const Value& s : stages_of(w)) stages.push_back(text(s.find("expr")));
+  return fmt::format("{}", fmt::join(stages, "; "));
+}
+
+// "m=64,n=64": every size of every stage once.
+std::string sizes_of(const StoredWorkload& w, std::string_view between) {
+  std::vector<std::string> parts;
+  for (const Value& stage : stages_of(w))
+    for (const Entry& e : items<Map>(stage.find("sizes"))) {
+      std::string part = fmt::format("{}={}", e.key, text(&e.value));
+      if (std::find(parts.begin(), parts.end(), part) == parts.end()) parts.push_back(std::move(part));
+    }
+  return fmt::format("{}", fmt::join(parts, between));
+}
+
+// "I=64,64,112,112;W=3,3" of the tensors that no stage writes.
+std::string shapes_of(const StoredWorkload& w) {
+  std::set<std::string> written;
+  for (const Value& s : stages_of(w)) {
+    const std::string expr = text(s.find("expr"));
+    written.insert(expr.substr(0, expr.find('[')));
+  }
+  std::vector<std::string> parts;
+  for (const Entry& e : items<Map>(w.document.find("tensors"))) {
+    if (written.contains(e.key)) continue;
+    std::vector<std::string> extents;
+    for (const Value& n : items<List>(&e.value)) extents.push_back(text(&n));
+    parts.push_back(fmt::format("{}={}", e.key, fmt::join(extents, ",")));
+  }
+  return fmt::format("{}", fmt::join(parts, ";"));
+}
+
+}  // namespace
+
+std::vector<ChipQuantity> quantities_of(const Value& chip) {
+  std::vector<ChipQuantity> out;
+  for (const Value& unit : items<List>(chip.find("compute")))
+    if (const auto peak = number(at(unit, {"derived", "peak_gflops"})))
+      out.push_back({fmt::format("peak {}", text(unit.find("name"))), "FLOP/s", *peak * kGiga});
+  const Map& levels = items<Map>(chip.find("memory"));
+  for (const Entry& level : levels)
+    if (const auto rate = number(at(level.value, {"derived", "bandwidth_gbps"})))
+      out.push_back({fmt::format("{} bandwidth", level.key), "B/s", *rate * kGiga});
+  for (const bool scratchpads : {true, false})
+    for (const Entry& level : levels) {
+      if ((text(level.value.find("kind")) == "scratchpad") != scratchpads) continue;
+      const auto one = number(level.value.find("capacity_bytes")), all = instances(chip, level.value);
+      if (one && all) out.push_back({fmt::format("{} capacity", level.key), "B", *one * *all});
+    }
+  return out;
+}
+
+std::vector<std::string> program_texts(const Value& program) {
+  std::vector<std::string> out(std::size(kProgramFields));
+  bool first = true;
+  for (const Value& stage : items<List>(program.find("stages"))) {
+    const std::vector<std::string> texts = stage_texts(stage);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += first ? texts[i] : "; " + texts[i];
+    first = false;
+  }
+  for (std::string& t : out)
+    if (t.find_first_not_of("; ") == std::string::npos) t.clear();
+  return out;
+}
+
+std::string about(const StoredWorkload& w) {
+  return fmt::format("{}, {}, {}", expression_of(w), sizes_of(w, ", "), text(w.document.find("dtype")));
+}
+
+std::string options_of(const StoredWorkload& w) {
+  std::string out = fmt::format("--op '{}' --size {}", expression_of(w), sizes_of(w, ","));
+  if (const std::string shapes = shapes_of(w); !shapes.empty()) out += fmt::format(" --shape '{}'", shapes);
+  return out + fmt::format(" --dtype {}", text(w.document.find("dtype")));
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,33 @@
+#pragma once
+// What of chips and programs a report shows, taken from their documents. For the .cc files of experiments/ alone.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+#include "experiments/store/store.h"
+
+namespace tilescope::experiments {
+
+// What an architect pays for, derived by the chip: the peak of every instruction, of every level its bandwidth and what
+// the whole device holds, scratchpads first. In SI units: FLOP/s, B/s, B.
+struct ChipQuantity {
+  std::string name, unit;
+  double value = 0;
+};
+std::vector<ChipQuantity> quantities_of(const base::Value& chip);
+
+// The fields of a program that a person compares, by name; stages with a semicolon between them.
+inline constexpr std::string_view kProgramFields[] = {"axes",   "block tile", "thread tile", "threads", "serial",
+                                                      "staged", "padding",    "swizzle",     "boxes",   "vector",
+                                                      "copy",   "order",      "pipeline",    "split",   "raster"};
+std::vector<std::string> program_texts(const base::Value& program);
+
+// The operator as people write it ("C[m,n] +=! A[m,k] * B[k,n], m=64, n=64, k=64, f32"), and as options of `compile`.
+std::string about(const StoredWorkload& w);
+std::string options_of(const StoredWorkload& w);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,277 @@
+#include "experiments/report/report.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/report/chips.h"
+#include "experiments/report/columns.h"
+#include "experiments/report/rows.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::List;
+using base::Map;
+using base::Value;
+
+constexpr int kForm = 1;  // of the document; web/src/data.ts reads no other
+
+// Axes that are no path of a chip's YAML.
+bool is_path(const std::string& axis) { return axis != "base" && axis != "programs" && !axis.starts_with("program."); }
+
+Value numbers(const Times& times) {
+  List out;
+  out.reserve(times.size());
+  for (const auto& t : times) out.push_back(figure(t));
+  return out;
+}
+
+Value texts(const std::vector<std::string>& column) {
+  TextColumn out;
+  for (const std::string& t : column) out.add(t);
+  return out.take();
+}
+
+bool any(const Times& times) {
+  return std::any_of(times.begin(), times.end(), [](const auto& t) { return t.has_value(); });
+}
+
+Value numbers_if_any(const Times& times) { return any(times) ? numbers(times) : Value(); }
+
+template <class T, class Of>
+List list_of(const std::vector<T>& items, Of of) {
+  List out;
+  for (const T& item : items) out.emplace_back(of(item));
+  return out;
+}
+
+// Of every axis its values, as the grid has them first, and of every point the number of its value.
+std::pair<List, List> axes_of(const StoredSweep& sweep, const std::vector<StoredPoint>& points) {
+  List axes, places;
+  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
+    const StoredAxis& axis = sweep.axes[i];
+    Coder<std::string> values;
+    std::vector<std::optional<double>> of_values;
+    const auto see = [&](const StoredPoint& p) {
+      const StoredValue& v = p.at[i];
+      if (!v.text.empty() && static_cast<std::size_t>(values.code(v.text)) == of_values.size())
+        of_values.push_back(v.number);
+    };
+    for (const StoredPoint& p : points)
+      if (!p.is_base) see(p);
+    for (const StoredPoint& p : points) see(p);
+    for (const StoredPoint& p : points) p.at[i].text.empty() ? values.add_nothing() : values.add(p.at[i].text);
+    axes.emplace_back(Map{{"name", axis.name, {}},
+                          {"values", list_of(values.contents(), [](const std::string& t) { return Value(t); }), {}},
+                          {"numbers", list_of(of_values, [](const auto& x) { return x ? exact(*x) : Value(); }), {}},
+                          {"unit", axis.unit, {}},
+                          {"group", axis.group ? Value(static_cast<std::int64_t>(*axis.group)) : Value(), {}},
+                          {"settable", is_path(axis.name), {}}});
+    places.emplace_back(values.take_codes());
+  }
+  return {std::move(axes), std::move(places)};
+}
+
+struct QuantityColumn {
+  std::string name, unit;
+  Times values;
+};
+
+// The derived quantities of all points, a column each.
+std::vector<QuantityColumn> all_quantities(const Store& store, const std::vector<StoredPoint>& points) {
+  std::vector<QuantityColumn> out;
+  std::map<std::string, std::vector<ChipQuantity>> of_chips;
+  for (std::size_t p = 0; p < points.size(); ++p) {
+    if (points[p].chip.empty()) continue;
+    const auto [known, is_new] = of_chips.try_emplace(points[p].chip);
+    if (is_new) known->second = quantities_of(store.chip(points[p].chip));
+    for (const ChipQuantity& q : known->second) {
+      auto column = std::find_if(out.begin(), out.end(), [&](const QuantityColumn& c) { return c.name == q.name; });
+      if (column == out.end()) column = out.insert(column, {q.name, q.unit, Times(points.size())});
+      column->values[p] = q.value;
+    }
+  }
+  return out;
+}
+
+// Whether b is a constant times a, over all points that have both: it tells chips apart as a does.
+bool proportional(const QuantityColumn& a, const QuantityColumn& b) {
+  constexpr double kSame = 1e-9;
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (std::size_t p = 0; p < a.values.size(); ++p) {
+    if (a.values[p].has_value() != b.values[p].has_value()) return false;
+    if (!a.values[p] || *a.values[p] == 0) continue;
+    least = std::min(least, *b.values[p] / *a.values[p]);
+    most = std::max(most, *b.values[p] / *a.values[p]);
+  }
+  return a.unit == b.unit && most <= least * (1 + kSame);
+}
+
+bool varies(const QuantityColumn& c) {
+  const auto first = std::find_if(c.values.begin(), c.values.end(), [](const auto& v) { return v.has_value(); });
+  return std::any_of(first, c.values.end(), [&](const auto& v) { return v && *v != **first; });
+}
+
+// Those that vary, and of proportional ones the first.
+List quantities(const Store& store, const std::vector<StoredPoint>& points) {
+  std::vector<QuantityColumn> kept;
+  for (QuantityColumn& c : all_quantities(store, points))
+    if (varies(c) && std::none_of(kept.begin(), kept.end(), [&](const auto& k) { return proportional(k, c); }))
+      kept.push_back(std::move(c));
+  return list_of(kept, [](const QuantityColumn& c) {
+    return Map{{"name", c.name, {}}, {"unit", c.unit, {}}, {"values", numbers(c.values), {}}};
+  });
+}
+
+// Totals of the sources that have any, the one first that the sweep was asked for.
+List totals(const SweepRows& rows, const std::string& fidelity) {
+  List out;
+  const auto add = [&](std::string_view source, const Times& times) {
+    const Times total = rows.totals(times);
+    Map entry{
+        {"source", source, {}}, {"total_us", numbers(total), {}}, {"ratio", numbers(rows.totals_over_base(total)), {}}};
+    if (any(times)) out.emplace_back(std::move(entry));
+  };
+  if (fidelity == "sim") add("simulated", rows.simulated);
+  add("predicted", rows.predicted);
+  if (fidelity != "sim") add("simulated", rows.simulated);
+  return out;
+}
+
+Map chips_of(const Store& store, const StoredSweep& sweep, const SweepRows& rows, List places) {
+  TextColumn base, refused;
+  List base_of;
+  for (std::size_t p = 0; p < rows.points.size(); ++p) {
+    base.add(rows.points[p].base);
+    refused.add(rows.points[p].refused);
+    base_of.emplace_back(rows.base_of[p] ? Value(static_cast<std::int64_t>(*rows.base_of[p])) : Value());
+  }
+  return {{"arch", base.take(), {}},
+          {"base", std::move(base_of), {}},
+          {"axis", std::move(places), {}},
+          {"quantities", quantities(store, rows.points), {}},
+          {"totals", totals(rows, sweep.fidelity), {}},
+          {"bound", bound_shares(rows), {}},
+          {"refused", refused.take(), {}}};
+}
+
+// Bands of four digits, so that those of one kind of operator are one.
+Value bands_of(const SweepRows& rows) {
+  const auto rounded = [](double x) { return fmt::format("{:.4g}", x); };
+  Coder<std::string> bands;
+  List low, high;
+  for (std::size_t row = 0; row < rows.low_ratio.size(); ++row) {
+    if (!rows.low_ratio[row]) {
+      bands.add_nothing();
+      continue;
+    }
+    const std::size_t before = bands.contents().size();
+    bands.add(rounded(*rows.low_ratio[row]) + " " + rounded(*rows.high_ratio[row]));
+    if (bands.contents().size() == before) continue;
+    low.push_back(figure(*rows.low_ratio[row]));
+    high.push_back(figure(*rows.high_ratio[row]));
+  }
+  return Map{{"low_ratio", std::move(low), {}}, {"high_ratio", std::move(high), {}}, {"codes", bands.take_codes(), {}}};
+}
+
+Map rows_of(const SweepRows& rows, List programs) {
+  const Map ratio{{"predicted", numbers(rows.over_base(rows.predicted)), {}},
+                  {"simulated", any(rows.simulated) ? numbers(rows.over_base(rows.simulated)) : Value(), {}}};
+  return {{"predicted_us", numbers(rows.predicted), {}},
+          {"simulated_us", numbers_if_any(rows.simulated), {}},
+          {"measured_us", numbers_if_any(rows.measured), {}},
+          {"ratio", ratio, {}},
+          {"band", bands_of(rows), {}},
+          {"bottleneck", texts(rows.bottleneck), {}},
+          {"waves", numbers(rows.waves), {}},
+          {"occupancy", texts(rows.occupancy), {}},
+          {"program", std::move(programs), {}},
+          {"error", texts(rows.error), {}}};
+}
+
+// The programs that rows refer to, field by field, and of every row the number of its program.
+std::pair<Map, List> programs_of(const Store& store, const SweepRows& rows) {
+  Coder<std::string> programs;  // by what is shown of them: chips differ in more than a program says
+  std::map<std::string, std::string> shown;
+  std::vector<std::vector<std::string>> fields(std::size(kProgramFields));
+  for (const std::string& hash : rows.program) {
+    if (hash.empty()) {
+      programs.add_nothing();
+      continue;
+    }
+    const auto [known, is_new] = shown.try_emplace(hash);
+    if (is_new) {
+      const std::vector<std::string> texts_of = program_texts(store.program(hash));
+      known->second = fmt::format("{}", fmt::join(texts_of, "\n"));
+      if (static_cast<std::size_t>(programs.code(known->second)) == fields[0].size())
+        for (std::size_t i = 0; i < fields.size(); ++i) fields[i].push_back(texts_of[i]);
+    }
+    programs.add(known->second);
+  }
+  List out;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (std::any_of(fields[i].begin(), fields[i].end(), [](const std::string& t) { return !t.empty(); }))
+      out.emplace_back(Map{{"name", kProgramFields[i], {}}, {"texts", texts(fields[i]), {}}});
+  return {Map{{"fields", std::move(out), {}}}, programs.take_codes()};
+}
+
+Map operators_of(const std::vector<StoredWorkload>& workloads) {
+  const auto column = [&](const std::function<Value(const StoredWorkload&)>& of) { return list_of(workloads, of); };
+  return {{"id", column([](const StoredWorkload& w) { return Value(w.name); }), {}},
+          {"kind", column([](const StoredWorkload& w) { return Value(w.kind); }), {}},
+          {"weight", column([](const StoredWorkload& w) { return exact(w.weight); }), {}},
+          {"about", column([](const StoredWorkload& w) { return Value(about(w)); }), {}},
+          {"command", column([](const StoredWorkload& w) { return Value(options_of(w)); }), {}}};
+}
+
+Map counts_of(const SweepRows& rows) {
+  const auto refused = static_cast<std::size_t>(
+      std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return !p.refused.empty(); }));
+  const auto number = [](std::size_t n) { return Value(static_cast<std::int64_t>(n)); };
+  const auto bases = static_cast<std::size_t>(
+      std::count_if(rows.points.begin(), rows.points.end(), [](const StoredPoint& p) { return p.is_base; }));
+  return {{"chips", number(rows.points.size()), {}},
+          {"bases", number(bases), {}},
+          {"refused", number(refused), {}},
+          {"rows", number((rows.points.size() - refused) * rows.workloads.size()), {}},
+          {"done", number(rows.done), {}},
+          {"failed", number(rows.failed), {}}};
+}
+
+List provenance_of(const Store& store, const StoredSweep& sweep, const std::string& store_path,
+                   std::string_view version) {
+  const auto fact = [](std::string_view name, std::string text) { return Value(List{Value(name), Value(text)}); };
+  List out{fact("store", store_path), fact("computed by", "tilescope " + store.tool_version()),
+           fact("this page by", fmt::format("tilescope {}", version)), fact("fidelity", sweep.fidelity)};
+  if (const auto process = running_sweep(store_path))
+    out.push_back(fact("note", fmt::format("a sweep was still writing to the store (process {})", *process)));
+  return out;
+}
+
+}  // namespace
+
+Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
+                      std::string_view version) {
+  const SweepRows rows(store, sweep);
+  auto [axes, places] = axes_of(sweep, rows.points);
+  auto [programs, program_codes] = programs_of(store, rows);
+  return Map{{"report", kForm, {}},
+             {"title", sweep.title, {}},
+             {"version", version, {}},
+             {"provenance", provenance_of(store, sweep, store_path, version), {}},
+             {"sweep", Map{{"file", sweep.file, {}}, {"text", sweep.text, {}}}, {}},
+             {"counts", counts_of(rows), {}},
+             {"operators", operators_of(rows.workloads), {}},
+             {"axes", std::move(axes), {}},
+             {"chips", chips_of(store, sweep, rows, std::move(places)), {}},
+             {"rows", rows_of(rows, std::move(program_codes)), {}},
+             {"programs", std::move(programs), {}},
+             {"fidelity", fidelity_of(rows), {}}};
+}
+
+}  // namespace tilescope::experiments

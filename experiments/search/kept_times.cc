@@ -1,0 +1,43 @@
+#include "experiments/search/kept_times.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "base/document.h"
+
+namespace tilescope::experiments {
+
+KeptTimes::KeptTimes(const std::string& file) : name_(file) {
+  if (file.empty()) return;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    base::Diagnostics unread;
+    const auto row = base::read_json(line, unread.add_source(file), unread);
+    const base::Value* key = row ? row->find("key") : nullptr;
+    const base::Value* us = row ? row->find("us") : nullptr;
+    if (key == nullptr || us == nullptr || key->get_if<std::string>() == nullptr) continue;
+    const double* time = us->get_if<double>();
+    times_[*key->get_if<std::string>()] = time != nullptr ? *time : std::numeric_limits<double>::infinity();
+  }
+  file_.open(file, std::ios::app);
+  file_ << '\n';  // after what may have been cut off
+  if (!file_.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", file));
+}
+
+const double* KeptTimes::find(const std::string& key) const {
+  const auto found = times_.find(key);
+  return found == times_.end() ? nullptr : &found->second;
+}
+
+void KeptTimes::add(const std::string& key, double us) {
+  times_[key] = us;
+  if (name_.empty()) return;
+  const base::Value value = std::isinf(us) ? base::Value(nullptr) : base::Value(us);
+  file_ << base::to_json(base::Map{{"key", key, {}}, {"us", value, {}}}) << '\n';
+  if (!file_.flush()) throw std::runtime_error(fmt::format("{}: cannot be written", name_));
+}
+
+}  // namespace tilescope::experiments

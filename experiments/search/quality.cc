@@ -1,0 +1,177 @@
+#include "experiments/search/quality.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "arch/load.h"
+#include "base/hash.h"
+#include "construct/aligned_programs.h"
+#include "experiments/common/code_version.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/programs/workload.h"
+#include "experiments/search/kept_times.h"
+#include "experiments/simulate/simulated_programs.h"
+#include "expr/infer.h"
+#include "tile/program_json.h"
+
+namespace tilescope::experiments {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+// The simulator as a judge, which remembers what it was asked.
+class SimulatedJudge {
+ public:
+  // `lost` becomes why a simulation's process ended without an answer, which is no time of its program.
+  SimulatedJudge(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::string& lost,
+                 std::function<void(std::size_t)> judged)
+      : chip_(a),
+        jobs_(jobs),
+        simulator_(simulator_version() + base::to_json(arch::to_document(a))),
+        kept_(kept),
+        lost_(lost),
+        judged_(std::move(judged)) {}
+
+  std::vector<base::Microseconds> operator()(std::span<const tile::RProgram> programs) {
+    // Few at a time, so that little is lost where the work is ended.
+    const std::size_t at_a_time = 4 * static_cast<std::size_t>(jobs_);
+    std::vector<base::Microseconds> times;
+    for (std::size_t i = 0; i < programs.size(); i += at_a_time) {
+      const auto some = programs.subspan(i, std::min(at_a_time, programs.size() - i));
+      simulate(some);
+      for (const tile::RProgram& p : some) {
+        const double* us = kept_.find(key_of(p));
+        times.push_back({us == nullptr ? kNone : *us});
+      }
+      judged_(some.size());
+    }
+    return times;
+  }
+
+ private:
+  std::string key_of(const tile::RProgram& p) const {
+    return base::content_hash(simulator_ + base::to_json(tile::to_document(p, chip_)));
+  }
+
+  void simulate(std::span<const tile::RProgram> programs) {
+    std::vector<const tile::RProgram*> unknown;
+    for (const tile::RProgram& p : programs)
+      if (kept_.find(key_of(p)) == nullptr) unknown.push_back(&p);
+    const auto simulated =
+        simulate_programs(unknown, chip_, SimulationMode::kSampled, jobs_, [](std::size_t, std::size_t) {});
+    for (std::size_t i = 0; i < unknown.size(); ++i) {
+      const auto& s = simulated[i].simulation;
+      if (simulated[i].died)
+        lost_ = simulated[i].error;
+      else
+        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch.v : kNone);
+    }
+  }
+
+  const arch::ArchSpec& chip_;
+  int jobs_;
+  std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
+  KeptTimes& kept_;
+  std::string& lost_;
+  std::function<void(std::size_t)> judged_;
+};
+
+// All searches on one operator.
+class Trial {
+ public:
+  Trial(const NamedExpression& op, const arch::ArchSpec& a, const SearchQualityOptions& options,
+        const construct::BatchJudge& judge)
+      : op_(op),
+        options_(options),
+        judge_(judge),
+        space_(expr::single_stage(op.expression, 0), a),
+        aligned_(construct::aligned_programs(space_, options.oracle)) {}
+
+  // That the judge is asked about.
+  std::size_t most_programs() const {
+    return 2 * kConstructed + std::size(kTrying) * options_.budget + aligned_.programs.size();
+  }
+
+  SearchedOperator run() {
+    out_ = {op_.id, op_.kind, {}, 0, false, {}, {}};
+    add_constructed(Search::kRoller);
+    add_constructed(Search::kRollerOsdi22);
+    for (const Search s : kTrying) add_searched(s);
+    add_oracle();
+    return std::move(out_);
+  }
+
+ private:
+  void add_constructed(Search search) {
+    const Constructor constructor(space_.chip(), {search}, kConstructed);
+    add(search, judge_(constructor.construct(op_.expression).programs));
+  }
+
+  void add_searched(Search search) {
+    std::string why;
+    std::vector<base::Microseconds> times;
+    for (const construct::Ranked& r : searched(space_, {search, options_.budget, options_.seed}, judge_, why))
+      times.push_back(r.time);
+    add(search, times);
+  }
+
+  void add_oracle() {
+    out_.aligned = aligned_.count;
+    out_.every_layout = aligned_.every_layout;
+    for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, space_.chip(), judge_))
+      out_.oracle_us = std::min(out_.oracle_us.value_or(kNone), r.time.v);
+  }
+
+  void add(Search search, const std::vector<base::Microseconds>& times) {
+    out_.tried.push_back({search, {}});
+    for (const base::Microseconds t : times) out_.tried.back().us.push_back(t.v);
+  }
+
+  const NamedExpression& op_;
+  const SearchQualityOptions& options_;
+  const construct::BatchJudge& judge_;
+  construct::SearchSpace space_;
+  construct::AlignedPrograms aligned_;
+  SearchedOperator out_;
+};
+
+}  // namespace
+
+std::optional<SearchQuality> search_quality(const Workload& workload, const arch::ArchSpec& a,
+                                            const SearchQualityOptions& options, int jobs, const Progress& progress,
+                                            base::Diagnostics& diags) {
+  const auto expressions = expressions_of(workload, diags);
+  if (!expressions) return std::nullopt;
+  note_instructions(*expressions, a, diags);
+  KeptTimes kept(options.keep);
+  std::string lost;
+  std::size_t done = 0, all = 0;
+  const construct::BatchJudge judge = SimulatedJudge(a, jobs, kept, lost, [&](std::size_t n) {
+    done += n;
+    progress(done, all);
+  });
+  std::vector<std::optional<Trial>> trials;  // none of an expression of several stages
+  for (const NamedExpression& op : *expressions) {
+    trials.emplace_back();
+    if (op.expression.stages.size() == 1) all += trials.back().emplace(op, a, options, judge).most_programs();
+  }
+  std::vector<SearchedOperator> operators;
+  for (std::size_t i = 0, before = 0; i < trials.size(); ++i) {
+    const NamedExpression& op = (*expressions)[i];
+    if (trials[i])
+      operators.push_back(trials[i]->run());
+    else
+      operators.push_back({op.id, op.kind, {}, 0, false, {}, "has several stages; a search tries programs of one"});
+    if (!lost.empty())
+      operators.back().error = fmt::format("a simulation was lost, try again (--keep keeps the others): {}", lost);
+    lost.clear();
+    before += trials[i] ? trials[i]->most_programs() : 0;
+    done = before;  // a small space may have had fewer
+  }
+  return quality_of(std::move(operators), options.budget);
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,11 @@
+#pragma once
+// The simulator's report as a Simulation; for the .cc files of experiments/ alone, so that cli/ sees rows only.
+
+#include "experiments/common/simulation.h"
+#include "sim/simulate.h"
+
+namespace tilescope::experiments {
+
+Simulation simulation_of(const sim::SimReport& report);
+
+}  // namespace tilescope::experiments

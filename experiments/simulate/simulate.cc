@@ -1,0 +1,113 @@
+#include "experiments/simulate/simulate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/simulate/simulated_programs.h"
+#include "model/estimate.h"
+
+namespace tilescope::experiments {
+
+std::optional<double> SimulatedRow::model_error_ratio() const {
+  if (!predicted_us || !simulation) return std::nullopt;
+  return *predicted_us / simulation->simulated_us - 1;
+}
+
+std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
+                                                  SimulationMode mode, int jobs,
+                                                  const std::optional<TimelineRequest>& timeline,
+                                                  const Progress& progress, base::Diagnostics& diags) {
+  auto given = given_programs(source, a, jobs, diags);
+  if (!given) return std::nullopt;
+  const model::Machine machine = model::make_machine(a);
+  std::vector<SimulatedRow> rows;
+  std::vector<std::size_t> runnable;
+  std::vector<const tile::RProgram*> programs;
+  for (GivenProgram& g : *given) {
+    if (g.program) {
+      runnable.push_back(rows.size());
+      programs.push_back(&*g.program);
+    }
+    SimulatedRow row;
+    row.id = g.id;
+    row.kind = g.kind;
+    row.group = g.group;
+    row.measured_us = g.measured_us;
+    row.readable = g.program.has_value();
+    row.errors = std::move(g.errors);
+    row.count = g.count;
+    if (g.program) row.operations = operations_of(*g.program);
+    if (const auto estimate = g.program ? model::estimate(*g.program, machine) : std::nullopt) {
+      row.predicted_us = estimate->sum.total_us;
+      row.predicted_band = band_of(*row.predicted_us, a, *g.program);
+    }
+    rows.push_back(std::move(row));
+  }
+  std::vector<SimulatedProgram> results = simulate_programs(programs, a, mode, jobs, progress, timeline);
+  for (std::size_t i = 0; i < runnable.size(); ++i) {
+    SimulatedRow& row = rows[runnable[i]];
+    row.cpu_seconds = results[i].cpu_seconds;
+    row.peak_bytes = results[i].peak_bytes;
+    row.simulation = std::move(results[i].simulation);
+    row.timeline_until_us = results[i].timeline_until_us;
+    if (!results[i].error.empty()) row.errors.push_back((*given)[runnable[i]].place + ": " + results[i].error);
+  }
+  return rows;
+}
+
+std::optional<Totals> totals_of(const std::vector<SimulatedRow>& rows) {
+  std::vector<TimedProgram> programs;
+  for (const SimulatedRow& r : rows) {
+    TimedProgram& p =
+        programs.emplace_back(TimedProgram{r.group.empty() ? r.id : r.group, r.count, {}, r.operations, {}});
+    if (!r.simulation) continue;
+    p.us = r.simulation->simulated_us;
+    p.bound_by = longest_stall(*r.simulation).name;
+  }
+  return totals_of(programs);
+}
+
+std::vector<ErrorsOfKind> model_errors_by_kind(const std::vector<SimulatedRow>& rows) {
+  std::vector<ErrorOfKind> errors;
+  for (const SimulatedRow& r : rows)
+    if (const auto e = r.model_error_ratio()) errors.push_back({r.kind, *e});
+  return errors_by_kind(errors);
+}
+
+base::Value to_document(const std::vector<SimulatedRow>& rows, bool batch) {
+  base::List list;
+  std::size_t failed = 0;
+  for (const SimulatedRow& r : rows) {
+    base::Map row = {{"id", r.id, {}}};
+    if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
+    if (!r.group.empty()) row.push_back({"group", r.group, {}});
+    if (r.count) row.push_back({"count", *r.count, {}});
+    if (r.predicted_us) row.push_back({"predicted_us", *r.predicted_us, {}});
+    add_band(row, r.predicted_band);
+    if (r.simulation) base::append(row, to_entries(*r.simulation));
+    if (r.measured_us) row.push_back({"measured_us", *r.measured_us, {}});
+    if (r.measured_us && r.simulation)
+      row.push_back({"error_ratio", r.simulation->simulated_us / *r.measured_us - 1, {}});
+    if (!r.errors.empty()) row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
+    failed += r.errors.empty() ? 0 : 1;
+    list.emplace_back(std::move(row));
+  }
+  const auto total = totals_of(rows);
+  const base::Value total_document = total ? to_document(*total, "simulated_us") : base::Value();
+  if (!batch && !total) return base::Map{{"operators", std::move(list), {}}};
+  if (!batch) return base::Map{{"operators", std::move(list), {}}, {"total", total_document, {}}};
+  base::Map summary = {{"rows", static_cast<std::int64_t>(rows.size()), {}},
+                       {"simulated", static_cast<std::int64_t>(rows.size() - failed), {}},
+                       {"failed", static_cast<std::int64_t>(failed), {}}};
+  std::vector<double> errors;
+  for (const SimulatedRow& r : rows)
+    if (r.measured_us && r.simulation) errors.push_back(r.simulation->simulated_us / *r.measured_us - 1);
+  base::append(summary, to_entries(statistics_of(errors)));
+  if (total) summary.push_back({"total", total_document, {}});
+  return base::Map{{"rows", std::move(list), {}}, {"summary", std::move(summary), {}}};
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,88 @@
+#include "experiments/simulate/simulated_programs.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "experiments/simulate/from_sim.h"
+#include "experiments/simulate/timeline_file.h"
+#include "lower/lower.h"
+#include "sim/simulate.h"
+
+namespace tilescope::experiments {
+
+Simulation simulation_of(const sim::SimReport& r) {
+  Simulation s;
+  s.simulated_us = r.time.v;
+  s.cycles = r.cycles;
+  for (const auto& [stall, cycles] : r.stalls)
+    if (const std::string& name = r.stall_names[static_cast<std::size_t>(stall)]; !name.empty())
+      s.stalls.push_back({name, cycles});
+  for (const sim::LevelReport& l : r.levels)
+    s.levels.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests,
+                        l.amounts.transactions, l.amounts.hits});
+  double simulated = 0;
+  for (const sim::KernelReport& k : r.kernels) {
+    s.blocks += k.blocks;
+    simulated += k.simulated_steps_ratio * static_cast<double>(k.blocks);
+    s.exact = s.exact && k.exact;
+  }
+  s.simulated_ratio = simulated / static_cast<double>(s.blocks);
+  return s;
+}
+
+namespace {
+
+// Of a worker's answer, beside what a simulation has.
+constexpr const char* kTimelineUntil = "timeline_until_us";
+
+}  // namespace
+
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& request) {
+  std::vector<std::string> why;
+  const auto module = lower::lower(program, a, why);
+  if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
+  sim::SimOptions options;
+  options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
+  if (!request) return base::to_json(to_entries(simulation_of(sim::simulate(*module, a, options))));
+  TimelineFile file(*request, a);
+  sim::Timeline timeline(file.options(), file);
+  options.timeline = &timeline;
+  base::Map row = to_entries(simulation_of(sim::simulate(*module, a, options)));
+  if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
+  return base::to_json(std::move(row));
+}
+
+SimulatedProgram simulated_by(WorkerResult r) {
+  SimulatedProgram p;
+  p.cpu_seconds = r.cpu_seconds;
+  p.peak_bytes = r.peak_bytes;
+  p.error = std::move(r.error);
+  p.died = r.died;
+  base::Diagnostics own;
+  const auto document = p.error.empty() ? base::read_json(r.text, own.add_source("worker"), own) : std::nullopt;
+  if (document) {
+    p.simulation = simulation_of(*document);
+    const base::Value* until = document->find(kTimelineUntil);
+    if (until != nullptr && until->get_if<double>() != nullptr) p.timeline_until_us = *until->get_if<double>();
+  }
+  return p;
+}
+
+std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
+                                                const arch::ArchSpec& a, SimulationMode mode, int jobs,
+                                                const Progress& progress,
+                                                const std::optional<TimelineRequest>& timeline) {
+  std::vector<WorkerResult> results = run_in_workers(
+      programs.size(), jobs,
+      [&](std::size_t i) { return simulate_in_worker(*programs[i], a, mode, i == 0 ? timeline : std::nullopt); },
+      progress);
+  std::vector<SimulatedProgram> out;
+  for (WorkerResult& r : results) out.push_back(simulated_by(std::move(r)));
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,39 @@
+#pragma once
+// Programs run through the simulator, each in a process of its own; for the .cc files of experiments/ alone.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "experiments/common/progress.h"
+#include "experiments/common/simulation.h"
+#include "experiments/common/workers.h"
+#include "experiments/simulate/simulate.h"
+#include "experiments/simulate/timeline.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+// A simulation, or why there is none.
+struct SimulatedProgram {
+  std::optional<Simulation> simulation;
+  std::string error;
+  bool died = false;                        // the worker's process: another time there may be one
+  double cpu_seconds = 0;                   // of the worker process
+  std::size_t peak_bytes = 0;               // of its resident memory
+  std::optional<double> timeline_until_us;  // where the timeline is full
+};
+
+// What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& timeline = std::nullopt);
+SimulatedProgram simulated_by(WorkerResult answer);
+
+// In order, `jobs` at a time; a timeline is of the first program.
+std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
+                                                const arch::ArchSpec& a, SimulationMode mode, int jobs,
+                                                const Progress& progress,
+                                                const std::optional<TimelineRequest>& timeline = std::nullopt);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,155 @@
+#include "experiments/store/file.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a file of ours bears in SQLite's header ("TILE"), and the version of the tables below.
+constexpr int kApplication = 0x54494C45;
+constexpr int kSchema = 1;
+
+constexpr int kWaitMs = 10'000;  // for another process's commit
+
+// Hashes name contents; `rows` has a row for everything that was ever asked: a chip, what is asked of its programs, an
+// operator. A sweep is its points and its operators, and finds its rows by these.
+constexpr const char* kTables = R"sql(
+CREATE TABLE tool (version TEXT NOT NULL);
+CREATE TABLE chips (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, document TEXT NOT NULL);
+CREATE TABLE workloads (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
+CREATE TABLE requests (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
+CREATE TABLE programs (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, document TEXT NOT NULL);
+CREATE TABLE rows (
+  chip INTEGER NOT NULL REFERENCES chips, request INTEGER NOT NULL REFERENCES requests,
+  workload INTEGER NOT NULL REFERENCES workloads, program INTEGER REFERENCES programs,
+  predicted_us REAL, low_us REAL, high_us REAL, simulated_us REAL, measured_us REAL, bottleneck TEXT,
+  occupancy_ratio REAL, occupancy_limit TEXT, registers_per_thread INTEGER, blocks INTEGER, waves REAL,
+  terms TEXT, levels TEXT, simulation TEXT, error TEXT,
+  PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
+CREATE TABLE sweeps (
+  id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, fidelity TEXT NOT NULL,
+  axes TEXT NOT NULL);
+CREATE TABLE points (
+  sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, base TEXT NOT NULL, is_base INTEGER NOT NULL,
+  base_ordinal INTEGER NOT NULL, at TEXT NOT NULL, differences TEXT NOT NULL, chip INTEGER REFERENCES chips,
+  request INTEGER REFERENCES requests, refused TEXT, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
+CREATE TABLE sweep_workloads (
+  sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
+  weight REAL NOT NULL, workload INTEGER NOT NULL REFERENCES workloads, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
+CREATE VIEW results AS
+  SELECT s.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
+         w.weight, r.predicted_us, r.low_us, r.high_us, r.simulated_us, r.measured_us, r.bottleneck,
+         r.occupancy_ratio, r.waves, r.levels, g.hash AS program, coalesce(p.refused, r.error) AS error
+  FROM sweeps s JOIN points p ON p.sweep = s.id JOIN sweep_workloads w ON w.sweep = s.id
+       LEFT JOIN chips c ON c.id = p.chip
+       LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload
+       LEFT JOIN programs g ON g.id = r.program
+  ORDER BY s.id, p.ordinal, w.ordinal;
+)sql";
+
+using Handle = std::unique_ptr<SQLite::Database>;
+
+int pragma(SQLite::Database& file, const std::string& name) { return file.execAndGet("PRAGMA " + name).getInt(); }
+
+bool is_empty(SQLite::Database& file) {
+  return pragma(file, "application_id") == 0 && file.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
+}
+
+// Why the file is no store that this version reads; empty where it is one.
+std::string why_none(SQLite::Database& file) {
+  if (pragma(file, "application_id") != kApplication)
+    return "is a database, but no store of sweeps; give the store another name";
+  const int schema = pragma(file, "user_version");
+  if (schema == kSchema) return {};
+  return fmt::format(
+      "is a store of schema version {}, and this tilescope reads version {}; use the tilescope that "
+      "made it, or sweep into another file",
+      schema, kSchema);
+}
+
+// SQLite takes some names for more than a file: ":memory:", "file:x.db?mode=ro".
+std::string plain_name(const std::string& path) { return fs::absolute(path).string(); }
+
+Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why) {
+  diags.error({diags.add_source(path)}, std::move(why));
+  return nullptr;
+}
+
+// Readers of a store that lies in a folder nobody may write to need no log beside it.
+std::string uri_of(const std::string& path) {
+  std::string out = "file:";
+  for (const char c : plain_name(path))
+    out += c == '?' || c == '#' || c == '%' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  return out + "?immutable=1";
+}
+
+// A reader that may write leaves no log behind; it writes nothing else.
+Handle open_for_queries(const std::string& path) {
+  try {
+    auto file = std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE, kWaitMs);
+    is_empty(*file);
+    file->exec("PRAGMA query_only = 1");
+    return file;
+  } catch (const SQLite::Exception&) {
+    if (fs::exists(path + "-wal")) throw;
+    return std::make_unique<SQLite::Database>(uri_of(path), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kWaitMs);
+  }
+}
+
+void make_tables(SQLite::Database& file, const std::string& tool_version) {
+  SQLite::Transaction all(file, SQLite::TransactionBehavior::IMMEDIATE);
+  if (!is_empty(file)) return;
+  file.exec(kTables);
+  file.exec(fmt::format("PRAGMA application_id = {}", kApplication));
+  file.exec(fmt::format("PRAGMA user_version = {}", kSchema));
+  SQLite::Statement tool(file, "INSERT INTO tool VALUES (?)");
+  tool.bind(1, tool_version);
+  tool.exec();
+  all.commit();
+}
+
+}  // namespace
+
+Handle open_to_read(const std::string& path, base::Diagnostics& diags) {
+  std::error_code unknown;
+  if (!fs::exists(path, unknown))
+    return refuse(diags, path, fmt::format("no such store; tilescope sweep SPEC.yaml --store {} makes one", path));
+  try {
+    Handle file = open_for_queries(path);
+    if (is_empty(*file)) return refuse(diags, path, "is empty: no sweep has begun here");
+    if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
+    // All that is read is of one moment, which begins with the first look, whatever a sweep writes meanwhile.
+    file->exec("BEGIN");
+    file->execAndGet("SELECT count(*) FROM sweeps");
+    return file;
+  } catch (const SQLite::Exception& e) {
+    return refuse(diags, path, fmt::format("cannot be read as a store of sweeps: {}", e.what()));
+  }
+}
+
+Handle open_to_write(const std::string& path, const std::string& tool_version, base::Diagnostics& diags) {
+  try {
+    auto file =
+        std::make_unique<SQLite::Database>(plain_name(path), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kWaitMs);
+    if (!is_empty(*file))
+      if (std::string why = why_none(*file); !why.empty()) return refuse(diags, path, std::move(why));
+    // A commit is in the log once it returns, whatever then happens to the process; the log reaches the disk later.
+    file->exec("PRAGMA journal_mode = WAL");
+    file->exec("PRAGMA synchronous = NORMAL");
+    make_tables(*file, tool_version);
+    const std::string made_by = file->execAndGet("SELECT version FROM tool").getString();
+    if (made_by == tool_version) return file;
+    return refuse(diags, path,
+                  fmt::format("was computed by tilescope {}, and this is {}: their times may differ and are not mixed; "
+                              "sweep into another file (export, status and report still read this one)",
+                              made_by, tool_version));
+  } catch (const SQLite::Exception& e) {
+    return refuse(diags, path, fmt::format("cannot be written: {}", e.what()));
+  }
+}
+
+}  // namespace tilescope::experiments

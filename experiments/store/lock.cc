@@ -1,0 +1,68 @@
+#include "experiments/store/lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "experiments/store/store.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// One lock a file, whatever links lead to it.
+std::string path_of(const std::string& store) {
+  std::error_code unknown;
+  const std::filesystem::path file = std::filesystem::weakly_canonical(store, unknown);
+  return (unknown ? store : file.string()) + "-lock";
+}
+
+struct flock whole_file() {
+  struct flock all{};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  return all;
+}
+
+// The process that holds the lock of an open lock file, or nothing.
+std::optional<std::int64_t> holder_of(int file) {
+  struct flock other = whole_file();
+  if (::fcntl(file, F_GETLK, &other) != 0 || other.l_type == F_UNLCK) return std::nullopt;
+  return other.l_pid;
+}
+
+}  // namespace
+
+std::unique_ptr<StoreLock> StoreLock::take(const std::string& store, base::Diagnostics& diags) {
+  auto lock = std::make_unique<StoreLock>(::open(path_of(store).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (lock->file_ < 0) {
+    const char* why = std::strerror(errno);
+    diags.error({diags.add_source(store)}, fmt::format("cannot be written: {}: {}", path_of(store), why));
+    return nullptr;
+  }
+  struct flock own = whole_file();
+  if (::fcntl(lock->file_, F_SETLK, &own) == 0) return lock;
+  const auto holder = holder_of(lock->file_);
+  throw StoreError(fmt::format(
+      "{}: another sweep is writing to it{}; wait for it (tilescope status {} says how far it is) or give another "
+      "--store",
+      store, holder ? fmt::format(" (process {})", *holder) : "", store));
+}
+
+StoreLock::~StoreLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
+std::optional<std::int64_t> running_sweep(const std::string& path) {
+  const int file = ::open(path_of(path).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  const auto holder = holder_of(file);
+  ::close(file);
+  return holder;
+}
+
+}  // namespace tilescope::experiments

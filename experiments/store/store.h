@@ -1,0 +1,131 @@
+#pragma once
+// The store of sweeps: which chips were asked what about which operators, and what came out. One SQLite file that any
+// tool reads (docs/sweep.md lists its tables and the view `results`); this is its reader. Times are microseconds.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/common/prediction.h"
+#include "experiments/common/simulation.h"
+
+namespace tilescope::experiments {
+
+// What a store's file does not allow at this moment: "FILE: what, and what to do". Not the user's input is wrong but
+// the disk is full, the file damaged, another sweep at work.
+class StoreError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// One coordinate of a sweep's points.
+struct StoredAxis {
+  std::string name;  // a path of the chip's YAML, or base, program.padding, program.block, programs
+  std::string unit;  // of its numbers: B, Hz, cycles, us, B/s, FLOP/s; empty of counts and texts
+  // Axes of one group move together; an axis that follows others has none.
+  std::optional<std::size_t> group;
+};
+
+struct StoredValue {
+  std::string text;              // as a chip's YAML writes it
+  std::optional<double> number;  // in the axis's unit
+};
+
+struct StoredWorkload {
+  std::string name, kind;
+  double weight = 1;
+  base::Value document;  // {"stages":[{"expr","sizes"}],"tensors":{name: shape},"dtype","accumulate"}
+};
+
+// A sweep as it was last run.
+struct StoredSweep {
+  std::int64_t id = 0;
+  std::string title, file, text;  // of its file
+  std::string fidelity;           // model or sim: which time counts
+  std::vector<StoredAxis> axes;
+  std::vector<StoredWorkload> workloads;
+};
+
+// What of the chip differs from the base, by the YAML's path; `from` is empty where the base does not say it.
+struct StoredDifference {
+  std::string path, from, to;
+};
+
+// One combination of the axes' values, or a base chip as it is with programs constructed for it.
+struct StoredPoint {
+  std::size_t ordinal = 0;
+  std::string base;  // a device name or a file
+  bool is_base = false;
+  std::vector<StoredValue> at;  // one an axis; empty texts where a base has no such value
+  std::vector<StoredDifference> differences;
+  std::string chip;     // the hash of its chip; empty of a refused point
+  std::string refused;  // why there is no such chip
+};
+
+// One operator at one point.
+struct StoredRow {
+  std::optional<Prediction> prediction;
+  std::optional<Simulation> simulation;
+  std::optional<double> measured_us;
+  std::string program;  // its hash; empty where there is none
+  std::string error;    // why there is no time
+
+  // What counts: simulated where it was asked for.
+  std::optional<double> time_us() const;
+};
+
+// How far a point is, in operators, and what it takes in all.
+struct PointTotal {
+  std::size_t done = 0, failed = 0;   // failed ones are done too
+  std::optional<double> weighted_us;  // the sum of weight times time; nothing before all operators have one
+  std::optional<double> base_ratio;   // over that of the point's base chip
+};
+
+class Store {
+ public:
+  // Nothing after an error: no file, no store, a store of another version.
+  static std::optional<Store> open(const std::string& path, base::Diagnostics& diags);
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  // All functions throw StoreError where the file cannot be read.
+
+  // Of the tool that computed all its rows.
+  std::string tool_version() const;
+  // In the order in which they were first run.
+  std::vector<StoredSweep> sweeps() const;
+  // The bases first, then the grid in the order of the axes' values, the last axis fastest.
+  std::vector<StoredPoint> points(const StoredSweep& sweep) const;
+  // One a point, in the same order.
+  std::vector<PointTotal> totals(const StoredSweep& sweep) const;
+
+  // Every operator at every point, in the order of points() and then of the workloads; null where nothing is computed
+  // yet, or the point is refused.
+  using Visit = std::function<void(const StoredPoint&, const StoredWorkload&, const StoredRow*)>;
+  void each_row(const StoredSweep& sweep, const Visit& visit) const;
+
+  // The documents behind hashes: of a chip as `arch show --json` prints it, of a program as --program reads it.
+  base::Value chip(const std::string& hash) const;
+  base::Value program(const std::string& hash) const;
+
+ private:
+  struct Open;
+  explicit Store(std::unique_ptr<Open> open);
+  std::unique_ptr<Open> open_;
+};
+
+// The indices of points that have a total, the least first, those of base chips left out.
+std::vector<std::size_t> best_points(const std::vector<StoredPoint>& points, const std::vector<PointTotal>& totals);
+
+// Is a sweep writing to this store? Its process, or nothing.
+std::optional<std::int64_t> running_sweep(const std::string& path);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,136 @@
+#include "experiments/store/text.h"
+
+#include "base/diagnostics.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::List;
+using base::Map;
+using base::Value;
+
+[[noreturn]] void damaged() { throw StoreError("a row of the store is no longer what was written"); }
+
+template <class T>
+const T& as(const Value& v) {
+  const T* value = v.get_if<T>();
+  if (value == nullptr) damaged();
+  return *value;
+}
+
+const Value& at(const Value& map, std::string_view key) {
+  const Value* v = map.find(key);
+  if (v == nullptr) damaged();
+  return *v;
+}
+
+double number(const Value& v) {
+  if (const auto* whole = v.get_if<std::int64_t>()) return static_cast<double>(*whole);
+  return as<double>(v);
+}
+
+std::optional<double> number_of(const Value* v) {
+  return v == nullptr || v->is_null() ? std::nullopt : std::optional(number(*v));
+}
+
+// One item of a list for each of the rows.
+template <class Row, class Make>
+std::string text_of_rows(const std::vector<Row>& rows, const Make& make) {
+  List out;
+  for (const Row& r : rows) out.emplace_back(make(r));
+  return base::to_json(std::move(out));
+}
+
+template <class Make>
+auto rows_of_text(const std::string& text, const Make& make) {
+  std::vector<decltype(make(Value()))> out;
+  const Value document = document_of_text(text);
+  for (const Value& item : as<List>(document)) out.push_back(make(item));
+  return out;
+}
+
+}  // namespace
+
+Value document_of_text(const std::string& text) {
+  base::Diagnostics own;
+  auto document = base::read_json(text, own.add_source("store"), own);
+  if (!document) damaged();
+  return std::move(*document);
+}
+
+std::string text_of(const std::vector<TermRow>& terms) {
+  Map out;
+  for (const TermRow& t : terms) out.push_back({t.name, t.us, {}});
+  return base::to_json(std::move(out));
+}
+
+std::vector<TermRow> terms_of_text(const std::string& text) {
+  std::vector<TermRow> out;
+  const Value document = document_of_text(text);
+  for (const base::Entry& e : as<Map>(document)) out.push_back({e.key, number(e.value)});
+  return out;
+}
+
+std::string text_of(const std::vector<LevelRow>& levels) {
+  Map out;
+  for (const LevelRow& l : levels)
+    out.push_back({l.name,
+                   Map{{"bytes", l.bytes, {}},
+                       {"transactions", l.transactions, {}},
+                       {"conflict_ratio", l.conflict_ratio, {}},
+                       {"time_us", l.time_us, {}}},
+                   {}});
+  return base::to_json(std::move(out));
+}
+
+std::vector<LevelRow> levels_of_text(const std::string& text) {
+  std::vector<LevelRow> out;
+  const Value document = document_of_text(text);
+  for (const base::Entry& e : as<Map>(document))
+    out.push_back({e.key, number(at(e.value, "bytes")), number(at(e.value, "transactions")),
+                   number(at(e.value, "conflict_ratio")), number(at(e.value, "time_us"))});
+  return out;
+}
+
+std::string text_of(const std::vector<StoredValue>& values) {
+  return text_of_rows(values,
+                      [](const StoredValue& v) { return List{v.text, v.number ? Value(*v.number) : Value(nullptr)}; });
+}
+
+std::vector<StoredValue> values_of_text(const std::string& text) {
+  return rows_of_text(text, [](const Value& v) {
+    const List& pair = as<List>(v);
+    if (pair.size() != 2) damaged();
+    return StoredValue{as<std::string>(pair[0]), number_of(&pair[1])};
+  });
+}
+
+std::string text_of(const std::vector<StoredDifference>& differences) {
+  return text_of_rows(differences, [](const StoredDifference& d) { return List{d.path, d.from, d.to}; });
+}
+
+std::vector<StoredDifference> differences_of_text(const std::string& text) {
+  return rows_of_text(text, [](const Value& v) {
+    const List& three = as<List>(v);
+    if (three.size() != 3) damaged();
+    return StoredDifference{as<std::string>(three[0]), as<std::string>(three[1]), as<std::string>(three[2])};
+  });
+}
+
+std::string text_of(const std::vector<StoredAxis>& axes) {
+  return text_of_rows(axes, [](const StoredAxis& a) {
+    const Value group = a.group ? Value(static_cast<std::int64_t>(*a.group)) : Value(nullptr);
+    return Map{{"name", a.name, {}}, {"unit", a.unit, {}}, {"group", group, {}}};
+  });
+}
+
+std::vector<StoredAxis> axes_of_text(const std::string& text) {
+  return rows_of_text(text, [](const Value& v) {
+    StoredAxis out{as<std::string>(at(v, "name")), as<std::string>(at(v, "unit")), std::nullopt};
+    if (const Value& group = at(v, "group"); !group.is_null())
+      out.group = static_cast<std::size_t>(as<std::int64_t>(group));
+    return out;
+  });
+}
+
+}  // namespace tilescope::experiments

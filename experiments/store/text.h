@@ -1,0 +1,28 @@
+#pragma once
+// The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "experiments/common/prediction.h"
+#include "experiments/store/store.h"
+
+namespace tilescope::experiments {
+
+std::string text_of(const std::vector<TermRow>& terms);
+std::string text_of(const std::vector<LevelRow>& levels);
+std::string text_of(const std::vector<StoredValue>& values);
+std::string text_of(const std::vector<StoredDifference>& differences);
+std::string text_of(const std::vector<StoredAxis>& axes);
+
+// What the functions above wrote. What is no such text is damage: StoreError.
+std::vector<TermRow> terms_of_text(const std::string& text);
+std::vector<LevelRow> levels_of_text(const std::string& text);
+std::vector<StoredValue> values_of_text(const std::string& text);
+std::vector<StoredDifference> differences_of_text(const std::string& text);
+std::vector<StoredAxis> axes_of_text(const std::string& text);
+base::Value document_of_text(const std::string& text);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,266 @@
+#include "experiments/store/writer.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "experiments/store/file.h"
+#include "experiments/store/lock.h"
+#include "experiments/store/text.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using SQLite::Statement;
+
+void set(Statement& s, int i, const std::optional<double>& v) {
+  if (v)
+    s.bind(i, *v);
+  else
+    s.bind(i);
+}
+
+void set(Statement& s, int i, const std::string& v) {
+  if (v.empty())
+    s.bind(i);
+  else
+    s.bindNoCopy(i, v);
+}
+
+std::int64_t id_of(Content c) { return static_cast<std::int64_t>(c); }
+
+void set(Statement& s, int i, const std::optional<Content>& v) {
+  if (v)
+    s.bind(i, id_of(*v));
+  else
+    s.bind(i);
+}
+
+void set(Statement& s, const RowKey& key) {
+  s.bind(1, id_of(key.chip));
+  s.bind(2, id_of(key.request));
+  s.bind(3, id_of(key.workload));
+}
+
+}  // namespace
+
+RowTexts::RowTexts(const StoredRow& r, std::string program_document)
+    : row(r),
+      simulation(r.simulation ? base::to_json(to_entries(*r.simulation)) : std::string()),
+      program(std::move(program_document)),
+      program_hash(program.empty() ? std::string() : base::content_hash(program)) {
+  if (!r.prediction) return;
+  terms = text_of(r.prediction->terms);
+  levels = text_of(r.prediction->levels);
+}
+
+struct StoreWriter::Open {
+  Open(std::string name, std::unique_ptr<StoreLock> held, std::unique_ptr<SQLite::Database> opened)
+      : path(std::move(name)), lock(std::move(held)), file(std::move(opened)) {}
+
+  void begin() {
+    if (!transaction) transaction.emplace(*file, SQLite::TransactionBehavior::IMMEDIATE);
+  }
+  void commit() {
+    if (!transaction) return;
+    transaction->commit();
+    transaction.reset();
+  }
+
+  // The id of the content of that hash, or nothing.
+  static std::optional<Content> find(Statement& select, const std::string& hash) {
+    select.reset();
+    select.bindNoCopy(1, hash);
+    if (!select.executeStep()) return std::nullopt;
+    return Content{select.getColumn(0).getInt64()};
+  }
+  Content put(const char* table, const std::string& hash, const std::string& document) {
+    Statement select(*file, fmt::format("SELECT id FROM {} WHERE hash = ?", table));
+    if (const auto known = find(select, hash)) return *known;
+    begin();
+    Statement insert(*file, fmt::format("INSERT INTO {} (hash, document) VALUES (?, ?)", table));
+    insert.bindNoCopy(1, hash);
+    insert.bindNoCopy(2, document);
+    insert.exec();
+    return Content{file->getLastInsertRowid()};
+  }
+
+  std::string path;
+  std::unique_ptr<StoreLock> lock;
+  std::unique_ptr<SQLite::Database> file;
+  std::optional<SQLite::Transaction> transaction;
+
+  // Of the rows, of which there are many.
+  Statement find_row{*file,
+                     "SELECT error, coalesce(simulated_us, predicted_us) FROM rows "
+                     "WHERE chip = ? AND request = ? AND workload = ?"};
+  Statement find_program{*file, "SELECT id FROM programs WHERE hash = ?"};
+  Statement add_program{*file, "INSERT INTO programs (hash, document) VALUES (?, ?)"};
+  Statement add_row{*file,
+                    "INSERT OR IGNORE INTO rows (chip, request, workload, program, predicted_us, low_us, high_us, "
+                    "simulated_us, measured_us, bottleneck, occupancy_ratio, occupancy_limit, registers_per_thread, "
+                    "blocks, waves, terms, levels, simulation, error) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+};
+
+StoreWriter::StoreWriter(std::unique_ptr<Open> open) : open_(std::move(open)) {}
+StoreWriter::StoreWriter(StoreWriter&&) noexcept = default;
+StoreWriter& StoreWriter::operator=(StoreWriter&&) noexcept = default;
+StoreWriter::~StoreWriter() = default;
+
+std::optional<StoreWriter> StoreWriter::open(const std::string& path, const std::string& tool_version,
+                                             base::Diagnostics& diags) {
+  auto lock = StoreLock::take(path, diags);
+  if (lock == nullptr) return std::nullopt;
+  auto file = open_to_write(path, tool_version, diags);
+  if (file == nullptr) return std::nullopt;
+  return on_file(path, [&] { return StoreWriter(std::make_unique<Open>(path, std::move(lock), std::move(file))); });
+}
+
+Content StoreWriter::chip(const std::string& identity, const std::string& name, const base::Value& document) {
+  return on_file(open_->path, [&] {
+    const std::string hash = base::content_hash(identity);
+    Statement select(*open_->file, "SELECT id FROM chips WHERE hash = ?");
+    if (const auto known = Open::find(select, hash)) return *known;
+    open_->begin();
+    Statement insert(*open_->file, "INSERT INTO chips (hash, name, document) VALUES (?, ?, ?)");
+    insert.bind(1, hash);
+    insert.bind(2, name);
+    insert.bind(3, base::to_json(document));
+    insert.exec();
+    return Content{open_->file->getLastInsertRowid()};
+  });
+}
+
+Content StoreWriter::workload(const base::Value& document) {
+  const std::string text = base::to_json(document);
+  return on_file(open_->path, [&] { return open_->put("workloads", base::content_hash(text), text); });
+}
+
+Content StoreWriter::request(const base::Value& document) {
+  const std::string text = base::to_json(document);
+  return on_file(open_->path, [&] { return open_->put("requests", base::content_hash(text), text); });
+}
+
+void StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
+                            const std::vector<NewWorkload>& workloads) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    Statement put(
+        *open_->file,
+        "INSERT INTO sweeps (title, file, text, fidelity, axes) VALUES (?, ?, ?, ?, ?) ON CONFLICT (title) DO "
+        "UPDATE SET file = excluded.file, text = excluded.text, fidelity = excluded.fidelity, "
+        "axes = excluded.axes RETURNING id");
+    put.bind(1, sweep.title);
+    put.bind(2, sweep.file);
+    put.bind(3, sweep.text);
+    put.bind(4, sweep.fidelity);
+    put.bind(5, text_of(sweep.axes));
+    put.executeStep();
+    const std::int64_t id = put.getColumn(0).getInt64();
+    put.reset();
+    for (const char* table : {"points", "sweep_workloads"})
+      open_->file->exec(fmt::format("DELETE FROM {} WHERE sweep = {}", table, id));
+    Statement point(*open_->file, "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    for (const NewPoint& p : points) {
+      point.reset();
+      point.bind(1, id);
+      point.bind(2, static_cast<std::int64_t>(p.point.ordinal));
+      point.bind(3, p.point.base);
+      point.bind(4, p.point.is_base ? 1 : 0);
+      point.bind(5, static_cast<std::int64_t>(p.base_ordinal));
+      point.bind(6, text_of(p.point.at));
+      point.bind(7, text_of(p.point.differences));
+      set(point, 8, p.chip);
+      set(point, 9, p.request);
+      set(point, 10, p.point.refused);
+      point.exec();
+    }
+    Statement workload(*open_->file, "INSERT INTO sweep_workloads VALUES (?, ?, ?, ?, ?, ?)");
+    for (std::size_t w = 0; w < workloads.size(); ++w) {
+      workload.reset();
+      workload.bind(1, id);
+      workload.bind(2, static_cast<std::int64_t>(w));
+      workload.bind(3, workloads[w].name);
+      workload.bind(4, workloads[w].kind);
+      workload.bind(5, workloads[w].weight);
+      workload.bind(6, id_of(workloads[w].workload));
+      workload.exec();
+    }
+    open_->commit();
+  });
+}
+
+std::optional<KnownRow> StoreWriter::find(const RowKey& key) {
+  return on_file(open_->path, [&] {
+    Statement& s = open_->find_row;
+    s.reset();
+    set(s, key);
+    std::optional<KnownRow> out;
+    if (s.executeStep()) {
+      out.emplace();
+      if (s.getColumn(0).isNull() && !s.getColumn(1).isNull()) out->time_us = s.getColumn(1).getDouble();
+    }
+    s.reset();
+    return out;
+  });
+}
+
+std::optional<std::string> StoreWriter::program_of(const RowKey& key) {
+  return on_file(open_->path, [&]() -> std::optional<std::string> {
+    Statement s(*open_->file,
+                "SELECT g.document FROM rows r JOIN programs g ON g.id = r.program "
+                "WHERE r.chip = ? AND r.request = ? AND r.workload = ?");
+    set(s, key);
+    if (!s.executeStep()) return std::nullopt;
+    return s.getColumn(0).getString();
+  });
+}
+
+void StoreWriter::add(const RowKey& key, const RowTexts& t) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    std::optional<Content> program;
+    if (!t.program.empty()) {
+      program = Open::find(open_->find_program, t.program_hash);
+      open_->find_program.reset();
+    }
+    if (!t.program.empty() && !program) {
+      open_->add_program.reset();
+      open_->add_program.bindNoCopy(1, t.program_hash);
+      open_->add_program.bindNoCopy(2, t.program);
+      open_->add_program.exec();
+      program = Content{open_->file->getLastInsertRowid()};
+    }
+    Statement& s = open_->add_row;
+    s.reset();
+    s.clearBindings();
+    set(s, key);
+    set(s, 4, program);
+    if (const auto& p = t.row.prediction) {
+      s.bind(5, p->predicted_us);
+      set(s, 6, p->band ? std::optional(p->band->low_us) : std::nullopt);
+      set(s, 7, p->band ? std::optional(p->band->high_us) : std::nullopt);
+      set(s, 10, p->bottleneck);
+      s.bind(11, p->occupancy_ratio);
+      set(s, 12, p->occupancy_limit);
+      s.bind(13, p->registers_per_thread);
+      s.bind(14, p->blocks);
+      s.bind(15, p->waves);
+    }
+    set(s, 8, t.row.simulation ? std::optional(t.row.simulation->simulated_us) : std::nullopt);
+    set(s, 9, t.row.measured_us);
+    set(s, 16, t.terms);
+    set(s, 17, t.levels);
+    set(s, 18, t.simulation);
+    set(s, 19, t.row.error);
+    s.exec();
+  });
+}
+
+void StoreWriter::commit() {
+  on_file(open_->path, [&] { open_->commit(); });
+}
+
+}  // namespace tilescope::experiments

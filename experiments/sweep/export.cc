@@ -1,0 +1,280 @@
+#include "experiments/sweep/export.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/document.h"
+#include "experiments/common/new_file.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::Map;
+using base::Value;
+
+// How a column's name says a unit, and what of it the column counts.
+struct Unit {
+  const char* unit;
+  const char* suffix;
+  double size;
+};
+constexpr std::array<Unit, 6> kUnits = {{{"B", "_bytes", 1},
+                                         {"Hz", "_hz", 1},
+                                         {"cycles", "_cycles", 1},
+                                         {"us", "_us", 1},
+                                         {"B/s", "_gbps", 1e9},
+                                         {"FLOP/s", "_gflops", 1e9}}};
+
+const Unit* unit_of(const StoredAxis& a) {
+  for (const Unit& u : kUnits)
+    if (a.unit == u.unit) return &u;
+  return nullptr;
+}
+
+std::string column_of(const StoredAxis& a) {
+  const Unit* u = unit_of(a);
+  return a.name + (u == nullptr ? "" : u->suffix);
+}
+
+Value number(double v) {
+  const auto whole = static_cast<std::int64_t>(v);
+  return static_cast<double>(whole) == v ? Value(whole) : Value(v);
+}
+
+// A coordinate in its column's unit; null where a base has none.
+Value value_of(const StoredAxis& a, const StoredValue& v) {
+  const Unit* u = unit_of(a);
+  if (v.number) return number(*v.number / (u == nullptr ? 1 : u->size));
+  return v.text.empty() ? Value(nullptr) : Value(v.text);
+}
+
+// Names of columns in their order, and the place of each.
+class Columns {
+ public:
+  std::size_t of(const std::string& name) {
+    const auto [entry, fresh] = places_.emplace(name, names_.size());
+    if (fresh) names_.push_back(name);
+    return entry->second;
+  }
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+  std::map<std::string, std::size_t> places_;
+};
+
+// One row as cells of the columns, which it may widen.
+class RowWriter {
+ public:
+  RowWriter(const StoredSweep& sweep, Columns& columns) : sweep_(sweep), columns_(columns) {}
+
+  // The cells stay valid until the next call.
+  const std::vector<Value>& cells(const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
+    std::fill(cells_.begin(), cells_.end(), Value(nullptr));
+    put("sweep", sweep_.title);
+    put("point", static_cast<std::int64_t>(p.ordinal));
+    put("is_base", p.is_base);
+    if (sweep_.axes.empty() || sweep_.axes.front().name != "base") put("base", p.base);
+    for (std::size_t a = 0; a < sweep_.axes.size(); ++a)
+      put(column_of(sweep_.axes[a]), value_of(sweep_.axes[a], p.at[a]));
+    put("workload", w.name);
+    put("kind", w.kind);
+    put("weight", number(w.weight));
+    put_prediction(r == nullptr || !r->prediction ? std::nullopt : r->prediction);
+    put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
+    put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
+    put("error", text(!p.refused.empty() ? "refused: " + p.refused : r == nullptr ? "" : r->error));
+    put("chip", text(p.chip));
+    put("program", r == nullptr ? Value(nullptr) : text(r->program));
+    put_levels(r);
+    return cells_;
+  }
+
+ private:
+  static Value text(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
+
+  void put(const std::string& name, Value v) {
+    const std::size_t c = columns_.of(name);
+    if (cells_.size() <= c) cells_.resize(c + 1);
+    cells_[c] = std::move(v);
+  }
+
+  void put_prediction(const std::optional<Prediction>& p) {
+    const auto or_null = [&](auto value) { return p ? Value(value(*p)) : Value(nullptr); };
+    put("predicted_us", or_null([](const Prediction& q) { return q.predicted_us; }));
+    put("low_us", p && p->band ? Value(p->band->low_us) : Value(nullptr));
+    put("high_us", p && p->band ? Value(p->band->high_us) : Value(nullptr));
+    put("bottleneck", or_null([](const Prediction& q) { return q.bottleneck; }));
+    put("occupancy_ratio", or_null([](const Prediction& q) { return q.occupancy_ratio; }));
+    put("occupancy_limit", or_null([](const Prediction& q) { return q.occupancy_limit; }));
+    put("registers_per_thread", or_null([](const Prediction& q) { return q.registers_per_thread; }));
+    put("blocks", or_null([](const Prediction& q) { return q.blocks; }));
+    put("waves", or_null([](const Prediction& q) { return q.waves; }));
+  }
+
+  // Terms and levels, which are the chip's: the only columns that a row may add.
+  void put_levels(const StoredRow* r) {
+    if (r == nullptr || !r->prediction) return;
+    for (const TermRow& t : r->prediction->terms) put(fmt::format("term.{}_us", underscored(t.name)), t.us);
+    for (const LevelRow& l : r->prediction->levels) {
+      put(fmt::format("level.{}_bytes", l.name), l.bytes);
+      put(fmt::format("level.{}_transactions", l.name), l.transactions);
+      put(fmt::format("level.{}_conflict_ratio", l.name), l.conflict_ratio);
+      put(fmt::format("level.{}_time_us", l.name), l.time_us);
+    }
+  }
+
+  static std::string underscored(std::string name) {
+    std::replace(name.begin(), name.end(), ' ', '_');
+    return name;
+  }
+
+  const StoredSweep& sweep_;
+  Columns& columns_;
+  std::vector<Value> cells_;
+};
+
+// A cell of CSV (RFC 4180).
+std::string csv_cell(const Value& v) {
+  if (v.is_null()) return {};
+  const auto* text = v.get_if<std::string>();
+  if (text == nullptr) return base::to_json(v);
+  if (text->find_first_of(",\"\r\n") == std::string::npos) return *text;
+  std::string out = "\"";
+  for (const char c : *text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string csv_line(const std::vector<Value>& cells, std::size_t columns) {
+  std::string line;
+  for (std::size_t c = 0; c < columns; ++c) {
+    if (c > 0) line += ',';
+    if (c < cells.size()) line += csv_cell(cells[c]);
+  }
+  return line + '\n';
+}
+
+std::string json_line(const std::vector<Value>& cells, const std::vector<std::string>& names) {
+  base::Map out;
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    if (!cells[c].is_null()) out.push_back({names[c], cells[c], {}});
+  return base::to_json(std::move(out)) + '\n';
+}
+
+}  // namespace
+
+std::size_t write_table(const Store& store, const StoredSweep& sweep, TableForm form,
+                        const std::function<void(std::string_view)>& write) {
+  Columns columns;
+  RowWriter rows(sweep, columns);
+  if (form == TableForm::kCsv) {  // all columns are known before the first row is written
+    store.each_row(sweep,
+                   [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) { rows.cells(p, w, r); });
+    std::vector<Value> names(columns.names().begin(), columns.names().end());
+    write(csv_line(names, names.size()));
+  }
+  std::size_t written = 0;
+  store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
+    const std::vector<Value>& cells = rows.cells(p, w, r);
+    write(form == TableForm::kCsv ? csv_line(cells, columns.names().size()) : json_line(cells, columns.names()));
+    ++written;
+  });
+  return written;
+}
+
+std::optional<OperatorsAtPoint> operators_at(const Store& store, const StoredSweep& sweep, std::size_t point,
+                                             base::Diagnostics& diags) {
+  const std::vector<StoredPoint> points = store.points(sweep);
+  const auto found =
+      std::find_if(points.begin(), points.end(), [&](const StoredPoint& p) { return p.ordinal == point; });
+  const auto refuse = [&](std::string why) {
+    diags.error({diags.add_source(fmt::format("--rows {}", point))}, std::move(why));
+    return std::nullopt;
+  };
+  if (found == points.end())
+    return refuse(fmt::format("the sweep has no such point, expected a number from 0 to {}", points.size() - 1));
+  if (!found->refused.empty()) return refuse("the point is refused: " + found->refused);
+  OperatorsAtPoint out{*found, {}, store.totals(sweep)[static_cast<std::size_t>(found - points.begin())].weighted_us};
+  store.each_row(sweep, [&](const StoredPoint& p, const StoredWorkload& w, const StoredRow* r) {
+    if (p.ordinal != point) return;
+    OperatorAtPoint& op = out.operators.emplace_back();
+    op.id = w.name;
+    op.kind = w.kind;
+    op.weight = w.weight;
+    if (r == nullptr) {
+      op.error = "not computed yet";
+      return;
+    }
+    op.us = r->error.empty() ? r->time_us() : std::nullopt;
+    op.error = r->error;
+    if (op.us && out.weighted_us && *out.weighted_us > 0) op.share_ratio = w.weight * *op.us / *out.weighted_us;
+    if (r->simulation)
+      op.bound_by = longest_stall(*r->simulation).name;
+    else if (r->prediction)
+      op.bound_by = r->prediction->bottleneck;
+  });
+  return out;
+}
+
+namespace {
+
+Value or_null(const std::optional<double>& v) { return v ? Value(*v) : Value(nullptr); }
+Value or_null(const std::string& t) { return t.empty() ? Value(nullptr) : Value(t); }
+
+Map entries_of(const OperatorAtPoint& op) {
+  return {{"id", op.id, {}},
+          {"kind", op.kind, {}},
+          {"weight", number(op.weight), {}},
+          {"time_us", or_null(op.us), {}},
+          {"share_ratio", or_null(op.share_ratio), {}},
+          {"bottleneck", or_null(op.bound_by), {}},
+          {"error", or_null(op.error), {}}};
+}
+
+}  // namespace
+
+base::Value to_document(const OperatorsAtPoint& at, const StoredSweep& sweep) {
+  Map axes;
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a)
+    axes.push_back({sweep.axes[a].name, or_null(at.point.at[a].text), {}});
+  base::List operators;
+  for (const OperatorAtPoint& op : at.operators) operators.emplace_back(entries_of(op));
+  return Map{{"sweep", sweep.title, {}},
+             {"point", static_cast<std::int64_t>(at.point.ordinal), {}},
+             {"base", at.point.base, {}},
+             {"at", std::move(axes), {}},
+             {"weighted_us", or_null(at.weighted_us), {}},
+             {"operators", std::move(operators), {}}};
+}
+
+std::size_t write_table_file(const OperatorsAtPoint& at, const StoredSweep& sweep, TableForm form,
+                             const std::string& path) {
+  NewFile file(path);
+  for (const OperatorAtPoint& op : at.operators) {
+    std::vector<std::string> names = {"sweep", "point"};
+    std::vector<Value> cells = {sweep.title, static_cast<std::int64_t>(at.point.ordinal)};
+    for (base::Entry& e : entries_of(op)) {
+      names.push_back(std::move(e.key));
+      cells.push_back(std::move(e.value));
+    }
+    const bool first = &op == &at.operators.front();
+    if (first && form == TableForm::kCsv) file.write(csv_line({names.begin(), names.end()}, names.size()));
+    file.write(form == TableForm::kCsv ? csv_line(cells, names.size()) : json_line(cells, names));
+  }
+  file.finish();
+  return at.operators.size();
+}
+
+std::size_t write_table_file(const Store& store, const StoredSweep& sweep, TableForm form, const std::string& path) {
+  NewFile file(path);
+  const std::size_t rows = write_table(store, sweep, form, [&](std::string_view text) { file.write(text); });
+  file.finish();
+  return rows;
+}
+
+}  // namespace tilescope::experiments

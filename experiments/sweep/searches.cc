@@ -1,0 +1,44 @@
+#include "experiments/sweep/searches.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tilescope::experiments {
+
+std::size_t SweepSearches::add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions) {
+  const auto known = std::find_if(searches_.begin(), searches_.end(), [&](const Asked& s) {
+    return s.chip == &chip && s.restrictions.pads == restrictions.pads && s.restrictions.block == restrictions.block;
+  });
+  const auto number = static_cast<std::size_t>(known - searches_.begin());
+  if (number == searches_.size()) searches_.push_back({&chip, restrictions});
+  return number;
+}
+
+void SweepSearches::expect(std::size_t search, std::size_t workload) {
+  std::shared_ptr<Found>& found = found_[{search, workload}];
+  if (found == nullptr) found = std::make_shared<Found>();
+  ++found->expected;
+}
+
+std::shared_ptr<const Constructed> SweepSearches::of(std::size_t search, std::size_t workload, double& cpu_us) {
+  std::shared_ptr<Found> found;
+  {
+    const std::lock_guard lock(lock_);
+    const auto at = found_.find({search, workload});
+    base::check(at != found_.end(), "a search that is asked for was expected");
+    found = at->second;
+    if (--found->expected == 0) found_.erase(at);
+  }
+  const std::lock_guard lock(found->one_at_a_time);
+  if (found->programs == nullptr) {
+    const Asked& s = searches_[search];
+    const Constructor constructor(*s.chip, {Search::kRoller}, kSearched, s.restrictions);
+    auto programs = std::make_shared<Constructed>(constructor.construct(workloads_[workload].expression));
+    cpu_us += 1e3 * programs->construct_ms;
+    found->programs = std::move(programs);
+  }
+  return found->programs;
+}
+
+}  // namespace tilescope::experiments

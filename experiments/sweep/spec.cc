@@ -1,0 +1,159 @@
+#include "experiments/sweep/spec.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/document.h"
+#include "base/fields.h"
+#include "base/scalar_text.h"
+
+namespace tilescope::experiments {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Diagnostics;
+using base::Value;
+
+// The items of a list, or a value that stands alone.
+std::vector<const Value*> items_of(const Value& v) {
+  std::vector<const Value*> out;
+  if (const base::List* list = v.get_if<base::List>())
+    for (const Value& item : *list) out.push_back(&item);
+  else
+    out.push_back(&v);
+  return out;
+}
+
+bool is_path(std::string_view text) {
+  return text.find('/') != std::string_view::npos || text.ends_with(".yaml") || text.ends_with(".yml");
+}
+
+class SpecReader {
+ public:
+  SpecReader(SweepSpec& out, const SweepFile& file) : out_(out), file_(file), diags_(file.diags) {}
+
+  void read(const Value& document) {
+    base::Fields f(document, "the sweep", diags_);
+    const Value* title = f.require("sweep");
+    if (const auto text = base::as_text(title, "sweep", diags_)) out_.title = *text;
+    if (title != nullptr && title->get_if<std::string>() != nullptr && out_.title.empty())
+      diags_.error(title->at, "sweep: expected a title; the store tells sweeps apart by it");
+    if (const Value* base = f.require("base")) read_bases(*base);
+    if (const Value* axes = f.require("axes")) {
+      out_.axes_at = axes->at;
+      if (!out_.bases.empty()) out_.axes = read_axes(*axes, out_.bases, file_);
+    }
+    if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
+    if (const Value* workloads = f.require("workloads")) out_.workloads = read_workloads(*workloads, file_);
+    read_programs(f.take("programs"));
+    if (const auto fidelity = base::as_choice(f.take("fidelity"), "fidelity", {"model", "sim"}, diags_))
+      out_.simulate = *fidelity == 1;
+    f.finish();
+  }
+
+ private:
+  void read_bases(const Value& v) {
+    const std::vector<const Value*> items = items_of(v);
+    if (items.empty()) diags_.error(v.at, "base: no chip; name a device or a file");
+    for (const Value* item : items) {
+      const auto name = base::as_text(item, "base", diags_);
+      if (!name) continue;
+      const auto same = [&](const SweepBase& b) { return b.name == *name; };
+      if (std::any_of(out_.bases.begin(), out_.bases.end(), same))
+        diags_.error(item->at, fmt::format("base: '{}' stands here a second time", *name));
+      else
+        read_base(*name, item->at);
+    }
+  }
+
+  void read_base(const std::string& name, base::Position at) {
+    const std::string path = is_path(name) ? file_.path_of(name) : name;
+    Diagnostics own;
+    auto source = arch::ChipSource::read(path, own);
+    auto chip = source ? source->with({}, own) : std::nullopt;
+    for (const base::Diagnostic& e : own.errors())
+      diags_.error(at, fmt::format("base: {}", e.at.line == 0 ? fmt::format("'{}': {}", name, e.text) : own.format(e)));
+    if (!chip) return;
+    if (chip->chip_class != arch::ChipClass::kGpu)
+      return diags_.error(at, fmt::format("base: '{}' is no chip of class gpu, which programs need", name));
+    auto numbers = arch::numbers_of(*chip);
+    out_.bases.push_back({name, std::move(*source), std::move(*chip), std::move(numbers)});
+  }
+
+  void read_constraints(const Value& v) {
+    out_.constraints_at = v.at;
+    const base::List* list = base::as_list(&v, "constraints", diags_);
+    if (list == nullptr || out_.bases.empty()) return;
+    for (const Value& item : *list)
+      if (auto formula = read_formula(&item, "a constraint", out_.bases, file_))
+        out_.constraints.push_back(std::move(*formula));
+  }
+
+  void read_programs(const Value* v) {
+    using From = SweepPrograms::From;
+    if (v == nullptr) return out_.programs.push_back({From::kConstruct, "construct", {}, {}});
+    for (const Value* item : items_of(*v)) {
+      if (item->is_map()) {
+        read_program_file(*item);
+      } else if (const auto choice = base::as_choice(item, "programs", {"construct", "fixed"}, diags_)) {
+        const bool fixed = *choice == 1;
+        add({fixed ? From::kBase : From::kConstruct, fixed ? "fixed" : "construct", {}, item->at});
+      }
+    }
+    if (out_.programs.empty() && diags_.ok())
+      diags_.error(v->at, "programs: none; say construct, fixed or {from: FILE.jsonl}");
+  }
+
+  void read_program_file(const Value& item) {
+    base::Fields f(item, "programs", diags_);
+    const Value* from = f.require("from");
+    const auto name = base::as_text(from, "from", diags_);
+    f.finish();
+    if (!name) return;
+    const std::string path = file_.path_of(*name);
+    Diagnostics own;
+    auto text = base::read_file(path, own.add_source(path), own, {std::size_t{1} << 30, 64});
+    for (const base::Diagnostic& e : own.errors()) diags_.error(from->at, fmt::format("from: '{}': {}", *name, e.text));
+    if (text) add({SweepPrograms::From::kFile, *name, NamedText{path, std::move(*text)}, from->at});
+  }
+
+  void add(SweepPrograms p) {
+    const auto same = [&](const SweepPrograms& other) { return other.name == p.name; };
+    if (std::any_of(out_.programs.begin(), out_.programs.end(), same))
+      return diags_.error(p.at, fmt::format("programs: '{}' stands here a second time", p.name));
+    out_.programs.push_back(std::move(p));
+  }
+
+  SweepSpec& out_;
+  const SweepFile& file_;
+  Diagnostics& diags_;
+};
+
+}  // namespace
+
+base::Position SweepFile::text_at(const Value& scalar) const { return base::text_at(scalar, text); }
+
+std::string SweepFile::path_of(const std::string& named) const {
+  const fs::path beside = fs::path(folder) / named;
+  std::error_code failed;
+  return fs::is_regular_file(beside, failed) ? beside.string() : named;
+}
+
+std::optional<SweepSpec> read_sweep(const std::string& file, Diagnostics& diags) {
+  const base::SourceId source = diags.add_source(file);
+  const auto text = base::read_file(file, source, diags);
+  const auto document = text ? base::read_yaml(*text, source, diags) : std::nullopt;
+  if (!document) return std::nullopt;
+  SweepSpec out;
+  out.file = file;
+  out.text = *text;
+  const SweepFile as_read{file, fs::path(file).parent_path().string(), *text, diags};
+  SpecReader(out, as_read).read(*document);
+  if (!diags.ok()) return std::nullopt;
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,106 @@
+#include "experiments/sweep/state.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+namespace {
+
+using Counts = std::vector<std::pair<std::string, std::size_t>>;
+
+Counts most_often_first(const std::map<std::string, std::size_t>& counts) {
+  Counts out(counts.begin(), counts.end());
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  return out;
+}
+
+base::List to_list(const Counts& counts) {
+  base::List out;
+  for (const auto& [why, n] : counts)
+    out.emplace_back(base::Map{{"why", why, {}}, {"count", static_cast<std::int64_t>(n), {}}});
+  return out;
+}
+
+base::Value number_or_null(const std::optional<double>& v) { return v ? base::Value(*v) : base::Value(nullptr); }
+
+base::Value to_document(const RankedPoint& p, const StoredSweep& sweep) {
+  base::Map at;
+  for (std::size_t a = 0; a < sweep.axes.size(); ++a) at.push_back({sweep.axes[a].name, p.point.at[a].text, {}});
+  return base::Map{{"point", static_cast<std::int64_t>(p.point.ordinal), {}},
+                   {"base", p.point.base, {}},
+                   {"at", std::move(at), {}},
+                   {"weighted_us", number_or_null(p.total.weighted_us), {}},
+                   {"base_ratio", number_or_null(p.total.base_ratio), {}}};
+}
+
+base::List to_list(const std::vector<RankedPoint>& points, const StoredSweep& sweep) {
+  base::List out;
+  for (const RankedPoint& p : points) out.push_back(to_document(p, sweep));
+  return out;
+}
+
+base::Map counts(std::initializer_list<std::pair<const char*, std::size_t>> entries) {
+  base::Map out;
+  for (const auto& [name, n] : entries) out.push_back({name, static_cast<std::int64_t>(n), {}});
+  return out;
+}
+
+}  // namespace
+
+SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep) {
+  SweepState out;
+  out.sweep = sweep;
+  const std::vector<StoredPoint> points = store.points(sweep);
+  const std::vector<PointTotal> totals = store.totals(sweep);
+  std::map<std::string, std::size_t> refusals, failures;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PointTotal& t = totals[i];
+    out.rows += points[i].refused.empty() ? sweep.workloads.size() : 0;
+    out.rows_done += t.done;
+    out.rows_failed += t.failed;
+    if (points[i].is_base) {
+      out.bases.push_back({points[i], t});
+      continue;
+    }
+    ++out.points;
+    out.refused += points[i].refused.empty() ? 0 : 1;
+    out.done += points[i].refused.empty() && t.done == sweep.workloads.size() ? 1 : 0;
+    out.failed += t.failed > 0 ? 1 : 0;
+    if (!points[i].refused.empty()) ++refusals[points[i].refused];
+  }
+  if (out.rows_failed > 0)
+    store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
+      if (r != nullptr && !r->error.empty()) ++failures[w.name + ": " + r->error];
+    });
+  out.refusals = most_often_first(refusals);
+  out.failures = most_often_first(failures);
+  for (const std::size_t i : best_points(points, totals))
+    if (out.best.size() < keep) out.best.push_back({points[i], totals[i]});
+  return out;
+}
+
+base::Value to_document(const SweepState& s) {
+  return base::Map{
+      {"sweep", s.sweep.title, {}},
+      {"file", s.sweep.file, {}},
+      {"fidelity", s.sweep.fidelity, {}},
+      {"points", counts({{"all", s.points}, {"done", s.done}, {"refused", s.refused}, {"failed", s.failed}}), {}},
+      {"rows", counts({{"all", s.rows}, {"done", s.rows_done}, {"failed", s.rows_failed}}), {}},
+      {"bases", to_list(s.bases, s.sweep), {}},
+      {"best", to_list(s.best, s.sweep), {}},
+      {"refused", to_list(s.refusals), {}},
+      {"failed", to_list(s.failures), {}}};
+}
+
+std::string place_of(const std::vector<StoredValue>& at, const std::vector<StoredAxis>& axes) {
+  std::string out;
+  for (std::size_t a = 0; a < at.size(); ++a)
+    if (!at[a].text.empty()) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", axes[a].name, at[a].text);
+  return out.empty() ? "the base" : out;
+}
+
+std::string place_of(const StoredPoint& point, const std::vector<StoredAxis>& axes) { return place_of(point.at, axes); }
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,141 @@
+#include "experiments/sweep/task.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/programs/from_model.h"
+#include "experiments/programs/given.h"
+#include "experiments/programs/instructions.h"
+#include "experiments/sweep/searches.h"
+#include "expr/infer.h"
+#include "lower/lower.h"
+#include "model/estimate.h"
+
+namespace tilescope::experiments {
+namespace {
+
+MadeRow failed(std::string why) {
+  MadeRow out;
+  out.row.error = std::move(why);
+  return out;
+}
+
+MadeRow row_of(tile::RProgram program, const model::Estimate& estimate, const arch::ArchSpec& a) {
+  MadeRow out;
+  out.row.prediction = prediction_of(estimate.sum, a, program);
+  out.program = std::move(program);
+  return out;
+}
+
+std::string block_text(const construct::Restrictions& r) {
+  return r.block.empty() ? std::string() : fmt::format(" with a block of {}", fmt::join(r.block, "x"));
+}
+
+// Of two programs the one to take: measured ones before others, faster before slower.
+double rank_of(const GivenProgram& g, const model::Machine& machine) {
+  if (g.measured_us) return *g.measured_us;
+  const auto estimate = model::estimate(*g.program, machine);
+  constexpr double kBehindMeasured = 1e18;
+  return estimate ? kBehindMeasured + estimate->sum.total_us : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
+                        const std::vector<std::shared_ptr<const Constructed>>& beside) {
+  std::vector<const tile::RProgram*> tried;
+  for (const tile::RProgram& p : own.programs) tried.push_back(&p);
+  for (const auto& other : beside)
+    for (const tile::RProgram& p : other->programs) tried.push_back(&p);
+  std::string why = own.error;
+  auto best = best_on(model::make_machine(a), tried, why);
+  if (!best) return failed(why + block_text(restrictions));
+  return row_of(std::move(best->program), best->estimate, a);
+}
+
+MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
+  if (!given.program) return failed(given.why);
+  std::vector<std::string> why;
+  auto taken = taken_by(a, *given.program, why);
+  if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
+  const auto estimate = model::estimate(*taken, model::make_machine(a));
+  if (!estimate) {
+    const expr::Expression& e = taken->stages.front().space->expression;
+    return failed(no_instruction(a, e.dtype, e.accumulate));
+  }
+  return row_of(std::move(*taken), *estimate, a);
+}
+
+base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
+                             const std::string& base, std::vector<std::string> beside, bool simulate) {
+  base::List block;
+  for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
+  const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
+  base::Map out = {{"programs", constructed ? "construct" : "fixed", {}}, {"fidelity", simulate ? "sim" : "model", {}}};
+  if (!constructed) out.push_back({"base", base, {}});
+  if (!constructed && programs->file) {
+    out.push_back({"from", base::content_hash(programs->file->text), {}});
+    return out;  // whatever is asked of constructed ones
+  }
+  out.push_back({"search", "roller", {}});
+  out.push_back({"keep", static_cast<std::int64_t>(kSearched), {}});
+  out.push_back({"pads", restrictions.pads, {}});
+  out.push_back({"block", std::move(block), {}});
+  if (beside.empty()) return out;
+  std::sort(beside.begin(), beside.end());
+  beside.erase(std::unique(beside.begin(), beside.end()), beside.end());
+  out.push_back({"beside", base::content_hash(fmt::format("{}", fmt::join(beside, " "))), {}});
+  return out;
+}
+
+namespace {
+
+// What a stage computes, whatever the order of its tensors.
+std::string key_of(expr::Expression one_stage) {
+  std::sort(one_stage.tensors.begin(), one_stage.tensors.end(),
+            [](const expr::Tensor& a, const expr::Tensor& b) { return a.name < b.name; });
+  return base::to_json(document_of(one_stage));
+}
+
+}  // namespace
+
+std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
+                                               const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags) {
+  const NamedText& file = *programs.file;
+  const model::Machine machine = model::make_machine(base.chip);
+  LineReader reader(file.name, base.chip);
+  std::map<std::string, std::size_t> workload_of;
+  for (std::size_t w = 0; w < workloads.size(); ++w) {
+    std::string key;
+    const expr::Expression& e = workloads[w].expression;
+    for (std::size_t s = 0; s < e.stages.size(); ++s) key += key_of(expr::single_stage(e, s));
+    workload_of.emplace(std::move(key), w);
+  }
+  std::vector<GivenForWorkload> out(workloads.size());
+  std::vector<double> rank(workloads.size(), std::numeric_limits<double>::infinity());
+  for (const auto& [number, line] : batch_lines(file.text)) {
+    GivenProgram g = reader.read(line, number);
+    for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
+    if (!g.program) continue;
+    std::string key;
+    for (const tile::StageProgram& s : g.program->stages) key += key_of(s.space->expression);
+    const auto found = workload_of.find(key);
+    if (found == workload_of.end()) continue;
+    const std::size_t w = found->second;
+    const double own = rank_of(g, machine);
+    if (own >= rank[w]) continue;
+    rank[w] = own;
+    out[w] = {std::move(g.program), g.measured_us, {}};
+  }
+  for (GivenForWorkload& g : out)
+    if (!g.program) g.why = fmt::format("no line of {} computes this operator", programs.name);
+  return out;
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,190 @@
+// The operators of a sweep's file, with their weights.
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/dtype.h"
+#include "base/fields.h"
+#include "experiments/programs/operator_kind.h"
+#include "experiments/programs/workload.h"
+#include "experiments/sweep/spec.h"
+#include "expr/parse_args.h"
+#include "expr/suites.h"
+
+namespace tilescope::experiments {
+namespace {
+
+using base::Diagnostics;
+using base::Value;
+
+constexpr double kMostWeight = 1e12;  // totals stay far from the ends of doubles
+
+class WorkloadsReader {
+ public:
+  explicit WorkloadsReader(const SweepFile& file) : file_(file), diags_(file.diags) {}
+
+  std::vector<SweepWorkload> read(const Value& workloads) {
+    const base::List* items = base::as_list(&workloads, "workloads", diags_);
+    if (items == nullptr) return {};
+    if (items->empty()) diags_.error(workloads.at, "workloads: no operator; list one at least");
+    for (const Value& item : *items) read_item(item);
+    return std::move(out_);
+  }
+
+ private:
+  void read_item(const Value& item) {
+    base::Fields f(item, "a workload", diags_);
+    const Value* suite = f.take("suite");
+    const Value* op = f.take("op");
+    const double weight = read_weight(f.take("weight"));
+    const auto dtype = read_dtype(f.take("dtype"));
+    if (item.is_map() && (suite == nullptr) == (op == nullptr))
+      diags_.error(item.at, "a workload has either suite or op");
+    if (suite != nullptr) {
+      const Value* only = f.take("only");
+      const Value* sizes = f.take("size");
+      f.finish();
+      if (dtype) read_suite(*suite, only, sizes, *dtype, weight);
+    } else {
+      read_operator(f, item, op, dtype, weight);
+    }
+  }
+
+  double read_weight(const Value* v) {
+    const auto weight = base::as_number(v, "weight", diags_);
+    if (weight && (*weight <= 0 || *weight > kMostWeight))
+      diags_.error(v->at, "weight: expected a number above 0 and at most 1e12");
+    return weight.value_or(1);
+  }
+
+  // Where none is given, a value that is none.
+  struct GivenDtype {
+    std::optional<base::Dtype> dtype;
+  };
+
+  // Nothing after an error.
+  std::optional<GivenDtype> read_dtype(const Value* v) {
+    if (v == nullptr) return GivenDtype{};
+    const auto choice = base::as_choice(v, "dtype", base::dtype_names(), diags_);
+    return choice ? std::optional(GivenDtype{static_cast<base::Dtype>(*choice)}) : std::nullopt;
+  }
+
+  void read_suite(const Value& suite, const Value* only, const Value* sizes, GivenDtype dtype, double weight) {
+    const auto name = base::as_text(&suite, "suite", diags_);
+    if (!name) return;
+    if (!expr::is_suite_file(*name) && !base::as_choice(&suite, "suite", expr::suite_names(), diags_)) return;
+    std::optional<std::vector<expr::GivenSize>> variables(std::in_place);
+    const auto given = base::as_text(sizes, "size", diags_);
+    if (given) variables = expr::parse_sizes(*given, file_.text_at(*sizes), diags_);
+    if (!variables) return;
+    const std::string path = expr::is_suite_file(*name) ? file_.path_of(*name) : *name;
+    const auto read = expr::read_suite(path, dtype.dtype, *variables, diags_);
+    auto operators = read ? expressions_of(*read, false, diags_) : std::nullopt;
+    if (!operators) return;
+    const std::vector<std::string_view> chosen = read_only(only, *operators);
+    for (NamedExpression& op : *operators) {
+      if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
+      const double counted = weight * static_cast<double>(op.count);
+      add({op.id, op.kind, counted, std::move(op.expression), {}}, suite.at, Given::kBySuite, given.value_or(""));
+    }
+  }
+
+  std::vector<std::string_view> read_only(const Value* only, const std::vector<NamedExpression>& operators) {
+    std::vector<std::string_view> ids, chosen;
+    for (const NamedExpression& op : operators) ids.push_back(op.id);
+    const base::List* list = base::as_list(only, "only", diags_);
+    if (list == nullptr) return chosen;
+    if (list->empty()) diags_.error(only->at, "only: no operator; leave it out for all of them");
+    for (const Value& v : *list) {
+      const auto* id = v.get_if<std::string>();
+      if (id != nullptr && std::find(ids.begin(), ids.end(), *id) != ids.end())
+        chosen.push_back(*id);
+      else
+        diags_.error(v.at, fmt::format("the suite has no operator {}{}", v.describe(),
+                                       id == nullptr ? "" : base::did_you_mean(*id, ids)));
+    }
+    return chosen;
+  }
+
+  OperatorText::Part part_of(const Value* v, std::string_view name) {
+    const auto text = base::as_text(v, name, diags_);
+    return text ? OperatorText::Part{*text, file_.text_at(*v)} : OperatorText::Part{};
+  }
+
+  void read_operator(base::Fields& f, const Value& item, const Value* op, std::optional<GivenDtype> dtype,
+                     double weight) {
+    const auto id = base::as_text(f.take("id"), "id", diags_);
+    const OperatorText text{part_of(op, "op"), part_of(f.take("size"), "size"), part_of(f.take("shape"), "shape"),
+                            dtype.value_or(GivenDtype{}).dtype.value_or(base::Dtype::kF32)};
+    f.finish();
+    if (text.op.text.empty() || !dtype) return;
+    if (auto e = expression_of(text, false, diags_)) {
+      std::string kind = kind_of_whole(*e);
+      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}}, item.at, id ? Given::kById : Given::kUnnamed);
+    }
+  }
+
+  enum class Given { kBySuite, kById, kUnnamed };
+
+  // What is there already counts more, under any name where it is given none; what only bears the name of another gets
+  // the suite's `variables` behind it, or its element type where they are none.
+  void add(SweepWorkload w, base::Position at, Given given, const std::string& variables = {}) {
+    w.document = document_of(w.expression);
+    const auto named = [&](const std::string& name) {
+      return std::find_if(out_.begin(), out_.end(), [&](const SweepWorkload& o) { return o.name == name; });
+    };
+    const auto is_same = [&](const SweepWorkload& o) { return base::to_json(o.document) == base::to_json(w.document); };
+    if (given == Given::kUnnamed) {
+      const auto same = std::find_if(out_.begin(), out_.end(), is_same);
+      w.name = same != out_.end() ? same->name : fmt::format("op{}", ++unnamed_);
+    }
+    auto there = named(w.name);
+    for (const std::string& more : {variables, std::string(base::name_of(w.expression.dtype))}) {
+      if (there == out_.end() || is_same(*there) || given != Given::kBySuite) break;
+      if (more.empty()) continue;
+      w.name += " " + more;
+      there = named(w.name);
+    }
+    if (there == out_.end()) {
+      out_.push_back(std::move(w));
+    } else if (is_same(*there)) {
+      there->weight += w.weight;
+    } else {
+      diags_.error(at, fmt::format("another operator bears the name '{}'; give it another id", w.name));
+    }
+  }
+
+  const SweepFile& file_;
+  Diagnostics& diags_;
+  int unnamed_ = 0;
+  std::vector<SweepWorkload> out_;
+};
+
+}  // namespace
+
+Value document_of(const expr::Expression& e) {
+  base::List stages;
+  for (const expr::Stage& s : e.stages) {
+    base::Map sizes;
+    for (const expr::Axis& a : s.axes) sizes.push_back({a.name, a.size, {}});
+    stages.emplace_back(base::Map{{"expr", s.text, {}}, {"sizes", std::move(sizes), {}}});
+  }
+  base::Map tensors;
+  for (const expr::Tensor& t : e.tensors) {
+    base::List shape;
+    for (const std::int64_t d : t.shape) shape.emplace_back(d);
+    tensors.push_back({t.name, std::move(shape), {}});
+  }
+  return base::Map{{"stages", std::move(stages), {}},
+                   {"tensors", std::move(tensors), {}},
+                   {"dtype", base::name_of(e.dtype), {}},
+                   {"accumulate", base::name_of(e.accumulate), {}}};
+}
+
+std::vector<SweepWorkload> read_workloads(const Value& workloads, const SweepFile& file) {
+  return WorkloadsReader(file).read(workloads);
+}
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,137 @@
+#include "experiments/verify/compare_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilescope::experiments {
+namespace {
+
+bool sums(const expr::Stage& s) { return s.reducer == expr::Reducer::kSum || s.reducer == expr::Reducer::kMean; }
+
+// A sum of what is not whole, in integers: every step rounds.
+bool rounds_every_step(const tile::StageProgram& s) {
+  const expr::Expression& e = s.space->expression;
+  const expr::Stage& stage = s.space->stage();
+  return sums(stage) && base::is_integer(e.accumulate) && expr::numbers_of(e, stage) == expr::Numbers::kReal;
+}
+
+// Sums and products of the drawn inputs are exact in any order; quotients and functions are not.
+bool exact(const tile::StageProgram& s) {
+  const auto rounds = [](const expr::Node& n) {
+    using expr::Function;
+    if (n.kind == expr::NodeKind::kDivide) return true;
+    return n.kind == expr::NodeKind::kCall && n.function != Function::kRelu && n.function != Function::kAbs &&
+           n.function != Function::kMax && n.function != Function::kMin;
+  };
+  const expr::Stage& stage = s.space->stage();
+  const base::Dtype sum = s.space->expression.accumulate;
+  const bool wide = base::is_integer(sum) || sum == base::Dtype::kF32 || sum == base::Dtype::kF64;
+  const bool narrow = !wide;  // long sums of quarters round
+  return !narrow && !rounds_every_step(s) && stage.reducer != expr::Reducer::kMean &&
+         std::none_of(stage.body.begin(), stage.body.end(), rounds);
+}
+
+constexpr double kOperationsAround = 32;
+
+// Half a unit in the last place of the floats of a dtype, at most, of a value of one.
+double half_unit(base::Dtype dtype) {
+  switch (dtype) {
+    case base::Dtype::kTf32:
+    case base::Dtype::kF16:
+      return 0x1p-11;
+    case base::Dtype::kBf16:
+      return 0x1p-8;
+    case base::Dtype::kF8E4M3:
+    case base::Dtype::kF8E4M3Fnuz:
+      return 0x1p-4;
+    case base::Dtype::kF8E5M2:
+    case base::Dtype::kF8E5M2Fnuz:
+      return 0x1p-3;
+    case base::Dtype::kF64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+// Half a unit in the last place for every step of the reduction and for a few operations around it (Higham 2002,
+// section 4.2).
+double allowed_ratio(const tile::StageProgram& s) {
+  const expr::Expression& e = s.space->expression;
+  const double operations = static_cast<double>(s.space->reduced) + kOperationsAround;
+  // As many half units of 8-bit floats would allow everything; their sums are wider.
+  const base::Dtype steps = base::is_float8(e.dtype) ? e.accumulate : e.dtype;
+  return operations * half_unit(steps);
+}
+
+// A sum of 8-bit floats that is off may be stored as the other one of the two values that it is between, and so may
+// what a later stage makes of it.
+double allowed_neighbours(const tile::RProgram& p) {
+  double ratio = 0;
+  for (const tile::StageProgram& s : p.stages)
+    if (const base::Dtype dtype = s.space->expression.dtype; base::is_float8(dtype))
+      ratio = std::max(ratio, 2 * half_unit(dtype));
+  return p.stages.size() > 1 ? 2 * ratio : ratio;
+}
+
+// A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at
+// every step is off by half a unit at each; a mean divides that by their number again.
+double own_units(const tile::StageProgram& s) {
+  if (exact(s)) return 0;
+  if (!rounds_every_step(s)) return 1;
+  return 1 + (s.space->stage().reducer == expr::Reducer::kMean ? 0.5 : 0.5 * static_cast<double>(s.space->reduced));
+}
+
+// Units of a stage's result for one unit of what it reads from the stage before, times the greatest input that is
+// drawn.
+double gain(const tile::StageProgram& s) {
+  constexpr double kGreatestInput = 4;
+  return s.space->stage().reducer == expr::Reducer::kSum ? kGreatestInput * static_cast<double>(s.space->reduced)
+                                                         : kGreatestInput;
+}
+
+// The greatest of the values that are finite.
+double scale_of(const expr::Values& values) {
+  double scale = 0;
+  for (const double v : values)
+    if (std::isfinite(v)) scale = std::max(scale, std::abs(v));
+  return scale;
+}
+
+// What errors of an output are counted in.
+double unit_of(base::Dtype dtype, double scale) {
+  if (base::is_integer(dtype)) return std::max(scale * kOperationsAround * 0x1p-24, 1.0);
+  return std::max(scale, std::numeric_limits<double>::min());
+}
+
+}  // namespace
+
+ValueErrors allowed_errors(const tile::RProgram& p) {
+  if (std::all_of(p.stages.begin(), p.stages.end(), exact)) return {};
+  ValueErrors out{allowed_neighbours(p), 0};
+  for (const tile::StageProgram& s : p.stages)
+    if (base::is_integer(s.space->expression.dtype))
+      out.units = own_units(s) + gain(s) * out.units;
+    else
+      out.ratio += allowed_ratio(s);
+  return out;
+}
+
+double tolerance_of(base::Dtype dtype, const ValueErrors& allowed, const expr::Values& expected) {
+  return (base::is_integer(dtype) ? allowed.units : allowed.ratio) * unit_of(dtype, scale_of(expected));
+}
+
+ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr::Values& expected) {
+  double worst = values.size() == expected.size() ? 0 : HUGE_VAL;
+  for (std::size_t i = 0; i < std::min(values.size(), expected.size()); ++i) {
+    if (values[i] == expected[i] || (std::isnan(values[i]) && std::isnan(expected[i]))) continue;
+    const bool finite = std::isfinite(values[i]) && std::isfinite(expected[i]);
+    worst = std::max(worst, finite ? std::abs(values[i] - expected[i]) : HUGE_VAL);
+  }
+  if (worst == 0) return {};
+  const double errors = worst / unit_of(dtype, scale_of(expected));
+  return base::is_integer(dtype) ? ValueErrors{0, errors} : ValueErrors{errors, 0};
+}
+
+}  // namespace tilescope::experiments

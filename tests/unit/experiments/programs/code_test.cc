@@ -1,0 +1,30 @@
+// Programs as the chip's compiler takes them; skipped where there is no NVRTC.
+
+#include "experiments/programs/code.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/lowered.h"
+
+namespace tilescope::experiments {
+namespace {
+
+// 32 results a thread do not fit the registers that the program states.
+TEST(ProgramCode, AKernelThatSpillsGetsMoreRegisters) {
+  const cuda::DeviceCompiler compiler;
+  if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
+  const arch::ArchSpec chip = tests::chip("v100", {{"target", "sm_80"}});
+  const tile::RProgram p = tests::program(tests::small_matmul(R"(,"registers":24)"), chip);
+  std::vector<std::string> why;
+  const cuda::DeviceCode held = compiler.compile(cuda::emit(tests::lowered(p, chip)).text, *chip.target);
+  ASSERT_TRUE(held.ok()) << held.error;
+  ASSERT_GT(held.kernels.at(0).spill_store_bytes, 0);
+  const auto code = code_of(p, chip, compiler, why);
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(code->usage.spill_bytes(), 0);
+  EXPECT_GT(code->usage.registers(), 24);
+  EXPECT_LE(code->usage.registers(), 24 + 32) << "no more than it takes to spill nothing";
+}
+
+}  // namespace
+}  // namespace tilescope::experiments

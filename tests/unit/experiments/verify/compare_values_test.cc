@@ -1,0 +1,74 @@
+// How far values may be from plain loops: by hand, and with outputs that are all zero.
+
+#include "experiments/verify/compare_values.h"
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "lower/expected_values.h"
+#include "tests/support/build.h"
+
+namespace tilescope::experiments {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+tile::RProgram program(const std::string& op, const std::string& sizes, base::Dtype dtype) {
+  const expr::Expression e = tests::expression(op, sizes, {}, dtype);
+  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  tile::StageProgram stage;
+  stage.space = space;
+  return {"v100", {stage}, {}};
+}
+
+TEST(ValueErrors, AreRelativeOfRealsAndUnitsOfIntegers) {
+  const ValueErrors real = errors_of(base::Dtype::kF32, {1, 2.5}, {1, 2});
+  EXPECT_EQ(real.ratio, 0.25);
+  EXPECT_EQ(real.units, 0);
+  const ValueErrors whole = errors_of(base::Dtype::kI8, {1, 5}, {1, 2});
+  EXPECT_EQ(whole.ratio, 0);
+  EXPECT_EQ(whole.units, 3);
+  EXPECT_EQ(errors_of(base::Dtype::kI32, {0x1p21 + 4}, {0x1p21}).units, 1) << "a unit is 2^-19 of the greatest value";
+}
+
+TEST(ValueErrors, WhatIsNotFiniteEqualsItselfAlone) {
+  const std::vector<double> values = {1, kNan, HUGE_VAL, -HUGE_VAL};
+  for (const base::Dtype dtype : {base::Dtype::kF32, base::Dtype::kI8})
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (std::size_t j = 0; j < values.size(); ++j) {
+        const ValueErrors e = errors_of(dtype, {2, values[i]}, {2, values[j]});
+        EXPECT_EQ(e.ratio + e.units, i == j ? 0 : HUGE_VAL) << values[i] << " where " << values[j] << " is expected";
+      }
+  EXPECT_EQ(errors_of(base::Dtype::kF32, {1}, {1, 2}).ratio, HUGE_VAL);
+}
+
+TEST(ValueErrors, AllowedOfIntegersAreUnits) {
+  EXPECT_EQ(allowed_errors(program("O[i] = A[i] * B[i]", "i=64", base::Dtype::kI8)).units, 0);
+  EXPECT_EQ(allowed_errors(program("O[i] = A[i] / B[i]", "i=64", base::Dtype::kI8)).units, 1);
+  EXPECT_EQ(allowed_errors(program("O[i] +=! A[i,k] * B[k]", "i=40,k=30", base::Dtype::kI32)).units, 0);
+  EXPECT_EQ(allowed_errors(program("O[i] +=! A[i,k] * alpha", "i=40,k=30", base::Dtype::kI8)).units, 16);
+}
+
+// A kernel that stores nothing but zeros is wrong, whatever rounds.
+TEST(ValueErrors, AnOutputOfZerosIsWrong) {
+  for (const std::string op : {"O[i] = exp(A[i])", "O[i] = A[i] * B[i] / 2.0", "O[i] +=! A[i,k] * B[k] * alpha"})
+    for (const base::Dtype dtype :
+         {base::Dtype::kI8, base::Dtype::kI32, base::Dtype::kF16, base::Dtype::kF32, base::Dtype::kF64,
+          base::Dtype::kF8E4M3, base::Dtype::kF8E5M2, base::Dtype::kF8E4M3Fnuz, base::Dtype::kF8E5M2Fnuz}) {
+      const bool adds = op.find("+=!") != std::string::npos;
+      const tile::RProgram p = program(op, adds ? "i=64,k=16" : "i=64", dtype);
+      std::mt19937 random(1);
+      lower::NamedValues expected;
+      lower::add_expected_values(p, random, expected);
+      const expr::Values& right = expected.at("O");
+      EXPECT_TRUE(errors_of(dtype, right, right).within(allowed_errors(p)));
+      EXPECT_FALSE(errors_of(dtype, expr::Values(right.size()), right).within(allowed_errors(p)))
+          << op << " in " << base::name_of(dtype);
+    }
+}
+
+}  // namespace
+}  // namespace tilescope::experiments
