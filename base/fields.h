@@ -1,6 +1,6 @@
 #pragma once
 // Takes the fields of a document's map one by one, each with its type, and reports what is missing, mistyped,
-// duplicated or left over. A key that nobody took is a typo.
+// duplicated or left over. A key that no reader took is a typo.
 
 #include <cstdint>
 #include <initializer_list>

@@ -54,7 +54,7 @@ class TreeBuilder {
   }
 
   Value root_;
-  // Stays valid: a container grows only while it is the innermost open one, so nobody above it moves.
+  // Stays valid: a container grows only while it is the innermost open one, so none above it moves.
   std::vector<Value*> open_;
   bool key_open_ = false;
 };

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <variant>
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/microkernel/knobs.h"
 #include "construct/tiles.h"
-#include "tile/align.h"
-#include "tile/microkernel/mma.h"
-#include "tile/microkernel/wgmma.h"
-#include "tile/transfer/tma.h"
+#include "construct/transfer/knobs.h"
 
 namespace tilescope::construct {
 namespace {
@@ -41,34 +40,16 @@ Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules,
 
 // The plan of a staged operand with the padding, rotation and vector that cost least, the first of equal ones.
 tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
-  const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(rules.arch);
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
-  const tile::Operand& o = p.space->inputs[i];
-  const std::int64_t row = tile::data_tile(o, p.block).back();
-  const std::int64_t bank = elements_in(scratchpad.bank_width, o.element);
-  const std::int64_t widest = elements_in(max_access, o.element);
-  struct Placement {
-    std::int64_t padding, swizzle;
-  };
-  std::vector<Placement> placements = {{0, 0}};
-  if (p.in_core_matrices()) {
-    placements.push_back({tile::core_padding(p, i), 0});
-  } else {
-    placements.insert(
-        placements.end(),
-        {{bank, 0}, {widest, 0}, {tile::bank_padding(row, 1, scratchpad.banks, bank), 0}, {0, bank}, {0, widest}});
-    std::sort(placements.begin() + 1, placements.begin() + 4,
-              [](const Placement& a, const Placement& b) { return a.padding < b.padding; });
-    // Lanes of a matrix instruction that read pieces of a row each meet no conflict where rows are so far apart.
-    const std::int64_t read = p.matrix() ? tile::fragment_read(p, i, max_access).run : 1;
-    if (read > bank && read != widest) placements.insert(placements.end(), {{read, 0}, {0, read}});
-  }
+  const std::vector<RowPlacement> placements =
+      std::visit([&](const auto& kernel) { return row_placements(kernel, p, i, rules.arch); }, p.micro_kernel);
+  const bool by_rows = std::visit([](const auto& kernel) { return reads_by_rows(kernel); }, p.micro_kernel);
   double fewest = 0, instructions = 0;
   std::int64_t widest_vector = 1;
   tile::OperandPlan best;
-  for (const Placement& at : placements) {
+  for (const RowPlacement& at : placements) {
     p.operands[i].padding = at.padding;
-    p.operands[i].swizzle = at.swizzle;
+    p.operands[i].swizzle = at.rotation;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
     const Passes passes = passes_of(p, i, rules, use);
     if (!best.staged || passes.cycles(rules.arch) < fewest) {
@@ -77,7 +58,7 @@ tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& ru
     }
     // Nothing is better than no conflict in accesses as wide as those of rows as they are.
     if (&at == placements.data()) widest_vector = p.operands[i].vector, instructions = passes.instructions;
-    const bool as_wide = p.operands[i].vector == widest_vector && (!p.matrix() || passes.instructions <= instructions);
+    const bool as_wide = p.operands[i].vector == widest_vector && (!by_rows || passes.instructions <= instructions);
     if (!rules.pads || (passes.needed <= passes.least && as_wide)) break;
   }
   return best;
@@ -98,7 +79,7 @@ void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
 bool fit_windows(StageProgram& q, const StageProgram& p) {
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
     q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
-  return !p.matrix() || q.thread[p.matrix()->depth] == p.matrix()->k;
+  return std::visit([&](const auto& kernel) { return whole_fragments(kernel, q); }, p.micro_kernel);
 }
 
 // Adds the same program with other threads and reduction steps, where it may have them.
@@ -162,17 +143,6 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
   return out;
 }
 
-// Steps under way that the search tries. What a chip has room for is a limit of its own (tile/fit.h); this is how far
-// it looks: far with boxes, which cost those who compute nothing, less far with copies past the registers, which cost
-// issue slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
-constexpr std::int64_t kStagesTriedOfBoxes = 8, kStagesTried = 4, kStagesOfRegisters = 2;
-
-std::int64_t most_stages(const StageProgram& p, const arch::ArchSpec& a) {
-  if (!stages_anything(p)) return 1;
-  if (p.in_boxes()) return kStagesTriedOfBoxes;
-  return a.core.async_copy ? kStagesTried : kStagesOfRegisters;
-}
-
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
 // copies past the registers several, else the next one in registers. Together they share the scratchpad, so that one
 // is no choice without the other.
@@ -183,7 +153,7 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   const std::int64_t length = p.space->axes[*longest].extent, part = base::ceil_div(length, p.split[*longest]);
   const std::int64_t step = p.block[*longest];
   const auto times = [&](std::int64_t n) { return step * n <= part ? step * n : part == length ? length : step; };
-  const std::int64_t stages = most_stages(p, rules.arch);
+  const std::int64_t stages = stages_anything(p) ? max_stages(p, rules.arch) : 1;
   std::int64_t last = 0;
   for (const std::int64_t other : {step / 2, step, times(2), times(4)}) {
     if (other <= last) continue;
@@ -202,21 +172,9 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   return out;
 }
 
-StageProgram without_boxes(StageProgram p) {
-  for (tile::OperandPlan& plan : p.operands) plan.box = 0;
-  return p;
-}
-
-// Staged tiles brought in boxes by a warp of its own, or copied by all threads.
-std::vector<StageProgram> other_copies(const StageProgram& p, const LayoutRules& rules) {
-  if (p.in_boxes()) return {laid_out(without_boxes(p), rules)};
-  std::optional<StageProgram> boxed = tile::with_boxes(p, rules.arch);
-  return boxed ? std::vector<StageProgram>{std::move(*boxed)} : std::vector<StageProgram>{};
-}
-
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
-  if (p.in_boxes()) return {};
+  if (!chooses_rows(p)) return {};
   StageProgram q = laid_out(p, {rules.arch, false, rules.known});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
@@ -258,12 +216,12 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
 }  // namespace
 
 StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
-  const bool in_boxes = p.in_boxes();
-  p = without_boxes(std::move(p));
+  const bool by_engine = !chooses_rows(p);
+  p = copied_by_threads(std::move(p));
   for (std::size_t i = 0; i < p.space->operand_count(); ++i)
     if (!p.operands[i].staged) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
-  if (in_boxes)
-    if (std::optional<StageProgram> boxed = tile::with_boxes(p, rules.arch)) return std::move(*boxed);
+  if (by_engine)
+    if (std::optional<StageProgram> brought = brought_by_engine(p, rules.arch)) return std::move(*brought);
   for (std::size_t i = 0; i < p.space->operand_count(); ++i)
     if (p.operands[i].staged) place_rows(p, i, rules);
   return p;
@@ -271,15 +229,15 @@ StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
 
 std::span<const LayoutChoice> layout_choices() {
   // Steps before staging: what is staged one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutChoice, 7> kChoices = {other_neighbours, other_copies,  other_steps, other_staging,
-                                                           other_splits,     other_rasters, other_rows};
+  static constexpr std::array<LayoutChoice, 7> kChoices = {
+      other_neighbours, other_transfers, other_steps, other_staging, other_splits, other_rasters, other_rows};
   return kChoices;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutChoice, 7> kOrder = {other_neighbours, other_copies,  other_staging, other_steps,
-                                                  other_splits,     other_rasters, other_rows};
+  constexpr std::array<LayoutChoice, 7> kOrder = {other_neighbours, other_transfers, other_staging, other_steps,
+                                                  other_splits,     other_rasters,   other_rows};
   std::vector<StageProgram> out = {laid_out(p, rules)};
   for (const LayoutChoice choice : kOrder) {
     const std::size_t so_far = out.size();

@@ -123,7 +123,6 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
   }
   StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
-  if (seed.instruction == nullptr) return p;
   return tile::with_micro_kernel(std::move(p), seed.kernel, limits.max_access);
 }
 
@@ -277,11 +276,10 @@ class Construction {
   // Warps in place of threads where lanes work together.
   GrowthLimits limits_of(const Seed& seed) const {
     GrowthLimits limits = limits_;
-    if (seed.instruction == nullptr) return limits;
-    const std::int64_t lanes = tile::unit_of(seed.kernel)->lanes;
+    const std::int64_t lanes = tile::lanes_of(seed.kernel);
     limits.max_threads /= lanes;
     limits.registers *= lanes;
-    limits.warp = 1;
+    if (lanes > 1) limits.warp = 1;
     return limits;
   }
 

@@ -60,7 +60,7 @@ std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLim
 
 // How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
 // and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's
-// own model (OSDI'22, section 3.4); it says which tiles are worth a judge's time, and nobody is told it as a time.
+// own model (OSDI'22, section 3.4); it says which tiles are worth a judge's time, and it is never shown as a time.
 // `matrix_unit` is the instruction whose fragments they are, or null.
 double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
                const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);

@@ -10,8 +10,9 @@
 
 namespace tilescope::lower {
 
-// A kernel that reads what nobody wrote, reaches outside an array, lets two threads touch one word between two barriers
-// (one of them writing), or breaks a promise of lower/kernel.h. `what()` names kernel, statement, block and thread.
+// A kernel that reads what no thread wrote, reaches outside an array, lets two threads touch one word between two
+// barriers (one of them writing), or breaks a promise of lower/kernel.h. `what()` names kernel, statement, block and
+// thread.
 class KernelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

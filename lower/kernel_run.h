@@ -41,7 +41,7 @@ struct Landing {
   std::vector<double> values;
 };
 
-// How many arrivals of each role somebody knows to have happened.
+// How many arrivals of each role are known to have happened.
 using Clock = std::vector<std::int64_t>;
 
 // Threads that go through a body together: all of a block, or those of a role.
@@ -112,7 +112,7 @@ class KernelRun {
                         const arch::FragmentPlace& at, const MatrixShape& shape, base::Dtype dtype);
   // The factor's element of that place along m or n, and along k.
   double read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep);
-  // What products are added to is nobody else's until they have ended.
+  // No other statement touches what products are added to until they have ended.
   void check_no_products(std::size_t buffer, std::int64_t t) const;
 
   // lower/interpret_roles.cc.
@@ -127,7 +127,7 @@ class KernelRun {
   Phase& under_way(int signal, const Affine& number);
   // Ends the phase where all have arrived and all has come: what was asked for comes now.
   void settle(int signal, Phase& p);
-  // A bulk copy is on its way to the word, which nobody may still be reading.
+  // A bulk copy is on its way to the word, which no thread may still be reading.
   void bring(std::size_t buffer, std::int64_t at);
 
   std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);

@@ -58,10 +58,10 @@ void StagedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
     const std::int64_t part = p.split[a] > 1 ? base::ceil_div(p.space->axes[a].extent, p.split[a]) : 0;
     add(p.thread[a], p.points_along(a), std::gcd(part, chip_.max_access.n));
   }
-  if (!p.matrix()) return;
-  const tile::MatrixUnit& u = *p.matrix();
-  add(reinterpret_cast<std::intptr_t>(u.spec.get()), u.rows, u.columns, u.depth, u.m, u.n, u.k, u.lanes, u.most_columns,
-      p.micro_kernel.index());
+  add(p.micro_kernel.index());
+  if (const tile::MatrixUnit* u = p.matrix(); u != nullptr)
+    add(reinterpret_cast<std::intptr_t>(u->spec.get()), u->rows, u->columns, u->depth, u->m, u->n, u->k, u->lanes,
+        u->most_columns);
 }
 
 void StagedCosts::add_places() {

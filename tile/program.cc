@@ -36,14 +36,6 @@ std::int64_t StageProgram::threads() const {
   return n;
 }
 
-bool StageProgram::in_boxes() const {
-  return std::any_of(operands.begin(), operands.end(), [](const OperandPlan& o) { return o.box != 0; });
-}
-
-std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
-  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
-}
-
 std::int64_t StageProgram::blocks() const {
   std::int64_t n = 1;
   for (std::size_t a = 0; a < space->axes.size(); ++a) n *= a < space->spatial ? blocks_along(a) : split[a];
@@ -214,21 +206,6 @@ bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t col
       if (d.whole || d.spread != 0 || d.terms.size() > 1 || (d.terms.size() == 1 && d.terms[0].coefficient != 1))
         return false;
   return uses(0, rows) && !uses(1, rows) && !uses(0, columns) && uses(1, columns) && uses(0, depth) && uses(1, depth);
-}
-
-StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector) {
-  p.micro_kernel = std::move(kernel);
-  const MatrixUnit& unit = *p.matrix();
-  base::check(is_matrix_product(*p.space, unit.rows, unit.columns, unit.depth), "fragments are of a matrix product");
-  base::check(p.mapping[unit.rows].serial % unit.m == 0 && p.mapping[unit.columns].serial % unit.n == 0 &&
-                  p.points_along(unit.depth) % unit.k == 0,
-              "tiles are whole fragments");
-  p.thread[unit.depth] = unit.k;
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands[i].staged = i < p.space->inputs.size();
-    p.operands[i].vector = default_vector(p, i, max_vector);
-  }
-  return p;
 }
 
 StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,

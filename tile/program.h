@@ -22,11 +22,11 @@
 //   input is staged, a warp's lanes share the reads of its tile (tile/microkernel/mma.h), and they hold results as the
 //   instruction's map of them says. An instruction that reads its factors from the
 //   scratchpad is one of several warps: `threads` counts such groups, and its staged tiles lie in core matrices
-//   (tile/microkernel/wgmma.h). Those may be brought in boxes (tile/transfer/tma.h): one thread of a further warp asks for them,
-//   as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers` holds the
-//   compiler to so many of a thread, on which the program counts for the blocks that a core holds; 0 leaves it to the
-//   compiler. `unroll` is a hint to whoever emits code: the most statements an inner loop is unrolled to; 0 leaves it
-//   to the compiler. The output's padding has no meaning.
+//   (tile/microkernel/wgmma.h). Those may be brought in boxes (tile/transfer/tma.h): one thread of a further warp asks
+//   for them, as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers`
+//   holds the compiler to so many of a thread, on which the program counts for the blocks that a core holds; 0 leaves
+//   it to the compiler. `unroll` is a hint to the emitter: the most statements an inner loop is unrolled to; 0 leaves
+//   it to the compiler. The output's padding has no meaning.
 
 #include <cstdint>
 #include <memory>
@@ -84,8 +84,8 @@ struct StageProgram {
   std::int64_t unroll = 0;
   std::int64_t pipeline = 1;
   Raster raster = Raster::kRow;
-  std::int64_t band = 1;             // divides the blocks along the axis beside the fastest one
-  MicroKernel micro_kernel;          // what multiplies
+  std::int64_t band = 1;     // divides the blocks along the axis beside the fastest one
+  MicroKernel micro_kernel;  // what multiplies
 
   // How blocks are numbered over the spatial axes, the slowest digit first.
   base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
@@ -95,12 +95,10 @@ struct StageProgram {
 
   // The matrix instruction that it multiplies by, or null.
   const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
-  // Whether a matrix instruction reads its factors from the scratchpad, so that staged tiles lie in core matrices.
-  bool in_core_matrices() const { return std::holds_alternative<Wgmma>(micro_kernel); }
   // Whether a warp of its own has staged tiles brought box by box (tile/transfer/tma.h); then it is so of all of them.
   bool in_boxes() const;
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
-  std::int64_t lanes() const { return matrix() != nullptr ? matrix()->lanes : 1; }
+  std::int64_t lanes() const { return lanes_of(micro_kernel); }
   // Of a block: those that compute, and with the warp that only copies, where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_copiers(std::int64_t warp) const;
@@ -150,8 +148,8 @@ std::int64_t window_extent(const StageProgram& p, const TileDim& dim);
 // and depth and the second columns and depth, each coordinate a single loop.
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth);
 
-// The program with a matrix instruction; its mapping counts warps, its tiles are whole fragments of a matrix product
-// (checked).
+// The program with another micro-kernel. With a matrix instruction its mapping counts warps, and its tiles are whole
+// fragments of a matrix product (checked).
 StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector);
 
 // Elements of an operand that one thread, or the warp of a matrix instruction, reads for one window, at most: for all

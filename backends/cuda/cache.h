@@ -16,7 +16,8 @@ inline constexpr std::uintmax_t kMostKeptBytes = std::uintmax_t{1} << 30;
 // Whether a kept file is there; it then counts as used now.
 bool find_kept(const std::string& path);
 
-// A name beside `path` that nobody else has: what is made there and then moved to `path` is never seen half done.
+// A name in the folder of `path` that no other process has: what is made there and then moved to `path` is never seen
+// half done.
 std::string unfinished(const std::string& path);
 
 // Writes a whole file, or none; false where it cannot be written.

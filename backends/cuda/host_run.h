@@ -17,7 +17,7 @@ namespace tilescope::cuda {
 
 enum class HostBuild : std::uint8_t {
   kValues,    // with the address sanitizer: finds accesses outside arrays
-  kCounting,  // counts every access by its address; finds races, and reads of what nobody wrote
+  kCounting,  // counts every access by its address; finds races, and reads of what no thread wrote
 };
 
 struct HostRun {

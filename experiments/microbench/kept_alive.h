@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that only read, for a compiler that leaves out what nobody uses; for the .cc files of experiments/ and for
+// Kernels that only read, for a compiler that leaves out what is not used; for the .cc files of experiments/ and for
 // tests.
 
 #include "lower/kernel.h"

@@ -40,7 +40,7 @@ struct ChaseShape {
 };
 ChaseShape chase_shape(const lower::Module& chase);
 
-// The values of x at which a curve is measured where nobody says others.
+// The values of x at which a curve is measured where the caller says no others.
 std::vector<double> usual_points(std::string_view curve, const arch::ArchSpec& chip);
 
 // The kernels of one point; nothing where the chip cannot run them, and why.

@@ -1,7 +1,6 @@
 #include "lower/simt/lower_stage.h"
 
 #include "lower/simt/pipeline/lowering.h"
-#include "lower/simt/transfer/tma.h"
 
 namespace tilescope::lower {
 namespace {
@@ -34,7 +33,6 @@ void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const 
   const auto products = lowering_of_micro_kernel(stage);
   Transfers transfers(stage, *products);
   block.kernel().shared_bytes = stage.staging.bytes.n;
-  if (p.in_boxes()) add_box_signals(stage);
   const auto results = lowering_of_results(stage, *products);
   results->add_registers();
   products->add_registers();

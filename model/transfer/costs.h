@@ -24,6 +24,11 @@ CopyWork copy_work(const tile::PerThread&, const tile::StageProgram& p, std::siz
 CopyWork copy_work(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 CopyWork copy_work(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
+// Whether copies fill whole sectors of the core's cache, as loads do.
+constexpr bool loads_through_core_cache(const tile::PerThread&) { return true; }
+constexpr bool loads_through_core_cache(const tile::CpAsync&) { return false; }
+constexpr bool loads_through_core_cache(const tile::Tma&) { return false; }
+
 // The first warp's write of its first pieces to the scratchpad, or of as many bytes of what arrives by itself.
 WarpAccess staged_write(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 WarpAccess staged_write(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);

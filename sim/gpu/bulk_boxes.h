@@ -1,6 +1,6 @@
 #pragma once
 // What a bulk copy asks of memory: its box's rows cut into lines, as far as they lie within the tensor. The rest of the
-// box is zeros, which nobody has to bring.
+// box is zeros, which no level has to bring.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // One core of a GPU: resident blocks, their warps, the partitions' units, the scratchpad's port, the core's cache. It
-// runs when a warp can go on; what it asks of memory stands in its outbox until somebody hands it over.
+// runs when a warp can go on; what it asks of memory stands in its outbox until the GPU hands it over.
 //
 // A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
 // and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
@@ -143,7 +143,7 @@ class Core {
   };
   struct Waiter {
     enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox } kind{};
-    int who = 0;              // warp or box; nobody waits for a store
+    int who = 0;              // warp or box; no warp waits for a store
     std::int64_t group = 0;   // kBox: bytes of the line
     std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
   };
@@ -247,7 +247,7 @@ class Core {
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;
-  Timeline* timeline_ = nullptr;  // where somebody watches
+  Timeline* timeline_ = nullptr;  // where one is recorded
   Uniforms walked_;               // of the warp whose steps are being walked
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A whole GPU without its clock: cores, the memory behind them, the scheduler of blocks. Whoever owns the clock runs
+// A whole GPU without its clock: cores, the memory behind them, the scheduler of blocks. The owner of the clock runs
 // the cores that are due, then settles the instant: requests in the order of cores, replies, blocks to cores as others
 // end, jumps. Nothing depends on the order in which cores ran within an instant.
 

@@ -2,7 +2,7 @@
 // The signals of one resident block: which phase of every slot is under way, who has arrived for it and what has come.
 // Uses are counted as the block ran them: a jump over steps leaves some out, and what is under way keeps its number.
 //
-// Ignores: the time that an arrival takes to the scratchpad; whoever awaits a use reads there (Core::await).
+// Ignores: the time that an arrival takes to the scratchpad; a warp that awaits a use reads there (Core::await).
 
 #include <cstdint>
 #include <optional>

@@ -30,7 +30,7 @@ struct Leg {
 
 struct Turnover {
   std::vector<StepJump> jumps;  // by block
-  double cycles = 0;            // no more than were asked for: until there is nobody to start
+  double cycles = 0;            // no more than were asked for: until no block is left to start
   std::int64_t warp_steps = 0;
   std::int64_t blocks = 0;  // that ended
   Cycle lasted = 0;         // from their starts to their ends, all of them

@@ -1,5 +1,5 @@
 #pragma once
-// A kernel's body as a warp runs it: a list of operations with jumps. What needs nobody else is one segment; accesses
+// A kernel's body as a warp runs it: a list of operations with jumps. What needs no other warp is one segment; accesses
 // to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on. Roles
 // follow each other: a warp that is not of one goes past it.
 

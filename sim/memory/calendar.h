@@ -1,5 +1,5 @@
 #pragma once
-// A resource that does a bounded amount of work a cycle, booked ahead: a port, a bus, a link. Whoever comes later may
+// A resource that does a bounded amount of work a cycle, booked ahead: a port, a bus, a link. A later request may
 // still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a
 // whole number of core cycles; work is kept in fractions of one, so that rates need not divide.
 //

@@ -26,7 +26,7 @@ class Chains {
     c.last = at;
   }
 
-  // Visits all in the order in which they came, and lets them go; nobody may come meanwhile.
+  // Visits all in the order in which they came, and lets them go; none may come meanwhile.
   template <class Visit>
   void take(Chain& c, Visit visit) {
     if (c.first < 0) return;

@@ -93,7 +93,7 @@ class DeviceMemory {
   void advance(Cycle until, std::vector<MemoryReply>& replies);
   // When a channel next has something to decide.
   std::optional<Cycle> next() const { return next_ == kNever ? std::nullopt : std::optional<Cycle>(next_); }
-  // Nobody hears of a request sooner than this after it was made.
+  // No core hears of a request sooner than this after it was made.
   Cycle least_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
   // Counts into another tally: another kernel begins.
   void use(Tally& tally) {

@@ -188,10 +188,10 @@ class DramChannel {
   Clock now_ = 0, next_ = kNever;
   Clock last_command_ = 0;
   Clock column_ = kNever, row_ = kNever;  // when the next command of the kind may come
-  Clock starves_ = kNever;                // nobody at a bank has waited too long before
+  Clock starves_ = kNever;                // no request at a bank has waited too long before
   std::size_t last_bank_ = 0;             // that a command went to
   std::int64_t activates_ = 0;
-  DramLog* log_ = nullptr;  // where somebody watches
+  DramLog* log_ = nullptr;  // where one is recorded
 };
 
 }  // namespace tilescope::sim

@@ -63,6 +63,12 @@ inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
 }
 inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>(unit_of(std::as_const(kernel))); }
 
+// Threads that keep a register tile together.
+inline std::int64_t lanes_of(const MicroKernel& kernel) {
+  const MatrixUnit* unit = unit_of(kernel);
+  return unit == nullptr ? 1 : unit->lanes;
+}
+
 // The matrix instruction's name; empty without one.
 inline std::string_view name_of(const MicroKernel& kernel) {
   const MatrixUnit* unit = unit_of(kernel);

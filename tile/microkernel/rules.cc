@@ -1,7 +1,9 @@
 #include "tile/microkernel/rules.h"
 
 #include <numeric>
+#include <utility>
 
+#include "base/check.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 
@@ -36,5 +38,21 @@ std::int64_t row_shift(const Wgmma& /*kernel*/, const OperandPlan& /*plan*/) { r
 std::string tiles_refusal(const Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Mma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Wgmma& /*kernel*/, const StageProgram& p) { return core_matrices_refusal(p); }
+
+StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector) {
+  p.micro_kernel = std::move(kernel);
+  if (p.matrix() == nullptr) return p;
+  const MatrixUnit& unit = *p.matrix();
+  base::check(is_matrix_product(*p.space, unit.rows, unit.columns, unit.depth), "fragments are of a matrix product");
+  base::check(p.mapping[unit.rows].serial % unit.m == 0 && p.mapping[unit.columns].serial % unit.n == 0 &&
+                  p.points_along(unit.depth) % unit.k == 0,
+              "tiles are whole fragments");
+  p.thread[unit.depth] = unit.k;
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
+    p.operands[i].staged = i < p.space->inputs.size();
+    p.operands[i].vector = default_vector(p, i, max_vector);
+  }
+  return p;
+}
 
 }  // namespace tilescope::tile

@@ -10,6 +10,9 @@
 namespace tilescope::tile {
 namespace {
 
+// Boxes are laid out as core matrices are, and nothing else reads them.
+bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgmma>(p.micro_kernel); }
+
 // Whether an instruction's factor is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   const MatrixUnit& u = *p.matrix();
@@ -60,6 +63,14 @@ bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch
 
 }  // namespace
 
+bool StageProgram::in_boxes() const {
+  return std::any_of(operands.begin(), operands.end(), [](const OperandPlan& o) { return o.box != 0; });
+}
+
+std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
+  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
+}
+
 std::int64_t box_elements(const StageProgram& p, std::size_t i) {
   const TileShape shape = data_tile(p.space->inputs[i], p.block);
   return shape[shape.size() - 2] * p.operands[i].box;
@@ -68,7 +79,7 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!p.in_boxes()) return {};
   if (!a.core.tma) return fmt::format("{} copies no boxes (core.tma)", a.name);
-  if (!p.in_core_matrices()) return "no instruction reads its factors from the scratchpad";
+  if (!in_core_matrices(p)) return "no instruction reads its factors from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
   if (p.operands.back().box != 0) return fmt::format("{} is no input", p.space->output.name);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
@@ -83,7 +94,7 @@ std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
 }
 
 std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a) {
-  if (!a.core.tma || !p.in_core_matrices()) return std::nullopt;
+  if (!a.core.tma || !in_core_matrices(p)) return std::nullopt;
   const arch::TmaSpec& tma = *a.core.tma;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].staged || !tensor_refusal(p, i, tma).empty()) return std::nullopt;

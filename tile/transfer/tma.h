@@ -5,7 +5,7 @@
 // The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, a box each: a
 // panel's rows follow each other, and the next panel follows its last row. In memory whose words the copies swizzle
 // pieces of 16 bytes change places within a row, so that eight rows' pieces lie in different banks; who copies and who
-// multiplies agree about that, and nobody else reads the tile.
+// multiplies agree about that, and no other reader touches the tile.
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 // Elements of arrays as they lie in the chip's memory, and what inputs are filled with: a hash of seed and place, so
-// that who plans a measurement and who runs it make the same values and nobody carries them.
+// that the planner of a measurement and the worker that runs it make the same values, and no file carries them.
 
 #include <bit>
 #include <cstdint>

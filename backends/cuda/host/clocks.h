@@ -1,7 +1,7 @@
 #pragma once
 // What the threads of a block know of each other through signals: for each warp, how often it has arrived, and for each
-// signal, how many of its phases are over. What happened before an arrival is known to whoever awaits the phase that it
-// was for, and so is what was known to who arrived.
+// signal, how many of its phases are over. What happened before an arrival is known to a warp that awaits the phase
+// that it was for, and so is what was known to who arrived.
 
 #include <cstdint>
 #include <map>

@@ -28,7 +28,7 @@ class Shadow {
   enum class Kind : std::uint8_t { kShared, kMemory, kInput };
   Shadow(const char* name, Kind kind, std::int64_t bytes, std::int64_t granule);
 
-  // A touch of the running thread; fails (host/place.h) where it races or reads what nobody wrote.
+  // A touch of the running thread; fails (host/place.h) where it races or reads what no thread wrote.
   void read(std::int64_t offset, int bytes, const Epochs& e);
   void write(std::int64_t offset, int bytes, const Epochs& e);
   // An asynchronous write of the running thread begins, or has arrived for it.
@@ -40,7 +40,7 @@ class Shadow {
   // A block begins that has signals.
   void remember_warps(std::int64_t warps);
 
-  // An element that nobody ever wrote, or -1.
+  // An element that no thread ever wrote, or -1.
   std::int64_t unwritten() const;
 
  private:

@@ -25,14 +25,14 @@ struct Use {
 class Signals {
  public:
   void begin_block(Random& random);
-  // Fails where something came, or should have, that nobody awaited.
+  // Fails where something came, or should have, that no warp awaited.
   void end_block() const;
 
   void set_up(const void* ring, int slots, int arrivals);
   // One warp arrives.
   void arrive(const Use& use, int bytes);
   bool is_over(const Use& use);
-  // Somebody awaited it, and may rely on what it brought.
+  // A warp awaited it, and may rely on what it brought.
   void awaited(const Use& use);
   // A box comes, at once or later.
   void bring(const Use& use, const tilescope_tensor_map& tensor, const int* at, char* to);
@@ -41,7 +41,7 @@ class Signals {
   // Lets something come that is under way; false where nothing is.
   bool let_come();
 
-  // Of all signals together, so that somebody sees that there was one.
+  // Of all signals together, so that callers see that there was one.
   long long phases_ended() const { return phases_ended_; }
   // "use 3: of 8 warps 1 have arrived, 512 B are to come"
   std::string state_of(const Use& use);
@@ -55,7 +55,7 @@ class Signals {
     long long to_come = 0;        // bytes
     int under_way = 0;            // copies
     bool brings = false;          // copies were asked for
-    bool brought_unseen = false;  // by a phase that is over, and nobody awaited
+    bool brought_unseen = false;  // by a phase that is over, and no warp awaited
   };
   struct Coming {
     const void* at = nullptr;  // the slot

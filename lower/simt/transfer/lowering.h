@@ -11,7 +11,7 @@
 
 namespace tilescope::lower {
 
-// Of one operand. Whoever copies asks the micro-kernel where an element lies in a tile.
+// Of one operand. The micro-kernel says where an element lies in a tile.
 class TransferLowering {
  public:
   TransferLowering(Stage& stage, MicroKernelLowering& products, std::size_t operand)
@@ -24,7 +24,8 @@ class TransferLowering {
   virtual void add_tile() = 0;
   // Starts the copies of the step at `at` into a slot, which land by themselves.
   virtual Body start(const StepPosition& at, const Affine& slot);
-  // The two halves of copies that pass through registers, of as many pieces as those hold; and all pieces, half by half.
+  // The two halves of copies that pass through registers, of as many pieces as those hold; and all pieces, half by
+  // half.
   virtual Body load(const StepPosition& at);
   virtual Body keep(const Affine& slot);
   virtual Body copy(const StepPosition& at, const Affine& slot);

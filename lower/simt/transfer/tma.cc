@@ -6,12 +6,26 @@
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
+namespace {
+
+// Adds the mbarriers of a block, behind the tiles, and the warp that asks for them.
+void add_mbarriers(Stage& s) {
+  Kernel& k = s.block.kernel();
+  k.threads = s.p.threads_with_copiers(s.chip.core.warp);
+  const std::int64_t begin = s.staging.signals.n, slots = s.p.slots();
+  const std::int64_t computing = s.p.threads() / s.chip.core.warp;
+  const std::int64_t bytes = s.chip.core.tma->mbarrier.n * slots;
+  k.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
+}
+
+}  // namespace
 
 void TmaLowering::add_tile() {
   StagedTile t = shape_of_tile();
   t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.slot_elements * s_.slots(),
                              s_.staging.begins[operand_], operand().element * plan().box);
   tile() = t;
+  if (s_.block.kernel().signals.empty()) add_mbarriers(s_);
 }
 
 // A box for every panel of the tile's two innermost dimensions, wherever the others stand.
@@ -42,15 +56,6 @@ Body TmaLowering::start(const StepPosition& at, const Affine& slot) {
   Body body = nest(loops, {{std::move(copy), {}}}, true);
   body.front().note = "bring " + o.name;
   return body;
-}
-
-void add_box_signals(Stage& s) {
-  Kernel& k = s.block.kernel();
-  k.threads = s.p.threads_with_copiers(s.chip.core.warp);
-  const std::int64_t begin = s.staging.signals.n, slots = s.p.slots();
-  const std::int64_t computing = s.p.threads() / s.chip.core.warp;
-  const std::int64_t bytes = s.chip.core.tma->mbarrier.n * slots;
-  k.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
 }
 
 }  // namespace tilescope::lower

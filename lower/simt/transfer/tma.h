@@ -18,7 +18,4 @@ class TmaLowering final : public TransferLowering {
   bool asynchronous() const override { return true; }
 };
 
-// Adds the mbarriers of a block whose tiles arrive so, behind the tiles, and the warp that asks for them.
-void add_box_signals(Stage& s);
-
 }  // namespace tilescope::lower

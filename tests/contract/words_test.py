@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""README, docs/ and headers say who acts."""
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = re.compile(r"\b(nobody|somebody|whoever)\b", re.IGNORECASE)
+FOLDERS = "base arch expr tile lower model construct sim backends experiments cli".split()
+
+
+class WordsTest(unittest.TestCase):
+    def test_the_actor_is_named(self):
+        files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        for folder in FOLDERS:
+            files += (ROOT / folder).rglob("*.h")
+        found = [f"{path.relative_to(ROOT)}:{number}: {line.strip()}" for path in files
+                 for number, line in enumerate(path.read_text().splitlines(), 1) if WORDS.search(line)]
+        self.assertEqual(found, [])
+        self.assertGreater(len(files), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Changes one operator or number of the product at a time, and says which changes no unit test notices.
+
+    tools/mutants.py N [--seed S] [--folder model] [--list] [--keep FILE.jsonl]
+
+N places are drawn from the sources of FOLDERS. Each is changed in a copy of the tree (build-mutants/tree), the folder's
+unit tests are built there and run until the first failure. A mutant that every test passes has survived: a test is
+missing, or the change means nothing. Every result is appended to the kept file as it comes; a run that was killed goes
+on where it stopped.
+"""
+
+import argparse
+import filecmp
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WORK = ROOT / "build-mutants"
+# Sources, and the test program that should notice their changes.
+FOLDERS = {"model": "model_test", "lower": "lower_test", "sim/memory": "sim_test"}
+TEST_SECONDS = 300
+
+# What stands in a line of code, and what it becomes.
+CHANGES = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" < ", " <= "), (r" <= ", " < "),
+           (r" > ", " >= "), (r" >= ", " > "), (r" == ", " != "), (r" != ", " == "), (r" && ", " || "), (r" \|\| ", " && "),
+           (r"std::max\b", "std::min"), (r"std::min\b", "std::max"), (r"\btrue\b", "false"), (r"\bfalse\b", "true"),
+           (r"\bceil_div\(([^(),]+), ([^(),]+)\)", r"((\1) / (\2))"), (r"(?<![\w.])1(?![\w.])", "2"),
+           (r"(?<![\w.])2(?![\w.])", "3")]
+NOT_CODE = re.compile(r'^\s*(//|#|using |namespace |\}|template|static_assert)|"')
+
+
+def places(folder):
+    """(file, line number, column, text, replacement) of every change that could be made in a folder."""
+    for path in sorted((ROOT / folder).rglob("*.cc")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = line.split("//")[0]
+            if NOT_CODE.search(code):
+                continue
+            for pattern, becomes in CHANGES:
+                for found in re.finditer(pattern, code):
+                    yield (str(path.relative_to(ROOT)), number, found.start(), found.group(0), found.expand(becomes))
+
+
+def drawn(count, seed, folders):
+    every = [place for folder in folders for place in places(folder)]
+    random.Random(seed).shuffle(every)
+    return every[:count]
+
+
+def changed(text, place):
+    _, number, column, before, after = place
+    lines = text.splitlines(keepends=True)
+    line = lines[number - 1]
+    assert line[column:column + len(before)] == before, f"{place}: the source has changed"
+    lines[number - 1] = line[:column] + after + line[column + len(before):]
+    return "".join(lines)
+
+
+def copy_tree(tree):
+    """The files that git knows, as they are now; one that is equal keeps its time, so that nothing of it is built."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        source, copy = ROOT / name, tree / name
+        if not source.exists() or (copy.exists() and filecmp.cmp(source, copy, shallow=False)):
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+
+
+def target_of(path):
+    return next(test for folder, test in FOLDERS.items() if path.startswith(folder + "/"))
+
+
+def build(tree, target):
+    return subprocess.run(["cmake", "--build", WORK / "build", "--target", target], cwd=tree, capture_output=True).returncode == 0
+
+
+def notices(target):
+    """Whether a test fails, or does not end."""
+    binary = next((WORK / "build").rglob(target))
+    try:
+        done = subprocess.run([binary, "--gtest_fail_fast", "--gtest_brief=1"], cwd=binary.parent, timeout=TEST_SECONDS,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode != 0
+
+
+def judged(tree, place):
+    path = tree / place[0]
+    text = path.read_text()
+    path.write_text(changed(text, place))
+    try:
+        if not build(tree, target_of(place[0])):
+            return "not built"
+        return "noticed" if notices(target_of(place[0])) else "survived"
+    finally:
+        path.write_text(text)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("count", type=int, metavar="N")
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--folder", action="append", choices=list(FOLDERS))
+    arguments.add_argument("--list", action="store_true", help="the places, without building anything")
+    arguments.add_argument("--keep", type=pathlib.Path, default=WORK / "results.jsonl")
+    options = arguments.parse_args()
+    chosen = drawn(options.count, options.seed, options.folder or list(FOLDERS))
+    print(f"{len(chosen)} mutants, seed {options.seed}")
+    if options.list:
+        for path, number, _, before, after in chosen:
+            print(f"{path}:{number}: '{before.strip()}' -> '{after.strip()}'")
+        return 0
+
+    options.keep.parent.mkdir(parents=True, exist_ok=True)
+    known = {}
+    if options.keep.exists():
+        rows = (json.loads(line) for line in options.keep.read_text().splitlines())
+        known = {tuple(row["place"]): row["result"] for row in rows}
+    tree = WORK / "tree"
+    copy_tree(tree)
+    subprocess.run(["cmake", "-S", tree, "-B", WORK / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"], check=True,
+                   stdout=subprocess.DEVNULL)
+    for target in sorted({target_of(place[0]) for place in chosen}):
+        if not build(tree, target):
+            sys.exit(f"{target} is not built without changes")
+        if notices(target):
+            sys.exit(f"{target} fails without changes")
+    counts = {"noticed": 0, "survived": 0, "not built": 0}
+    for done, place in enumerate(chosen, 1):
+        result = known.get(place)
+        if result is None:
+            result = judged(tree, place)
+            with options.keep.open("a") as kept:
+                kept.write(json.dumps({"place": place, "result": result}) + "\n")
+        counts[result] += 1
+        path, number, _, before, after = place
+        if result == "survived":
+            print(f"survived: {path}:{number}: '{before.strip()}' -> '{after.strip()}'", flush=True)
+        elif sys.stderr.isatty():
+            print(f"\r{done} of {len(chosen)}", end="", file=sys.stderr)
+    print(", ".join(f"{n} {result}" for result, n in counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
