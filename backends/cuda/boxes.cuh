@@ -1,6 +1,6 @@
 
 // Boxes of tensors that one thread has brought into the scratchpad, and counted barriers (PTX's mbarrier) that tell
-// when they have come and when nobody reads them any more.
+// when they have come and when every warp has read them.
 //
 // A ring of Slots barriers is used again and again: use u is phase u / Slots of slot u % Slots. It is over when as many
 // warps as were said have arrived and all bytes have come that arrivals said were to come. await() of a use of the turn
