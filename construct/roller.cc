@@ -11,9 +11,9 @@
 #include "construct/layout.h"
 #include "construct/tiles.h"
 #include "model/registers.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/wgmma.h"
 
 namespace tilescope::construct {
 namespace {

@@ -129,8 +129,8 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 // The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
 std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
   const auto by_loads = [](const auto& entry) { return loads_through_core_cache(entry); };
-  const bool loaded = i < p.space->inputs.size() &&
-                      (!p.operands[i].staged || std::visit(by_loads, transfer_of(p, i, m)));
+  const bool loaded =
+      i < p.space->inputs.size() && (!p.operands[i].staged || std::visit(by_loads, transfer_of(p, i, m)));
   return loaded ? m.load_sector_bytes : m.sector_bytes;
 }
 

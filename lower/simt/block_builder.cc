@@ -13,8 +13,8 @@ int BlockBuilder::add(Buffer b) {
 }
 
 int BlockBuilder::memory(const std::string& tensor, base::Dtype dtype, std::int64_t elements, Role role) {
-  const auto known = std::find_if(module_.globals.begin(), module_.globals.end(),
-                                  [&](const Global& g) { return g.name == tensor; });
+  const auto known =
+      std::find_if(module_.globals.begin(), module_.globals.end(), [&](const Global& g) { return g.name == tensor; });
   const auto position = static_cast<int>(known - module_.globals.begin());
   if (known == module_.globals.end())
     module_.globals.push_back({tensor, dtype, elements, role});
@@ -22,9 +22,8 @@ int BlockBuilder::memory(const std::string& tensor, base::Dtype dtype, std::int6
     known->role = Role::kBetween;  // an earlier stage's result
   const Global& g = module_.globals[static_cast<std::size_t>(position)];
   base::check(g.dtype == dtype && g.elements == elements, "stages agree about a tensor that they share");
-  const auto same = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(), [&](const Buffer& b) {
-    return b.space == Space::kGlobal && b.global == position;
-  });
+  const auto same = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(),
+                                 [&](const Buffer& b) { return b.space == Space::kGlobal && b.global == position; });
   if (same != kernel_.buffers.end()) return static_cast<int>(same - kernel_.buffers.begin());
   return add({tensor, Space::kGlobal, dtype, elements, position, 0});
 }

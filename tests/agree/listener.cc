@@ -15,10 +15,10 @@
 #include "model/estimate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tests {
 namespace {
@@ -168,8 +168,8 @@ std::optional<tile::RProgram> by_hand(const ArchSpec& a, const arch::ComputeSpec
   if (!tile::is_matrix_product(*space, 0, 1, 2)) return std::nullopt;
   if (!tile::reads_operands_of(kernel, *space)) return std::nullopt;
   tile::StageProgram p = tile::with_micro_kernel(
-      tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)), kernel,
-      arch::widest_access_of(a));
+      tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)),
+      kernel, arch::widest_access_of(a));
   p.registers = arch::most_registers(a, p.threads());
   return tile::fits(p, a) ? std::optional(tile::RProgram{a.name, {std::move(p)}, {}}) : std::nullopt;
 }

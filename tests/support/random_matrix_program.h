@@ -7,9 +7,9 @@
 
 #include "base/integer.h"
 #include "tests/support/random_program.h"
-#include "tile/transfer/tma.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/microkernel/mma.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tests {
 

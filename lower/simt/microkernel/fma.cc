@@ -171,7 +171,7 @@ Affine FmaLowering::place_of_point(std::size_t r) {
 }
 
 Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine& slot,
-                              const std::vector<Guard>& known_inside) {
+                            const std::vector<Guard>& known_inside) {
   Body body;
   for (std::size_t r = 0; r < fragments_.size(); ++r)
     if (fragments_[r].of_chunk == of_chunk && first_equal(r) == r) body.push_back(fragment(r, at, slot, known_inside));
@@ -179,7 +179,7 @@ Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine&
 }
 
 FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int64_t vector, const StepPosition& at,
-                                                            const Affine& slot) {
+                                                        const Affine& slot) {
   const std::size_t i = s_.operand_of(r);
   const Operand& o = s_.space().inputs[i];
   const Fragment& f = fragments_[r];
@@ -229,7 +229,7 @@ std::int64_t FmaLowering::widest_read(std::size_t r, const StepPosition& at, con
 }
 
 Statement FmaLowering::fragment(std::size_t r, const StepPosition& at, const Affine& slot,
-                                  const std::vector<Guard>& known_inside) {
+                                const std::vector<Guard>& known_inside) {
   const std::size_t i = s_.operand_of(r);
   const std::int64_t vector = widest_read(r, at, slot);
   FragmentRead f = read_of_fragment(r, vector, at, slot);

@@ -17,11 +17,8 @@ Body DirectStoreLowering::store() {
       to.inside.push_back({axes[a], s_.space().axes[a].extent});
   if (s_.split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
   s_.check_aligned(output.name, to, vector);
-  Copy copy{{s_.memory.back(), to.offset},
-            {s_.results.leaving, products_.result_position(vector)},
-            vector,
-            to.inside,
-            {}};
+  Copy copy{
+      {s_.memory.back(), to.offset}, {s_.results.leaving, products_.result_position(vector)}, vector, to.inside, {}};
   Body body = nest(joined(by_axis), {{copy, {}}}, true);
   body.front().note = "store " + output.name;
   return body;

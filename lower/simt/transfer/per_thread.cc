@@ -34,11 +34,8 @@ Statement PerThreadLowering::load_batch(std::int64_t batch, const StepPosition& 
 
 Statement PerThreadLowering::keep_batch(std::int64_t batch, const Affine& slot) {
   const Piece p = piece(batch);
-  Copy copy{{tile().shared, products_.in_slot(operand_, p.at, slot)},
-            {in_flight_, p.in_flight},
-            plan().vector,
-            p.when,
-            {}};
+  Copy copy{
+      {tile().shared, products_.in_slot(operand_, p.at, slot)}, {in_flight_, p.in_flight}, plan().vector, p.when, {}};
   return noted(nest(p.loops, {{copy, {}}}, true).front(), "keep " + operand().name);
 }
 

@@ -9,8 +9,8 @@
 #include "arch/derive.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
-#include "tile/microkernel/wgmma.h"
 #include "tile/fit.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/program_json.h"
 
 namespace tilescope::construct {

@@ -34,7 +34,7 @@ tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
   const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
-                                unit("a100", "mma.f16"), {16});
+                                 unit("a100", "mma.f16"), {16});
 }
 
 TEST(MatrixInstruction, TakesThePeaksTime) {
@@ -54,7 +54,7 @@ tile::StageProgram of_groups(const char* sizes, std::int64_t columns = 128) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[n,k]", sizes, {}, base::Dtype::kF16);
   const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
   return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
-                                unit("h100_pcie", "wgmma.f16"), {16});
+                                 unit("h100_pcie", "wgmma.f16"), {16});
 }
 
 TEST(StagedFactors, TakeThePeaksTime) {

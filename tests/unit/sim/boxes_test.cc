@@ -1,8 +1,6 @@
 // Tiles that come in boxes: bytes as a plain count of boxes gives them, time as latencies do, less of it than threads
 // that copy would take.
 
-#include "tile/transfer/tma.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +8,7 @@
 #include "sim/gpu/signals.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/sim/kernels.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::sim {
 namespace {

@@ -1,7 +1,5 @@
 // Core matrices beside what PTX and CUTLASS say of them, and every element in a place of its own.
 
-#include "tile/microkernel/wgmma.h"
-
 #include <set>
 #include <string>
 
@@ -10,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/build.h"
-#include "tile/transfer/tma.h"
+#include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
 namespace {
