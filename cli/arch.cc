@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/key.h"
 #include "arch/unheard_keys.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -25,11 +26,11 @@ int list(bool json) {
     }
     const arch::DramLevel* dram = arch::dram_of(*a);
     const std::string gbps = dram == nullptr ? "-" : fmt::format("{:.0f} GB/s", arch::bandwidth_of(*a, *dram).v * 1e-9);
-    table.add({d.name, a->title.value_or(""), std::string(class_name(a->chip_class)),
+    table.add({d.name, a->title.value_or(""), std::string(arch::name_of_choice(a->chip_class)),
                a->core.count > 0 ? fmt::format("{}", a->core.count) : "-", gbps});
     rows.emplace_back(base::Map{{"name", d.name, {}},
                                 {"title", a->title.value_or(""), {}},
-                                {"class", class_name(a->chip_class), {}},
+                                {"class", arch::name_of_choice(a->chip_class), {}},
                                 {"path", d.path, {}}});
   }
   if (json)

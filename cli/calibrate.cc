@@ -109,7 +109,7 @@ CalibrationRun calibrate(const Options& o, const experiments::NamedText& file, c
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   const auto file = read_batch(o.microbench.empty() ? o.batch : o.microbench, diags);
   std::error_code failed;
   if (std::filesystem::equivalent(o.arch.name(), o.out, failed))

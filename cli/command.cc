@@ -42,15 +42,6 @@ std::optional<arch::ArchSpec> ArchOptions::load(base::Diagnostics& diags, arch::
   return a;
 }
 
-std::optional<arch::ArchSpec> ArchOptions::load_with_cores(base::Diagnostics& diags) const {
-  auto a = load(diags, arch::Use::kRun);
-  if (!a || a->chip_class == arch::ChipClass::kGpu) return a;
-  diags.error(
-      {diags.add_source("--arch " + arch_)},
-      fmt::format("{} is a chip of class {}; programs need one of class gpu", a->name, class_name(a->chip_class)));
-  return std::nullopt;
-}
-
 std::optional<arch::ArchSpec> ArchOptions::load_with(const arch::Override& one_more, base::Diagnostics& diags) const {
   std::vector<arch::Override> all = overrides(diags);
   all.push_back(one_more);
@@ -90,18 +81,6 @@ std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnost
   diags.error({diags.add_source("--dtype")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "),
                                                          dtype, base::did_you_mean(dtype, names)));
   return std::nullopt;
-}
-
-std::string_view class_name(arch::ChipClass c) {
-  switch (c) {
-    case arch::ChipClass::kGpu:
-      return "gpu";
-    case arch::ChipClass::kBsp:
-      return "bsp";
-    case arch::ChipClass::kMemory:
-      return "memory";
-  }
-  return "";
 }
 
 int report(const base::Diagnostics& diags) {

@@ -14,6 +14,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "targets/target.h"
 
 namespace tilescope::cli {
 
@@ -50,8 +51,15 @@ class ArchOptions {
   void add_to(CLI::App& command, Form form = kOption);
   // Nothing after errors in `diags`.
   std::optional<arch::ArchSpec> load(base::Diagnostics& diags, arch::Use use = arch::Use::kLook) const;
-  // The same to run programs on, and an error where the chip has no cores that programs run on.
-  std::optional<arch::ArchSpec> load_with_cores(base::Diagnostics& diags) const;
+  // The same to run programs on, and an error where the chip's class lacks the ability that a command needs.
+  template <class Ability>
+  std::optional<arch::ArchSpec> load_for(Ability targets::Target::* ability, base::Diagnostics& diags) const {
+    auto a = load(diags, arch::Use::kRun);
+    const std::string refusal = a ? targets::refusal(*a, ability) : std::string();
+    if (refusal.empty()) return a;
+    diags.error({diags.add_source("--arch " + arch_)}, refusal);
+    return std::nullopt;
+  }
   // The chip with one more override on top of --set.
   std::optional<arch::ArchSpec> load_with(const arch::Override& one_more, base::Diagnostics& diags) const;
   // A device name or a file, as it was given.
@@ -75,9 +83,6 @@ void use_bands(const std::string& bands, std::optional<arch::ArchSpec>& a, base:
 void add_dtype(CLI::App& command, std::string& dtype);
 // What it says; nothing where it is empty, or after an error.
 std::optional<base::Dtype> dtype_option(const std::string& dtype, base::Diagnostics& diags);
-
-// The word of a chip's YAML: gpu, bsp, memory.
-std::string_view class_name(arch::ChipClass c);
 
 // Errors to stderr, one a line; then the status of bad input.
 int report(const base::Diagnostics& diags);

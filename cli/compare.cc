@@ -98,7 +98,7 @@ void print_worst(const Comparison& c, std::size_t n) {
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::estimate, diags);
   experiments::CompareOptions options = o.compare;
   if (const auto search = experiments::search_of(o.search, diags)) options.search = *search;
   if (!diags.ok()) return report(diags);

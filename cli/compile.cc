@@ -98,7 +98,7 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
   const auto search = experiments::search_of(o.search, diags);
-  auto a = o.arch.load_with_cores(diags);
+  auto a = o.arch.load_for(&targets::Target::construct, diags);
   use_bands(o.bands, a, diags);
   if (!diags.ok()) {
     experiments::check(workload, diags);

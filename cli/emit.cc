@@ -18,7 +18,7 @@ struct Options {
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::emit, diags);
   const auto text = base::read_file(o.program, diags.add_source(o.program), diags);
   const auto emitted = diags.ok() ? experiments::emit_program({o.program, *text}, o.dialect, *a, diags) : std::nullopt;
   if (!emitted) return report(diags);

@@ -35,7 +35,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Options& o, const ex
 int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::construct, diags);
   if (!diags.ok()) {
     experiments::check(workload, diags);
     return report(diags);

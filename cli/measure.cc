@@ -97,7 +97,7 @@ int run_microbenchmarks(Options& o) {
   base::Diagnostics diags;
   if (o.measure.timing.repeats == 0)
     diags.error({diags.add_source("--repeats")}, "expected 1 or more: a curve is of times");
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::emit, diags);
   if (!diags.ok()) return report(diags);
   o.measure.command = command_line();
   Progress progress("kernels");
@@ -129,7 +129,7 @@ int run(Options& o) {
     diags.error({diags.add_source("--scale")}, fmt::format("expected small, got '{}'", o.scale));
   for (const std::string& name : o.baselines)
     if (const auto b = experiments::baseline_of(name, diags)) o.measure.baselines.push_back(*b);
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::emit, diags);
   auto source = o.programs.read(diags);
   if (!diags.ok()) return report(diags);
   source->workload.small = !o.scale.empty();

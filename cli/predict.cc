@@ -97,7 +97,7 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  auto a = o.arch.load_with_cores(diags);
+  auto a = o.arch.load_for(&targets::Target::estimate, diags);
   use_bands(o.bands, a, diags);
   if (!a || !diags.ok()) return report(diags);
   const int status = o.batch.empty() ? predict_one(o, *a, diags) : predict_lines(o, *a, diags);

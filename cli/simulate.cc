@@ -181,7 +181,7 @@ std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(con
 
 int run_microbenchmarks(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::simulate, diags);
   if (!diags.ok()) return report(diags);
   const auto rows = measure_simulated(o, *a, diags);
   if (!rows) return report(diags);
@@ -202,7 +202,7 @@ int run_microbenchmarks(const Options& o) {
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
-  auto a = o.arch.load_with_cores(diags);
+  auto a = o.arch.load_for(&targets::Target::simulate, diags);
   use_bands(o.bands, a, diags);
   const auto source = o.programs.read(diags);
   std::optional<experiments::TimelineRequest> timeline;

@@ -78,7 +78,7 @@ int run(const Options& o) {
   base::Diagnostics diags;
   if (!o.scale.empty() && o.scale != "small")
     diags.error({diags.add_source("--scale")}, fmt::format("expected small, got '{}'", o.scale));
-  const auto a = o.arch.load_with_cores(diags);
+  const auto a = o.arch.load_for(&targets::Target::verify, diags);
   auto source = o.programs.read(diags);
   if (!diags.ok()) return report(diags);
   source->workload.small = !o.scale.empty();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "base/fixed_vector.h"
 #include "base/integer.h"
@@ -195,18 +196,17 @@ void add(LevelUse& sum, const LevelUse& u) {
   sum.conflict_ratio = std::max(sum.conflict_ratio, u.conflict_ratio);
 }
 
-StageEstimate sum_of(const std::vector<StageEstimate>& stages) {
-  StageEstimate sum = *std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
+Estimate sum_of(const std::vector<Estimate>& stages) {
+  Estimate sum = *std::max_element(stages.begin(), stages.end(),
+                                   [](const auto& a, const auto& b) { return a.total_us < b.total_us; });
   sum.term_us = {};
   sum.total_us = 0;
   sum.scratchpad = sum.core_cache = sum.dram = {};
   sum.device_caches = {};
-  for (const StageEstimate& s : stages) {
+  for (const Estimate& s : stages) {
     for (std::size_t t = 0; t < kTerms; ++t) sum.term_us[t] += s.term_us[t];
     sum.total_us += s.total_us;
-    for (LevelUse StageEstimate::* level :
-         {&StageEstimate::scratchpad, &StageEstimate::core_cache, &StageEstimate::dram})
+    for (LevelUse Estimate::* level : {&Estimate::scratchpad, &Estimate::core_cache, &Estimate::dram})
       add(sum.*level, s.*level);
     for (std::size_t c = 0; c < sum.device_caches.size(); ++c) add(sum.device_caches[c], s.device_caches[c]);
   }
@@ -239,12 +239,12 @@ std::string_view name_of(Term t, const arch::Hierarchy& chip) {
   return cache < chip.device_caches.size() ? of(chip.device_caches[cache]) : std::string_view{};
 }
 
-std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
   const std::optional<Arithmetic> arithmetic =
       of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
   if (!arithmetic) return std::nullopt;
 
-  StageEstimate s;
+  Estimate s;
   s.blocks = p.blocks();
   s.occupancy = occupancy_of(p, m);
   const std::int64_t resident = s.occupancy.blocks_per_core * m.cores;
@@ -340,14 +340,14 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  Estimate out;
+  if (p.stages.size() == 1) return estimate_stage(p.stages.front(), m);
+  std::vector<Estimate> stages;
   for (const StageProgram& stage : p.stages) {
-    const std::optional<StageEstimate> s = estimate_stage(stage, m);
+    const std::optional<Estimate> s = estimate_stage(stage, m);
     if (!s) return std::nullopt;
-    out.stages.push_back(*s);
+    stages.push_back(*s);
   }
-  out.sum = sum_of(out.stages);
-  return out;
+  return sum_of(stages);
 }
 
 }  // namespace tilescope::model

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "model/machine.h"
 #include "model/occupancy.h"
@@ -47,7 +46,8 @@ struct LevelUse {
   double time_us = 0;         // at this level's rate alone
 };
 
-struct StageEstimate {
+// Of a stage; of a program the sums of its stages' terms, levels and times, and of the rest what its longest stage has.
+struct Estimate {
   std::int64_t blocks = 0;
   double waves = 0;
   Occupancy occupancy;
@@ -62,17 +62,11 @@ struct StageEstimate {
   double term(Term t) const { return term_us[static_cast<std::size_t>(t)]; }
 };
 
-// A whole program: stages run one after another.
-struct Estimate {
-  std::vector<StageEstimate> stages;
-  StageEstimate sum;  // terms, levels and time of all stages; the rest is the longest stage's
-};
-
 // Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.
-std::optional<StageEstimate> estimate_stage(const tile::StageProgram& p, const Machine& m,
-                                            StagedCosts* known = nullptr);
+std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, StagedCosts* known = nullptr);
 
+// Stages run one after another.
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
 
 }  // namespace tilescope::model

@@ -19,6 +19,7 @@
 #include "experiments/programs/operator_kind.h"
 #include "model/estimate.h"
 #include "model/fit.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -42,13 +43,12 @@ std::string shape_of(const expr::Expression& e) {
 }
 
 std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a, int jobs, CalibrationRun& run) {
-  const model::Machine machine = model::make_machine(a);
+  const targets::Estimator estimate = targets::target_of(a).estimate(a);
   std::vector<Sample> out;
   for (GivenProgram& g : read_measured(batch, a, jobs)) {
-    if (g.errors.empty())
-      if (const expr::Expression& e = g.program->stages.front().space->expression;
-          !model::arithmetic_of(machine, e.dtype, e.accumulate))
-        g.errors.push_back(fmt::format("{}: {}", g.place, no_instruction(a, e.dtype, e.accumulate)));
+    std::vector<std::string> why;
+    if (g.errors.empty()) estimate(*g.program, &why);
+    for (const std::string& w : why) g.errors.push_back(fmt::format("{}: {}", g.place, w));
     if (g.errors.empty() && g.program->stages.size() > 1)
       g.errors.push_back(fmt::format("{}: a program of {} stages; ratios are fitted to single ones", g.place,
                                      g.program->stages.size()));
@@ -106,14 +106,14 @@ class Predictor {
   std::vector<double> residuals(std::span<const std::size_t> rows, const std::vector<double>& ratios) const {
     arch::ArchSpec a = arch_;
     for (std::size_t i = 0; i < names_.size(); ++i) a.calibration[names_[i]].ratio = ratios[i];
-    const model::Machine machine = model::make_machine(a);
+    const targets::Estimator estimate = targets::target_of(a).estimate(a);
     std::vector<double> out(rows.size());
     parallel_for((rows.size() + kChunk - 1) / kChunk, jobs_, [&] {
       return [&](std::size_t chunk) {
         const std::size_t last = std::min((chunk + 1) * kChunk, rows.size());
         for (std::size_t i = chunk * kChunk; i < last; ++i) {
           const Sample& s = samples_[rows[i]];
-          out[i] = std::log(model::estimate_stage(s.program.stages.front(), machine)->total_us / s.measured_us);
+          out[i] = std::log(estimate(s.program, nullptr)->total_us / s.measured_us);
         }
       };
     });

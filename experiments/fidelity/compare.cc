@@ -20,6 +20,7 @@
 #include "experiments/simulate/simulate.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "model/estimate.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -97,17 +98,15 @@ void draw(std::vector<Candidate>& candidates, std::size_t sample, std::uint64_t 
 }
 
 void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jobs) {
-  const model::Machine machine = model::make_machine(a);
+  const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
   parallel_for(candidates.size(), jobs, [&] {
     return [&](std::size_t i) {
       Candidate& c = candidates[i];
       if (!c.row.errors.empty()) return;
-      const tile::StageProgram& p = c.program->stages.front();
-      if (const auto estimate = model::estimate(*c.program, machine))
-        c.row.prediction = prediction_of(estimate->sum, a, *c.program);
-      else
-        c.row.errors.push_back(fmt::format(
-            "{}: {}", c.place, no_instruction(a, p.space->expression.dtype, p.space->expression.accumulate)));
+      std::vector<std::string> why;
+      if (const auto estimate = estimate_of(*c.program, &why))
+        c.row.prediction = prediction_of(*estimate, a, *c.program);
+      for (const std::string& w : why) c.row.errors.push_back(fmt::format("{}: {}", c.place, w));
     };
   });
 }

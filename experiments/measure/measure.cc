@@ -16,6 +16,7 @@
 #include "experiments/programs/code.h"
 #include "experiments/programs/given.h"
 #include "model/estimate.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -36,7 +37,7 @@ struct Prepared {
 class Planner {
  public:
   Planner(const arch::ArchSpec& a, const cuda::DeviceCompiler& compiler, const MeasureOptions& options)
-      : arch_(a), compiler_(compiler), options_(options), machine_(model::make_machine(a)) {}
+      : arch_(a), compiler_(compiler), options_(options), estimate_(targets::target_of(a).estimate(a)) {}
 
   Prepared prepare(const GivenProgram& given) const {
     Prepared out;
@@ -46,7 +47,7 @@ class Planner {
     out.row.errors = given.errors;
     if (!given.program || !given.errors.empty()) return out;
     const auto fail = [&](const std::string& why) { out.row.errors.push_back(given.place + ": " + why); };
-    if (const auto estimate = model::estimate(*given.program, machine_)) out.row.predicted_us = estimate->sum.total_us;
+    if (const auto estimate = estimate_(*given.program, nullptr)) out.row.predicted_us = estimate->total_us;
     std::vector<std::string> why;
     auto code = code_of(*given.program, arch_, compiler_, why);
     for (const std::string& w : why) fail(w);
@@ -92,7 +93,7 @@ class Planner {
   const arch::ArchSpec& arch_;
   const cuda::DeviceCompiler& compiler_;
   const MeasureOptions& options_;
-  model::Machine machine_;
+  targets::Estimator estimate_;
 };
 
 std::vector<Prepared> prepare_all(const std::vector<GivenProgram>& given, const Planner& planner, int jobs,

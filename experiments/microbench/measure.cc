@@ -12,6 +12,7 @@
 #include "experiments/microbench/kept_alive.h"
 #include "experiments/microbench/kernels.h"
 #include "experiments/microbench/points.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -70,10 +71,15 @@ void plan_kernels(const Microbenchmark& b, Planned& p, const arch::ArchSpec& a, 
                   const MeasureOptions& options) {
   for (const auto& [module, part] : {std::pair(&b.shorter, "shorter"), {&b.longer, "longer"}}) {
     const lower::Module m = only_reads(p.row.curve) ? kept_alive(*module) : *module;
-    const cuda::Emitted emitted = cuda::emit(m);
+    std::vector<std::string> why;
+    const auto emitted = targets::target_of(a).emit(m, {}, cuda::Dialect::kCuda, why);
+    if (!emitted) {
+      p.row.error = why.front();
+      return;
+    }
     PlanTask task = task_of(p, part, options);
-    task.cubin = compiled(emitted.text, a, compiler, p.row.error);
-    task.lines = array_lines(m) + launch_lines(m, emitted) + task.lines;
+    task.cubin = compiled(emitted->text, a, compiler, p.row.error);
+    task.lines = array_lines(m) + launch_lines(m, *emitted) + task.lines;
     p.tasks.push_back(std::move(task));
   }
 }

@@ -9,12 +9,13 @@
 #include "experiments/microbench/kernels.h"
 #include "experiments/microbench/points.h"
 #include "sim/simulate.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
 
 double running_cycles(const lower::Module& module, const arch::ArchSpec& a) {
-  return static_cast<double>(sim::simulate(module, a, {.mode = sim::Mode::kFull}).running());
+  return static_cast<double>(targets::target_of(a).simulate(module, a, {.mode = sim::Mode::kFull}).running());
 }
 
 // Both kernels pay for the first blocks and the last ones; their difference does not.

@@ -7,7 +7,7 @@
 
 #include "arch/derive.h"
 #include "base/check.h"
-#include "lower/lower.h"
+#include "targets/target.h"
 #include "tile/staging.h"
 
 namespace tilescope::experiments {
@@ -29,17 +29,16 @@ KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::Kern
 
 std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& p, const arch::ArchSpec& a,
                                     const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
-  why = cuda::refusals(module, cuda::Dialect::kCuda);
-  if (!why.empty()) return std::nullopt;
-  cuda::Emitted emitted = cuda::emit(module, about(p));
-  cuda::DeviceCode code = compiler.compile(emitted.text, *a.target);
+  auto emitted = targets::target_of(a).emit(module, about(p), cuda::Dialect::kCuda, why);
+  if (!emitted) return std::nullopt;
+  cuda::DeviceCode code = compiler.compile(emitted->text, *a.target);
   if (!code.ok()) {
     why.push_back(code.error);
     return std::nullopt;
   }
   DeviceUsage usage{*a.target, {}, staged_bytes(p, a)};
-  for (const cuda::EmittedKernel& k : emitted.kernels) usage.kernels.push_back(use_of(k, code.kernels));
-  return ProgramCode{std::move(module), std::move(emitted), std::move(code.cubin), std::move(usage)};
+  for (const cuda::EmittedKernel& k : emitted->kernels) usage.kernels.push_back(use_of(k, code.kernels));
+  return ProgramCode{std::move(module), std::move(*emitted), std::move(code.cubin), std::move(usage)};
 }
 
 // A compiler takes a limit for a target: it moves loads ahead until registers run out, and spills what it would not
@@ -68,7 +67,7 @@ std::string about(const tile::RProgram& p) {
 
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
                                    const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
-  auto module = lower::lower(p, a, why);
+  auto module = targets::target_of(a).lower(p, a, why);
   if (!module) return std::nullopt;
   std::optional<ProgramCode> best = compiled(*module, p, a, compiler, why);
   if (!best) return std::nullopt;

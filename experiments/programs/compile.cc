@@ -60,7 +60,7 @@ std::string layout_of(const tile::StageProgram& p) {
 
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
   const tile::StageProgram& first = p.stages.front();
-  return {prediction_of(e.sum, a, p),
+  return {prediction_of(e, a, p),
           p.stages.size(),
           axis_names(*first.space),
           joined(first.block, first.space->axes.size()),
@@ -85,11 +85,11 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.rounds = std::move(found.rounds);
   out.error = std::move(found.error);
   for (const tile::RProgram& p : found.programs) {
-    const auto estimate = model::estimate(p, constructor.machine());
-    if (estimate)
+    std::vector<std::string> why;
+    if (const auto estimate = constructor.estimator()(p, &why))
       out.programs.push_back(compiled_program(p, *estimate, a));
     else
-      out.error = no_instruction(a, op.expression.dtype, op.expression.accumulate);
+      out.error = why.front();
   }
   if (!found.programs.empty()) first = std::move(found.programs.front());
   return out;

@@ -8,12 +8,11 @@
 
 #include "arch/spec.h"
 #include "construct/roller.h"
-#include "construct/search.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/search.h"
 #include "expr/expression.h"
 #include "model/estimate.h"
-#include "model/machine.h"
+#include "targets/target.h"
 #include "tile/program.h"
 
 namespace tilescope::experiments {
@@ -30,14 +29,10 @@ struct BestProgram {
   model::Estimate estimate;
 };
 
-// The trace of a search that tries programs; empty after `why` where an exhaustive one would need more than the budget.
-construct::Trace searched(const construct::SearchSpace& space, const SearchOptions& options,
-                          const construct::BatchJudge& judge, std::string& why);
-
 // The one of the programs that is predicted to be fastest on a chip, of those that can be lowered for it, the first of
 // equal ones; nothing where there is none, after the reason against one of them in an empty `why`.
-std::optional<BestProgram> best_on(const model::Machine& machine, const std::vector<const tile::RProgram*>& programs,
-                                   std::string& why);
+std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estimator& estimate,
+                                   const std::vector<const tile::RProgram*>& programs, std::string& why);
 
 // Constructs for one chip what can be lowered for it; any number of threads may use one.
 class Constructor {
@@ -46,7 +41,7 @@ class Constructor {
   Constructor(const arch::ArchSpec& a, const SearchOptions& search, std::size_t keep,
               construct::Restrictions given = {});
 
-  const model::Machine& machine() const { return machine_; }
+  const targets::Estimator& estimator() const { return estimate_; }
 
   // Of an expression of several stages, program r is made of every stage's r-th best.
   Constructed construct(const expr::Expression& e) const;
@@ -54,16 +49,11 @@ class Constructor {
   std::optional<BestProgram> best(const expr::Expression& e, std::string& why) const;
 
  private:
-  // The model's opinion; it remembers in `known` what it has counted.
-  construct::Judge judge(model::StagedCosts& known) const;
-  std::string why_none(const expr::Expression& e, std::size_t stage) const;
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
-  std::vector<tile::StageProgram> programs_of_stage(const expr::Expression& stage, Constructed& out) const;
-  std::vector<tile::StageProgram> published_programs(const expr::Expression& stage, Constructed& out) const;
-  std::vector<tile::StageProgram> searched_programs(const expr::Expression& stage, Constructed& out) const;
 
   const arch::ArchSpec& arch_;
-  model::Machine machine_;
+  const targets::Target& target_;
+  targets::Estimator estimate_;
   SearchOptions search_;
   std::size_t keep_;
   construct::Restrictions given_;

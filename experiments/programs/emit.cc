@@ -6,8 +6,8 @@
 #include "experiments/programs/code.h"
 #include "experiments/programs/given.h"
 #include "experiments/programs/launch_document.h"
-#include "lower/lower.h"
 #include "lower/print.h"
+#include "targets/target.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -16,7 +16,7 @@ namespace {
 std::optional<lower::Module> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Position at,
                                      base::Diagnostics& diags) {
   std::vector<std::string> why;
-  auto module = lower::lower(p, a, why);
+  auto module = targets::target_of(a).lower(p, a, why);
   for (const std::string& w : why) diags.error(at, w);
   return module;
 }
@@ -48,11 +48,12 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const base::Position at{diags.add_source(file.name)};
   const auto module = lowered(*program, a, at, diags);
   if (!module) return std::nullopt;
-  for (const std::string& why : cuda::refusals(*module, *language)) diags.error(at, why);
-  if (!diags.ok()) return std::nullopt;
-  cuda::Emitted emitted = cuda::emit(*module, about(*program), *language);
-  base::Value document = launch_document(*module, emitted);
-  return EmittedProgram{std::move(emitted.text), std::move(document)};
+  std::vector<std::string> why;
+  auto emitted = targets::target_of(a).emit(*module, about(*program), *language, why);
+  for (const std::string& w : why) diags.error(at, w);
+  if (!emitted || !diags.ok()) return std::nullopt;
+  base::Value document = launch_document(*module, *emitted);
+  return EmittedProgram{std::move(emitted->text), std::move(document)};
 }
 
 }  // namespace tilescope::experiments

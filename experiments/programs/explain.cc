@@ -17,8 +17,6 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/programs/operator_kind.h"
 #include "experiments/programs/workload.h"
-#include "lower/lower.h"
-#include "model/estimate.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -114,7 +112,7 @@ struct Timed {
   tile::RProgram program;
   std::optional<model::Estimate> estimate;
 
-  double us() const { return estimate ? estimate->sum.total_us : std::numeric_limits<double>::infinity(); }
+  double us() const { return estimate ? estimate->total_us : std::numeric_limits<double>::infinity(); }
 };
 
 Timed timed(std::optional<BestProgram> best) {
@@ -123,8 +121,8 @@ Timed timed(std::optional<BestProgram> best) {
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
   std::vector<std::string> why;
-  const auto taken = taken_by(chip.arch, p, why);
-  return taken ? model::estimate(*taken, chip.constructor.machine()) : std::nullopt;
+  const auto taken = targets::target_of(chip.arch).taken_by(p, chip.arch, why);
+  return taken ? chip.constructor.estimator()(*taken, nullptr) : std::nullopt;
 }
 
 // An operator with its programs on the chip as it is and the best of them, and what became of every change.
@@ -149,24 +147,22 @@ Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   std::vector<const tile::RProgram*> tried;
   for (const auto* programs : {&found.programs, &w.programs})
     for (const tile::RProgram& p : *programs) tried.push_back(&p);
-  const Timed there = timed(best_on(c.chip->constructor.machine(), tried, why));
+  const Timed there = timed(best_on(c.chip->arch, c.chip->constructor.estimator(), tried, why));
   const auto fixed = estimate_fixed(w.best.program, *c.chip);
-  const bool keeps = fixed && fixed->sum.total_us <= there.us();
+  const bool keeps = fixed && fixed->total_us <= there.us();
   if (!keeps && !there.estimate) return {std::nullopt, first_sentence(why)};
-  const auto elasticity = [&](const model::Estimate& e) {
-    return std::log(e.sum.total_us / w.best.us()) / c.log_ratio;
-  };
+  const auto elasticity = [&](const model::Estimate& e) { return std::log(e.total_us / w.best.us()) / c.log_ratio; };
   const model::Estimate& best = keeps ? *fixed : *there.estimate;
   const auto back = keeps ? w.best.estimate : estimate_fixed(there.program, here);
   Elasticity out;
   out.change = c.change;
   out.elasticity = elasticity(best);
-  out.predicted_us = best.sum.total_us;
-  out.bottleneck = model::name_of(best.sum.bottleneck, arch::hierarchy_of(c.chip->arch));
-  if (back) out.here_us = back->sum.total_us;
+  out.predicted_us = best.total_us;
+  out.bottleneck = model::name_of(best.bottleneck, arch::hierarchy_of(c.chip->arch));
+  if (back) out.here_us = back->total_us;
   if (fixed) {
     out.elasticity_fixed = elasticity(*fixed);
-    out.fixed_us = fixed->sum.total_us;
+    out.fixed_us = fixed->total_us;
   }
   return {std::move(out), {}};
 }
@@ -187,7 +183,7 @@ ExplainedOperator explained(Work& w, const std::vector<ChangedChip>& chips, cons
   out.operations = operations_of(w.op->expression);
   out.error = std::move(w.error);
   if (!w.best.estimate) return out;
-  out.prediction = prediction_of(w.best.estimate->sum, a, w.best.program);
+  out.prediction = prediction_of(*w.best.estimate, a, w.best.program);
   out.next = next_of(*out.prediction);
   for (std::size_t c = 0; c < chips.size(); ++c)
     if (Work::Answer& got = w.answers[c]; got.elasticity)
@@ -217,7 +213,7 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
       work[i].error = std::move(found.error);
       std::vector<const tile::RProgram*> tried;
       for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
-      work[i].best = timed(best_on(chip.constructor.machine(), tried, work[i].error));
+      work[i].best = timed(best_on(a, chip.constructor.estimator(), tried, work[i].error));
       work[i].answers.resize(chips.size());
     };
   });

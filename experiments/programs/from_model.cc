@@ -1,7 +1,5 @@
 #include "experiments/programs/from_model.h"
 
-#include <fmt/format.h>
-
 #include "arch/bands.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
@@ -33,7 +31,7 @@ std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, co
   return TimeBand{predicted_us * band->low, predicted_us * band->high, measured};
 }
 
-Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a, const tile::RProgram& program) {
+Prediction prediction_of(const model::Estimate& s, const arch::ArchSpec& a, const tile::RProgram& program) {
   Prediction p;
   p.predicted_us = s.total_us;
   p.band = band_of(s.total_us, a, program);
@@ -55,11 +53,6 @@ Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a,
   p.blocks = s.blocks;
   p.waves = s.waves;
   return p;
-}
-
-std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate) {
-  return fmt::format("{} has no instruction that computes {} into {} one element at a time", a.name,
-                     base::name_of(dtype), base::name_of(accumulate));
 }
 
 }  // namespace tilescope::experiments

@@ -15,10 +15,6 @@ namespace tilescope::experiments {
 // The error band of the program's kind of operator; that of all where it has several stages or its kind has none.
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program);
 
-// Of a program, whose stages' estimates `s` sums.
-Prediction prediction_of(const model::StageEstimate& s, const arch::ArchSpec& a, const tile::RProgram& program);
-
-// Why a chip has no estimate for a dtype.
-std::string no_instruction(const arch::ArchSpec& a, base::Dtype dtype, base::Dtype accumulate);
+Prediction prediction_of(const model::Estimate& s, const arch::ArchSpec& a, const tile::RProgram& program);
 
 }  // namespace tilescope::experiments

@@ -8,7 +8,8 @@
 #include "experiments/programs/constructor.h"
 #include "experiments/programs/instructions.h"
 #include "experiments/programs/workload.h"
-#include "lower/lower.h"
+#include "lower/kernel.h"
+#include "targets/target.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -76,7 +77,7 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   if (out.measured_us)  // it ran, whatever is thought of it
     out.program = std::move(read->program);
   else
-    out.program = taken_by(arch_, std::move(read->program), why);
+    out.program = targets::target_of(arch_).taken_by(std::move(read->program), arch_, why);
   for (const std::string& w : why) out.errors.push_back(at_line(number, w));
   return out;
 }
@@ -101,10 +102,6 @@ bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
          (!filter.most_accumulators || accumulators <= *filter.most_accumulators);
 }
 
-std::string stage_name(const tile::RProgram& p, std::size_t stage) {
-  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
-}
-
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
                                                 base::Diagnostics& diags) {
   const base::SourceId id = diags.add_source(file.name);
@@ -114,8 +111,9 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   std::vector<std::string> why;
-  program = taken_by(a, std::move(*program), why);
-  if (program) lower::lower(*program, a, why);
+  const targets::Target& target = targets::target_of(a);
+  program = target.taken_by(std::move(*program), a, why);
+  if (program) target.lower(*program, a, why);
   for (const std::string& w : why) diags.error({id}, w);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);

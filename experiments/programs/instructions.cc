@@ -9,7 +9,7 @@
 
 #include "arch/derive.h"
 #include "base/dtype.h"
-#include "lower/lower.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -27,7 +27,7 @@ bool is_matrix_instruction(const arch::ComputeSpec& c) { return c.m > 1 && c.n >
 
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& a) {
   std::string why;
-  return lower::lowerable(c, a, why);
+  return targets::target_of(a).lowerable(c, a, why);
 }
 
 bool has_matrix_instruction(const Dtypes& d, const arch::ArchSpec& a) {
@@ -61,7 +61,8 @@ class Notes {
   void left_out(const std::set<Dtypes>& summed) {
     for (const arch::ComputeSpec& c : arch_.compute) {
       std::string why;
-      if (is_matrix_instruction(c) && summed.count(dtypes_of(c)) > 0 && !lower::lowerable(c, arch_, why))
+      if (is_matrix_instruction(c) && summed.count(dtypes_of(c)) > 0 &&
+          !targets::target_of(arch_).lowerable(c, arch_, why))
         add(fmt::format("matrix instruction {} is left out: {}", c.name, why));
     }
   }
@@ -110,7 +111,8 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
     return out;
   }
   std::string why;
-  if (!lower::lowerable(*named, a, why)) diags.error(at, fmt::format("{} of {}: {}", named->name, a.name, why));
+  if (!targets::target_of(a).lowerable(*named, a, why))
+    diags.error(at, fmt::format("{} of {}: {}", named->name, a.name, why));
   const auto other = std::find_if(operators.begin(), operators.end(), [&](const NamedExpression& op) {
     return dtypes_of(op.expression) != dtypes_of(*named);
   });
@@ -152,17 +154,6 @@ void note_instructions(const std::vector<GivenProgram>& programs, const arch::Ar
   for (const GivenProgram& p : programs)
     if (p.program) add_widened(*p.program, widened);
   Notes(a, a.name, diags).widened(widened);
-}
-
-std::optional<tile::RProgram> taken_by(const arch::ArchSpec& a, tile::RProgram p, std::vector<std::string>& why) {
-  const std::size_t before = why.size();
-  for (std::size_t s = 0; s < p.stages.size(); ++s) {
-    std::vector<std::string> of_stage;
-    if (auto taken = lower::taken_by(std::move(p.stages[s]), a, of_stage)) p.stages[s] = std::move(*taken);
-    for (const std::string& w : of_stage) why.push_back(stage_name(p, s) + w);
-  }
-  if (why.size() > before) return std::nullopt;
-  return p;
 }
 
 }  // namespace tilescope::experiments

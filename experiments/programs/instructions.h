@@ -33,9 +33,4 @@ void note_instructions(const std::vector<NamedExpression>& operators, const arch
 void note_instructions(const tile::RProgram& program, const arch::ArchSpec& a, base::Diagnostics& diags);
 void note_instructions(const std::vector<GivenProgram>& programs, const arch::ArchSpec& a, base::Diagnostics& diags);
 
-// The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it was
-// made for. Nothing, after `why`, where it cannot be lowered for the chip, with the stage's number where there are
-// several.
-std::optional<tile::RProgram> taken_by(const arch::ArchSpec& a, tile::RProgram p, std::vector<std::string>& why);
-
 }  // namespace tilescope::experiments

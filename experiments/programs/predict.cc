@@ -10,6 +10,7 @@
 #include "experiments/programs/from_model.h"
 #include "experiments/programs/given.h"
 #include "experiments/programs/operator_kind.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 class LinePredictor {
  public:
   LinePredictor(const std::string& source, const arch::ArchSpec& a)
-      : reader_(source, a), arch_(a), machine_(model::make_machine(a)) {}
+      : reader_(source, a), arch_(a), estimate_(targets::target_of(a).estimate(a)) {}
 
   PredictedRow predict(std::string_view line, std::size_t number) {
     GivenProgram given = reader_.read(line, number);
@@ -30,26 +31,17 @@ class LinePredictor {
     row.count = given.count;
     if (!given.program) return row;
     row.operations = operations_of(*given.program);
-    const tile::StageProgram& p = given.program->stages.front();
-    if (const auto estimate = estimate_of(*given.program))
+    std::vector<std::string> why;
+    if (const auto estimate = estimate_(*given.program, &why))
       row.prediction = prediction_of(*estimate, arch_, *given.program);
-    else
-      row.errors.push_back(
-          reader_.at_line(number, no_instruction(arch_, p.space->expression.dtype, p.space->expression.accumulate)));
+    for (const std::string& w : why) row.errors.push_back(reader_.at_line(number, w));
     return row;
   }
 
  private:
-  // Of one stage without what is kept of several.
-  std::optional<model::StageEstimate> estimate_of(const tile::RProgram& p) const {
-    if (p.stages.size() == 1) return model::estimate_stage(p.stages.front(), machine_);
-    const auto estimate = model::estimate(p, machine_);
-    return estimate ? std::optional(estimate->sum) : std::nullopt;
-  }
-
   LineReader reader_;
   const arch::ArchSpec& arch_;
-  model::Machine machine_;
+  targets::Estimator estimate_;
 };
 
 }  // namespace
@@ -130,15 +122,11 @@ base::Value to_document(const BatchSummary& s) {
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto program = read_program_file(file, a, diags);
   if (!program) return std::nullopt;
-  const model::Machine machine = model::make_machine(a);
-  const auto estimate = model::estimate(*program, machine);
-  if (estimate) return prediction_of(estimate->sum, a, *program);
-  for (std::size_t s = 0; s < program->stages.size(); ++s) {
-    const expr::Expression& e = program->stages[s].space->expression;
-    if (!model::arithmetic_of(machine, e.dtype, e.accumulate))
-      diags.error({diags.add_source(file.name)}, stage_name(*program, s) + no_instruction(a, e.dtype, e.accumulate));
-  }
-  return std::nullopt;
+  std::vector<std::string> why;
+  const auto estimate = targets::target_of(a).estimate(a)(*program, &why);
+  for (const std::string& w : why) diags.error({diags.add_source(file.name)}, w);
+  if (!estimate) return std::nullopt;
+  return prediction_of(*estimate, a, *program);
 }
 
 }  // namespace tilescope::experiments

@@ -8,6 +8,7 @@
 #include "arch/load.h"
 #include "base/hash.h"
 #include "construct/aligned_programs.h"
+#include "construct/search.h"
 #include "experiments/common/code_version.h"
 #include "experiments/programs/constructor.h"
 #include "experiments/programs/instructions.h"
@@ -15,6 +16,7 @@
 #include "experiments/search/kept_times.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "expr/infer.h"
+#include "targets/target.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -87,8 +89,10 @@ class Trial {
       : op_(op),
         options_(options),
         judge_(judge),
-        space_(expr::single_stage(op.expression, 0), a),
-        aligned_(construct::aligned_programs(space_, options.oracle)) {}
+        arch_(a),
+        target_(targets::target_of(a)),
+        stage_(expr::single_stage(op.expression, 0)),
+        aligned_(target_.aligned(stage_, a, options.oracle)) {}
 
   // That the judge is asked about.
   std::size_t most_programs() const {
@@ -106,14 +110,15 @@ class Trial {
 
  private:
   void add_constructed(Search search) {
-    const Constructor constructor(space_.chip(), {search}, kConstructed);
+    const Constructor constructor(arch_, {search}, kConstructed);
     add(search, judge_(constructor.construct(op_.expression).programs));
   }
 
   void add_searched(Search search) {
     std::string why;
     std::vector<base::Microseconds> times;
-    for (const construct::Ranked& r : searched(space_, {search, options_.budget, options_.seed}, judge_, why))
+    for (const construct::Ranked& r :
+         target_.search(stage_, arch_, {search, options_.budget, options_.seed}, judge_, why))
       times.push_back(r.time);
     add(search, times);
   }
@@ -121,7 +126,7 @@ class Trial {
   void add_oracle() {
     out_.aligned = aligned_.count;
     out_.every_layout = aligned_.every_layout;
-    for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, space_.chip(), judge_))
+    for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, arch_, judge_))
       out_.oracle_us = std::min(out_.oracle_us.value_or(kNone), r.time.v);
   }
 
@@ -133,7 +138,9 @@ class Trial {
   const NamedExpression& op_;
   const SearchQualityOptions& options_;
   const construct::BatchJudge& judge_;
-  construct::SearchSpace space_;
+  const arch::ArchSpec& arch_;
+  const targets::Target& target_;
+  expr::Expression stage_;
   construct::AlignedPrograms aligned_;
   SearchedOperator out_;
 };

@@ -8,6 +8,7 @@
 #include "experiments/programs/operator_kind.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "model/estimate.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 
@@ -22,7 +23,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
                                                   const Progress& progress, base::Diagnostics& diags) {
   auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
-  const model::Machine machine = model::make_machine(a);
+  const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
   std::vector<SimulatedRow> rows;
   std::vector<std::size_t> runnable;
   std::vector<const tile::RProgram*> programs;
@@ -40,8 +41,8 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     row.errors = std::move(g.errors);
     row.count = g.count;
     if (g.program) row.operations = operations_of(*g.program);
-    if (const auto estimate = g.program ? model::estimate(*g.program, machine) : std::nullopt) {
-      row.predicted_us = estimate->sum.total_us;
+    if (const auto estimate = g.program ? estimate_of(*g.program, nullptr) : std::nullopt) {
+      row.predicted_us = estimate->total_us;
       row.predicted_band = band_of(*row.predicted_us, a, *g.program);
     }
     rows.push_back(std::move(row));

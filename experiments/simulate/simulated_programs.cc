@@ -8,8 +8,9 @@
 
 #include "experiments/simulate/from_sim.h"
 #include "experiments/simulate/timeline_file.h"
-#include "lower/lower.h"
+#include "lower/kernel.h"
 #include "sim/simulate.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 
@@ -43,15 +44,16 @@ constexpr const char* kTimelineUntil = "timeline_until_us";
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
                                const std::optional<TimelineRequest>& request) {
   std::vector<std::string> why;
-  const auto module = lower::lower(program, a, why);
+  const targets::Target& target = targets::target_of(a);
+  const auto module = target.lower(program, a, why);
   if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
   sim::SimOptions options;
   options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
-  if (!request) return base::to_json(to_entries(simulation_of(sim::simulate(*module, a, options))));
+  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(*module, a, options))));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(sim::simulate(*module, a, options)));
+  base::Map row = to_entries(simulation_of(target.simulate(*module, a, options)));
   if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
   return base::to_json(std::move(row));
 }

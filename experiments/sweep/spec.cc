@@ -9,6 +9,7 @@
 #include "base/document.h"
 #include "base/fields.h"
 #include "base/scalar_text.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -77,8 +78,8 @@ class SpecReader {
     for (const base::Diagnostic& e : own.errors())
       diags_.error(at, fmt::format("base: {}", e.at.line == 0 ? fmt::format("'{}': {}", name, e.text) : own.format(e)));
     if (!chip) return;
-    if (chip->chip_class != arch::ChipClass::kGpu)
-      return diags_.error(at, fmt::format("base: '{}' is no chip of class gpu, which programs need", name));
+    if (const std::string why = targets::refusal(*chip, &targets::Target::construct); !why.empty())
+      return diags_.error(at, fmt::format("base: '{}': {}", name, why));
     auto numbers = arch::numbers_of(*chip);
     out_.bases.push_back({name, std::move(*source), std::move(*chip), std::move(numbers)});
   }

@@ -14,7 +14,6 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/sweep/searches.h"
 #include "expr/infer.h"
-#include "lower/lower.h"
 #include "model/estimate.h"
 
 namespace tilescope::experiments {
@@ -28,7 +27,7 @@ MadeRow failed(std::string why) {
 
 MadeRow row_of(tile::RProgram program, const model::Estimate& estimate, const arch::ArchSpec& a) {
   MadeRow out;
-  out.row.prediction = prediction_of(estimate.sum, a, program);
+  out.row.prediction = prediction_of(estimate, a, program);
   out.program = std::move(program);
   return out;
 }
@@ -38,11 +37,11 @@ std::string block_text(const construct::Restrictions& r) {
 }
 
 // Of two programs the one to take: measured ones before others, faster before slower.
-double rank_of(const GivenProgram& g, const model::Machine& machine) {
+double rank_of(const GivenProgram& g, const targets::Estimator& estimate_of) {
   if (g.measured_us) return *g.measured_us;
-  const auto estimate = model::estimate(*g.program, machine);
+  const auto estimate = estimate_of(*g.program, nullptr);
   constexpr double kBehindMeasured = 1e18;
-  return estimate ? kBehindMeasured + estimate->sum.total_us : std::numeric_limits<double>::infinity();
+  return estimate ? kBehindMeasured + estimate->total_us : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
@@ -54,7 +53,7 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
   for (const auto& other : beside)
     for (const tile::RProgram& p : other->programs) tried.push_back(&p);
   std::string why = own.error;
-  auto best = best_on(model::make_machine(a), tried, why);
+  auto best = best_on(a, targets::target_of(a).estimate(a), tried, why);
   if (!best) return failed(why + block_text(restrictions));
   return row_of(std::move(best->program), best->estimate, a);
 }
@@ -62,13 +61,11 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
   std::vector<std::string> why;
-  auto taken = taken_by(a, *given.program, why);
+  const targets::Target& target = targets::target_of(a);
+  auto taken = target.taken_by(*given.program, a, why);
   if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
-  const auto estimate = model::estimate(*taken, model::make_machine(a));
-  if (!estimate) {
-    const expr::Expression& e = taken->stages.front().space->expression;
-    return failed(no_instruction(a, e.dtype, e.accumulate));
-  }
+  const auto estimate = target.estimate(a)(*taken, &why);
+  if (!estimate) return failed(why.front());
   return row_of(std::move(*taken), *estimate, a);
 }
 
@@ -108,7 +105,7 @@ std::string key_of(expr::Expression one_stage) {
 std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
                                                const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags) {
   const NamedText& file = *programs.file;
-  const model::Machine machine = model::make_machine(base.chip);
+  const targets::Estimator estimate = targets::target_of(base.chip).estimate(base.chip);
   LineReader reader(file.name, base.chip);
   std::map<std::string, std::size_t> workload_of;
   for (std::size_t w = 0; w < workloads.size(); ++w) {
@@ -128,7 +125,7 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
     const auto found = workload_of.find(key);
     if (found == workload_of.end()) continue;
     const std::size_t w = found->second;
-    const double own = rank_of(g, machine);
+    const double own = rank_of(g, estimate);
     if (own >= rank[w]) continue;
     rank[w] = own;
     out[w] = {std::move(g.program), g.measured_us, {}};

@@ -1,21 +1,19 @@
 #include "experiments/verify/verify.h"
 
 #include <cmath>
+#include <memory>
 #include <random>
-#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/cuda/host_run.h"
 #include "experiments/common/workers.h"
 #include "experiments/verify/compare_values.h"
 #include "experiments/verify/verify_programs.h"
 #include "lower/expected_values.h"
-#include "lower/interpret.h"
-#include "lower/lower.h"
 #include "model/estimate.h"
-#include "sim/simulate.h"
+#include "targets/target.h"
+#include "targets/verifier.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -27,8 +25,8 @@ constexpr unsigned kSeed = 1;
 
 struct Candidate {
   const tile::RProgram* program = nullptr;
-  lower::Module module;
-  int compiled = -1;  // the host compiler's id
+  std::unique_ptr<lower::Module> module;
+  int compiled = -1;  // the verifier's number
   std::size_t row = 0;
 };
 
@@ -72,46 +70,21 @@ AccessTotals totals_of(const base::Value& v) {
 }
 
 // What one worker does, on kernels that are compiled.
-class Verifier {
- public:
-  Verifier(const arch::ArchSpec& a, cuda::HostCompiler& compiler) : arch_(a), compiler_(compiler) {}
-
-  std::string verify(const Candidate& c) {
-    std::mt19937 random(kSeed);
-    lower::NamedValues expected;
-    lower::add_expected_values(*c.program, random, expected);
-    const std::vector<expr::Values> inputs = lower::globals_of(c.module, expected);
-    const std::vector<double> scalars(c.module.scalars.size(), lower::kScalar);
-    ValueErrors worst;
-
-    std::vector<expr::Values> globals = inputs;
-    lower::interpret(c.module, scalars, globals);
-    worst = worse(worst, errors_of_outputs(c.module, globals, expected));
-    const auto run = [&](cuda::HostBuild build) {
-      cuda::HostResult r = compiler_.run(c.compiled, {build, kSeed, scalars, inputs});
-      if (!r.ok()) throw std::runtime_error(r.error);
-      worst = worse(worst, errors_of_outputs(c.module, r.globals, expected));
-      return r;
-    };
-    run(cuda::HostBuild::kValues);
-    const cuda::HostResult counted = run(cuda::HostBuild::kCounting);
-
-    sim::SimOptions full;
-    full.mode = sim::Mode::kFull;
-    std::vector<lower::KernelCounters> simulated;
-    for (sim::KernelReport& k : sim::simulate(c.module, arch_, full).kernels)
-      simulated.push_back(std::move(k.counters));
-    return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
-                                   {"worst_error_units", worst.units, {}},
-                                   {"counters_ok", counted.counters == simulated, {}},
-                                   {"kernel", to_map(totals_of(counted.counters)), {}},
-                                   {"simulator", to_map(totals_of(simulated)), {}}});
-  }
-
- private:
-  const arch::ArchSpec& arch_;
-  cuda::HostCompiler& compiler_;
-};
+std::string verified(const Candidate& c, targets::Verifier& verifier) {
+  std::mt19937 random(kSeed);
+  lower::NamedValues expected;
+  lower::add_expected_values(*c.program, random, expected);
+  const std::vector<double> scalars(c.module->scalars.size(), lower::kScalar);
+  const targets::Execution done = verifier.run(c.compiled, scalars, lower::globals_of(*c.module, expected), kSeed);
+  ValueErrors worst;
+  for (const std::vector<expr::Values>& globals : done.values)
+    worst = worse(worst, errors_of_outputs(*c.module, globals, expected));
+  return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
+                                 {"worst_error_units", worst.units, {}},
+                                 {"counters_ok", done.run == done.simulated, {}},
+                                 {"kernel", to_map(totals_of(done.run)), {}},
+                                 {"simulator", to_map(totals_of(done.simulated)), {}}});
+}
 
 void read_answer(const WorkerResult& answer, const std::string& place, VerifiedRow& row) {
   if (!answer.error.empty()) {
@@ -132,10 +105,11 @@ void read_answer(const WorkerResult& answer, const std::string& place, VerifiedR
   row.simulator = totals_of(*v->find("simulator"));
 }
 
-// The programs that can be lowered, added to the compiler; the others have errors in their rows.
+// The programs that can be lowered, added to the verifier; the others have errors in their rows.
 std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
-                                     cuda::HostCompiler& compiler, std::vector<VerifiedRow>& rows) {
-  const model::Machine machine = model::make_machine(a);
+                                     targets::Verifier& verifier, std::vector<VerifiedRow>& rows) {
+  const targets::Target& target = targets::target_of(a);
+  const targets::Estimator estimate = target.estimate(a);
   std::vector<Candidate> out;
   for (const GivenProgram& g : given) {
     VerifiedRow& row = rows.emplace_back();
@@ -150,14 +124,15 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
       continue;
     }
     std::vector<std::string> why;
-    auto module = lower::lower(*g.program, a, why);
+    auto module = target.lower(*g.program, a, why);
     for (const std::string& w : why) row.errors.push_back(g.place + ": " + w);
     if (!module) continue;
     row.allowed_errors = allowed_errors(*g.program);
-    if (const auto e = model::estimate(*g.program, machine))
-      row.model = {e->sum.core_cache.transactions, e->sum.scratchpad.transactions};
-    const int compiled = compiler.add(*module);
-    out.push_back({&*g.program, std::move(*module), compiled, rows.size() - 1});
+    if (const auto e = estimate(*g.program, nullptr))
+      row.model = {e->core_cache.transactions, e->scratchpad.transactions};
+    auto kept = std::make_unique<lower::Module>(std::move(*module));
+    const int compiled = verifier.add(*kept);
+    out.push_back({&*g.program, std::move(kept), compiled, rows.size() - 1});
   }
   return out;
 }
@@ -173,21 +148,19 @@ std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, cons
 
 std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
                                                         int jobs, const Progress& progress, base::Diagnostics& diags) {
-  cuda::HostCompiler compiler(a);
-  if (const auto refusal = compiler.refusal()) {
+  const std::unique_ptr<targets::Verifier> verifier = targets::target_of(a).verify(a);
+  if (const auto refusal = verifier->refusal()) {
     diags.error({diags.add_source("verify")}, *refusal);
     return std::nullopt;
   }
   std::vector<VerifiedRow> rows;
-  const std::vector<Candidate> candidates = candidates_of(given, a, compiler, rows);
-  for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
-    if (const auto why = compiler.compile(build, jobs)) {
-      diags.error({diags.add_source("verify")}, *why);
-      return std::nullopt;
-    }
-  Verifier verifier(a, compiler);
-  const auto answers =
-      run_in_workers(candidates.size(), jobs, [&](std::size_t i) { return verifier.verify(candidates[i]); }, progress);
+  const std::vector<Candidate> candidates = candidates_of(given, a, *verifier, rows);
+  if (const auto why = verifier->compile(jobs)) {
+    diags.error({diags.add_source("verify")}, *why);
+    return std::nullopt;
+  }
+  const auto answers = run_in_workers(
+      candidates.size(), jobs, [&](std::size_t i) { return verified(candidates[i], *verifier); }, progress);
   for (std::size_t i = 0; i < answers.size(); ++i)
     read_answer(answers[i], given[candidates[i].row].place, rows[candidates[i].row]);
   return rows;

@@ -109,7 +109,6 @@ AccessShapes access_shapes(const Machine& m) {
 }
 
 Machine machine_of(const ArchSpec& chip) {
-  if (chip.chip_class != arch::ChipClass::kGpu) throw SimError(chip.name + ": only chips of class gpu are simulated");
   Machine m;
   m.name = chip.name;
   m.clock = chip.clock;

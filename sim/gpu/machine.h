@@ -65,7 +65,7 @@ AccessShapes access_shapes(const Machine& m);
 // What stalls are called: those of levels as the chip calls them, empty where it has none.
 std::array<std::string, kStalls> stall_names(const arch::ArchSpec& chip);
 
-// Throws SimError where the chip is of another class or lacks what a simulation needs.
+// Of a chip of class gpu. Throws SimError where it lacks what a simulation needs.
 Machine machine_of(const arch::ArchSpec& chip);
 
 }  // namespace tilescope::sim

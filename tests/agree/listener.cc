@@ -69,7 +69,7 @@ std::vector<expr::Expression> operators() {
 
 base::Microseconds time_of(const tile::RProgram& p, const model::Machine& m) {
   const auto e = model::estimate(p, m);
-  return {e ? e->sum.total_us : std::numeric_limits<double>::infinity()};
+  return {e ? e->total_us : std::numeric_limits<double>::infinity()};
 }
 
 // The best program of one stage, by the named instruction alone, or by none.
@@ -86,8 +86,7 @@ std::optional<tile::RProgram> best(const expr::Expression& e, const ArchSpec& a,
 
 bool is_of_one(const arch::ComputeSpec& c) { return c.m == 1 && c.n == 1 && c.k == 1; }
 
-std::string text_of(const model::Estimate& e) {
-  const model::StageEstimate& s = e.sum;
+std::string text_of(const model::Estimate& s) {
   return fmt::format("{} {} {} {}", s.total_us, fmt::join(s.term_us, " "), s.occupancy.blocks_per_core,
                      s.occupancy.registers_per_thread);
 }

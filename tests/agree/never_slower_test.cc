@@ -136,7 +136,7 @@ double time_of(const tile::RProgram& p, const model::Machine& machine, const arc
   for (const tile::StageProgram& stage : p.stages)
     if (!lower::lowerable(stage, a, why)) return std::numeric_limits<double>::infinity();
   const auto e = model::estimate(p, machine);
-  return e ? e->sum.total_us : std::numeric_limits<double>::infinity();
+  return e ? e->total_us : std::numeric_limits<double>::infinity();
 }
 
 struct Tried {

@@ -45,7 +45,7 @@ tile::StageProgram reader_of_much() {
 TEST(Hierarchy, EveryCacheOfTheDeviceHasItsTermAndItsBytes) {
   const Chip with("mi210_l3"), without("mi210");
   const tile::StageProgram p = reader_of_much();
-  const StageEstimate a = estimate_stage(p, with.machine).value(), b = estimate_stage(p, without.machine).value();
+  const Estimate a = estimate_stage(p, with.machine).value(), b = estimate_stage(p, without.machine).value();
   EXPECT_EQ(a.device_caches[0].bytes, b.device_caches[0].bytes) << "what cores ask for is the same";
   EXPECT_GT(a.device_caches[1].bytes, 0);
   EXPECT_LT(a.device_caches[1].bytes, a.device_caches[0].bytes);
@@ -59,7 +59,7 @@ TEST(Hierarchy, EveryCacheOfTheDeviceHasItsTermAndItsBytes) {
 TEST(Hierarchy, AnOuterCacheThatBindsIsNamed) {
   const Chip narrow("mi210_l3", {{"memory.l3.width", "1 B"}, {"memory.l3.clock", "100 MHz"}});
   const tile::StageProgram p = reader_of_much();
-  const StageEstimate e = estimate_stage(p, narrow.machine).value();
+  const Estimate e = estimate_stage(p, narrow.machine).value();
   EXPECT_EQ(name_of(e.bottleneck, arch::hierarchy_of(narrow.spec)), "l3");
   const Chip far("mi210_l3", {{"memory.l3.latency", "50000 cycles"}, {"memory.dram.latency", "50100 cycles"}});
   EXPECT_GT(estimate_stage(p, far.machine)->term(Term::kLatency),
@@ -85,11 +85,10 @@ RC_GTEST_PROP(Hierarchy, AnOuterCacheSmallerThanTheInnerOneSavesNoBytes, ()) {
 TEST(Hierarchy, WithoutCachesCoresReachTheDramAtOnce) {
   const Chip bare("bare");
   const expr::Expression sums = tests::expression("O[i] = A[i] + B[i]", "i=1000000");
-  const StageEstimate e =
-      estimate_stage(
-          tile::make_stage_program(tile::make_space(sums, tile::no_fusion(sums.stages[0])), {{1, 256, 1}}, {1}, {16}),
-          bare.machine)
-          .value();
+  const Estimate e = estimate_stage(tile::make_stage_program(tile::make_space(sums, tile::no_fusion(sums.stages[0])),
+                                                             {{1, 256, 1}}, {1}, {16}),
+                                    bare.machine)
+                         .value();
   EXPECT_EQ(e.dram.bytes, e.core_cache.bytes);
   EXPECT_EQ(e.term(Term::kCoreCache) + e.term(Term::kDeviceCache), e.term(Term::kCoreCache));
   EXPECT_EQ(name_of(Term::kCoreCache, arch::hierarchy_of(bare.spec)), "");

@@ -142,7 +142,7 @@ TEST_F(SweepTest, EveryPointHasTheBestProgramOfItsChipAndItsNeighbours) {
         diags.add_source("program");
         const auto program = tile::read_program(c.document, chip, diags);
         if (!program) continue;  // it does not fit this one
-        const double us = model::estimate(*program, model::make_machine(chip))->sum.total_us;
+        const double us = model::estimate(*program, model::make_machine(chip))->total_us;
         if (us < best_us) best.clear();
         best_us = std::min(us, best_us);
         if (us == best_us) best.insert(base::to_json(tile::to_document(*program, chip)));

@@ -1,0 +1,19 @@
+#pragma once
+// The ways to find programs of a stage (docs/search.md).
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tilescope::targets {
+
+// Construction, its published form, and searches that try programs.
+enum class Search { kRoller, kRollerOsdi22, kExhaustive, kRandom, kGenetic, kAnneal };
+
+struct SearchOptions {
+  Search search = Search::kRoller;
+  // Of the searches that try programs: how many of a stage they try at most, and where their chance begins.
+  std::size_t budget = 500;
+  std::uint64_t seed = 1;
+};
+
+}  // namespace tilescope::targets

@@ -1,0 +1,115 @@
+#include "targets/simt/construct.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "arch/derive.h"
+#include "base/check.h"
+#include "construct/roller_osdi22.h"
+#include "lower/lower.h"
+#include "model/estimate.h"
+#include "model/staged_costs.h"
+#include "tile/fit.h"
+
+namespace tilescope::targets::simt {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+// The model's opinion; it remembers in `known` what it has counted.
+construct::Judge judged_by(const model::Machine& machine, model::StagedCosts& known) {
+  return [&machine, &known](const tile::RProgram& p) {
+    const auto e = model::estimate_stage(p.stages.front(), machine, &known);
+    return base::Microseconds{e ? e->total_us : kNone};
+  };
+}
+
+// One thread that computes one element a block: what exceeds a limit here exceeds it everywhere.
+tile::StageProgram smallest_program(const expr::Expression& stage) {
+  const auto space = tile::make_space(stage, tile::no_fusion(stage.stages.front()));
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  mapping.assign(space->spatial, {});
+  return tile::make_stage_program(space, mapping, tile::Extents(space->axes.size(), 1), {});
+}
+
+std::string why_none(const expr::Expression& stage, const model::Machine& m) {
+  if (std::string none = no_instruction(stage, m); !none.empty()) return none;
+  const std::vector<std::string> limits = tile::exceeded_limits(smallest_program(stage), *m.arch);
+  if (limits.empty()) return fmt::format("no aligned program was found for {}", m.arch->name);
+  return fmt::format("no program fits {}: {}", m.arch->name, fmt::join(limits, "; "));
+}
+
+ConstructedStage published(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep) {
+  ConstructedStage out;
+  if (!a.baselines.roller_osdi22) {
+    out.why = fmt::format("{} has no baselines.roller-osdi22", a.name);
+    return out;
+  }
+  construct::Osdi22Result r =
+      construct::roller_osdi22(stage, *a.baselines.roller_osdi22, static_cast<int>(keep), arch::widest_access_of(a));
+  for (const construct::Round& round : r.rounds) out.rounds.emplace_back(round.eps, round.found);
+  out.programs = std::move(r.programs);
+  return out;
+}
+
+construct::Trace search_in(const construct::SearchSpace& space, const SearchOptions& how,
+                           const construct::BatchJudge& judge, std::string& why) {
+  const construct::SearchBudget budget{how.budget, how.seed};
+  if (how.search == Search::kRandom) return construct::random_search(space, judge, budget);
+  if (how.search == Search::kGenetic) return construct::genetic_search(space, judge, budget);
+  if (how.search == Search::kAnneal) return construct::anneal_search(space, judge, budget);
+  base::check(how.search == Search::kExhaustive, "construction is no search");
+  const construct::AlignedPrograms programs = construct::aligned_programs(space, how.budget);
+  if (programs.count > how.budget)
+    why = fmt::format(
+        "an exhaustive search has {} aligned programs to try, and --budget allows {}: allow more, or choose another "
+        "--search",
+        programs.count, how.budget);
+  return construct::exhaustive_search(programs.programs, space.chip(), judge);
+}
+
+}  // namespace
+
+ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
+                           std::size_t keep, const construct::Restrictions& given) {
+  const model::Machine machine = model::make_machine(a);
+  model::StagedCosts known(a);
+  ConstructedStage out;
+  construct::Trace found;
+  if (how.search == Search::kRollerOsdi22) {
+    out = published(stage, a, keep);
+  } else if (how.search == Search::kRoller) {
+    construct::Restrictions restrictions = given;
+    restrictions.lowerable = &lower::lowerable;
+    found = construct::roller(stage, a, judged_by(machine, known), keep, restrictions, &known);
+  } else {
+    found = search(stage, a, how, construct::one_by_one(judged_by(machine, known)), out.why);
+    // Equal times in the order of the trace.
+    std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.time < y.time; });
+    std::erase_if(found, [](const construct::Ranked& r) { return r.time.v == kNone; });
+  }
+  for (construct::Ranked& r : found)
+    if (out.programs.size() < keep) out.programs.push_back(std::move(r.program));
+  if (out.programs.empty() && out.why.empty()) out.why = why_none(stage, machine);
+  return out;
+}
+
+construct::Trace search(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
+                        const construct::BatchJudge& judge, std::string& why) {
+  return search_in(construct::SearchSpace(stage, a), how, judge, why);
+}
+
+std::string no_instruction(const expr::Expression& e, const model::Machine& m) {
+  if (model::arithmetic_of(m, e.dtype, e.accumulate)) return {};
+  return fmt::format("{} has no instruction that computes {} into {} one element at a time", m.arch->name,
+                     base::name_of(e.dtype), base::name_of(e.accumulate));
+}
+
+construct::AlignedPrograms aligned(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most) {
+  return construct::aligned_programs(construct::SearchSpace(stage, a), most);
+}
+
+}  // namespace tilescope::targets::simt

@@ -1,0 +1,64 @@
+#include "targets/simt/row.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backends/cuda/emit.h"
+#include "lower/lower.h"
+#include "model/estimate.h"
+#include "sim/simulate.h"
+#include "targets/simt/construct.h"
+#include "targets/simt/verifier.h"
+
+namespace tilescope::targets::simt {
+namespace {
+
+// The stage's number where there are several.
+std::string stage_name(const tile::RProgram& p, std::size_t stage) {
+  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
+}
+
+std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, std::vector<std::string>& why) {
+  const std::size_t before = why.size();
+  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+    std::vector<std::string> of_stage;
+    if (auto taken = lower::taken_by(std::move(p.stages[s]), a, of_stage)) p.stages[s] = std::move(*taken);
+    for (const std::string& w : of_stage) why.push_back(stage_name(p, s) + w);
+  }
+  if (why.size() > before) return std::nullopt;
+  return p;
+}
+
+Estimator estimator(const arch::ArchSpec& a) {
+  return [machine = model::make_machine(a)](const tile::RProgram& p, std::vector<std::string>* why) {
+    auto estimate = model::estimate(p, machine);
+    for (std::size_t s = 0; !estimate && why != nullptr && s < p.stages.size(); ++s)
+      if (const std::string none = no_instruction(p.stages[s].space->expression, machine); !none.empty())
+        why->push_back(stage_name(p, s) + none);
+    return estimate;
+  };
+}
+
+std::optional<cuda::Emitted> emit(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
+                                  std::vector<std::string>& why) {
+  const std::vector<std::string> refusals = cuda::refusals(module, dialect);
+  why.insert(why.end(), refusals.begin(), refusals.end());
+  if (!refusals.empty()) return std::nullopt;
+  return cuda::emit(module, about, dialect);
+}
+
+}  // namespace
+
+const Target kRow = {.construct = &construct,
+                     .search = &search,
+                     .aligned = &aligned,
+                     .lowerable = &lower::lowerable,
+                     .taken_by = &taken_by,
+                     .lower = &lower::lower,
+                     .estimate = &estimator,
+                     .simulate = &sim::simulate,
+                     .verify = &verifier,
+                     .emit = &emit};
+
+}  // namespace tilescope::targets::simt

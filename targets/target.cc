@@ -1,0 +1,48 @@
+#include "targets/target.h"
+
+#include <fmt/format.h>
+
+#include "arch/key.h"
+#include "targets/simt/row.h"
+
+namespace tilescope::targets {
+namespace {
+
+// The row of a class that no reader takes programs for.
+constexpr Target refusing(const char* why) {
+  return {.construct = why,
+          .search = why,
+          .aligned = why,
+          .lowerable = why,
+          .taken_by = why,
+          .lower = why,
+          .estimate = why,
+          .simulate = why,
+          .verify = why,
+          .emit = why};
+}
+
+constexpr Target kBsp = refusing("programs need one of class gpu");
+constexpr Target kMemory = refusing("programs need one of class gpu");
+
+}  // namespace
+
+const Target& target_of(const arch::ArchSpec& a) {
+  switch (a.chip_class) {
+    case arch::ChipClass::kGpu:
+      return simt::kRow;
+    case arch::ChipClass::kBsp:
+      return kBsp;
+    case arch::ChipClass::kMemory:
+      return kMemory;
+  }
+  base::check(false, "every class of chips has a row");
+  return kMemory;
+}
+
+std::string refused(const arch::ArchSpec& a, std::string_view refusal) {
+  if (refusal.empty()) return {};
+  return fmt::format("{} is a chip of class {}; {}", a.name, arch::name_of_choice(a.chip_class), refusal);
+}
+
+}  // namespace tilescope::targets

@@ -1,0 +1,126 @@
+#pragma once
+// One seam for every class of machines: what can be done with programs on its chips, a row a class. Who stands above
+// asks the row of a chip and never its class.
+//
+// The types that rows speak of are only named here: who calls a column includes the headers of what it takes and gives.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/check.h"
+
+namespace tilescope::expr {
+struct Expression;
+}
+namespace tilescope::tile {
+struct RProgram;
+}  // namespace tilescope::tile
+namespace tilescope::lower {
+struct Module;
+}
+namespace tilescope::model {
+struct Estimate;
+}
+namespace tilescope::construct {
+struct AlignedPrograms;
+struct Ranked;
+struct Restrictions;
+}  // namespace tilescope::construct
+namespace tilescope::sim {
+struct SimOptions;
+struct SimReport;
+}  // namespace tilescope::sim
+namespace tilescope::cuda {
+struct Emitted;
+enum class Dialect : std::uint8_t;
+}  // namespace tilescope::cuda
+
+namespace tilescope::targets {
+
+struct ConstructedStage;
+struct SearchOptions;
+class Verifier;
+
+// A function, or the sentence that says why the class has none.
+template <class Function>
+class Ability;
+template <class Result, class... Parameters>
+class Ability<Result(Parameters...)> {
+ public:
+  constexpr Ability(Result (*does)(Parameters...)) : does_(does) {}
+  constexpr Ability(const char* why_not) : why_not_(why_not) {}
+
+  // Only where there is no refusal (checked).
+  Result operator()(Parameters... parameters) const {
+    base::check(does_ != nullptr, why_not_);
+    return does_(std::forward<Parameters>(parameters)...);
+  }
+  // Empty where the class can.
+  constexpr std::string_view refusal() const { return why_not_; }
+
+ private:
+  Result (*does_)(Parameters...) = nullptr;
+  std::string_view why_not_;
+};
+
+// The model of one chip, with what follows from the chip derived once; any number of threads may use one, as long as
+// the chip lives. Nothing where the chip has no instruction for a stage's dtypes: then `why`, where it is not null,
+// gets a sentence for each such stage.
+using Estimator = std::function<std::optional<model::Estimate>(const tile::RProgram& p, std::vector<std::string>* why)>;
+
+// The judge of a search (construct/search.h).
+using Judge = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
+
+struct Target {
+  // Finds at most `keep` programs of a single-stage expression, as the model ranks them.
+  Ability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
+                           std::size_t keep, const construct::Restrictions& given)>
+      construct;
+  // The trace of a search that tries programs, whoever judges them; empty after `why` where an exhaustive one would
+  // need more than the budget.
+  Ability<std::vector<construct::Ranked>(const expr::Expression& stage, const arch::ArchSpec& a,
+                                         const SearchOptions& how, const Judge& judge, std::string& why)>
+      search;
+  // The programs that an exhaustive search tries (construct/aligned_programs.h).
+  Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;
+  // Whether programs may multiply by the instruction.
+  Ability<bool(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why)> lowerable;
+  // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it
+  // was made for. Nothing, after `why`, where it cannot be lowered for the chip.
+  Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, std::vector<std::string>& why)>
+      taken_by;
+  // What the chip is told. Nothing, after `why`, where the program cannot run on it.
+  Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, std::vector<std::string>& why)>
+      lower;
+  Ability<Estimator(const arch::ArchSpec& a)> estimate;
+  // Throws sim::SimError where the chip cannot run the module.
+  Ability<sim::SimReport(const lower::Module& module, const arch::ArchSpec& a, const sim::SimOptions& options)>
+      simulate;
+  Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
+  // The text of a module, headed by `about`; nothing, after sentences of `why`, where the dialect has no words for it.
+  Ability<std::optional<cuda::Emitted>(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
+                                       std::vector<std::string>& why)>
+      emit;
+};
+
+// The row of the chip's class.
+const Target& target_of(const arch::ArchSpec& a);
+
+// Why the chip's class has no such ability, in a sentence for people that begins with the chip's name; empty where it
+// has.
+std::string refused(const arch::ArchSpec& a, std::string_view refusal);
+template <class Function>
+std::string refusal(const arch::ArchSpec& a, Ability<Function> Target::* ability) {
+  return refused(a, (target_of(a).*ability).refusal());
+}
+
+}  // namespace tilescope::targets

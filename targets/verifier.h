@@ -1,0 +1,36 @@
+#pragma once
+// Programs on the CPU, in every way that there is, beside the simulator: whether all compute and access the same.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/reference.h"
+#include "lower/counters.h"
+#include "lower/kernel.h"
+
+namespace tilescope::targets {
+
+// What became of one module.
+struct Execution {
+  std::vector<std::vector<expr::Values>> values;      // by way to run it, then by Module::globals
+  std::vector<lower::KernelCounters> run, simulated;  // by kernel: what the emitted text accesses, and the simulator
+};
+
+class Verifier {
+ public:
+  virtual ~Verifier() = default;
+
+  // Why nothing can run on this machine, in a sentence; nothing where it can.
+  virtual std::optional<std::string> refusal() const = 0;
+  // Takes note of a module, which lives as long as this; its number.
+  virtual int add(const lower::Module& module) = 0;
+  // Compiles whatever was added, on at most `jobs` cores; why nothing of it can run.
+  virtual std::optional<std::string> compile(int jobs) = 0;
+  // `inputs` by Module::globals. Throws std::runtime_error where it does not run to its end.
+  virtual Execution run(int number, const std::vector<double>& scalars, const std::vector<expr::Values>& inputs,
+                        std::uint64_t seed) = 0;
+};
+
+}  // namespace tilescope::targets
