@@ -6,8 +6,9 @@
 
 #include "arch/derive.h"
 #include "construct/layout.h"
+#include "construct/search_space.h"
 #include "construct/tiles.h"
-#include "model/registers.h"
+#include "model/simt/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
 

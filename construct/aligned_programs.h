@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <vector>
 
-#include "construct/search_space.h"
+#include "tile/program.h"
 
 namespace tilescope::construct {
+
+class SearchSpace;
 
 struct AlignedPrograms {
   std::vector<tile::StageProgram> programs;  // none where `count` is more than was asked for

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "construct/search.h"
+#include "construct/search_space.h"
 
 namespace tilescope::construct {
 

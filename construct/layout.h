@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "model/staged_costs.h"
+#include "model/simt/staged_costs.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {
@@ -24,7 +24,7 @@ class LayoutMemory {
   explicit LayoutMemory(model::StagedCosts& costs) : costs_(costs) {}
 
   model::StagedCosts& costs() { return costs_; }
-  // How an operand of that use (model/staged_costs.h) was placed; not staged where it was not yet.
+  // How an operand of that use (model/simt/staged_costs.h) was placed; not staged where it was not yet.
   tile::OperandPlan& placed(std::size_t use, bool pads) {
     if (use >= placed_.size()) placed_.resize(use + 1);
     return placed_[use][pads ? 1 : 0];

@@ -10,7 +10,7 @@
 #include "base/integer.h"
 #include "construct/layout.h"
 #include "construct/tiles.h"
-#include "model/registers.h"
+#include "model/simt/registers.h"
 #include "tile/fit.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"

@@ -10,10 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "arch/spec.h"
 #include "construct/judge.h"
-#include "construct/search_space.h"
 
 namespace tilescope::construct {
+
+class SearchSpace;
 
 // The times of several programs, in order; infinite where the judge cannot tell. It may look at them side by side.
 using BatchJudge = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;

@@ -8,7 +8,7 @@
 #include "base/integer.h"
 #include "construct/layout.h"
 #include "construct/tiles.h"
-#include "model/registers.h"
+#include "model/simt/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
 

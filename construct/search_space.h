@@ -10,7 +10,7 @@
 
 #include "arch/spec.h"
 #include "expr/expression.h"
-#include "model/machine.h"
+#include "model/simt/machine.h"
 #include "tile/program.h"
 
 namespace tilescope::construct {

@@ -17,6 +17,7 @@ constexpr Target refusing(const char* why) {
           .taken_by = why,
           .lower = why,
           .estimate = why,
+          .ratios = why,
           .simulate = why,
           .verify = why,
           .emit = why};

@@ -102,6 +102,8 @@ struct Target {
   Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, std::vector<std::string>& why)>
       lower;
   Ability<Estimator(const arch::ArchSpec& a)> estimate;
+  // The calibration ratios that the estimates depend on, by name: of levels, outermost first, then of instructions.
+  Ability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
   // Throws sim::SimError where the chip cannot run the module.
   Ability<sim::SimReport(const lower::Module& module, const arch::ArchSpec& a, const sim::SimOptions& options)>
       simulate;

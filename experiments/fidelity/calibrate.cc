@@ -17,8 +17,8 @@
 #include "experiments/programs/from_model.h"
 #include "experiments/programs/given.h"
 #include "experiments/programs/operator_kind.h"
-#include "model/estimate.h"
-#include "model/fit.h"
+#include "model/common/estimate.h"
+#include "model/common/fit.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -277,7 +277,7 @@ CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const 
   }
   run.groups = groups.size();
   run.shapes = shapes.size();
-  const Predictor predictor(samples, a, model::ratios_read(a), options.jobs);
+  const Predictor predictor(samples, a, targets::target_of(a).ratios(a), options.jobs);
   const std::vector<std::size_t> all = all_of(samples.size());
   std::vector<double> before = predictor.residuals(all, predictor.ratios());
   for (double& e : before) e = std::expm1(e);

@@ -16,7 +16,7 @@
 #include "experiments/fidelity/calibrate.h"
 #include "experiments/microbench/simulate.h"
 #include "experiments/programs/given.h"
-#include "model/machine.h"
+#include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -206,7 +206,7 @@ CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::A
   run.rows = curves.count;
   run.refused = std::move(curves.refused);
   const std::map<std::string, Reached> reached = reached_by(curves, a);
-  for (const std::string& name : model::ratios_read(a)) {
+  for (const std::string& name : targets::target_of(a).ratios(a)) {
     const double before = arch::ratio_of(a, name);
     CalibratedRatio r{name, before, before, {}, {}, false, "no curve of the file says anything of it", {}, {}};
     const auto found = reached.find(name);

@@ -19,7 +19,7 @@
 #include "experiments/programs/workload.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/simulate/simulated_programs.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {

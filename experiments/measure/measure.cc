@@ -15,7 +15,7 @@
 #include "experiments/measure/run.h"
 #include "experiments/programs/code.h"
 #include "experiments/programs/given.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {

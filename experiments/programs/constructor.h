@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "construct/roller.h"
+#include "construct/restrictions.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/search.h"
 #include "expr/expression.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "targets/target.h"
 #include "tile/program.h"
 

@@ -158,7 +158,7 @@ Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   out.change = c.change;
   out.elasticity = elasticity(best);
   out.predicted_us = best.total_us;
-  out.bottleneck = model::name_of(best.bottleneck, arch::hierarchy_of(c.chip->arch));
+  out.bottleneck = best.terms[best.bottleneck].name;
   if (back) out.here_us = back->total_us;
   if (fixed) {
     out.elasticity_fixed = elasticity(*fixed);

@@ -1,7 +1,6 @@
 #include "experiments/programs/from_model.h"
 
 #include "arch/bands.h"
-#include "arch/hierarchy.h"
 #include "arch/key.h"
 #include "experiments/programs/operator_kind.h"
 
@@ -31,27 +30,19 @@ std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, co
   return TimeBand{predicted_us * band->low, predicted_us * band->high, measured};
 }
 
-Prediction prediction_of(const model::Estimate& s, const arch::ArchSpec& a, const tile::RProgram& program) {
+Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program) {
   Prediction p;
-  p.predicted_us = s.total_us;
-  p.band = band_of(s.total_us, a, program);
-  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
-  p.bottleneck = model::name_of(s.bottleneck, hierarchy);
-  for (std::size_t t = 0; t < model::kTerms; ++t)
-    if (const auto name = model::name_of(static_cast<model::Term>(t), hierarchy); !name.empty())
-      p.terms.push_back({std::string(name), s.term_us[t]});
-  const auto add = [&](const arch::LevelSpec* level, const model::LevelUse& u) {
-    if (level != nullptr) p.levels.push_back({level->name, u.bytes, u.transactions, u.conflict_ratio, u.time_us});
-  };
-  add(hierarchy.dram, s.dram);
-  for (std::size_t c = hierarchy.device_caches.size(); c-- > 0;) add(hierarchy.device_caches[c], s.device_caches[c]);
-  add(hierarchy.core_cache, s.core_cache);
-  add(hierarchy.scratchpad, s.scratchpad);
-  p.occupancy_ratio = s.occupancy.ratio;
-  p.occupancy_limit = s.occupancy.limited_by;
-  p.registers_per_thread = s.occupancy.registers_per_thread;
-  p.blocks = s.blocks;
-  p.waves = s.waves;
+  p.predicted_us = e.total_us;
+  p.band = band_of(e.total_us, a, program);
+  p.bottleneck = e.terms[e.bottleneck].name;
+  for (const model::NamedTerm& t : e.terms) p.terms.push_back({std::string(t.name), t.time_us});
+  for (const model::LevelUse& l : e.levels)
+    p.levels.push_back({std::string(l.name), l.bytes, l.transactions, l.conflict_ratio, l.time_us});
+  p.occupancy_ratio = e.occupancy.ratio;
+  p.occupancy_limit = e.occupancy.limited_by;
+  p.registers_per_thread = e.occupancy.registers_per_thread;
+  p.blocks = e.blocks;
+  p.waves = e.waves;
   return p;
 }
 

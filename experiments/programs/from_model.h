@@ -7,7 +7,7 @@
 #include "arch/spec.h"
 #include "base/dtype.h"
 #include "experiments/common/prediction.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "tile/program.h"
 
 namespace tilescope::experiments {
@@ -15,6 +15,6 @@ namespace tilescope::experiments {
 // The error band of the program's kind of operator; that of all where it has several stages or its kind has none.
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program);
 
-Prediction prediction_of(const model::Estimate& s, const arch::ArchSpec& a, const tile::RProgram& program);
+Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, const tile::RProgram& program);
 
 }  // namespace tilescope::experiments

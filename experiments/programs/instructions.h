@@ -8,7 +8,7 @@
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
-#include "construct/roller.h"
+#include "construct/restrictions.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/given.h"
 #include "experiments/programs/workload.h"

@@ -7,7 +7,7 @@
 #include "experiments/programs/given.h"
 #include "experiments/programs/operator_kind.h"
 #include "experiments/simulate/simulated_programs.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {

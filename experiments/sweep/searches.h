@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "construct/roller.h"
+#include "construct/restrictions.h"
 #include "experiments/programs/constructor.h"
 #include "experiments/sweep/spec.h"
 

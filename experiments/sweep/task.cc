@@ -14,7 +14,7 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/sweep/searches.h"
 #include "expr/infer.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 
 namespace tilescope::experiments {
 namespace {

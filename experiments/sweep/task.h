@@ -10,7 +10,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "base/document.h"
-#include "construct/roller.h"
+#include "construct/restrictions.h"
 #include "experiments/programs/constructor.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/spec.h"

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/hierarchy.h"
 #include "experiments/common/workers.h"
 #include "experiments/verify/compare_values.h"
 #include "experiments/verify/verify_programs.h"
 #include "lower/expected_values.h"
-#include "model/estimate.h"
+#include "model/common/estimate.h"
 #include "targets/target.h"
 #include "targets/verifier.h"
 
@@ -129,7 +130,7 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
     if (!module) continue;
     row.allowed_errors = allowed_errors(*g.program);
     if (const auto e = estimate(*g.program, nullptr))
-      row.model = {e->core_cache.transactions, e->scratchpad.transactions};
+      row.model = {e->core_sectors, e->level(arch::scratchpad_of(a)->name).transactions};
     auto kept = std::make_unique<lower::Module>(std::move(*module));
     const int compiled = verifier.add(*kept);
     out.push_back({&*g.program, std::move(kept), compiled, rows.size() - 1});

@@ -9,9 +9,10 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "construct/roller_osdi22.h"
+#include "construct/search_space.h"
 #include "lower/lower.h"
-#include "model/estimate.h"
-#include "model/staged_costs.h"
+#include "model/simt/estimate.h"
+#include "model/simt/staged_costs.h"
 #include "tile/fit.h"
 
 namespace tilescope::targets::simt {

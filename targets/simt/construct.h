@@ -9,7 +9,7 @@
 #include "construct/roller.h"
 #include "construct/search.h"
 #include "expr/expression.h"
-#include "model/machine.h"
+#include "model/simt/machine.h"
 #include "targets/constructed_stage.h"
 #include "targets/search.h"
 

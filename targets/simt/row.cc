@@ -6,7 +6,7 @@
 
 #include "backends/cuda/emit.h"
 #include "lower/lower.h"
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "sim/simulate.h"
 #include "targets/simt/construct.h"
 #include "targets/simt/verifier.h"
@@ -57,6 +57,7 @@ const Target kRow = {.construct = &construct,
                      .taken_by = &taken_by,
                      .lower = &lower::lower,
                      .estimate = &estimator,
+                     .ratios = &model::ratios_read,
                      .simulate = &sim::simulate,
                      .verify = &verifier,
                      .emit = &emit};

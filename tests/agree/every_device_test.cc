@@ -22,7 +22,7 @@
 #include "lower/expected_values.h"
 #include "lower/interpret.h"
 #include "lower/lower.h"
-#include "model/machine.h"
+#include "model/simt/machine.h"
 #include "sim/simulate.h"
 
 namespace tilescope::tests {

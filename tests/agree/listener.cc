@@ -12,7 +12,7 @@
 #include "experiments/programs/from_model.h"
 #include "lower/lower.h"
 #include "lower/print.h"
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
 #include "tile/fit.h"
@@ -87,8 +87,9 @@ std::optional<tile::RProgram> best(const expr::Expression& e, const ArchSpec& a,
 bool is_of_one(const arch::ComputeSpec& c) { return c.m == 1 && c.n == 1 && c.k == 1; }
 
 std::string text_of(const model::Estimate& s) {
-  return fmt::format("{} {} {} {}", s.total_us, fmt::join(s.term_us, " "), s.occupancy.blocks_per_core,
-                     s.occupancy.registers_per_thread);
+  std::string out = fmt::format("{} {} {}", s.total_us, s.occupancy.blocks_per_core, s.occupancy.registers_per_thread);
+  for (const model::NamedTerm& t : s.terms) out += fmt::format(" {}", t.time_us);
+  return out;
 }
 
 std::string text_of(const sim::SimReport& r) {

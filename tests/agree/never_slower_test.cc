@@ -20,7 +20,7 @@
 #include "arch/numbers.h"
 #include "experiments/programs/constructor.h"
 #include "lower/lower.h"
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {

@@ -9,7 +9,7 @@
 
 #include "construct/roller.h"
 #include "expr/suites.h"
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "tests/support/build.h"
 
 namespace {

@@ -8,7 +8,7 @@
 
 #include "construct/judge.h"
 #include "expr/suites.h"
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {

@@ -20,7 +20,9 @@ const tests::JudgedChip& v100() {
   return kChip;
 }
 
-double passes(const tile::StageProgram& p) { return model::estimate_stage(p, v100().machine)->scratchpad.transactions; }
+double passes(const tile::StageProgram& p) {
+  return model::estimate_stage(p, v100().machine)->level("smem").transactions;
+}
 
 RC_GTEST_PROP(LaidOut, NeverNeedsMorePassesThanNoPadding, ()) {
   const expr::Expression e = tests::any_operator(64);

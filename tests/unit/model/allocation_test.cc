@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "tests/support/build.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // The work of one block by hand.
 
-#include "model/block_work.h"
+#include "model/simt/block_work.h"
 
 #include <string>
 

@@ -13,7 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "arch/load.h"
-#include "model/traffic.h"
+#include "model/simt/traffic.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/model/machines.h"
 

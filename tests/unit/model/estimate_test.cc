@@ -1,6 +1,6 @@
 // What holds of every estimate.
 
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 
 #include <cmath>
 #include <string>
@@ -21,19 +21,18 @@ using tests::machine;
 void expect_sound(const Estimate& e) {
   RC_ASSERT(std::isfinite(e.total_us));
   double overlapped = 0, longest = 0;
-  for (std::size_t t = 0; t < kTerms; ++t) {
-    RC_ASSERT(std::isfinite(e.term_us[t]));
-    RC_ASSERT(e.term_us[t] >= 0);
-    longest = std::max(longest, e.term_us[t]);
-    if (static_cast<Term>(t) != Term::kLaunch) overlapped = std::max(overlapped, e.term_us[t]);
+  for (const NamedTerm& t : e.terms) {
+    RC_ASSERT(std::isfinite(t.time_us));
+    RC_ASSERT(t.time_us >= 0);
+    longest = std::max(longest, t.time_us);
+    if (t.overlaps) overlapped = std::max(overlapped, t.time_us);
   }
-  RC_ASSERT(e.total_us >= (overlapped + e.term(Term::kLaunch)) * (1 - 1e-12));
-  RC_ASSERT(e.term(e.bottleneck) == longest);
+  RC_ASSERT(e.total_us >= (overlapped + e.term_us("launch")) * (1 - 1e-12));
+  RC_ASSERT(e.terms[e.bottleneck].time_us == longest);
   RC_ASSERT(e.blocks >= 1);
   RC_ASSERT(e.waves > 0);
   RC_ASSERT(e.occupancy.ratio > 0 && e.occupancy.ratio <= 1);
-  RC_ASSERT(e.scratchpad.conflict_ratio >= 1 - 1e-12);
-  for (const LevelUse& cache : e.device_caches) RC_ASSERT(cache.transactions == 0 || cache.conflict_ratio >= 1 - 1e-12);
+  for (const LevelUse& l : e.levels) RC_ASSERT(l.transactions == 0 || l.conflict_ratio >= 1 - 1e-12);
 }
 
 RC_GTEST_PROP(Estimate, OfAnyProgramIsFiniteAndNoLessThanItsTerms, ()) {
@@ -67,7 +66,7 @@ RC_GTEST_PROP(Estimate, DependsOnNothingButItsArguments, ()) {
   const auto first = estimate_stage(p, machine("v100"));
   estimate_stage(tests::any_program(tests::any_operator(40), 512), machine("v100"));
   const auto again = estimate_stage(p, machine("v100"));
-  RC_ASSERT(first->term_us == again->term_us);
+  for (std::size_t t = 0; t < first->terms.size(); ++t) RC_ASSERT(first->terms[t].time_us == again->terms[t].time_us);
   RC_ASSERT(first->total_us == again->total_us);
 }
 
@@ -117,7 +116,7 @@ TEST(Estimate, TheLastWaveStoresAfterItsWork) {
   const auto s = estimate_stage(p, m);
   ASSERT_LE(s->waves, 1);
   const double written_us = 8 * 4.0 * 512 * 512 / m.dram_write_ratio / m.dram_bytes_per_us;
-  EXPECT_GE(s->total_us, 2 * m.launch_us + s->term(Term::kArithmetic) + written_us);
+  EXPECT_GE(s->total_us, 2 * m.launch_us + s->term_us("arithmetic") + written_us);
 }
 
 TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
@@ -136,10 +135,8 @@ TEST(Estimate, OfADtypeThatTheChipDoesNotMultiplyIsNone) {
 
 TEST(Estimate, NamesEveryTerm) {
   const arch::ArchSpec v100 = tests::chip("v100");
-  const arch::Hierarchy levels = arch::hierarchy_of(v100);
   std::vector<std::string_view> names;
-  for (std::size_t t = 0; t < kTerms; ++t)
-    if (const std::string_view name = name_of(static_cast<Term>(t), levels); !name.empty()) names.push_back(name);
+  for (const NamedTerm& t : make_machine(v100).terms) names.push_back(t.name);
   EXPECT_EQ(names,
             (std::vector<std::string_view>{"issue", "arithmetic", "smem", "l1", "l2", "dram", "latency", "launch"}));
 }

@@ -1,6 +1,6 @@
 // The fit alone, on lines whose parameters are known.
 
-#include "model/fit.h"
+#include "model/common/fit.h"
 
 #include <cmath>
 

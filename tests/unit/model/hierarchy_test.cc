@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/estimate.h"
-#include "model/traffic.h"
+#include "model/simt/estimate.h"
+#include "model/simt/traffic.h"
 #include "tests/support/paths.h"
 #include "tests/support/random_program.h"
 
@@ -31,8 +31,6 @@ struct Chip {
   Machine machine;
 };
 
-constexpr Term kL3 = term_of_device_cache(1);
-
 // Every block reads all of B, which is larger than L2 and fits L3.
 tile::StageProgram reader_of_much() {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
@@ -42,28 +40,33 @@ tile::StageProgram reader_of_much() {
   return p;
 }
 
+std::vector<std::string_view> names_of(const Chip& chip) {
+  std::vector<std::string_view> names;
+  for (const NamedTerm& t : chip.machine.terms) names.push_back(t.name);
+  return names;
+}
+
 TEST(Hierarchy, EveryCacheOfTheDeviceHasItsTermAndItsBytes) {
   const Chip with("mi210_l3"), without("mi210");
   const tile::StageProgram p = reader_of_much();
   const Estimate a = estimate_stage(p, with.machine).value(), b = estimate_stage(p, without.machine).value();
-  EXPECT_EQ(a.device_caches[0].bytes, b.device_caches[0].bytes) << "what cores ask for is the same";
-  EXPECT_GT(a.device_caches[1].bytes, 0);
-  EXPECT_LT(a.device_caches[1].bytes, a.device_caches[0].bytes);
-  EXPECT_LT(a.dram.bytes, b.dram.bytes) << "L3 keeps what L2 does not";
-  EXPECT_DOUBLE_EQ(a.device_caches[1].bytes, b.dram.bytes) << "what L2 lacks is the same";
-  EXPECT_DOUBLE_EQ(a.term(kL3), a.device_caches[1].bytes / (64 * 64 * 1.7e3));
-  EXPECT_EQ(name_of(kL3, arch::hierarchy_of(with.spec)), "l3");
-  EXPECT_EQ(name_of(kL3, arch::hierarchy_of(without.spec)), "");
+  EXPECT_EQ(a.level("l2").bytes, b.level("l2").bytes) << "what cores ask for is the same";
+  EXPECT_GT(a.level("l3").bytes, 0);
+  EXPECT_LT(a.level("l3").bytes, a.level("l2").bytes);
+  EXPECT_LT(a.level("dram").bytes, b.level("dram").bytes) << "L3 keeps what L2 does not";
+  EXPECT_DOUBLE_EQ(a.level("l3").bytes, b.level("dram").bytes) << "what L2 lacks is the same";
+  EXPECT_DOUBLE_EQ(a.term_us("l3"), a.level("l3").bytes / (64 * 64 * 1.7e3));
+  EXPECT_EQ(b.term_us("l3"), 0);
 }
 
 TEST(Hierarchy, AnOuterCacheThatBindsIsNamed) {
   const Chip narrow("mi210_l3", {{"memory.l3.width", "1 B"}, {"memory.l3.clock", "100 MHz"}});
   const tile::StageProgram p = reader_of_much();
   const Estimate e = estimate_stage(p, narrow.machine).value();
-  EXPECT_EQ(name_of(e.bottleneck, arch::hierarchy_of(narrow.spec)), "l3");
+  EXPECT_EQ(e.terms[e.bottleneck].name, "l3");
   const Chip far("mi210_l3", {{"memory.l3.latency", "50000 cycles"}, {"memory.dram.latency", "50100 cycles"}});
-  EXPECT_GT(estimate_stage(p, far.machine)->term(Term::kLatency),
-            2 * estimate_stage(p, Chip("mi210_l3").machine)->term(Term::kLatency));
+  EXPECT_GT(estimate_stage(p, far.machine)->term_us("latency"),
+            2 * estimate_stage(p, Chip("mi210_l3").machine)->term_us("latency"));
 }
 
 RC_GTEST_PROP(Hierarchy, ALargerOuterCacheIsNeverSlower, ()) {
@@ -89,20 +92,16 @@ TEST(Hierarchy, WithoutCachesCoresReachTheDramAtOnce) {
                                                              {{1, 256, 1}}, {1}, {16}),
                                     bare.machine)
                          .value();
-  EXPECT_EQ(e.dram.bytes, e.core_cache.bytes);
-  EXPECT_EQ(e.term(Term::kCoreCache) + e.term(Term::kDeviceCache), e.term(Term::kCoreCache));
-  EXPECT_EQ(name_of(Term::kCoreCache, arch::hierarchy_of(bare.spec)), "");
-  EXPECT_EQ(name_of(e.bottleneck, arch::hierarchy_of(bare.spec)), "dram");
+  EXPECT_EQ(e.level("dram").transactions, e.core_sectors);
+  EXPECT_EQ(names_of(bare),
+            (std::vector<std::string_view>{"issue", "arithmetic", "smem", "addresses", "dram", "latency", "launch"}));
+  EXPECT_EQ(e.terms[e.bottleneck].name, "dram");
 }
 
 TEST(Hierarchy, NamesAreTheChipsOwn) {
   const Chip chip("other_names");
-  const arch::Hierarchy levels = arch::hierarchy_of(chip.spec);
-  std::vector<std::string_view> names;
-  for (std::size_t t = 0; t < kTerms; ++t)
-    if (const auto name = name_of(static_cast<Term>(t), levels); !name.empty()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"issue", "arithmetic", "lds", "vl1d", "gl2", "mall", "hbm", "latency",
-                                                  "launch"}));
+  EXPECT_EQ(names_of(chip), (std::vector<std::string_view>{"issue", "arithmetic", "lds", "vl1d", "gl2", "mall", "hbm",
+                                                           "latency", "launch"}));
   EXPECT_TRUE(estimate_stage(reader_of_much(), chip.machine).has_value());
 }
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/estimate.h"
-#include "model/traffic.h"
+#include "model/simt/estimate.h"
+#include "model/simt/traffic.h"
 #include "tests/unit/model/machines.h"
 #include "tests/unit/model/naive_traffic.h"
 

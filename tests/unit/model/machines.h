@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "model/machine.h"
+#include "model/simt/machine.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "model/block_work.h"
-#include "model/estimate.h"
-#include "model/staged_use.h"
-#include "model/warp_access.h"
+#include "model/simt/block_work.h"
+#include "model/simt/estimate.h"
+#include "model/simt/staged_use.h"
+#include "model/simt/warp_access.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -43,10 +43,10 @@ TEST(MatrixInstruction, TakesThePeaksTime) {
   const auto e = estimate_stage(p, m);
   ASSERT_TRUE(e.has_value());
   const double multiply_adds = 13824.0 * 1024 * 2048;
-  EXPECT_NEAR(e->term(Term::kArithmetic), multiply_adds / (1024.0 * 108 * 1.41e3), 1e-6 * e->total_us);
+  EXPECT_NEAR(e->term_us("arithmetic"), multiply_adds / (1024.0 * 108 * 1.41e3), 1e-6 * e->total_us);
   // One instruction of a warp is 2048 multiply-adds; its four schedulers issue one a cycle each.
-  EXPECT_GT(e->term(Term::kIssue), multiply_adds / 2048 / (4.0 * 108 * 1.41e3));
-  EXPECT_LT(e->term(Term::kIssue), 0.5 * e->term(Term::kArithmetic));
+  EXPECT_GT(e->term_us("issue"), multiply_adds / 2048 / (4.0 * 108 * 1.41e3));
+  EXPECT_LT(e->term_us("issue"), 0.5 * e->term_us("arithmetic"));
 }
 
 // Two warp groups, each 64 rows and 128 columns of a product in 16 bits.
@@ -62,7 +62,7 @@ TEST(StagedFactors, TakeThePeaksTime) {
   const auto e = estimate_stage(of_groups("m=14592,n=1024,k=2048"), m);  // 114 x 8 blocks for 114 cores
   ASSERT_TRUE(e.has_value());
   const double multiply_adds = 14592.0 * 1024 * 2048;
-  EXPECT_NEAR(e->term(Term::kArithmetic), multiply_adds / (2048.0 * 114 * 1.755e3), 1e-6 * e->total_us);
+  EXPECT_NEAR(e->term_us("arithmetic"), multiply_adds / (2048.0 * 114 * 1.755e3), 1e-6 * e->total_us);
 }
 
 // In a step of 64 each group runs four instructions of 64x128x16. Each takes 64x16 elements of A, in 16 core matrices,
@@ -186,9 +186,9 @@ TEST(SplitReduction, IsAddedUpByASecondKernel) {
   const Machine& m = tests::machine("v100");
   const auto whole = estimate_stage(split_matmul("m=1024,n=1024,k=4096", 1), m);
   const auto split = estimate_stage(split_matmul("m=1024,n=1024,k=4096", 4), m);
-  EXPECT_DOUBLE_EQ(split->term(Term::kLaunch), 2 * whole->term(Term::kLaunch));
+  EXPECT_DOUBLE_EQ(split->term_us("launch"), 2 * whole->term_us("launch"));
   const double partial_bytes = 4.0 * 1024 * 1024 * 4;
-  EXPECT_GE(split->total_us, split->term(Term::kLaunch) + partial_bytes / m.device_caches[0].bytes_per_us);
+  EXPECT_GE(split->total_us, split->term_us("launch") + partial_bytes / m.device_caches[0].bytes_per_us);
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/estimate.h"
+#include "model/simt/estimate.h"
 #include "tests/support/random_program.h"
 
 namespace tilescope::model {
 namespace {
+
+std::string_view bottleneck_of(const Estimate& e) { return e.terms[e.bottleneck].name; }
 
 using Changes = std::vector<arch::Override>;
 
@@ -98,7 +100,7 @@ void expect_strictly_faster(const tile::StageProgram& p, const char* path, const
 }
 
 TEST(Binding, DramBindsAnElementwiseStage) {
-  EXPECT_EQ(estimate_stage(relu(), plain().machine)->bottleneck, Term::kDram);
+  EXPECT_EQ(bottleneck_of(*estimate_stage(relu(), plain().machine)), "dram");
   expect_strictly_faster(relu(), "memory.dram.rate", "4");
   const Chip changed(Changes{{"memory.dram.rate", "4"}});
   EXPECT_NEAR(time_of(relu(), changed) / time_of(relu(), plain()), 0.5, 0.02);
@@ -109,12 +111,12 @@ TEST(Binding, ArithmeticOrIssueBindsALargeProduct) {
   expect_strictly_faster(p, "clock", "2.76 GHz");
   expect_strictly_faster(p, "core.count", "160");
   const auto e = estimate_stage(p, plain().machine);
-  EXPECT_GE(e->term(Term::kArithmetic), 2.0 * 4096 * 4096 * 4096 / 14.13e6) << "no faster than the peak";
+  EXPECT_GE(e->term_us("arithmetic"), 2.0 * 4096 * 4096 * 4096 / 14.13e6) << "no faster than the peak";
 }
 
 TEST(Binding, TheDeviceCacheBindsSmallTiles) {
   const tile::StageProgram p = matmul(8, 1);
-  EXPECT_GT(estimate_stage(p, plain().machine)->term(Term::kDeviceCache), 1.0 * 4096 * 4096 * 4096 * 2 / 8 * 4 / 2.9e6);
+  EXPECT_GT(estimate_stage(p, plain().machine)->term_us("l2"), 1.0 * 4096 * 4096 * 4096 * 2 / 8 * 4 / 2.9e6);
 }
 
 // Threads down a column of the staged tile: 32 rows of 32 words lie in one bank, and one word of padding frees them.
@@ -129,12 +131,12 @@ TEST(Conflicts, MultiplyThePassesOfTheInnerRead) {
   // Per step and warp: 8 reads of four words of A, each in four groups of 8 lanes that all want the same banks, or 32
   // reads of a word in one pass; 32 reads of B, broadcast; the copies are free of conflicts.
   const double copies = (32 * 32 + 32 * 8) / 32, warps = 8;
-  EXPECT_DOUBLE_EQ(conflicting->scratchpad.transactions / free->scratchpad.transactions,
+  EXPECT_DOUBLE_EQ(conflicting->level("smem").transactions / free->level("smem").transactions,
                    (copies + warps * (8 * 32 + 32)) / (copies + warps * (32 + 32)));
-  EXPECT_GT(conflicting->scratchpad.conflict_ratio, 4);
-  EXPECT_DOUBLE_EQ(free->scratchpad.conflict_ratio, 1);
+  EXPECT_GT(conflicting->level("smem").conflict_ratio, 4);
+  EXPECT_DOUBLE_EQ(free->level("smem").conflict_ratio, 1);
   EXPECT_GT(conflicting->total_us, free->total_us);
-  EXPECT_EQ(conflicting->bottleneck, Term::kScratchpad);
+  EXPECT_EQ(bottleneck_of(*conflicting), "smem");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Occupancy by hand on v100: 65536 registers, 2048 threads, 32 blocks and 96 KiB of scratchpad a core.
 
-#include "model/occupancy.h"
+#include "model/simt/occupancy.h"
 
 #include <gtest/gtest.h>
 

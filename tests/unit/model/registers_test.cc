@@ -1,10 +1,10 @@
 // Registers by hand, of kernels that lower/ writes. Against the compiler: experiments/studies/nvrtc_suite/run.
 
-#include "model/registers.h"
+#include "model/simt/registers.h"
 
 #include <gtest/gtest.h>
 
-#include "model/occupancy.h"
+#include "model/simt/occupancy.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {

@@ -1,6 +1,6 @@
 // Traffic against enumeration of every sector that every block touches.
 
-#include "model/traffic.h"
+#include "model/simt/traffic.h"
 
 #include <cmath>
 #include <set>

@@ -1,7 +1,7 @@
 // Bank passes, granules and lane addresses against naive counting and a per-thread evaluation of what a program means
 // (tile/program.h).
 
-#include "model/warp_access.h"
+#include "model/simt/warp_access.h"
 
 #include <algorithm>
 #include <map>

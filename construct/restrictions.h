@@ -1,0 +1,23 @@
+#pragma once
+// What is asked of construction beside the chip and the stage.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+
+namespace tilescope::construct {
+
+// What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
+// chip does to one tile.
+struct Restrictions {
+  bool pads = true;  // staged rows may be padded or rotated
+  // Which of the chip's matrix instructions may multiply, with the reason where one may not (lower/lower.h); all where
+  // nothing says so.
+  bool (*lowerable)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why) = nullptr;
+  std::string instruction = {};          // the only one of them that may, by name; any where empty
+  std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
+};
+
+}  // namespace tilescope::construct

@@ -1,0 +1,182 @@
+#include "model/simt/block_work.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "model/simt/microkernel/costs.h"
+#include "model/simt/staged_costs.h"
+#include "model/simt/transfer/costs.h"
+#include "model/simt/warp_access.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+// Counts the work of one block; everything is per core, in cycles, for all warps of the block.
+class BlockCounter {
+ public:
+  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic,
+               StagedCosts* known)
+      : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
+    warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+    points_ = p.points_per_step();
+    results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
+    instruction_ = of_micro_kernel(p, [&](const auto& kernel) { return instruction_work(kernel, p); });
+  }
+
+  BlockWork count(const Occupancy& occupancy) {
+    for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
+      if (p_.operands[i].staged)
+        count_staged(i);
+      else
+        count_direct(i);
+    }
+    count_arithmetic();
+    count_spills(occupancy);
+    count_store();
+    return work_;
+  }
+
+ private:
+  // `instructions` of every warp of the block, spread over the partitions' schedulers.
+  double issue_cycles(double instructions) const {
+    return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
+  }
+
+  // Cycles of the core's path to memory for one access instruction of one warp.
+  double memory_cycles(const WarpAccess& access) const {
+    const double lanes = static_cast<double>(access.offset.size()) / m_.access_lanes;
+    if (m_.core_cache_bytes_per_cycle <= 0) return lanes;
+    const double data = core_cache_data_cycles(access);
+    const double tags = m_.core_cache_tags > 0
+                            ? static_cast<double>(granules_touched(access, static_cast<std::int64_t>(m_.line_bytes))) /
+                                  m_.core_cache_tags
+                            : 0.0;
+    return std::max({lanes, data, tags});
+  }
+
+  // Cycles in which the core's cache gives one access its data: passes through its banks where they are the
+  // scratchpad's (measured on an A100, gpu-benches: the greater of these and of lines over `tags`), whole sectors where
+  // nothing is known of them.
+  double core_cache_data_cycles(const WarpAccess& access) const {
+    if (!m_.core_cache_shared)
+      return static_cast<double>(granules_touched(access, m_.sector_bytes) * m_.sector_bytes) /
+             m_.core_cache_bytes_per_cycle;
+    const BankUse use = bank_use(access, m_.banks, m_.bank_width_bytes);
+    return std::max(static_cast<double>(use.passes) / m_.core_cache_ratio,
+                    static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
+  }
+
+  // What reaches the core's cache for an operand in one step takes its port for as long as the link takes to bring it.
+  double fill_cycles(std::size_t i) const {
+    if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
+    return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
+  }
+
+  void count_staged(std::size_t i) {
+    work_.staged = true;
+    const StagedCost use = known_ != nullptr ? known_->of(p_, i) : staged_cost(p_, i, StagingChip(*m_.arch));
+    const double before = work_.load.scratchpad_cycles;
+    add_scratchpad(work_.load, use.write);
+    const double written = work_.load.scratchpad_cycles - before;
+    const CopyWork copy =
+        std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
+    work_.load.issue_cycles += issue_cycles(copy.requests * (copy.instructions + m_.address_instructions));
+    // What arrives past the registers is written where it belongs and passes the port once (NVIDIA, tuning guide for
+    // Ampere: such copies need not go through L1 either).
+    if (copy.past_registers)
+      work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
+    else
+      work_.load.core_cache_cycles +=
+          use.write.accesses * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
+    work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
+    add_scratchpad(work_.compute, use.read);
+  }
+
+  void count_direct(std::size_t i) {
+    const auto vector = static_cast<double>(p_.operands[i].vector);
+    const double reads = tile::fragment_elements(p_, i) / vector * p_.windows_per_step();
+    work_.load.issue_cycles += issue_cycles(reads * (1 + m_.address_instructions));
+    work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
+  }
+
+  void add_scratchpad(CoreBusy& phase, const StagedAccess& access) {
+    const BankUse& use = access.use;
+    const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
+    phase.scratchpad_cycles += static_cast<double>(access.served) * access.accesses / m_.scratchpad_ratio;
+    work_.scratchpad_passes += static_cast<double>(use.passes) * access.accesses;
+    work_.scratchpad_least_passes += static_cast<double>(use.groups) * access.accesses;
+    work_.scratchpad_bytes += bytes * access.accesses;
+  }
+
+  void count_arithmetic() {
+    const double points = results_ * points_;
+    const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
+    // No special unit computes in f64: its functions are polynomials.
+    constexpr double kOfWideFunction = 20;
+    const bool wide = space_.expression.accumulate == base::Dtype::kF64;
+    const double special = points * space_.special_per_point * (wide ? kOfWideFunction : 1);
+    const double lanes = warps_ * static_cast<double>(m_.warp);
+    work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + special);
+    double cycles = operations * lanes / arithmetic_.per_cycle;
+    cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
+    work_.compute.arithmetic_cycles += cycles;
+    // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
+    const auto partitions = static_cast<double>(m_.partitions);
+    const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
+    const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
+    const double chain = std::max(arithmetic_.latency_cycles, busy * instruction_.depth);
+    work_.compute_latency_cycles =
+        points_ / instruction_.depth * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
+        (work_.staged ? m_.scratchpad_latency_cycles : 0);
+  }
+
+  // A value that lives in local memory is loaded and stored again at every point of the reduction.
+  void count_spills(const Occupancy& occupancy) {
+    const double accesses = 2 * static_cast<double>(occupancy.spilled_per_thread) * points_;
+    work_.compute.issue_cycles += issue_cycles(accesses);
+    const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
+    const double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
+    work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
+  }
+
+  void count_store() {
+    const std::size_t output = space_.inputs.size();
+    const double stores = results_ / static_cast<double>(p_.operands[output].vector);
+    work_.store.issue_cycles += issue_cycles(stores * (1 + m_.address_instructions));
+    work_.store.core_cache_cycles += stores * warps_ * memory_cycles(memory_access(p_, output, m_.warp));
+  }
+
+  const StageProgram& p_;
+  const Machine& m_;
+  const Arithmetic& arithmetic_;
+  const Traffic& traffic_;
+  const tile::TileSpace& space_;
+  StagedCosts* known_;
+  double warps_ = 1, points_ = 1, results_ = 1;
+  InstructionWork instruction_;
+  BlockWork work_;
+};
+
+}  // namespace
+
+double CoreBusy::longest(const Machine& m, double uneven) const {
+  const double port =
+      m.core_cache_shared ? scratchpad_cycles + core_cache_cycles : std::max(scratchpad_cycles, core_cache_cycles);
+  return std::max({issue_cycles * uneven, arithmetic_cycles * uneven, port});
+}
+
+CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
+  return {a.issue_cycles + b.issue_cycles, a.arithmetic_cycles + b.arithmetic_cycles,
+          a.scratchpad_cycles + b.scratchpad_cycles, a.core_cache_cycles + b.core_cache_cycles};
+}
+
+BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
+                        const Occupancy& occupancy, const Traffic& traffic, StagedCosts* known) {
+  return BlockCounter(p, m, arithmetic, traffic, known).count(occupancy);
+}
+
+}  // namespace tilescope::model

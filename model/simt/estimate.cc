@@ -1,0 +1,305 @@
+#include "model/simt/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/fixed_vector.h"
+#include "base/integer.h"
+#include "model/common/overlap.h"
+#include "model/simt/block_work.h"
+#include "model/simt/microkernel/costs.h"
+#include "model/simt/traffic.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+// Cycles from a load's issue to its data, weighted by where the data are.
+double memory_latency_cycles(const Traffic& t, const Machine& m) {
+  if (m.device_caches.empty()) return m.dram_latency_cycles;
+  double latency = m.device_caches[0].latency_cycles;
+  if (t.cores.read <= 0) return latency;
+  double nearer = latency;
+  const auto add = [&](double level_latency, double read) {
+    latency += std::min(1.0, read / t.cores.read) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, t.caches[c].read);
+  add(m.dram_latency_cycles, t.dram.read);
+  return latency;
+}
+
+// Cycles that a block waits for memory in one step: once for what it stages, and at every window for what its threads
+// read directly, for their registers hold one window's values.
+double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m) {
+  const double memory = memory_latency_cycles(t, m);
+  const double hit = std::min(memory, m.core_cache_latency_cycles);
+  double once = 0, at_a_window = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (p.operands[i].staged)
+      once = memory + m.scratchpad_latency_cycles;
+    else
+      at_a_window = std::max(at_a_window, hit + t.operand[i].missed_ratio * (memory - hit));
+  }
+  return once + at_a_window * p.windows_per_step();
+}
+
+double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache) {
+  return t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
+}
+
+// DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency.
+double dram_time_us(const Traffic& t, const Machine& m) {
+  const double mixed = std::min(t.dram.read, t.dram.written);
+  const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
+  return (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
+         m.dram_bytes_per_us;
+}
+
+// Blocks that run side by side on every core.
+struct Wave {
+  double blocks = 0;                // of a core
+  double share = 1;                 // of all cores that have them
+  bool first = true, last = false;  // of the kernel
+};
+
+// Times of a core that runs waves of blocks.
+class CoreTime {
+ public:
+  CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
+      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), slots_(static_cast<int>(p.slots())) {
+    warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+    latency_cycles_ = waits_of_a_step(p, traffic, m);
+    Traffic reads = traffic, writes = traffic;
+    reads.dram.written = writes.dram.read = 0;
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
+    const double share_cycles =
+        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
+    const auto shared = [&](const Traffic& t) {
+      Shared cycles;
+      for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+        cycles.push_back(device_cache_time_us(t, m, c) * share_cycles);
+      cycles.push_back(dram_time_us(t, m) * share_cycles);
+      return cycles;
+    };
+    everything_ = shared(traffic);
+    reads_ = shared(reads);
+    writes_ = shared(writes);
+  }
+
+  // Cycles until the blocks of a wave are done.
+  double of(const Wave& w) const {
+    const double uneven = unevenness(w.blocks);
+    const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
+    const double store = work_.store.longest(machine_, uneven);
+    // What a step takes when nobody else is there: the copy, then its use, which lasts as long as its own chain of
+    // dependent results.
+    const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
+    const double alone = copy + use;
+    // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
+    // used and its copy is there, which began as many steps before as there are copies under way beside the step in
+    // use.
+    const double next = slots_ == 1 ? alone : std::max({alone / slots_, use, copy / (slots_ - 1)});
+    // All steps under way, of all blocks and pipeline stages, share the core's resources: what a step needs of the
+    // busiest one is queued for, and the rest of its phases runs beside other steps' work. One block's steps are used
+    // one after the other. Stores go beside the next wave's work; after the last one's there is none.
+    const double core = (work_.load + work_.compute).longest(machine_, uneven);
+    const Shared& beside = w.last ? reads_ : everything_;
+    base::FixedVector<double, kMostResources> demand;
+    demand.push_back(core);
+    for (const double cycles : beside) demand.push_back(cycles * w.share);
+    demand.push_back(w.last ? 0 : store / steps_);
+    const auto round = [&](double alone_cycles, int slots) {
+      return cycles_per_round({demand.begin(), demand.size()}, std::max(0.0, alone_cycles - core),
+                              static_cast<int>(w.blocks) * slots);
+    };
+    const auto step = [&](double alone_cycles) { return std::max(round(slots_ * alone_cycles, slots_) / slots_, use); };
+    double longest_store = store;
+    for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
+    const double stores_after = w.last ? w.blocks * longest_store : 0;
+    // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
+    // are not, so that others use what they leave idle meanwhile.
+    if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + stores_after;
+    return steps_ * step((machine_.block_launch_cycles + alone + (steps_ - 1) * next) / steps_) + stores_after;
+  }
+
+ private:
+  // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
+  // DRAM.
+  using Shared = base::FixedVector<double, arch::kMostDeviceCaches + 1>;
+
+  // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
+  double unevenness(double blocks) const {
+    const double warps = warps_ * blocks, partitions = static_cast<double>(machine_.partitions);
+    return std::ceil(warps / partitions) * partitions / warps;
+  }
+
+  const BlockWork& work_;
+  const Machine& machine_;
+  double steps_, warps_ = 1, latency_cycles_ = 0;
+  int slots_;
+  Shared everything_, reads_, writes_;
+};
+
+// The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order,
+// each after the one before has come: partial results come from a cache of the device as far as they fit it, of the
+// first one as far as they fit the part of it that their reader's own partition is.
+struct Combining {
+  std::array<double, arch::kMostDeviceCaches> cache_us{};
+  double dram_us = 0, latency_us = 0;
+};
+
+Combining combining_of(const StageProgram& p, const Machine& m) {
+  double parts = 1;
+  for (const std::int64_t n : p.split) parts *= static_cast<double>(n);
+  if (parts == 1) return {};
+  const expr::Expression& e = p.space->expression;
+  const auto elements = static_cast<double>(p.space->output.elements);
+  const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
+  const double written = elements * static_cast<double>(p.space->output.element.n);
+  Combining c;
+  double kept = 0, latency_cycles = 0, nearer = 0;
+  const auto come_from = [&](double level_latency) {
+    latency_cycles += (1 - kept) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t i = 0; i < m.device_caches.size(); ++i) {
+    const DeviceCache& cache = m.device_caches[i];
+    c.cache_us[i] = (partial * (1 - kept) + written) / cache.bytes_per_us;
+    come_from(cache.latency_cycles);
+    kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
+  }
+  c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
+  come_from(m.dram_latency_cycles);
+  const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
+  c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
+  return c;
+}
+
+double useful_cache_bytes(const Traffic& t, std::size_t operands) {
+  double sum = 0;
+  for (std::size_t i = 0; i < operands; ++i) sum += t.operand[i].cache_bytes * t.operand[i].useful_ratio;
+  return sum;
+}
+
+// Amounts of one level, whose time is its term's.
+void set(LevelUse& use, double bytes, double useful, double sector, double time_us) {
+  use.bytes = bytes;
+  use.transactions = bytes / sector;
+  use.conflict_ratio = useful > 0 ? bytes / useful : 1;
+  use.time_us = time_us;
+}
+
+}  // namespace
+
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
+  const std::optional<Arithmetic> arithmetic =
+      of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
+  if (!arithmetic) return std::nullopt;
+
+  Estimate s;
+  s.terms = m.terms;
+  s.levels = m.levels;
+  s.blocks = p.blocks();
+  s.occupancy = occupancy_of(p, m);
+  const std::int64_t resident = s.occupancy.blocks_per_core * m.cores;
+  s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
+
+  const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
+  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic, known);
+  const CoreTime core(p, work, traffic, m);
+
+  // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
+  const double us_per_cycle = 1e6 / m.clock_hz;
+  const auto cycles_of = [&](double per_core) {
+    const double at_a_time = per_core * static_cast<double>(m.cores);
+    const double full = std::floor(static_cast<double>(s.blocks) / at_a_time);
+    const double rest = static_cast<double>(s.blocks) - full * at_a_time;
+    const double last = std::ceil(rest / static_cast<double>(m.cores));
+    const double waves = full + (last > 0 ? 1 : 0);
+    // Blocks that have their cores to themselves are no slower than side by side on half, a quarter, ... of the cores:
+    // what CoreTime sees of the overlap between blocks is that of one core alone.
+    const auto last_wave_cycles = [&](bool is_first) {
+      double cycles = std::numeric_limits<double>::infinity();
+      for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
+        cycles = std::min(cycles, core.of({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
+      return cycles;
+    };
+    const auto wave_cycles = [&](bool is_first, bool is_last) {
+      return is_last && last > 0 ? last_wave_cycles(is_first) : core.of({per_core, 1, is_first, is_last});
+    };
+    double cycles = wave_cycles(true, waves == 1);
+    if (waves > 2) cycles += (waves - 2) * wave_cycles(false, false);
+    if (waves > 1) cycles += wave_cycles(false, true);
+    return cycles;
+  };
+  const auto full = static_cast<double>(s.blocks / resident);
+  const auto rest = static_cast<double>(s.blocks % resident);
+  const double last = std::ceil(rest / static_cast<double>(m.cores));
+  const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
+  // Blocks that a core has beyond three quarters or half of what it could have do no harm: they need not run in step,
+  // as CoreTime has the blocks of a wave do, so that a chip with more registers runs no program later.
+  double core_cycles = std::numeric_limits<double>::infinity();
+  for (const double part : {1.0, 0.75, 0.5}) core_cycles = std::min(core_cycles, cycles_of(std::ceil(part * per_core)));
+
+  // What each resource alone would take on the core that gets the most blocks.
+  const double most_blocks = full * per_core + last;
+  const auto steps = static_cast<double>(p.steps());
+  const auto alone_us = [&](double CoreBusy::* cycles) {
+    return most_blocks * (steps * (work.load.*cycles + work.compute.*cycles) + work.store.*cycles) * us_per_cycle;
+  };
+  Part kernel{.elapsed_us = core_cycles * us_per_cycle, .launch_us = m.launch_us};
+  for (double CoreBusy::* cycles : {&CoreBusy::issue_cycles, &CoreBusy::arithmetic_cycles, &CoreBusy::scratchpad_cycles,
+                                    &CoreBusy::core_cache_cycles})
+    kernel.busy_us.push_back(alone_us(cycles));
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+    kernel.busy_us.push_back(device_cache_time_us(traffic, m, c));
+  kernel.busy_us.push_back(dram_time_us(traffic, m));
+  add(s, kernel);
+  if (const Combining combining = combining_of(p, m); combining.latency_us > 0) {
+    Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};
+    second.busy_us.assign(kCoreTerms, 0);
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
+    second.busy_us.push_back(combining.dram_us);
+    add(s, second);
+  }
+  const auto largest = std::max_element(s.terms.begin(), s.terms.end(),
+                                        [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
+  s.bottleneck = static_cast<std::size_t>(largest - s.terms.begin());
+
+  const auto blocks = static_cast<double>(s.blocks);
+  const auto sector = static_cast<double>(m.sector_bytes);
+  const double useful = useful_cache_bytes(traffic, p.space->operand_count());
+  s.core_sectors = traffic.cores.bytes() / sector;
+  // Outermost first, as terms are innermost first.
+  LevelUse* level = s.levels.begin();
+  set(*level++, traffic.dram.bytes(), traffic.dram.bytes(), sector,
+      s.terms[kCoreTerms + m.device_caches.size()].time_us);
+  for (std::size_t c = m.device_caches.size(); c-- > 0;) {
+    const double bytes = traffic.caches[c].bytes();
+    set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
+        s.terms[kCoreTerms + c].time_us);
+  }
+  if (m.has_core_cache) set(*level++, traffic.cores.bytes(), useful, sector, s.terms[kCoreTerms - 1].time_us);
+  level->bytes = work.scratchpad_bytes * steps * blocks;
+  level->transactions = work.scratchpad_passes * steps * blocks;
+  if (work.scratchpad_least_passes > 0) level->conflict_ratio = work.scratchpad_passes / work.scratchpad_least_passes;
+  level->time_us = s.terms[kCoreTerms - 2].time_us;
+  return s;
+}
+
+std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
+  if (p.stages.size() == 1) return estimate_stage(p.stages.front(), m);
+  std::vector<Estimate> stages;
+  for (const StageProgram& stage : p.stages) {
+    const std::optional<Estimate> s = estimate_stage(stage, m);
+    if (!s) return std::nullopt;
+    stages.push_back(*s);
+  }
+  return sum_of(stages);
+}
+
+}  // namespace tilescope::model

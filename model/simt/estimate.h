@@ -1,0 +1,27 @@
+#pragma once
+// The micro performance model of GPUs: a closed-form prediction of a program's time on a chip, every term kept and
+// named: issue, arithmetic, every level, latency (a core's blocks wait and none of its resources works), launch. After
+// ROLLER (OSDI'22, section 3.4: a program takes as many waves as its blocks need, each as long as its slowest stage),
+// with the terms that ROLLER leaves out: instruction issue, bank conflicts and sectors of the real access pattern,
+// occupancy, exposed latency, reuse in the device cache.
+//
+// Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
+// between slices of a cache, and any overlap between one stage of a program and the next.
+
+#include <optional>
+
+#include "model/common/estimate.h"
+#include "model/simt/machine.h"
+#include "model/simt/staged_costs.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
+// `known`, made for the machine's chip: the estimate is the same without, and takes longer.
+std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, StagedCosts* known = nullptr);
+
+// Stages run one after another.
+std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
+
+}  // namespace tilescope::model

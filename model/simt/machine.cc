@@ -1,0 +1,154 @@
+#include "model/simt/machine.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+
+namespace tilescope::model {
+namespace {
+
+double cycles_or_zero(const std::optional<base::Cycles>& c) { return c ? static_cast<double>(c->n) : 0.0; }
+
+void read_core(const arch::ArchSpec& a, Machine& m) {
+  m.clock_hz = static_cast<double>(a.clock.n);
+  m.cores = a.core.count;
+  m.partitions = a.core.partitions;
+  m.warp = a.core.warp;
+  m.max_threads = a.core.max_threads;
+  m.max_blocks = a.core.max_blocks;
+  m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
+  m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
+  m.async_copy_bytes = a.core.async_copy.value_or(arch::Bytes{0}).n;
+  m.launch_us = a.launch.v;
+  m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
+}
+
+void read_compiler(const arch::ArchSpec& a, Machine& m) {
+  if (!a.compiler) return;
+  m.address_instructions = static_cast<double>(a.compiler->address_instructions.value_or(0));
+  m.allowances = a.compiler->registers;
+}
+
+void read_core_levels(const arch::ArchSpec& a, Machine& m) {
+  if (const arch::RegisterLevel* r = arch::registers_of(a)) {
+    m.registers = arch::registers_per_core(*r);
+    m.registers_per_thread = r->per_thread.value_or(m.registers / a.core.warp);
+    m.register_granule = r->granule.value_or(1);
+  }
+  if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
+    m.banks = s->banks;
+    m.bank_width_bytes = s->bank_width.n;
+    m.uniform_groups = s->uniform_groups;
+    m.scratchpad_bytes = s->capacity.n;
+    m.scratchpad_reserved_bytes = s->reserved.n;
+    m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
+    m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
+  }
+  if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
+    const double width = arch::bytes_per_core_cycle(a, *l1);
+    m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
+    m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
+    m.core_cache_fill_bytes_per_cycle = a.link ? std::min(width, static_cast<double>(a.link->width.n)) : width;
+    m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
+    m.line_bytes = static_cast<double>(l1->line.n);
+    m.core_cache_bytes = static_cast<double>(l1->capacity.n);
+    m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
+    const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
+    m.core_cache_shared = scratchpad != nullptr && l1->shares == scratchpad->name;
+  }
+}
+
+void read_device_levels(const arch::ArchSpec& a, Machine& m) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const arch::DramLevel& dram = *hierarchy.dram;
+  m.dram_bytes_per_us = arch::bandwidth_of(a, dram).v * 1e-6;
+  m.dram_latency_cycles = cycles_or_zero(dram.latency);
+  m.dram_read_ratio = arch::ratio_of(a, dram.name + ".read");
+  m.dram_write_ratio = arch::ratio_of(a, dram.name + ".write");
+  m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
+  m.sector_bytes = arch::device_transaction_of(a).n;
+  m.dram_granule_bytes = arch::transaction_of(dram).n;
+  for (const arch::CacheLevel* cache : hierarchy.device_caches) {
+    m.device_caches.push_back(
+        {.bytes_per_us = arch::bandwidth_of(a, *cache).v * 1e-6 * arch::ratio_of(a, cache->name + ".read"),
+         .capacity_bytes = static_cast<double>(cache->capacity.n),
+         .latency_cycles = cycles_or_zero(cache->latency),
+         .sector_bytes = cache->sector.n});
+    m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
+  }
+  if (!hierarchy.device_caches.empty())
+    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->partitions);
+  m.load_sector_bytes = m.sector_bytes;
+  if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
+    m.load_sector_bytes =
+        std::max(m.sector_bytes, std::min(hierarchy.core_cache->sector.n, hierarchy.device_caches[0]->line.n));
+}
+
+Arithmetic arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
+  return {static_cast<double>(unit.per_core) * arch::ratio_of(*m.arch, unit.name), static_cast<double>(unit.latency.n)};
+}
+
+// Without a cache, the core's path to memory is that of its addresses.
+void name_terms(const arch::ArchSpec& a, Machine& m) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const auto add_term = [&](std::string_view name, bool overlaps = true) { m.terms.push_back({name, overlaps, 0}); };
+  const auto add_level = [&](const arch::LevelSpec& level) { m.levels.push_back({.name = level.name}); };
+  m.has_core_cache = hierarchy.core_cache != nullptr;
+  add_term("issue");
+  add_term("arithmetic");
+  add_term(hierarchy.scratchpad->name);
+  add_term(m.has_core_cache ? hierarchy.core_cache->name : std::string_view("addresses"));
+  for (const arch::CacheLevel* cache : hierarchy.device_caches) add_term(cache->name);
+  add_term(hierarchy.dram->name);
+  add_term("latency", false);
+  add_term("launch", false);
+  add_level(*hierarchy.dram);
+  for (std::size_t c = hierarchy.device_caches.size(); c-- > 0;) add_level(*hierarchy.device_caches[c]);
+  if (m.has_core_cache) add_level(*hierarchy.core_cache);
+  add_level(*hierarchy.scratchpad);
+}
+
+}  // namespace
+
+Machine make_machine(const arch::ArchSpec& a) {
+  Machine m;
+  m.arch = &a;
+  read_core(a, m);
+  read_compiler(a, m);
+  read_core_levels(a, m);
+  read_device_levels(a, m);
+  name_terms(a, m);
+  return m;
+}
+
+std::vector<std::string> ratios_read(const arch::ArchSpec& a) {
+  std::vector<std::string> names;
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  if (hierarchy.dram != nullptr)
+    for (const char* transfer : {".read", ".write", ".copy"}) names.push_back(hierarchy.dram->name + transfer);
+  for (std::size_t i = hierarchy.device_caches.size(); i-- > 0;)
+    names.push_back(hierarchy.device_caches[i]->name + ".read");
+  if (hierarchy.core_cache != nullptr) names.push_back(hierarchy.core_cache->name + ".read");
+  if (hierarchy.scratchpad != nullptr) names.push_back(hierarchy.scratchpad->name + ".read");
+  for (const arch::ComputeSpec& c : a.compute)
+    if ((c.m == 1 && c.n == 1 && c.k == 1) || (c.m > 1 && c.n > 1)) names.push_back(c.name);
+  return names;
+}
+
+std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate) {
+  const arch::ComputeSpec* unit = arch::scalar_unit_of(*m.arch, dtype, accumulate);
+  // Values are widened to the accumulator on the way into registers.
+  if (unit == nullptr) unit = arch::scalar_unit_of(*m.arch, accumulate, accumulate);
+  if (unit == nullptr) return std::nullopt;
+  return arithmetic_of(m, *unit);
+}
+
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const std::string& instruction) {
+  for (const arch::ComputeSpec& c : m.arch->compute)
+    if (c.name == instruction) return arithmetic_of(m, c);
+  return std::nullopt;
+}
+
+}  // namespace tilescope::model

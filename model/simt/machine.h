@@ -1,0 +1,92 @@
+#pragma once
+// The figures of a chip that the model works with, derived once from its ArchSpec: rates per cycle and core, latencies
+// in core cycles, calibration ratios applied to the rates they name.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/hierarchy.h"
+#include "arch/spec.h"
+#include "base/dtype.h"
+#include "base/fixed_vector.h"
+#include "model/common/estimate.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// One cache of device scope.
+struct DeviceCache {
+  double bytes_per_us = 0, capacity_bytes = 0, latency_cycles = 0;
+  std::int64_t sector_bytes = 0;
+};
+
+struct Machine {
+  double clock_hz = 0;
+  std::int64_t cores = 0, partitions = 1, warp = 0;
+  std::int64_t max_threads = 0, max_blocks = 0;
+  double issue_per_cycle = 1;  // warp instructions a cycle and partition
+  double access_lanes = 0;     // lanes of address generation a cycle and core
+
+  std::int64_t async_copy_bytes = 0;  // the least that one thread copies past its registers; 0: it cannot
+
+  std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
+  std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
+  double address_instructions = 0;                       // of one access to memory, beside it
+  arch::RegisterAllowances allowances;                   // what its compiler holds beside values
+
+  std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
+  std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
+  std::int64_t uniform_groups = 1;             // of lanes that one pass serves where neighbours ask for the same words
+  double scratchpad_ratio = 1;
+  double scratchpad_latency_cycles = 0;
+
+  double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
+  double core_cache_ratio = 1;                 // of passes through its banks; the bandwidth has it already
+  double core_cache_fill_bytes_per_cycle = 0;  // of what arrives over the link
+  double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
+  bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
+
+  // From the one that cores reach first (L2) to the one beside DRAM; none on a chip whose cores reach DRAM at once.
+  base::FixedVector<DeviceCache, arch::kMostDeviceCaches> device_caches;
+  double cache_partitions = 1;          // of the first, each of which keeps what its own cores use
+  std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
+  std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
+  std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
+
+  double dram_bytes_per_us = 0, dram_latency_cycles = 0;
+  double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
+
+  double launch_us = 0;
+  double block_launch_cycles = 0;  // from a block's end to its successor's first instruction
+  double special_per_cycle = 0;    // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
+
+  bool has_core_cache = false;
+  Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch
+  LevelUses levels;  // outermost first
+
+  const arch::ArchSpec* arch = nullptr;  // outlives the machine
+};
+
+// Terms of a core's own resources, which stand before those of the device: issue, arithmetic, scratchpad, core cache.
+inline constexpr std::size_t kCoreTerms = 4;
+
+// The arithmetic that a chip offers for products of `dtype`: multiply-adds a cycle and core, calibrated, and latency.
+struct Arithmetic {
+  double per_cycle = 0;
+  double latency_cycles = 0;
+};
+
+Machine make_machine(const arch::ArchSpec& a);
+
+// The calibration ratios that a machine of this chip works with: of levels, outermost first, then of instructions.
+std::vector<std::string> ratios_read(const arch::ArchSpec& a);
+
+// The unit for the dtypes, else the one that the accumulator's dtype has; nothing where the chip has neither.
+std::optional<Arithmetic> arithmetic_of(const Machine& m, base::Dtype dtype, base::Dtype accumulate);
+
+// Of an instruction of that name; nothing where the chip has none.
+std::optional<Arithmetic> arithmetic_of(const Machine& m, const std::string& instruction);
+
+}  // namespace tilescope::model

@@ -1,0 +1,98 @@
+#pragma once
+// What a program's micro-kernel asks of a core: reads of staged operands, registers, instructions, stores of results.
+// Each question has an answer for every entry of tile/microkernel/, in the file of its name.
+
+#include <cstdint>
+#include <optional>
+
+#include "model/simt/machine.h"
+#include "model/simt/warp_access.h"
+#include "tile/microkernel/rules.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// How a block's warps read a staged operand in one reduction step.
+struct StagedRead {
+  WarpAccess access;            // the first of the first warp
+  double accesses = 0;          // of one warp
+  bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
+};
+
+// `max_access` bounds what one thread reads at a time. Ignores: where a warp's tile begins, which shifts all lanes
+// alike, and what further elements of a lane do to the banks.
+StagedRead staged_read(const tile::Fma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+// As tile/microkernel/mma.h says: rows that lanes name, or every lane's own elements.
+StagedRead staged_read(const tile::Mma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+// A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
+StagedRead staged_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+
+// Where the element of a row and column of a staged tile lies, in elements from the tile's beginning: row by row, or in
+// core matrices.
+struct RowPlaces {
+  std::int64_t operator()(std::int64_t row, std::int64_t column) const {
+    return staged_offset(row, column, length, plan);
+  }
+
+  std::int64_t length = 1;  // of a row
+  const tile::OperandPlan& plan;
+};
+RowPlaces staged_places(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+RowPlaces staged_places(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
+struct CorePlaces {
+  std::int64_t operator()(std::int64_t row, std::int64_t column) const { return core_offset(core, row, column); }
+
+  tile::CoreMatrices core;
+};
+CorePlaces staged_places(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+
+// Iterations of one thread that one instruction computes, and how many of them it adds up along the reduction.
+struct InstructionWork {
+  double iterations = 1, depth = 1;
+};
+InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
+
+// What the chip multiplies with; nothing where it has no such instruction.
+std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+
+// Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
+// that its compiler takes beside the sums whatever is held.
+struct OperandRegisters {
+  std::int64_t held = 0, least = 0;
+};
+OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+
+// Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
+// window, and with copies of what other lanes hold where an instruction's lanes do.
+std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+
+// A warp's store of its first results to the output's own memory, from its first element. Nothing where a thread's
+// results lie as its tile does.
+std::optional<WarpAccess> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<WarpAccess> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<WarpAccess> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
+
+// --- shared by entries
+
+RowPlaces row_places(const tile::StageProgram& p, std::size_t operand);
+// Registers that a thread's share of so many elements of the lanes' tile fills.
+std::int64_t registers_for(const tile::StageProgram& p, std::int64_t elements, base::Bytes element);
+// Elements of an input for one iteration or window of the lanes' tile.
+std::int64_t fragment_of(const tile::StageProgram& p, std::size_t operand);
+WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
+
+using tile::of_micro_kernel;
+
+}  // namespace tilescope::model

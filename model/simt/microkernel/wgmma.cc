@@ -1,0 +1,56 @@
+#include "tile/microkernel/wgmma.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "model/simt/microkernel/costs.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+// A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
+StagedRead staged_read(const tile::Wgmma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes /*max_access*/) {
+  const tile::MatrixUnit& u = kernel.unit;
+  const std::int64_t together = tile::fragments_together(p);
+  double instructions = p.windows_per_step() / static_cast<double>(u.m * u.n * together);
+  for (const tile::AxisMapping& m : p.mapping) instructions *= static_cast<double>(m.thread_extent());
+  const std::int64_t along = operand == 0 ? u.m : u.n * together;
+  const std::int64_t deep = u.k * p.space->operand(operand).element.n / tile::kCoreRowBytes;
+  StagedRead out;
+  out.by_instruction = true;
+  out.access.bytes = tile::kCoreRowBytes;
+  for (std::int64_t row = 0; row < tile::kCoreRows; ++row) out.access.offset.push_back(row * tile::kCoreRowBytes);
+  out.accesses =
+      instructions * static_cast<double>(along / tile::kCoreRows * deep) / static_cast<double>(u.lanes / warp);
+  return out;
+}
+
+CorePlaces staged_places(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return {tile::core_matrices(p, operand)};
+}
+
+InstructionWork instruction_work(const tile::Wgmma& kernel, const StageProgram& p) {
+  const tile::MatrixUnit& u = kernel.unit;
+  const auto iterations = static_cast<double>(u.m * u.n * tile::fragments_together(p) * u.k);
+  return {iterations / static_cast<double>(u.lanes), static_cast<double>(u.k)};
+}
+
+std::optional<Arithmetic> arithmetic_of(const tile::Wgmma& kernel, const StageProgram& /*p*/, const Machine& m) {
+  return arithmetic_of(m, kernel.unit.instruction);
+}
+
+OperandRegisters operand_registers(const tile::Wgmma& /*kernel*/, const StageProgram& /*p*/, const Machine& m) {
+  return {0, m.allowances.mma_operands.value_or(0)};
+}
+
+std::int64_t fragment_registers(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+  return registers_for(p, fragment_of(p, operand), p.space->inputs[operand].element);
+}
+
+std::optional<WarpAccess> result_store(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t warp) {
+  return store_of_lanes(kernel.unit, p, warp);
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,54 @@
+#include "model/simt/occupancy.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/integer.h"
+#include "model/simt/registers.h"
+#include "tile/staging.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks) {
+  const std::int64_t warps_on_a_partition = base::ceil_div(blocks * base::ceil_div(threads, m.warp), m.partitions);
+  return m.registers / m.partitions / (warps_on_a_partition * m.warp) / m.register_granule * m.register_granule;
+}
+
+Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
+  Occupancy o;
+  const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
+  const std::int64_t needed = registers_needed(p, m);
+  // A block has to fit the core, so the compiler is held to what one block leaves each thread.
+  std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
+  const std::int64_t granule = m.register_granule;
+  if (p.registers > 0) most = std::min(most, base::round_up(p.registers, granule));
+  o.registers_per_thread = std::min(base::round_up(needed, granule), std::max(most, granule));
+  o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
+
+  const std::int64_t warps_held = m.partitions * (m.registers / m.partitions / (o.registers_per_thread * m.warp));
+
+  struct Bound {
+    std::int64_t blocks;
+    std::string_view name;
+  };
+  const std::int64_t staged = tile::staging_of(p, *m.arch).bytes.n;
+  const Bound bounds[] = {
+      {m.max_blocks, "blocks"},
+      {m.max_threads / threads, "threads"},
+      {warps_held * m.warp / threads, "registers"},
+      {staged == 0 ? std::numeric_limits<std::int64_t>::max()
+                   : m.scratchpad_bytes / (staged + m.scratchpad_reserved_bytes),
+       "scratchpad"},
+  };
+  const Bound* least = std::min_element(std::begin(bounds), std::end(bounds),
+                                        [](const Bound& a, const Bound& b) { return a.blocks < b.blocks; });
+  // A program that is known to have run has room for a block, whatever an estimate says.
+  o.blocks_per_core = std::max<std::int64_t>(1, least->blocks);
+  o.limited_by = least->name;
+  o.ratio = std::min(1.0, static_cast<double>(o.blocks_per_core * threads) / static_cast<double>(m.max_threads));
+  return o;
+}
+
+}  // namespace tilescope::model

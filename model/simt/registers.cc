@@ -1,0 +1,81 @@
+#include "model/simt/registers.h"
+
+#include <algorithm>
+
+#include "model/simt/microkernel/costs.h"
+#include "model/simt/occupancy.h"
+#include "model/simt/transfer/costs.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+std::int64_t accumulators_of(const StageProgram& p) {
+  const tile::TileSpace& space = *p.space;
+  return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
+}
+
+// The next step's pieces are under way while this one's fragments are in use.
+std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t copies) {
+  return p.slots() > 1 ? fragments + copies : std::max(fragments, copies);
+}
+
+// --- kernels of lower/, by their compiler's allowances
+
+std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
+  const arch::RegisterAllowances& a = m.allowances;
+  const OperandRegisters operands =
+      of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
+  std::int64_t copies = 0, bookkeeping = a.base.value_or(0);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!p.operands[i].staged) {
+      if (p.space->inputs[i].gathered) bookkeeping += a.im2col_read.value_or(0) * fragment_of(p, i);
+      continue;
+    }
+    const CopyRegisters c =
+        std::visit([&](const auto& entry) { return own_registers(entry, p, i, m); }, transfer_of(p, i, m));
+    copies += c.pieces;
+    bookkeeping += c.bookkeeping;
+  }
+  return accumulators_of(p) + std::max(moving(p, operands.held, copies) + bookkeeping, operands.least);
+}
+
+// --- kernels of others
+
+// Registers that hold addresses, loop counters and predicates. An allowance, not a fit: two for each operand's pointer,
+// two for each loop, and as many again in flight.
+std::int64_t bookkeeping_of_others(const StageProgram& p) {
+  return static_cast<std::int64_t>(4 * p.space->operand_count() + 2 * p.space->axes.size());
+}
+
+std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
+  std::int64_t fragments = 0, copies = 0, addresses = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    fragments += of_micro_kernel(p, [&](const auto& kernel) { return fragment_registers(kernel, p, i); });
+    if (!p.operands[i].staged) continue;
+    const CopyRegisters c =
+        std::visit([&](const auto& entry) { return others_registers(entry, p, i); }, transfer_of(p, i, m));
+    copies += c.pieces;
+    addresses += c.bookkeeping;
+  }
+  return accumulators_of(p) + moving(p, fragments, copies) + addresses + bookkeeping_of_others(p);
+}
+
+}  // namespace
+
+std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
+  return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
+}
+
+StageProgram held_to_registers(StageProgram p, const Machine& m) {
+  p.registers = m.registers_per_thread;
+  const Occupancy o = occupancy_of(p, m);
+  const std::int64_t more =
+      std::min({m.registers_per_thread, registers_left(m, p.threads_with_copiers(m.warp), o.blocks_per_core),
+                o.registers_per_thread + o.registers_per_thread / 10});
+  p.registers = std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
+  return p;
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,19 @@
+#pragma once
+// How many registers a compiler gives a thread: an estimate from what the program keeps. Kernels of lower/ are told how
+// many they may have; what others' compilers did is not known, and guessed from less.
+
+#include <cstdint>
+
+#include "model/simt/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// 32-bit registers that a thread needs so that nothing spills: of the kernel that lower/ makes of the program where it
+// says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
+std::int64_t registers_needed(const tile::StageProgram& p, const Machine& m);
+
+// The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
+tile::StageProgram held_to_registers(tile::StageProgram p, const Machine& m);
+
+}  // namespace tilescope::model

@@ -1,0 +1,312 @@
+#include "model/simt/traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/integer.h"
+#include "model/simt/transfer/costs.h"
+#include "model/simt/warp_access.h"
+#include "tile/staging.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::Extents;
+using tile::Operand;
+using tile::StageProgram;
+
+// The greatest power of two that divides every start of the operand's runs, in bytes; 0 where all start at 0.
+std::int64_t start_multiple_of_runs(const StageProgram& p, const Operand& o) {
+  std::int64_t bits = 0;  // the lowest bit that any step of a start sets
+  const auto step = [&](std::int64_t elements) { bits |= elements * o.element.n; };
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    const std::int64_t stride = o.steps[d].front().stride;
+    step(o.dims[d].low * stride);
+    for (const expr::Term& t : o.dims[d].terms)
+      step(t.coefficient * p.block[static_cast<std::size_t>(t.axis)] * stride);
+    for (const tile::FusedStep& s : o.steps[d])
+      if (&s != &o.steps[d].front()) step(s.stride);
+    if (d + 1 < o.dims.size()) step(stride);
+  }
+  return bits & -bits;
+}
+
+// Bytes in whole granules of one run of a tile, whose start is any such multiple.
+double run_bytes_of(const Operand& o, const tile::Runs& runs, std::int64_t start_multiple, std::int64_t granule) {
+  const std::int64_t alignment = start_multiple == 0 ? granule : std::min(start_multiple, granule);
+  return run_bytes_in_sectors(runs.length, runs.stride, o.element.n, alignment, granule);
+}
+
+// One number per tile axis.
+using Shares = base::FixedVector<double, tile::kMaxAxes>;
+
+// Share of the blocks' tiles along each axis that lies inside the stage's ranges.
+Shares shares_inside(const StageProgram& p) {
+  Shares shares;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+    const std::int64_t n = p.space->axes[a].extent;
+    const std::int64_t block = std::min(n, p.block[a]);  // tiles longer than the axis are cut to it
+    const std::int64_t part = base::round_up(base::ceil_div(n, p.split[a]), block);  // of a reduction; else all
+    shares.push_back(static_cast<double>(n) / static_cast<double>(p.split[a] * part));
+  }
+  return shares;
+}
+
+double share_inside(const Shares& shares, const Operand& o) {
+  double share = 1;
+  for (std::size_t a = 0; a < shares.size(); ++a)
+    if (shares[a] < 1 && o.uses(static_cast<int>(a))) share *= shares[a];
+  return share;
+}
+
+// Distinct elements of an operand under a tile: a gathered data tile repeats what neighbouring patches share, as often
+// as the whole operand does.
+double distinct_elements(const Operand& o, const Extents& tile) {
+  double n = static_cast<double>(tile::data_tile_elements_inside(o, tile));
+  if (!o.gathered) return n;
+  double whole = 1;
+  for (const tile::TileDim& d : o.dims) whole *= static_cast<double>(d.extent);
+  return n * std::min(1.0, static_cast<double>(o.elements) / whole);
+}
+
+// Bytes of DRAM, in its granules, that hold an operand's distinct elements under a tile.
+double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t start_multiple, std::int64_t granule) {
+  const tile::Runs runs = tile::runs_of(o, tile);
+  return distinct_elements(o, tile) * run_bytes_of(o, runs, start_multiple, granule) / static_cast<double>(runs.length);
+}
+
+// What the blocks of one wave cover along every axis: consecutive blocks in the program's raster, and all of a
+// reduction. A part of a row counts as that part, so that a block more is never a row more.
+Extents wave_tile(const StageProgram& p, std::int64_t resident) {
+  auto left = static_cast<double>(resident);
+  base::FixedVector<double, tile::kMaxAxes> covered;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) covered.push_back(static_cast<double>(p.block[a]));
+  const auto digits = p.block_digits();
+  for (std::size_t i = digits.size(); i-- > 0;) {
+    const auto count = static_cast<double>(digits[i].count);
+    covered[digits[i].axis] *= std::clamp(left, 1.0, count);
+    left /= count;
+  }
+  Extents tile;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+    const std::int64_t n = p.space->axes[a].extent;
+    tile.push_back(a < p.space->spatial ? std::min(n, static_cast<std::int64_t>(std::ceil(covered[a]))) : n);
+  }
+  return tile;
+}
+
+// Bytes of the lines of the core's cache under a tile of an operand.
+double line_bytes_of(const StageProgram& p, const Machine& m, const Operand& o, const Extents& tile) {
+  const tile::Runs runs = tile::runs_of(o, tile);
+  return static_cast<double>(runs.count) *
+         run_bytes_of(o, runs, start_multiple_of_runs(p, o), static_cast<std::int64_t>(m.line_bytes));
+}
+
+// Bytes of the core's cache that what blocks stage leaves over; may be negative.
+double room_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  const double staged = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
+  return m.core_cache_bytes - staged;
+}
+
+// Bytes that the lines of a block's direct reads of one step take up in its core's cache.
+double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (p.operands[i].staged) continue;
+    bytes += line_bytes_of(p, m, p.space->inputs[i], p.block);
+  }
+  return bytes;
+}
+
+// Share of direct reads that no longer find their line in the core's cache.
+double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  if (m.core_cache_bytes <= 0) return 1;
+  const double wanted = lines_of_direct_reads(p, m) * static_cast<double>(per_core);
+  return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(p, m, per_core) / wanted, 0.0, 1.0);
+}
+
+// The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
+std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
+  const auto by_loads = [](const auto& entry) { return loads_through_core_cache(entry); };
+  const bool loaded =
+      i < p.space->inputs.size() && (!p.operands[i].staged || std::visit(by_loads, transfer_of(p, i, m)));
+  return loaded ? m.load_sector_bytes : m.sector_bytes;
+}
+
+// Share of a block's threads and steps that lie inside axes which the block's tile is longer than: others ask for
+// nothing.
+double share_of_cut_tiles(const StageProgram& p, const Operand& o) {
+  double share = 1;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    if (const std::int64_t n = p.space->axes[a].extent; p.block[a] > n && o.uses(static_cast<int>(a)))
+      share *= static_cast<double>(n) / static_cast<double>(p.block[a]);
+  return share;
+}
+
+// Bytes of all requests of one step of one block for an input that is not staged, or of all its stores, in whole
+// sectors.
+double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
+  const double windows = i == p.space->inputs.size() ? 1 : p.windows_per_step();
+  const double reads = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes()) * windows;
+  const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(m.warp));
+  const std::int64_t sector = sector_of(p, m, i);
+  const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), sector);
+  return reads * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
+}
+
+// The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take. Along
+// these loops the tile is cut to the axis: by so much the last step's is longer.
+struct Stretch {
+  Extents tile;
+  double steps = 1;
+  Shares longer;  // by axis
+};
+Stretch stretch_of(const StageProgram& p, std::size_t loops) {
+  Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0)};
+  for (std::size_t k = 0; k < loops; ++k) {
+    const auto a = static_cast<std::size_t>(p.order[p.order.size() - 1 - k]);
+    const std::int64_t part = base::ceil_div(p.space->axes[a].extent, p.split[a]);
+    const std::int64_t steps = base::ceil_div(part, p.block[a]);
+    s.steps *= static_cast<double>(steps);
+    const std::int64_t n = p.space->axes[a].extent, covered = std::min(n, p.block[a]) * steps;
+    s.longer[a] = static_cast<double>(covered) / static_cast<double>(std::min(n, covered));
+    s.tile[a] *= steps;
+  }
+  return s;
+}
+
+// Innermost reduction loops whose lines all stay in the core's cache, so that their steps share sectors.
+std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  const double room = room_in_core_cache(p, m, per_core);
+  std::size_t loops = 0;
+  while (loops < p.order.size()) {
+    const Stretch s = stretch_of(p, loops + 1);
+    double lines = 0;
+    for (const Operand& o : p.space->inputs) lines += line_bytes_of(p, m, o, s.tile);
+    if (lines * static_cast<double>(per_core) > room) break;
+    ++loops;
+  }
+  return loops;
+}
+
+// Bytes of a staged operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
+// in the core's cache touch, over their steps.
+double staged_bytes(const StageProgram& p, const Machine& m, std::size_t i, double alone, std::int64_t per_core) {
+  const Operand& o = p.space->inputs[i];
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  const std::size_t loops_in_cache = loops_in_core_cache(p, m, per_core);
+  double least = alone;
+  for (std::size_t loops = 1; loops <= loops_in_cache; ++loops) {
+    const Stretch s = stretch_of(p, loops);
+    const tile::Runs runs = tile::runs_of(o, s.tile);
+    double bytes = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, sector_of(p, m, i)) / s.steps;
+    for (std::size_t a = 0; a < s.longer.size(); ++a)
+      if (o.uses(static_cast<int>(a))) bytes *= s.longer[a];  // the share inside takes off what was cut
+    least = std::min(least, bytes);
+  }
+  return least;
+}
+
+// What a stage covers in one wave and in all, and how much of its blocks' tiles is inside.
+struct Coverage {
+  Extents wave, all;
+  Shares inside;
+};
+
+OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Coverage& coverage,
+                                  double evicted, std::int64_t per_core) {
+  const Operand& o = p.space->operand(i);
+  const auto element = static_cast<double>(o.element.n);
+  const bool output = i == p.space->inputs.size();
+  const tile::Runs runs = tile::runs_of(o, p.block);
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  const double inside = share_inside(coverage.inside, o);
+  const std::int64_t sector = sector_of(p, m, i);
+  const std::int64_t dram_granule = std::max(sector, m.dram_granule_bytes);
+  double sectors = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, sector);
+  double useful = static_cast<double>(runs.count * runs.length) * element;
+  if (output) {
+    sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
+  } else if (p.operands[i].staged) {
+    if (sectors > useful) sectors = staged_bytes(p, m, i, sectors, per_core);
+  } else {
+    // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
+    const double touched = tile::touched_elements(o, p.block) * element;
+    if (evicted > 0 || touched < useful) {
+      const double requested = requested_bytes(p, m, i);
+      sectors = std::min(sectors, requested) + std::max(0.0, requested - sectors) * evicted;
+    }
+    useful = std::min(useful, touched);
+  }
+  OperandTraffic t;
+  if (!output && !p.operands[i].staged) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
+  // Inputs move once per reduction step; the output once.
+  const auto blocks = static_cast<double>(p.blocks());
+  t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
+  t.useful_ratio = std::min(1.0, useful / sectors);
+  t.cache_bytes = t.block_bytes * blocks;
+  const double whole = static_cast<double>(o.elements) * element;
+  // Whatever blocks ask for is an estimate, and what the stage touches is not.
+  const double asked = std::max(t.cache_bytes, tile::touched_elements(o, coverage.all) * element);
+  t.total_bytes = std::min({whole, asked, dram_bytes_under(o, coverage.all, multiple, dram_granule)});
+  t.cache_bytes = std::max(t.cache_bytes, t.total_bytes);
+  t.wave_bytes = std::min(t.total_bytes, dram_bytes_under(o, coverage.wave, multiple, dram_granule));
+  return t;
+}
+
+}  // namespace
+
+double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t sector_bytes) {
+  if (stride * element_bytes >= sector_bytes) return static_cast<double>(length * sector_bytes);
+  const std::int64_t span = ((length - 1) * stride + 1) * element_bytes;
+  // A start at offset s within a sector needs ceil((s + span) / sector) of them; s takes every multiple of the
+  // alignment.
+  return static_cast<double>(base::round_up(span, alignment_bytes) + sector_bytes - alignment_bytes);
+}
+
+Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+  Traffic t;
+  const std::int64_t resident = per_core * m.cores;
+  const std::size_t inputs = p.space->inputs.size();
+  const std::int64_t blocks = p.blocks();
+  const std::int64_t on_a_core = std::min(per_core, base::ceil_div(blocks, m.cores));
+  const double evicted = evicted_share(p, m, on_a_core);
+  Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
+  for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
+  const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
+  double touched = 0;
+  for (std::size_t i = 0; i <= inputs; ++i) {
+    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, on_a_core);
+    touched += t.operand[i].wave_bytes;
+  }
+  // What fits a cache, or one before it, need not come through it again.
+  std::array<double, arch::kMostDeviceCaches> kept{};
+  double capacity = 0;
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+    capacity = std::max(capacity, m.device_caches[c].capacity_bytes);
+    kept[c] = touched <= 0 ? 1 : std::min(1.0, capacity / touched);
+  }
+  for (std::size_t i = 0; i <= inputs; ++i) {
+    OperandTraffic& o = t.operand[i];
+    const bool output = i == inputs;
+    if (output)
+      for (const std::int64_t parts : p.split) o.total_bytes *= static_cast<double>(parts);  // partial sums
+    const double every_wave = std::max(o.total_bytes, waves * o.wave_bytes);
+    // Bytes behind so many of the caches.
+    const auto behind = [&](std::size_t caches) {
+      if (caches == 0) return o.cache_bytes;
+      if (output) return o.total_bytes;
+      return std::min(o.cache_bytes, o.total_bytes + (every_wave - o.total_bytes) * (1 - kept[caches - 1]));
+    };
+    const auto add = [&](Moved& level, double bytes) { (output ? level.written : level.read) += bytes; };
+    o.dram_bytes = behind(m.device_caches.size());
+    add(t.cores, o.cache_bytes);
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c) add(t.caches[c], behind(c));
+    add(t.dram, o.dram_bytes);
+  }
+  return t;
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,33 @@
+// What entries share in which every thread takes part.
+
+#include "base/integer.h"
+#include "model/simt/transfer/costs.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+std::int64_t pieces_of(const StageProgram& p, std::size_t operand) {
+  return base::ceil_div(tile::data_tile_elements(p.space->inputs[operand], p.block),
+                        p.threads() * p.operands[operand].vector);
+}
+
+bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
+  const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
+  const tile::OperandPlan& plan = p.operands[operand];
+  if (shape.empty()) return true;
+  if (!plan.chunked) return p.threads() * plan.vector % shape.back() == 0;
+  const std::int64_t chunk = pieces_of(p, operand) * plan.vector;
+  return shape.back() % chunk == 0 || chunk % shape.back() == 0;
+}
+
+std::int64_t address_registers(const StageProgram& p, std::size_t operand) {
+  constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
+  return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_of(p, operand);
+}
+
+std::int64_t bookkeeping_of(const StageProgram& p, const Machine& m) {
+  return p.steps() > 1 ? m.allowances.staged_operand.value_or(0) : 0;
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,31 @@
+#include <algorithm>
+
+#include "model/simt/transfer/costs.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+CopyWork copy_work(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t /*warp*/) {
+  return {static_cast<double>(pieces_of(p, operand))};
+}
+
+WarpAccess staged_write(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  return scratchpad_write(p, operand, warp);
+}
+
+CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
+                            const Machine& m) {
+  const std::int64_t pieces = pieces_of(p, operand);
+  const arch::RegisterAllowances& a = m.allowances;
+  const std::int64_t bookkeeping = bookkeeping_of(p, m);
+  if (pieces_lie_evenly(p, operand))
+    return {a.even_piece.value_or(0) * std::min(pieces, a.max_even_pieces.value_or(pieces)), bookkeeping};
+  return {pieces * (p.space->inputs[operand].gathered ? a.im2col_piece : a.uneven_piece).value_or(0), bookkeeping};
+}
+
+CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand) {
+  return {0, address_registers(p, operand)};
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "base/integer.h"
+#include "model/simt/transfer/costs.h"
+#include "tile/fit.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+CopyWork copy_work(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+                   std::int64_t /*warp*/) {
+  return {static_cast<double>(pieces_of(p, operand)), 2, false};
+}
+
+namespace {
+
+// Pieces stand in registers between their load and their store.
+std::int64_t in_flight(const StageProgram& p, std::size_t operand) {
+  const std::int64_t bytes = p.operands[operand].vector * p.space->inputs[operand].element.n;
+  return base::ceil_div(pieces_of(p, operand) * bytes, tile::kRegisterBytes);
+}
+
+}  // namespace
+
+WarpAccess staged_write(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+                        std::int64_t warp) {
+  return scratchpad_write(p, operand, warp);
+}
+
+CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+                            const Machine& m) {
+  // A piece of less than a register has one of its own.
+  return {std::max(in_flight(p, operand), pieces_of(p, operand)), bookkeeping_of(p, m)};
+}
+
+CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand) {
+  return {in_flight(p, operand), address_registers(p, operand)};
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,37 @@
+#include "tile/transfer/tma.h"
+
+#include "base/integer.h"
+#include "model/simt/transfer/costs.h"
+
+namespace tilescope::model {
+
+using tile::StageProgram;
+
+// One warp asks for all boxes of a step; its share of each of those that compute.
+CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const auto staged = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
+  const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
+  return {staged / static_cast<double>(tile::box_elements(p, operand)) / warps};
+}
+
+// What arrives of a box fills the banks as a warp's neighbouring words would.
+WarpAccess staged_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+                        std::int64_t warp) {
+  constexpr std::int64_t kWord = 4;
+  WarpAccess access;
+  access.bytes = kWord;
+  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * kWord);
+  return access;
+}
+
+// Another warp asks for it.
+CopyRegisters own_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+                            const Machine& /*m*/) {
+  return {};
+}
+
+CopyRegisters others_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/) {
+  return {};
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,385 @@
+#include "model/simt/warp_access.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/integer.h"
+#include "model/simt/microkernel/costs.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::Extents;
+using tile::Operand;
+using tile::StageProgram;
+
+constexpr std::size_t kMaxBanks = arch::kMostBanks;
+
+// Division by a divisor that is nearly always a power of two, rounding down.
+class Divisor {
+ public:
+  explicit Divisor(std::int64_t n)
+      : n_(n), shift_((n & (n - 1)) == 0 ? std::countr_zero(static_cast<std::uint64_t>(n)) : -1) {}
+  std::int64_t quotient(std::int64_t a) const {
+    if (shift_ >= 0) return a >> shift_;
+    return a >= 0 ? a / n_ : -((n_ - 1 - a) / n_);
+  }
+  std::int64_t rest(std::int64_t a) const { return shift_ >= 0 ? a & (n_ - 1) : a - quotient(a) * n_; }
+
+ private:
+  std::int64_t n_;
+  int shift_;
+};
+
+// The distinct words that a group of lanes asks of the banks: a chain of words for every bank.
+class BankWords {
+ public:
+  explicit BankWords(std::int64_t banks) : banks_(static_cast<std::size_t>(banks)), bank_of_(banks) { clear(); }
+
+  void clear() {
+    std::fill_n(first_.begin(), banks_, kNone);
+    std::fill_n(count_.begin(), banks_, 0);
+    used_ = 0;
+    worst_ = 0;
+  }
+  void add(std::int64_t word) {
+    const auto bank = static_cast<std::size_t>(bank_of_.rest(word));
+    for (std::int16_t w = first_[bank]; w != kNone; w = words_[static_cast<std::size_t>(w)].next)
+      if (words_[static_cast<std::size_t>(w)].word == word) return;
+    base::check(used_ < kMaxWords, "a group of lanes asks for little more than fills the banks");
+    words_[used_] = {word, first_[bank]};
+    first_[bank] = static_cast<std::int16_t>(used_++);
+    worst_ = std::max(worst_, ++count_[bank]);
+  }
+  std::int64_t worst() const { return worst_; }
+  std::int64_t distinct() const { return static_cast<std::int64_t>(used_); }
+
+ private:
+  static constexpr std::int16_t kNone = -1;
+  // A group fills the banks once, or is one lane; every lane may start and end within a word.
+  static constexpr std::size_t kMaxWords = 4 * kMaxBanks;
+  struct Word {
+    std::int64_t word;
+    std::int16_t next;
+  };
+
+  std::size_t banks_;
+  Divisor bank_of_;
+  std::array<std::int16_t, kMaxBanks> first_;
+  std::array<std::int32_t, kMaxBanks> count_;
+  std::array<Word, kMaxWords> words_;
+  std::size_t used_ = 0;
+  std::int32_t worst_ = 0;
+};
+
+// Lanes of the first warp (virtual thread 0, serial 0): `base` plus, for every axis, part(axis, index along it)
+// elements.
+template <class Part>
+WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
+                    std::int64_t element_bytes, Part part) {
+  WarpAccess access;
+  access.bytes = vector * element_bytes;
+  const std::int64_t lanes = std::min(warp, p.threads());
+  access.offset.assign(static_cast<std::size_t>(lanes), base * element_bytes);
+  std::int64_t filled = 1;
+  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
+    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
+    const tile::AxisMapping& m = p.mapping[axis];
+    const std::int64_t faster = filled;  // lanes that differ in faster axes alone
+    for (std::int64_t t = 1; t < m.threads && filled < lanes; ++t) {
+      const std::int64_t shift = part(axis, t * m.serial) * element_bytes;
+      const std::int64_t n = std::min(faster, lanes - filled);
+      std::int64_t* to = access.offset.begin() + filled;
+      for (std::int64_t k = 0; k < n; ++k) to[k] = access.offset[static_cast<std::size_t>(k)] + shift;
+      filled += n;
+    }
+  }
+  return access;
+}
+
+// The same where the dimensions of a data tile lie `pitch` elements apart: offsets from the tile's lowest corner.
+WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
+                        std::int64_t vector) {
+  Extents step(p.space->axes.size(), 0);
+  std::int64_t base = 0;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    if (o.dims[d].whole) continue;
+    for (const expr::Term& t : o.dims[d].terms) {
+      const auto axis = static_cast<std::size_t>(t.axis);
+      step[axis] += t.coefficient * pitch[d];
+      if (t.coefficient < 0) base -= t.coefficient * (p.block[axis] - 1) * pitch[d];  // it begins at the far end
+    }
+  }
+  return lanes_of(p, warp, base, vector, o.element.n,
+                  [&](std::size_t axis, std::int64_t index) { return step[axis] * index; });
+}
+
+std::int64_t granules_of_sorted(const base::FixedVector<std::int64_t, kMaxWarp>& starts, std::int64_t bytes,
+                                const Divisor& size) {
+  std::int64_t n = 0, counted = std::numeric_limits<std::int64_t>::min();  // granules before this one
+  for (const std::int64_t start : starts) {
+    const std::int64_t from = std::max(size.quotient(start), counted), to = size.quotient(start + bytes - 1) + 1;
+    if (to <= from) continue;
+    n += to - from;
+    counted = to;
+  }
+  return n;
+}
+
+// Every lane begins where the one before it ends, as in most copies: then nothing has to be counted word by word.
+bool lies_side_by_side(const WarpAccess& access) {
+  for (std::size_t lane = 1; lane < access.offset.size(); ++lane)
+    if (access.offset[lane] != access.offset[lane - 1] + access.bytes) return false;
+  return !access.offset.empty();
+}
+
+std::int64_t power_of_two_at_most(std::int64_t n) {
+  return n < 1 ? 1 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
+}
+
+}  // namespace
+
+bool neighbours_agree(const WarpAccess& access) {
+  const std::size_t lanes = access.offset.size();
+  const auto agree = [&](std::size_t apart) {
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      if ((lane ^ apart) < lanes && access.offset[lane] != access.offset[lane ^ apart]) return false;
+    return true;
+  };
+  return agree(1) || agree(2);
+}
+
+namespace {
+
+// Every lane begins at a multiple of what it accesses, and that divides a row of the banks: then the banks under one
+// access are asked alike, and count as one.
+bool fills_aligned_banks(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width) {
+  const std::int64_t bytes = access.bytes, words = bytes / bank_width;
+  if (words < 2 || (bytes & (bytes - 1)) != 0 || bytes % bank_width != 0 || banks % words != 0) return false;
+  std::int64_t bits = 0;
+  for (const std::int64_t offset : access.offset) bits |= offset;
+  return (bits & (bytes - 1)) == 0;
+}
+
+}  // namespace
+
+BankUse bank_use(const WarpAccess& access, std::int64_t banks, std::int64_t bank_width, std::int64_t together) {
+  base::check(banks <= static_cast<std::int64_t>(kMaxBanks), "the loader bounds the number of banks");
+  if (fills_aligned_banks(access, banks, bank_width)) {
+    const std::int64_t words = access.bytes / bank_width;
+    BankUse use = bank_use(access, banks / words, access.bytes, together);
+    use.words *= words;
+    return use;
+  }
+  const Divisor width(bank_width);
+  const std::size_t group =
+      std::max<std::size_t>(1, static_cast<std::size_t>(together * (banks * bank_width / access.bytes)));
+  BankUse use;
+  if (lies_side_by_side(access) && access.offset[0] % bank_width == 0 && access.bytes % bank_width == 0) {
+    const std::int64_t words_of_lane = access.bytes / bank_width;
+    for (std::size_t first = 0; first < access.offset.size(); first += group) {
+      const auto lanes = static_cast<std::int64_t>(std::min(group, access.offset.size() - first));
+      use.passes += base::ceil_div(lanes * words_of_lane, banks);
+      ++use.groups;
+      use.words += lanes * words_of_lane;
+    }
+    return use;
+  }
+  BankWords words(banks);
+  for (std::size_t first = 0; first < access.offset.size(); first += group) {
+    if (first > 0) words.clear();
+    for (std::size_t lane = first; lane < std::min(first + group, access.offset.size()); ++lane) {
+      if (lane > first && access.offset[lane] == access.offset[lane - 1]) continue;  // broadcast
+      const std::int64_t last = width.quotient(access.offset[lane] + access.bytes - 1);
+      for (std::int64_t word = width.quotient(access.offset[lane]); word <= last; ++word) words.add(word);
+    }
+    use.passes += words.worst();
+    ++use.groups;
+    use.words += words.distinct();
+  }
+  return use;
+}
+
+std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
+  const Divisor size(granule);
+  if (std::is_sorted(access.offset.begin(), access.offset.end()))
+    return granules_of_sorted(access.offset, access.bytes, size);
+  auto sorted = access.offset;
+  std::sort(sorted.begin(), sorted.end());
+  return granules_of_sorted(sorted, access.bytes, size);
+}
+
+std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
+  return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
+}
+
+namespace {
+
+// The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
+WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
+                         std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  tile::TileShape row_pitch = shape, column_pitch = shape;
+  std::int64_t rows = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const bool last = d + 1 == shape.size();
+    column_pitch[d] = last ? 1 : 0;
+    row_pitch[d] = last ? 0 : rows;
+    if (!last) rows *= shape[d];
+  }
+  WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector);
+  const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector);
+  for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
+    access.offset[lane] = o.element.n * staged_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
+                                                      shape.back(), p.operands[operand]);
+  return access;
+}
+
+}  // namespace
+
+WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  if (p.operands[operand].swizzle != 0 && !shape.empty()) return swizzled_read(p, operand, shape, vector, warp);
+  tile::TileShape pitch = shape;
+  std::int64_t elements = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    pitch[d] = elements;
+    elements *= shape[d] + (d + 1 == shape.size() ? p.operands[operand].padding : 0);
+  }
+  return affine_lanes(p, warp, o, pitch, vector);
+}
+
+namespace {
+
+// The pieces of a cooperative copy that a warp's lanes take first: how many lanes there are, and how many elements from
+// one to the next.
+struct FirstPieces {
+  std::int64_t lanes = 0, apart = 0;
+};
+FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const tile::OperandPlan& plan = p.operands[operand];
+  const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(p.space->operand(operand), p.block), plan.vector);
+  const std::int64_t chunk = plan.chunked ? base::ceil_div(pieces, p.threads()) : 1;
+  return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
+}
+
+}  // namespace
+
+WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  const std::int64_t length = shape.empty() ? 1 : shape.back();
+  const FirstPieces pieces = first_pieces(p, operand, warp);
+  WarpAccess access;
+  access.bytes = p.operands[operand].vector * o.element.n;
+  const auto add_pieces = [&](const auto& kernel) {
+    const auto place = staged_places(kernel, p, operand);
+    std::int64_t row = 0, column = 0;
+    for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
+      access.offset.push_back(o.element.n * place(row, column));
+      for (column += pieces.apart; column >= length; column -= length) ++row;
+    }
+  };
+  std::visit(add_pieces, p.micro_kernel);
+  return access;
+}
+
+WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  const std::int64_t length = shape.empty() ? 1 : shape.back(), vector = p.operands[operand].vector;
+  // Where a row of the tile begins in memory, and a column of a row.
+  const auto begin_of_row = [&](std::int64_t row) {
+    std::int64_t offset = 0;
+    for (std::size_t d = shape.size() - 1; d-- > 0 && row > 0; row /= shape[d])
+      offset += tile::memory_offset(o, d, row % shape[d]);
+    return offset;
+  };
+  const bool straight = !shape.empty() && o.steps.back().size() == 1 && length <= o.steps.back().front().size;
+  const auto of_column = [&](std::int64_t column) {
+    if (straight) return column * o.steps.back().front().stride;
+    return shape.empty() ? 0 : tile::memory_offset(o, shape.size() - 1, column);
+  };
+  WarpAccess access;
+  access.bytes = vector * o.element.n;
+  const FirstPieces pieces = first_pieces(p, operand, warp);
+  std::int64_t row = 0, column = 0, begin = 0;
+  for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
+    access.offset.push_back((begin + of_column(column)) * o.element.n);
+    column += pieces.apart;
+    if (column < length) continue;
+    for (; column >= length; column -= length) ++row;
+    begin = begin_of_row(row);
+  }
+  return access;
+}
+
+WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  const std::int64_t vector = p.operands[operand].vector;
+  if (operand == p.space->inputs.size())
+    if (auto store = of_micro_kernel(p, [&](const auto& kernel) { return result_store(kernel, p, warp); }))
+      return std::move(*store);
+  if (o.gathered)
+    return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < o.dims.size(); ++d)
+        if (o.dims[d].terms[0].axis == static_cast<int>(axis)) offset += tile::memory_offset(o, d, index);
+      return offset;
+    });
+  tile::TileShape pitch;
+  for (const std::vector<tile::FusedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
+  return affine_lanes(p, warp, o, pitch, vector);
+}
+
+namespace {
+
+// Elements side by side that every window of a row begins and ends at a multiple of.
+std::int64_t window_run(const StageProgram& p, const tile::TileDim& dim) {
+  std::int64_t run = tile::window_extent(p, dim);
+  for (const expr::Term& t : dim.terms) {
+    const auto a = static_cast<std::size_t>(t.axis);
+    if (a >= p.space->spatial) {
+      if (p.points_along(a) > p.thread[a]) run = std::gcd(run, p.thread[a] * t.coefficient);
+      continue;
+    }
+    const tile::AxisMapping& m = p.mapping[a];
+    if (m.threads > 1) run = std::gcd(run, m.serial * t.coefficient);
+    if (m.virtual_threads > 1) run = std::gcd(run, m.threads * m.serial * t.coefficient);
+  }
+  return run;
+}
+
+}  // namespace
+
+std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base::Bytes max_access) {
+  const Operand& o = p.space->operand(operand);
+  const tile::OperandPlan& plan = p.operands[operand];
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  if (shape.empty()) return 1;
+  std::int64_t run = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    const tile::TileDim& dim = o.dims[d];
+    if (d + 1 == shape.size() && tile::reads_window(p, o, d)) {
+      run = std::gcd(window_run(p, dim), shape.back() + plan.padding);
+      break;
+    }
+    if (dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1) break;
+    const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
+    const bool shared = axis < p.space->spatial && p.mapping[axis].threads > 1;
+    run *= shared ? p.mapping[axis].serial : shape[d];
+    if (shared || plan.padding != 0) break;
+  }
+  // Rows begin where padding puts them; neighbours of a rotated row stay neighbours in pieces of the rotation.
+  run = std::gcd(std::gcd(run, plan.padding == 0 ? run : shape.back() + plan.padding), plan.swizzle);
+  std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);
+  while (v > 1 && run % v != 0) v /= 2;
+  return v;
+}
+
+}  // namespace tilescope::model
