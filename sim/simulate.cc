@@ -19,25 +19,25 @@ namespace {
 constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
 
 // Shares `total` among the causes as their weights stand, to the last cycle.
-std::vector<std::pair<Stall, Cycle>> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
+std::array<Cycle, kStalls> shared_out(const std::array<std::int64_t, kStalls>& weights, Cycle total) {
   double all = 0;
   for (const std::int64_t w : weights) all += static_cast<double>(w);
-  std::vector<std::pair<Stall, Cycle>> out;
+  std::array<Cycle, kStalls> out{};
   double seen = 0;
   Cycle given = 0;
   for (std::size_t s = 0; s < kStalls; ++s) {
     seen += static_cast<double>(weights[s]);
     const Cycle until = all == 0 ? 0 : static_cast<Cycle>(static_cast<double>(total) * (seen / all) + 0.5);
-    out.emplace_back(static_cast<Stall>(s), until - given);
+    out[s] = until - given;
     given = until;
   }
-  out.back().second += total - given;
+  out.back() += total - given;
   return out;
 }
 
 // Warps that cores have no block for wait at the tail.
-std::vector<std::pair<Stall, Cycle>> stalls_of(const Tally& t, const Occupancy& o, const Machine& m,
-                                               const lower::Kernel& k, Cycle running) {
+std::vector<StallReport> stalls_of(const Tally& t, const Occupancy& o, const Machine& m, const lower::Kernel& k,
+                                   Cycle running) {
   std::array<std::int64_t, kStalls> weights = t.stalls;
   const std::int64_t warps = std::min(o.blocks_per_core * m.cores, k.blocks) * o.warps;
   const std::int64_t busy = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
@@ -45,8 +45,11 @@ std::vector<std::pair<Stall, Cycle>> stalls_of(const Tally& t, const Occupancy& 
   if (m.device_cache_names.empty())
     weights[static_cast<std::size_t>(Stall::kDram)] += std::exchange(weights[static_cast<std::size_t>(Stall::kL2)], 0);
   weights[static_cast<std::size_t>(Stall::kTail)] = std::max<std::int64_t>(0, warps * running - busy);
-  std::vector<std::pair<Stall, Cycle>> out = shared_out(weights, running);
-  out[static_cast<std::size_t>(Stall::kLaunch)].second += m.launch;
+  std::array<Cycle, kStalls> cycles = shared_out(weights, running);
+  cycles[static_cast<std::size_t>(Stall::kLaunch)] += m.launch;
+  std::vector<StallReport> out;
+  for (std::size_t s = 0; s < kStalls; ++s)
+    if (!m.stall_names[s].empty()) out.push_back({m.stall_names[s], cycles[s]});
   return out;
 }
 
@@ -95,6 +98,7 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   KernelReport r;
   r.name = k.name;
   r.cycles = running + m.launch;
+  r.launch = m.launch;
   r.time = base::to_time(base::Cycles{r.cycles}, m.clock);
   r.stalls = stalls_of(t, o, m, k, running);
   r.levels = levels_of(t, k, m);
@@ -117,12 +121,13 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
 
 void add_to(SimReport& all, const KernelReport& k) {
   all.cycles += k.cycles;
+  all.launch += k.launch;
   all.time = all.time + k.time;
   if (all.kernels.empty()) {
     all.stalls = k.stalls;
     all.levels = k.levels;
   } else {
-    for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].second += k.stalls[s].second;
+    for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].cycles += k.stalls[s].cycles;
     for (std::size_t l = 0; l < k.levels.size(); ++l) {
       LevelTally& sum = all.levels[l].amounts;
       const LevelTally& more = k.levels[l].amounts;
@@ -138,13 +143,6 @@ void add_to(SimReport& all, const KernelReport& k) {
 
 }  // namespace
 
-Cycle SimReport::running() const {
-  Cycle all = cycles;
-  for (const auto& [stall, n] : stalls)
-    if (stall == Stall::kLaunch) all -= n;
-  return all;
-}
-
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
   const Machine machine = machine_of(chip);
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
@@ -154,7 +152,6 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   Gpu gpu(machine, options.tolerance, options.timeline);
   EventLoop loop(gpu);
   SimReport all;
-  all.stall_names = stall_names(chip);
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
     std::optional<Spilled> spilled;

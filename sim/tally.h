@@ -8,6 +8,7 @@
 
 #include "arch/hierarchy.h"
 #include "lower/counters.h"
+#include "sim/common/report.h"
 
 namespace tilescope::sim {
 
@@ -36,17 +37,6 @@ inline constexpr std::size_t kLevelRoles = static_cast<std::size_t>(LevelRole::k
 constexpr LevelRole role_of_device_cache(std::size_t number) {
   return static_cast<LevelRole>(static_cast<std::size_t>(LevelRole::kDeviceCache) + number);
 }
-
-// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
-struct LevelTally {
-  std::int64_t requests = 0;
-  std::int64_t transactions = 0;
-  std::int64_t hits = 0;
-  std::int64_t read_bytes = 0;
-  std::int64_t written_bytes = 0;
-
-  bool operator==(const LevelTally&) const = default;
-};
 
 struct Tally {
   std::array<LevelTally, kLevelRoles> levels{};

@@ -171,9 +171,8 @@ void Timeline::block_ended(int core, int slot, Cycle end) {
   for (const TimelineEvent& e : block.left_out) hand_over(e);
 }
 
-void Timeline::warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until) {
-  add(warps_of(core, slot, static_cast<int>(warp)),
-      {options_.stall_names[static_cast<std::size_t>(why)], static_cast<double>(from), static_cast<double>(until), 0});
+void Timeline::warp(int core, int slot, std::int64_t warp, std::string_view why, Cycle from, Cycle until) {
+  add(warps_of(core, slot, static_cast<int>(warp)), {why, static_cast<double>(from), static_cast<double>(until), 0});
 }
 
 void Timeline::unit(int core, int partition, bool computes, double from, double until) {

@@ -18,7 +18,6 @@
 
 #include "sim/gpu/windows.h"
 #include "sim/memory/calendar.h"
-#include "sim/tally.h"
 
 namespace tilescope::sim {
 
@@ -72,7 +71,6 @@ class TimelineSink {
 };
 
 struct TimelineOptions {
-  std::array<std::string, kStalls> stall_names{};                    // sim/gpu/machine.h
   std::vector<int> cores;                                            // whose inside is shown
   double from = 0, until = std::numeric_limits<double>::infinity();  // what lies outside is not handed over
   std::int64_t most_events = std::numeric_limits<std::int64_t>::max();
@@ -99,7 +97,8 @@ class Timeline {
 
   void block_started(int core, int slot, std::int64_t block, Cycle now);
   void block_ended(int core, int slot, Cycle end);
-  void warp(int core, int slot, std::int64_t warp, Stall why, Cycle from, Cycle until);
+  // `why` is there until the kernel has ended.
+  void warp(int core, int slot, std::int64_t warp, std::string_view why, Cycle from, Cycle until);
   // A partition issues, or holds its arithmetic units.
   void unit(int core, int partition, bool computes, double from, double until);
   // A port's bookings until then, of which those that were told already are not told again.

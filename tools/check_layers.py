@@ -4,6 +4,8 @@
 The table is checked first: its rows have no cycle, and each of its lists names rows. A file belongs to the longest row
 that it stands under; a name in a list is that row alone, and one with a * is a pattern of rows ("experiments/*").
 
+A word of the table stands in its folders alone, and in tests.
+
 Includes are followed: what a file reaches through headers counts as included, libraries too, so that a library's
 header in a public header of another folder is found. Prints one line per violation, with the chain; exit status 1.
 Ignores: preprocessor conditions (both branches count) and includes spelled by a macro (refused).
@@ -31,6 +33,8 @@ class Rules:
         self.files = data["files"]
         self.libraries = {name: {**library, "folders": self._rows_of(name, library["folders"], rows)}
                           for name, library in data["libraries"].items()}
+        self.words = {word: {**rule, "folders": self._rows_of(word, rule["folders"], rows)}
+                      for word, rule in data["words"].items()}
         self.standard = set(" ".join(data["standard"]).split())
         self.note_above = data["lines"]["note_above"]
         self.refuse_above = data["lines"]["refuse_above"]
@@ -108,6 +112,7 @@ class Tree:
         self.local[path], self.libraries[path] = [], []
         text = (self.root / path).read_text(encoding="utf-8", errors="replace")
         code = NOT_CODE.sub(lambda match: "\n" * match.group().count("\n"), text)
+        self._check_words(path, code)
         for match in INCLUDE.finditer(code):
             line = code.count("\n", 0, match.start()) + 1
             quoted, angled, other = match.groups()
@@ -117,6 +122,13 @@ class Tree:
                 self._add_library(path, line, angled)
             else:
                 self.problems.append(f"{path}:{line}: include of '{other.strip()}': neither \"...\" nor <...>")
+
+    def _check_words(self, path, code):
+        folder = self.rules.folder_of(path)
+        for word, rule in self.rules.words.items():
+            if word in code and folder != "tests" and folder not in rule["folders"]:
+                line = code.count("\n", 0, code.index(word)) + 1
+                self.problems.append(f"{path}:{line}: {folder} may not say {word}: {rule['else']}")
 
     def _add_local(self, path, line, target):
         if ".." in target.split("/"):

@@ -8,7 +8,7 @@
 #include "experiments/common/workers.h"
 #include "experiments/microbench/kernels.h"
 #include "experiments/microbench/points.h"
-#include "sim/simulate.h"
+#include "sim/common/report.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {

@@ -2,7 +2,7 @@
 // The simulator's report as a Simulation; for the .cc files of experiments/ alone, so that cli/ sees rows only.
 
 #include "experiments/common/simulation.h"
-#include "sim/simulate.h"
+#include "sim/common/report.h"
 
 namespace tilescope::experiments {
 

@@ -9,7 +9,7 @@
 #include "experiments/simulate/from_sim.h"
 #include "experiments/simulate/timeline_file.h"
 #include "lower/kernel.h"
-#include "sim/simulate.h"
+#include "sim/common/report.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -18,9 +18,7 @@ Simulation simulation_of(const sim::SimReport& r) {
   Simulation s;
   s.simulated_us = r.time.v;
   s.cycles = r.cycles;
-  for (const auto& [stall, cycles] : r.stalls)
-    if (const std::string& name = r.stall_names[static_cast<std::size_t>(stall)]; !name.empty())
-      s.stalls.push_back({name, cycles});
+  for (const sim::StallReport& stall : r.stalls) s.stalls.push_back({stall.name, stall.cycles});
   for (const sim::LevelReport& l : r.levels)
     s.levels.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests,
                         l.amounts.transactions, l.amounts.hits});

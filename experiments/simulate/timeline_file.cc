@@ -8,7 +8,6 @@
 
 #include "arch/derive.h"
 #include "base/document.h"
-#include "sim/gpu/machine.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -126,8 +125,7 @@ TimelineFile::TimelineFile(const TimelineRequest& request, const arch::ArchSpec&
 
 sim::TimelineOptions TimelineFile::options() const {
   const double cycles_per_us = static_cast<double>(arch_.clock.n) * 1e-6;
-  return {.stall_names = sim::stall_names(arch_),
-          .cores = request_.cores,
+  return {.cores = request_.cores,
           .from = request_.from_us * cycles_per_us,
           .until = request_.until_us * cycles_per_us,
           .most_events = request_.most_events};

@@ -185,12 +185,33 @@ double useful_cache_bytes(const Traffic& t, std::size_t operands) {
   return sum;
 }
 
-// Amounts of one level, whose time is its term's.
 void set(LevelUse& use, double bytes, double useful, double sector, double time_us) {
   use.bytes = bytes;
   use.transactions = bytes / sector;
   use.conflict_ratio = useful > 0 ? bytes / useful : 1;
   use.time_us = time_us;
+}
+
+// What every level moves; its time is its term's.
+void fill_levels(Estimate& s, const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m) {
+  const auto steps = static_cast<double>(p.steps()), blocks = static_cast<double>(s.blocks);
+  const auto sector = static_cast<double>(m.sector_bytes);
+  const double useful = useful_cache_bytes(traffic, p.space->operand_count());
+  s.core_sectors = traffic.cores.bytes() / sector;
+  // Outermost first, as terms are innermost first.
+  LevelUse* level = s.levels.begin();
+  set(*level++, traffic.dram.bytes(), traffic.dram.bytes(), sector,
+      s.terms[kCoreTerms + m.device_caches.size()].time_us);
+  for (std::size_t c = m.device_caches.size(); c-- > 0;) {
+    const double bytes = traffic.caches[c].bytes();
+    set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
+        s.terms[kCoreTerms + c].time_us);
+  }
+  if (m.has_core_cache) set(*level++, traffic.cores.bytes(), useful, sector, s.terms[kCoreTerms - 1].time_us);
+  level->bytes = work.scratchpad_bytes * steps * blocks;
+  level->transactions = work.scratchpad_passes * steps * blocks;
+  if (work.scratchpad_least_passes > 0) level->conflict_ratio = work.scratchpad_passes / work.scratchpad_least_passes;
+  level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
 }  // namespace
@@ -270,24 +291,7 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
   s.bottleneck = static_cast<std::size_t>(largest - s.terms.begin());
 
-  const auto blocks = static_cast<double>(s.blocks);
-  const auto sector = static_cast<double>(m.sector_bytes);
-  const double useful = useful_cache_bytes(traffic, p.space->operand_count());
-  s.core_sectors = traffic.cores.bytes() / sector;
-  // Outermost first, as terms are innermost first.
-  LevelUse* level = s.levels.begin();
-  set(*level++, traffic.dram.bytes(), traffic.dram.bytes(), sector,
-      s.terms[kCoreTerms + m.device_caches.size()].time_us);
-  for (std::size_t c = m.device_caches.size(); c-- > 0;) {
-    const double bytes = traffic.caches[c].bytes();
-    set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
-        s.terms[kCoreTerms + c].time_us);
-  }
-  if (m.has_core_cache) set(*level++, traffic.cores.bytes(), useful, sector, s.terms[kCoreTerms - 1].time_us);
-  level->bytes = work.scratchpad_bytes * steps * blocks;
-  level->transactions = work.scratchpad_passes * steps * blocks;
-  if (work.scratchpad_least_passes > 0) level->conflict_ratio = work.scratchpad_passes / work.scratchpad_least_passes;
-  level->time_us = s.terms[kCoreTerms - 2].time_us;
+  fill_levels(s, p, work, traffic, m);
   return s;
 }
 

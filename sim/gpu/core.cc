@@ -46,7 +46,8 @@ std::optional<Cycle> Core::next() const {
 void Core::account(Warp& w, Stall why, Cycle until) {
   if (until <= w.since) return;
   tally_->stall(why) += until - w.since;
-  if (timeline_ != nullptr) timeline_->warp(number_, w.block, w.number, why, w.since, until);
+  if (timeline_ != nullptr)
+    timeline_->warp(number_, w.block, w.number, machine_.stall_names[static_cast<std::size_t>(why)], w.since, until);
   w.since = until;
 }
 

@@ -101,6 +101,22 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
   return c;
 }
 
+std::array<std::string, kStalls> stall_names(const arch::Hierarchy& hierarchy) {
+  std::array<std::string, kStalls> names;
+  const auto at = [&](Stall s) -> std::string& { return names[static_cast<std::size_t>(s)]; };
+  at(Stall::kIssue) = "issue";
+  at(Stall::kBarrier) = "barrier";
+  at(Stall::kDispatch) = "dispatch";
+  at(Stall::kLaunch) = "launch";
+  at(Stall::kTail) = "tail";
+  if (hierarchy.scratchpad != nullptr) at(Stall::kScratchpad) = hierarchy.scratchpad->name;
+  if (hierarchy.core_cache != nullptr) at(Stall::kL1) = hierarchy.core_cache->name;
+  for (std::size_t c = 0; c < hierarchy.device_caches.size(); ++c)
+    at(stall_of_device_cache(c)) = hierarchy.device_caches[c]->name;
+  if (hierarchy.dram != nullptr) at(Stall::kDram) = hierarchy.dram->name;
+  return names;
+}
+
 }  // namespace
 
 AccessShapes access_shapes(const Machine& m) {
@@ -121,6 +137,7 @@ Machine machine_of(const ArchSpec& chip) {
   const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
   m.memory = memory_spec(chip, hierarchy);
   m.dram_name = hierarchy.dram->name;
+  m.stall_names = stall_names(hierarchy);
   for (const CacheLevel* l : hierarchy.device_caches) m.device_cache_names.push_back(l->name);
   if (chip.core.tma) m.box_lines = chip.core.tma->rate.value_or(0);
   m.limits.warp = chip.core.warp;
@@ -148,23 +165,6 @@ Machine machine_of(const ArchSpec& chip) {
     m.cache = core_cache(chip, *l, m.memory.shape);
   }
   return m;
-}
-
-std::array<std::string, kStalls> stall_names(const ArchSpec& chip) {
-  const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
-  std::array<std::string, kStalls> names;
-  const auto at = [&](Stall s) -> std::string& { return names[static_cast<std::size_t>(s)]; };
-  at(Stall::kIssue) = "issue";
-  at(Stall::kBarrier) = "barrier";
-  at(Stall::kDispatch) = "dispatch";
-  at(Stall::kLaunch) = "launch";
-  at(Stall::kTail) = "tail";
-  if (hierarchy.scratchpad != nullptr) at(Stall::kScratchpad) = hierarchy.scratchpad->name;
-  if (hierarchy.core_cache != nullptr) at(Stall::kL1) = hierarchy.core_cache->name;
-  for (std::size_t c = 0; c < hierarchy.device_caches.size(); ++c)
-    at(stall_of_device_cache(c)) = hierarchy.device_caches[c]->name;
-  if (hierarchy.dram != nullptr) at(Stall::kDram) = hierarchy.dram->name;
-  return names;
 }
 
 }  // namespace tilescope::sim

@@ -5,20 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "arch/spec.h"
+#include "sim/common/report.h"
 #include "sim/memory/device_memory.h"
 
 namespace tilescope::sim {
-
-// A kernel or chip that cannot be simulated, in a sentence for users.
-class SimError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 // The core's own cache, in lines of the device's cache.
 struct CoreCacheSpec {
@@ -54,6 +48,7 @@ struct Machine {
   MemorySpec memory;
   std::string dram_name, core_cache_name, scratchpad_name;  // empty where the chip has none
   std::vector<std::string> device_cache_names;              // from the one that cores reach first on
+  std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty
   base::Hertz clock;
   Cycle launch = 0;
 };
@@ -61,9 +56,6 @@ struct Machine {
 // What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
 // defined.
 AccessShapes access_shapes(const Machine& m);
-
-// What stalls are called: those of levels as the chip calls them, empty where it has none.
-std::array<std::string, kStalls> stall_names(const arch::ArchSpec& chip);
 
 // Of a chip of class gpu. Throws SimError where it lacks what a simulation needs.
 Machine machine_of(const arch::ArchSpec& chip);

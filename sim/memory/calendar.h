@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "base/integer.h"
+#include "sim/common/cycle.h"
 
 namespace tilescope::sim {
-
-using Cycle = std::int64_t;  // of the core's clock
 
 // `units` of work take `cycles`.
 struct Rate {

@@ -20,7 +20,8 @@
 #include "arch/numbers.h"
 #include "experiments/programs/constructor.h"
 #include "lower/lower.h"
-#include "model/simt/estimate.h"
+#include "model/common/estimate.h"
+#include "targets/target.h"
 #include "tests/support/build.h"
 
 namespace tilescope::tests {
@@ -131,11 +132,11 @@ std::optional<arch::ArchSpec> any_chip(Random& random, std::string& device, std:
   return diags.ok() ? std::move(a) : std::nullopt;
 }
 
-double time_of(const tile::RProgram& p, const model::Machine& machine, const arch::ArchSpec& a) {
+double time_of(const tile::RProgram& p, const targets::Estimator& estimate, const arch::ArchSpec& a) {
   std::vector<std::string> why;
   for (const tile::StageProgram& stage : p.stages)
     if (!lower::lowerable(stage, a, why)) return std::numeric_limits<double>::infinity();
-  const auto e = model::estimate(p, machine);
+  const auto e = estimate(p, nullptr);
   return e ? e->total_us : std::numeric_limits<double>::infinity();
 }
 
@@ -150,12 +151,13 @@ Tried tried(const arch::ArchSpec& smaller, const arch::ArchSpec& larger, const e
   const auto own = of_larger.construct(e).programs, known = of_smaller.construct(e).programs;
   Tried out{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(), 0};
   for (const tile::RProgram& p : known) {
-    const double us = time_of(p, of_smaller.machine(), smaller), there = time_of(p, of_larger.machine(), larger);
+    const double us = time_of(p, of_smaller.estimator(), smaller), there = time_of(p, of_larger.estimator(), larger);
     if (us < out.smaller_us) out.same_us = there;
     out.smaller_us = std::min(out.smaller_us, us);
     out.larger_us = std::min(out.larger_us, there);
   }
-  for (const tile::RProgram& p : own) out.larger_us = std::min(out.larger_us, time_of(p, of_larger.machine(), larger));
+  for (const tile::RProgram& p : own)
+    out.larger_us = std::min(out.larger_us, time_of(p, of_larger.estimator(), larger));
   return out;
 }
 

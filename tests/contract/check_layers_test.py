@@ -73,8 +73,20 @@ class CheckLayersTest(unittest.TestCase):
 
     def test_the_simulator_never_sees_the_model(self):
         self.expect_one("sim/gpu.cc", '#include "model/time.h"\n', 'sim/gpu.cc:1: "model/time.h": no such file from the root')
-        problems, _ = self.check(files={"model/time.h": "", "sim/gpu.cc": '#include "model/time.h"\n'})
-        self.assertEqual(problems, ["sim/gpu.cc:1: sim may not include model: sim/gpu.cc -> model/time.h"])
+        problems, _ = self.check(files={"model/simt/time.h": "", "sim/gpu.cc": '#include "model/simt/time.h"\n'})
+        self.assertEqual(problems, ["sim/gpu.cc:1: sim may not include model/simt: sim/gpu.cc -> model/simt/time.h"])
+
+    def test_experiments_see_what_a_model_says_and_not_the_model(self):
+        problems, _ = self.check(files={"model/common/estimate.h": "", "model/simt/machine.h": "",
+                                        "experiments/verify/x.cc": '#include "model/common/estimate.h"\n',
+                                        "experiments/verify/y.cc": '#include "model/simt/machine.h"\n'})
+        self.assertEqual(problems, ["experiments/verify/y.cc:1: experiments/verify may not include model/simt: "
+                                    "experiments/verify/y.cc -> model/simt/machine.h"])
+
+    def test_nobody_above_targets_asks_for_a_chips_class(self):
+        asks = "bool is_gpu(const ArchSpec& a) {\n  return a.chip_class == ChipClass::kGpu;\n}\n"
+        self.expect_one("cli/main.cc", asks, "cli/main.cc:2: cli may not say ChipClass::: ask the chip's row (targets/target.h)")
+        self.assertEqual(self.check(files={"targets/target.cc": asks}), ([], []))
 
     def test_the_table_is_sound(self):
         self.assertEqual(self.problems_of_table(), [])
@@ -125,7 +137,8 @@ class CheckLayersTest(unittest.TestCase):
                         "arch/schema.cc:1: arch may not use valijson: arch/schema.cc -> valijson")
         self.expect_one("experiments/report/x.cc", "#include <SQLiteCpp/SQLiteCpp.h>\n",
                         "experiments/report/x.cc:1: experiments/report may not use sqlite: experiments/report/x.cc -> sqlite")
-        self.expect_one("model/x.cc", "#include <omp.h>\n", "model/x.cc:1: model may not use openmp: model/x.cc -> openmp")
+        self.expect_one("model/simt/x.cc", "#include <omp.h>\n",
+                        "model/simt/x.cc:1: model/simt may not use openmp: model/simt/x.cc -> openmp")
 
     def test_a_library_that_leaks_through_a_header(self):
         problems, _ = self.check(files={"base/yaml.h": "#include <yaml-cpp/yaml.h>\n",

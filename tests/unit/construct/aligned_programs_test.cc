@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "construct/search_space.h"
 #include "tests/unit/construct/construct_on.h"
 
 namespace tilescope::construct {

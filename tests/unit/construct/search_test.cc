@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "construct/aligned_programs.h"
+#include "construct/search_space.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tests/unit/construct/every_point.h"
 #include "tile/fit.h"

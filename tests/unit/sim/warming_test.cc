@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/gpu/machine.h"
 #include "sim/memory/device_memory.h"
 #include "tests/unit/sim/kernels.h"
 

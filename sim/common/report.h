@@ -1,0 +1,87 @@
+#pragma once
+// What is asked of a simulation and what it answers, whatever the class of the machine: levels and stalls are called as
+// the chip calls them.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "lower/counters.h"
+#include "sim/common/cycle.h"
+
+namespace tilescope::sim {
+
+class Timeline;
+
+// What cannot be simulated, in a sentence for users.
+class SimError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// `full` runs every block and step. `sampled` leaves out what two windows prove to be steady and extrapolates time and
+// all amounts; where windows never agree it is `full`.
+enum class Mode : std::uint8_t { kFull, kSampled };
+
+struct SimOptions {
+  Mode mode = Mode::kSampled;
+  double tolerance = 0.02;       // by which the mean of two windows that agree may be off in time
+  Timeline* timeline = nullptr;  // is told what happens when (sim/timeline.h)
+};
+
+// Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
+struct LevelTally {
+  std::int64_t requests = 0;
+  std::int64_t transactions = 0;
+  std::int64_t hits = 0;
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+
+  bool operator==(const LevelTally&) const = default;
+};
+
+struct LevelReport {
+  std::string name;
+  LevelTally amounts;
+};
+
+struct StallReport {
+  std::string name;
+  Cycle cycles = 0;
+
+  bool operator==(const StallReport&) const = default;
+};
+
+struct KernelReport {
+  std::string name;
+  base::Microseconds time;          // launch included
+  Cycle cycles = 0;                 // of the core's clock, launch included
+  Cycle launch = 0;                 // of those
+  std::vector<StallReport> stalls;  // add up to `cycles`
+  std::vector<LevelReport> levels;  // outermost first
+  std::int64_t blocks = 0;
+  std::int64_t blocks_per_core = 0;  // resident
+  double waves = 0;                  // blocks over what is resident on all cores
+  std::int64_t registers_per_thread = 0;
+  std::int64_t simulated_blocks = 0;
+  double simulated_steps_ratio = 1;  // of all iterations of the step loop; of blocks where there is none
+  bool exact = true;                 // nothing was extrapolated
+  lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
+};
+
+// Of all kernels, one after another.
+struct SimReport {
+  base::Microseconds time;
+  Cycle cycles = 0;
+  Cycle launch = 0;
+  std::vector<StallReport> stalls;
+  std::vector<LevelReport> levels;
+  std::vector<KernelReport> kernels;
+
+  // Cycles without launches.
+  Cycle running() const { return cycles - launch; }
+};
+
+}  // namespace tilescope::sim
