@@ -261,7 +261,7 @@ struct Baselines {
   std::optional<RollerBaseline> roller_osdi22;
 };
 
-// Registers that a compiler holds of a thread beside the values of its tile (model/registers.h): nothing where absent.
+// Registers that a compiler holds of a thread beside its tile's values (model/simt/registers.h): nothing where absent.
 struct RegisterAllowances {
   std::optional<std::int64_t> base;             // pointers, indices and guards of one thing after another
   std::optional<std::int64_t> staged_operand;   // that is copied step by step: from where, to where, how far

@@ -176,6 +176,7 @@ constexpr std::array kShorthand = {
 constexpr std::array kTerms = {
     Words{"issue", "instructions that schedulers issue"},
     Words{"arithmetic", "operations over the chip's peak for them"},
+    Words{"addresses", "accesses over the address units, of cores without a cache"},
     Words{"latency", "what no other work covers: first loads, dependent steps"},
     Words{"launch", "from one kernel to the next"},
     Words{"other terms", "transactions of a level of the memory over what it can move"},
