@@ -325,9 +325,11 @@ std::optional<StageEstimate> estimate_stage(const StageProgram& p, const Machine
   const auto blocks = static_cast<double>(s.blocks);
   const auto sector = static_cast<double>(m.sector_bytes);
   const std::size_t operands = p.space->operand_count();
-  s.scratchpad = {work.scratchpad_bytes * steps * blocks, work.scratchpad_passes * steps * blocks,
-                  work.scratchpad_least_passes > 0 ? work.scratchpad_passes / work.scratchpad_least_passes : 1,
-                  s.term(Term::kScratchpad)};
+  const auto of_all = [&](double BlockWork::Passes::* amount) {
+    return work.step_passes.*amount * steps * blocks + work.store_passes.*amount * blocks;
+  };
+  const double passes = of_all(&BlockWork::Passes::passes), least = of_all(&BlockWork::Passes::least_passes);
+  s.scratchpad = {of_all(&BlockWork::Passes::bytes), passes, least > 0 ? passes / least : 1, s.term(Term::kScratchpad)};
   s.core_cache = use_of(traffic.cores.bytes(), useful_cache_bytes(traffic, operands), sector, s.term(Term::kCoreCache));
   for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
     const double bytes = traffic.caches[c].bytes();
