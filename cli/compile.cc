@@ -136,7 +136,7 @@ void add_compile(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("compile", "Construct the best tile programs of an operator or a suite");
   o->arch.add_to(*command);
   o->workload.add_to(*command);
-  o->workload.add_instruction(*command);
+  o->workload.add_restrictions(*command);
   add_search(*command, o->search);
   add_search_budget(*command, "Programs a stage that a search which tries programs may try", o->trying.budget,
                     o->trying.seed);

@@ -37,11 +37,18 @@ void WorkloadOptions::add_to(CLI::App& command) {
   add_dtype(command, dtype_);
 }
 
-void WorkloadOptions::add_instruction(CLI::App& command) {
+void WorkloadOptions::add_restrictions(CLI::App& command) {
   command
       .add_option("--instruction", workload_.instruction,
                   "The only matrix instruction of the chip that may multiply, by its name, or none")
       ->check(some_text());
+  static const std::map<std::string, bool> kStores = {{"any", false}, {"direct", true}};
+  command
+      .add_option("--stores", workload_.direct_stores,
+                  "How results leave a block: from registers (direct), or as is fastest (any)")
+      ->transform(CLI::CheckedTransformer(kStores))
+      ->type_name("any|direct")
+      ->default_str("any");
 }
 
 void WorkloadOptions::require() const {
@@ -56,7 +63,7 @@ experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
 
 void ProgramOptions::add_to(CLI::App& command, Batches batches) {
   workload_.add_to(command);
-  workload_.add_instruction(command);
+  workload_.add_restrictions(command);
   std::vector<CLI::Option*> files;
   files.push_back(
       command.add_option("--program", program_file_, "A program file, as compile -o writes it")->check(some_text()));
@@ -72,7 +79,8 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(suite)
         ->excludes(command.get_option("--size"))
         ->excludes(command.get_option("--dtype"))
-        ->excludes(command.get_option("--instruction"));
+        ->excludes(command.get_option("--instruction"))
+        ->excludes(command.get_option("--stores"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 

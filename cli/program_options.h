@@ -17,8 +17,8 @@ namespace tilescope::cli {
 class WorkloadOptions {
  public:
   void add_to(CLI::App& command);
-  // Adds --instruction, of commands that construct by ROLLER alone.
-  void add_instruction(CLI::App& command);
+  // Adds --instruction and --stores, of commands that construct by ROLLER alone.
+  void add_restrictions(CLI::App& command);
   bool given() const { return !op_->empty() || !suite_->empty(); }
   // Throws what CLI11 throws for a missing option.
   void require() const;

@@ -92,7 +92,7 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.pipeline = p.pipeline;
   q.raster = p.raster;
   q.band = p.band;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
     q.operands[i].staged = p.operands[i].staged;
     q.operands[i].box = p.operands[i].box;
   }
@@ -101,7 +101,7 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
 }
 
 bool stages_anything(const StageProgram& p) {
-  return std::any_of(p.operands.begin(), p.operands.end(), [](const tile::OperandPlan& o) { return o.staged; });
+  return std::any_of(p.operands.begin(), p.operands.end() - 1, [](const tile::OperandPlan& o) { return o.staged; });
 }
 
 // Threads that own elements one stride apart, or so many neighbours.
@@ -175,7 +175,7 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   if (!chooses_rows(p)) return {};
-  StageProgram q = laid_out(p, {rules.arch, false, rules.known});
+  StageProgram q = laid_out(p, {rules.arch, false, rules.known, rules.direct_stores});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 
@@ -218,26 +218,28 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
 StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
   const bool by_engine = !chooses_rows(p);
   p = copied_by_threads(std::move(p));
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (!p.operands[i].staged) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
+  p = with_results_placed(std::move(p), rules);
   if (by_engine)
     if (std::optional<StageProgram> brought = brought_by_engine(p, rules.arch)) return std::move(*brought);
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i)
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (p.operands[i].staged) place_rows(p, i, rules);
   return p;
 }
 
 std::span<const LayoutChoice> layout_choices() {
   // Steps before staging: what is staged one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutChoice, 7> kChoices = {
-      other_neighbours, other_transfers, other_steps, other_staging, other_splits, other_rasters, other_rows};
+  static constexpr std::array<LayoutChoice, 8> kChoices = {other_neighbours, other_transfers, other_steps,
+                                                           other_staging,    other_splits,    other_stores,
+                                                           other_rasters,    other_rows};
   return kChoices;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutChoice, 7> kOrder = {other_neighbours, other_transfers, other_staging, other_steps,
-                                                  other_splits,     other_rasters,   other_rows};
+  constexpr std::array<LayoutChoice, 8> kOrder = {other_neighbours, other_transfers, other_staging, other_steps,
+                                                  other_splits,     other_stores,    other_rasters, other_rows};
   std::vector<StageProgram> out = {laid_out(p, rules)};
   for (const LayoutChoice choice : kOrder) {
     const std::size_t so_far = out.size();

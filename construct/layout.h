@@ -1,7 +1,7 @@
 #pragma once
 // How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is staged and how its
-// rows are padded or rotated, how many steps are under way, which blocks run side by side, in how many parts a
-// reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
+// rows are padded or rotated, how many steps are under way, how results leave, which blocks run side by side, in how
+// many parts a reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
 // chip at hand.
 
 #include <array>
@@ -39,6 +39,7 @@ struct LayoutRules {
   const arch::ArchSpec& arch;
   bool pads = true;               // staged rows may be padded or rotated
   LayoutMemory* known = nullptr;  // where there is one
+  bool direct_stores = false;     // results leave from registers alone
 };
 
 // The program with its staged rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of

@@ -12,7 +12,8 @@ namespace tilescope::construct {
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
 // chip does to one tile.
 struct Restrictions {
-  bool pads = true;  // staged rows may be padded or rotated
+  bool pads = true;            // staged rows may be padded or rotated
+  bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   // Which of the chip's matrix instructions may multiply, with the reason where one may not (lower/lower.h); all where
   // nothing says so.
   bool (*lowerable)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why) = nullptr;

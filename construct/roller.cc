@@ -200,7 +200,7 @@ class Construction {
       : arch_(a),
         given_(given),
         memory_(known),
-        rules_{a, given.pads, &memory_},
+        rules_{a, given.pads, &memory_, given.direct_stores},
         limits_(growth_limits(a)),
         seeds_(seeds_of(one_stage, a, given)),
         ranking_(a, judge) {}
@@ -327,7 +327,7 @@ class Construction {
 
   // The program, with its rows as they are where it does not fit with them placed.
   StageProgram fitting(StageProgram p) const {
-    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false, rules_.known});
+    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false, rules_.known, rules_.direct_stores});
   }
 
   // Takes one choice after the other to what is fastest while the others stay.

@@ -110,14 +110,15 @@ Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std
   return in_dims(o, at);
 }
 
-Located Addresses::tile_element(const Operand& o, const std::vector<Affine>& at, const std::vector<Affine>& begin) {
+Located Addresses::tile_element(const Operand& o, const expr::Read& read, const std::vector<Affine>& at,
+                                const std::vector<Affine>& begin) {
   if (o.gathered) {  // a dimension of the tile is a tile axis
     std::vector<Affine> axes = begin;
     for (std::size_t d = 0; d < o.dims.size(); ++d) {
       Affine& axis = axes[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
       axis = axis + at[d];
     }
-    return by_stage_axes(o, stage().reads[static_cast<std::size_t>(o.reads.front())], axes);
+    return by_stage_axes(o, read, axes);
   }
   std::vector<Affine> in_tensor;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {

@@ -25,9 +25,10 @@ class Addresses {
 
   // In the tensor's memory: what a read (of the output: its only access) touches where the tile axes have these values.
   Located in_memory(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
-  // In the tensor's memory: the element at coordinates `at` of the operand's data tile, of the block's tile that begins
-  // at `begin` along the tile axes.
-  Located tile_element(const tile::Operand& o, const std::vector<Affine>& at, const std::vector<Affine>& begin);
+  // In the tensor's memory: the element at coordinates `at` of the data tile that a read (of the output: its only
+  // access) has, of the block's tile that begins at `begin` along the tile axes.
+  Located tile_element(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& at,
+                       const std::vector<Affine>& begin);
   // The coordinates in the data tile of what a read touches where the tile axes have these values within the block's
   // tile (`local`) and in all (`axes`).
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,

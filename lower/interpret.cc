@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/integer.h"
 #include "lower/kernel_run.h"
 #include "lower/print.h"
 
@@ -23,6 +24,19 @@ void KernelRun::run() {
     }
     end_block();
   }
+}
+
+std::vector<std::vector<std::size_t>> overlaps_of(const Kernel& k) {
+  std::vector<std::vector<std::size_t>> out(k.buffers.size());
+  const auto end = [](const Buffer& b) { return b.offset_bytes + b.elements * base::size_of(b.dtype).n; };
+  for (std::size_t i = 0; i < k.buffers.size(); ++i)
+    for (std::size_t j = 0; j < k.buffers.size(); ++j) {
+      const Buffer &a = k.buffers[i], &b = k.buffers[j];
+      if (i != j && a.space == Space::kShared && b.space == Space::kShared && a.offset_bytes < end(b) &&
+          b.offset_bytes < end(a))
+        out[i].push_back(j);
+    }
+  return out;
 }
 
 void KernelRun::begin_block() {
@@ -188,7 +202,7 @@ double KernelRun::read(std::size_t buffer, std::int64_t at, std::int64_t t) {
     SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
     if (!w.written) fail(fmt::format("{}[{}] is read and nobody wrote it", b.name, at), t);
     if (w.in_flight > 0) fail(fmt::format("{}[{}] is read while a copy to it is under way", b.name, at), t);
-    if (w.writer != kNobody && w.writer != t)
+    if (w.writer != kNobody && w.writer != t && !known(w.written_by, w.written_at))
       fail(fmt::format("{}[{}] is read without a barrier after thread {} wrote it", b.name, at, w.writer), t);
     w.reader = w.reader == kNobody || w.reader == t ? t : kSeveral;
     w.read_by = now_->number;
@@ -206,16 +220,14 @@ void KernelRun::write(std::size_t buffer, std::int64_t at, std::int64_t t, doubl
   const Buffer& b = k_.buffers[buffer];
   if (b.space == Space::kShared) {
     SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
-    const bool read_by_other = w.reader == kSeveral || (w.reader != kNobody && w.reader != t);
-    const bool written_by_other = w.writer != kNobody && w.writer != t;
-    if (read_by_other || written_by_other || w.in_flight > 0)
-      fail(fmt::format("{}[{}] is written without a barrier after another thread {} it", b.name, at,
-                       read_by_other ? "read" : "wrote"),
-           t);
+    check_free(w, buffer, at, t);
+    overwrite_others(buffer, at, t);
     w.value = value;
     w.written = true;
     w.published = false;
     w.writer = t;
+    w.written_by = now_->number;
+    w.written_at = now_->seen[now_->number];
     return;
   }
   check_no_products(buffer, t);
@@ -226,6 +238,32 @@ void KernelRun::write(std::size_t buffer, std::int64_t at, std::int64_t t, doubl
   }
   a.value[i] = value;
   a.written[i] = 1;
+}
+
+void KernelRun::check_free(const SharedWord& w, std::size_t buffer, std::int64_t at, std::int64_t t) const {
+  const bool read_by_other =
+      (w.reader == kSeveral || (w.reader != kNobody && w.reader != t)) && !known(w.read_by, w.read_at);
+  const bool written_by_other = w.writer != kNobody && w.writer != t && !known(w.written_by, w.written_at);
+  if (read_by_other || written_by_other || w.in_flight > 0)
+    fail(fmt::format("{}[{}] is written without a barrier after another thread {} it", k_.buffers[buffer].name, at,
+                     read_by_other ? "read" : "wrote"),
+         t);
+}
+
+void KernelRun::overwrite_others(std::size_t buffer, std::int64_t at, std::int64_t t) {
+  const Buffer& b = k_.buffers[buffer];
+  const std::int64_t size = base::size_of(b.dtype).n, begin = b.offset_bytes + at * size;
+  for (const std::size_t other : overlaps_[buffer]) {
+    const Buffer& o = k_.buffers[other];
+    const std::int64_t width = base::size_of(o.dtype).n;
+    const std::int64_t first = std::max<std::int64_t>(0, base::floor_div(begin - o.offset_bytes, width));
+    const std::int64_t end = std::min(o.elements, base::ceil_div(begin + size - o.offset_bytes, width));
+    for (std::int64_t e = first; e < end; ++e) {
+      SharedWord& w = shared_[other][static_cast<std::size_t>(e)];
+      check_free(w, other, e, t);
+      w = {};
+    }
+  }
 }
 
 Array& KernelRun::array(std::size_t buffer) {

@@ -84,6 +84,7 @@ void KernelRun::run(const Await& a) {
   if (common(a.use) < 0) return;
   const Phase& p = phase_of(a.signal, common(a.use));
   for (std::size_t c = 0; c < crews_.size(); ++c) now_->seen[c] = std::max(now_->seen[c], p.over[c]);
+  now_->met = std::max(now_->met, p.over[now_->number]);
 }
 
 void KernelRun::run(const Arrive& a) {
@@ -125,6 +126,7 @@ void KernelRun::bring(std::size_t buffer, std::int64_t at) {
   if (w.in_flight > 0) fail(fmt::format("{}[{}] is copied to while another copy is under way", name, at), now_->first);
   if (w.reader != kNobody && w.read_at >= now_->seen[w.read_by])
     fail(fmt::format("{}[{}] is copied to and may still be read", name, at), now_->first);
+  overwrite_others(buffer, at, now_->first);
   w = {};
   w.written = w.published = true;
   w.in_flight = 1;

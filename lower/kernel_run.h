@@ -20,12 +20,12 @@ inline constexpr std::int64_t kNobody = -1, kSeveral = -2;
 struct SharedWord {
   double value = 0;
   bool written = false;
-  std::int64_t writer = kNobody;  // thread
-  std::int64_t reader = kNobody;  // thread, or several
-  std::int64_t read_at = 0;       // arrivals of the reader's role before
-  std::size_t read_by = 0;        // role
-  bool published = false;         // since it was written
-  int in_flight = 0;              // asynchronous copies on their way here
+  std::int64_t writer = kNobody;             // thread
+  std::int64_t reader = kNobody;             // thread, or several
+  std::int64_t written_at = 0, read_at = 0;  // arrivals of the writer's and the reader's role before
+  std::size_t written_by = 0, read_by = 0;   // roles
+  bool published = false;                    // since it was written
+  int in_flight = 0;                         // asynchronous copies on their way here
 };
 
 // One array that a block or a thread sees.
@@ -58,6 +58,7 @@ struct Crew {
   std::vector<Place> places;  // the innermost last
   Clock seen;
   std::optional<int> products_of;  // buffer, between BeginProducts and EndProducts
+  std::int64_t met = 0;            // of its own arrivals, those of which all its threads know
 };
 
 // The phase of a signal's slot that is under way, and what those know who awaited the ones before.
@@ -68,10 +69,13 @@ struct Phase {
   Clock arriving, over;
 };
 
+// By buffer, the others of the scratchpad that have bytes in common with it.
+std::vector<std::vector<std::size_t>> overlaps_of(const Kernel& k);
+
 class KernelRun {
  public:
   KernelRun(const Module& m, const Kernel& k, const std::vector<double>& scalars, std::vector<Array>& memory)
-      : m_(m), k_(k), scalars_(scalars), memory_(memory), all_(k, 0, k.threads) {}
+      : m_(m), k_(k), scalars_(scalars), memory_(memory), all_(k, 0, k.threads), overlaps_(overlaps_of(k)) {}
   void run();
 
  private:
@@ -133,11 +137,17 @@ class KernelRun {
   std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);
   double read(std::size_t buffer, std::int64_t at, std::int64_t t);
   void write(std::size_t buffer, std::int64_t at, std::int64_t t, double value);
+  // Fails where another thread may still be at the word that this one is about to write.
+  void check_free(const SharedWord& w, std::size_t buffer, std::int64_t at, std::int64_t t) const;
+  // What other arrays of the scratchpad hold in the bytes of an element that is about to be written is gone.
+  void overwrite_others(std::size_t buffer, std::int64_t at, std::int64_t t);
   Array& array(std::size_t buffer);
   static std::size_t index(const Buffer& b, std::int64_t at, std::int64_t t);
   // The value that all lanes of a group have, or all threads of the crew.
   std::int64_t common(const Affine& a, std::int64_t first, std::int64_t lanes);
   std::int64_t common(const Affine& a) { return common(a, now_->first, now_->end - now_->first); }
+  // Whether all threads of the crew know what one of a role did before so many of its arrivals.
+  bool known(std::size_t role, std::int64_t arrivals) const { return role == now_->number && arrivals < now_->met; }
   [[noreturn]] void fail(std::string_view what, std::int64_t thread) const;
 
   const Module& m_;
@@ -150,6 +160,7 @@ class KernelRun {
   bool parted_ = false;
   std::vector<std::vector<Phase>> signals_;                 // by signal and slot
   std::vector<std::vector<SharedWord>> shared_;             // by buffer
+  std::vector<std::vector<std::size_t>> overlaps_;          // by buffer
   std::vector<Array> registers_;                            // by buffer, thread by thread
   std::vector<std::pair<std::int64_t, Landing>> landings_;  // with their group
   std::int64_t group_ = 0;

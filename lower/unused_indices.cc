@@ -2,89 +2,45 @@
 #include <numeric>
 
 #include "lower/affine.h"
+#include "lower/statement_parts.h"
 
 namespace tilescope::lower {
 namespace {
 
-// Calls `visit` with every index that the statements name, by reference.
+// Each calls `visit` with every index that is named, by reference.
 template <class Visit>
-class IndexUses {
- public:
-  explicit IndexUses(Visit visit) : visit_(visit) {}
+void indices_of(Affine& a, const Visit& visit) {
+  for (AffineTerm& t : a.terms) visit(t.index);
+}
 
-  void in(std::vector<Statement>& body) {
-    for (Statement& s : body) std::visit([&](auto& what) { in(what); }, s.what);
+template <class Visit>
+void indices_of(std::vector<Statement>& body, const Visit& visit) {
+  const auto in = [&](Affine& a) { indices_of(a, visit); };
+  for (Statement& s : body) {
+    if (auto* loop = std::get_if<Loop>(&s.what)) visit(loop->index);
+    for_each_place(s, in);
+    for_each_guard(s, in);
+    for_inner_bodies(s, [&](std::vector<Statement>& inner) { indices_of(inner, visit); });
   }
-  void in(Affine& a) {
-    for (AffineTerm& t : a.terms) visit_(t.index);
-  }
-
- private:
-  void in(std::vector<Guard>& guards) {
-    for (Guard& g : guards) in(g.value);
-  }
-  void in(Loop& l) {
-    visit_(l.index);
-    in(l.body);
-  }
-  void in(If& i) {
-    in(i.when);
-    in(i.body);
-  }
-  void in(Copy& c) {
-    in(c.to.offset);
-    in(c.from.offset);
-    in(c.when);
-    in(c.inside);
-  }
-  void in(Compute& c) {
-    in(c.target.offset);
-    for (Access& a : c.operands) in(a.offset);
-  }
-  void in(LoadMatrices& l) { in(l.rows); }
-  void in(MultiplyMatrices& m) {
-    for (Access* a : {&m.d, &m.a, &m.b}) in(a->offset);
-  }
-  void in(MultiplyStaged& m) {
-    for (Access* a : {&m.d, &m.a.at, &m.b.at}) in(a->offset);
-  }
-  void in(BeginProducts&) {}
-  void in(EndProducts&) {}
-  void in(Publish&) {}
-  void in(Barrier&) {}
-  void in(Commit&) {}
-  void in(Wait&) {}
-  void in(WarpRoles& w) {
-    for (WarpRole& r : w.roles) in(r.body);
-  }
-  void in(Arrive& a) { in(a.use); }
-  void in(Await& a) { in(a.use); }
-  void in(BulkCopy& b) {
-    in(b.to.offset);
-    for (BoxDim& d : b.dims) in(d.at);
-    in(b.use);
-  }
-
-  Visit visit_;
-};
+}
 
 }  // namespace
 
 void drop_unused_indices(Kernel& k) {
   std::vector<char> used(k.indices.size(), 0);
   used[kBlockIndex] = used[kThreadIndex] = 1;
-  IndexUses(([&](int& i) { used[static_cast<std::size_t>(i)] = 1; })).in(k.body);
+  indices_of(k.body, [&](int& i) { used[static_cast<std::size_t>(i)] = 1; });
   for (std::size_t i = k.indices.size(); i-- > 0;)  // what a derived index needs stands before it
     for (const AffineTerm& t : k.indices[i].of.terms)
       if (used[i] != 0) used[static_cast<std::size_t>(t.index)] = 1;
   std::vector<int> renamed(k.indices.size());
   std::exclusive_scan(used.begin(), used.end(), renamed.begin(), 0);
-  IndexUses rename([&](int& i) { i = renamed[static_cast<std::size_t>(i)]; });
-  rename.in(k.body);
+  const auto rename = [&](int& i) { i = renamed[static_cast<std::size_t>(i)]; };
+  indices_of(k.body, rename);
   std::vector<Index> kept;
   for (std::size_t i = 0; i < k.indices.size(); ++i) {
     if (used[i] == 0) continue;
-    rename.in(k.indices[i].of);
+    indices_of(k.indices[i].of, rename);
     kept.push_back(std::move(k.indices[i]));
   }
   k.indices = std::move(kept);

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "tile/microkernel/rules.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::tile {
 
@@ -171,10 +172,12 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
 
 std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes max_vector) {
   const Operand& o = p.space->operand(i);
+  const OperandPlan& plan = p.operands[i];
+  if (i == p.space->inputs.size() && plan.staged)
+    return widest_vector(o, p.block, plan.padding, {max_vector.n * o.element.n / result_element(p).n});
   if (i == p.space->inputs.size())
     if (const auto neighbours = of_micro_kernel(p, [&](const auto& k) { return neighbouring_results(k, p); }))
       return *neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, *neighbours * o.element.n)}) : 1;
-  const OperandPlan& plan = p.operands[i];
   if (plan.staged) {
     const std::int64_t shift = of_micro_kernel(p, [&](const auto& k) { return row_shift(k, plan); });
     std::int64_t v = widest_vector(o, p.block, shift, max_vector);

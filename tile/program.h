@@ -26,7 +26,7 @@
 //   for them, as many steps ahead as there are pipeline stages, and the others wait for their step's alone. `registers`
 //   holds the compiler to so many of a thread, on which the program counts for the blocks that a core holds; 0 leaves
 //   it to the compiler. `unroll` is a hint to the emitter: the most statements an inner loop is unrolled to; 0 leaves
-//   it to the compiler. The output's padding has no meaning.
+//   it to the compiler.
 
 #include <cstdint>
 #include <memory>
@@ -50,9 +50,9 @@ struct AxisMapping {
   bool operator==(const AxisMapping&) const = default;
 };
 
-// How one operand is handled. The output's `staged` is not used yet: results leave from registers.
+// How one operand is handled. A staged output: its results leave through the scratchpad (tile/transfer/results.h).
 struct OperandPlan {
-  bool staged = false;       // kept in the scratchpad, per reduction step, between two barriers
+  bool staged = false;       // kept in the scratchpad, of an input per reduction step, between two barriers
   std::int64_t padding = 0;  // elements that its staged rows are longer
   std::int64_t vector = 1;   // elements of one access of one thread to memory
   std::int64_t swizzle = 0;  // elements by which each staged row is rotated further than the one before

@@ -12,6 +12,7 @@
 #include "tile/bounds.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/rules.h"
+#include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
@@ -269,7 +270,7 @@ class StageReader {
     if (const Map* staged = base::as_map(fields_.take("staged"), "staged", diags_)) {
       for (std::size_t i = 0; i < space_->inputs.size(); ++i) p.operands[i].staged = false;
       for (const Entry& e : *staged)
-        if (const auto i = input_of(e, "staged", false))
+        if (const auto i = input_of(e, "staged", true))
           p.operands[*i].staged = base::as_choice(&e.value, "staged." + e.key, {scratchpad}, diags_).has_value();
     }
     const auto per_operand = [&](std::string_view key, base::IntegerRange range, std::int64_t OperandPlan::* field) {
@@ -299,6 +300,8 @@ class StageReader {
     if (!diags_.ok()) return;
     const std::string tiles = of_micro_kernel(p, [&](const auto& kernel) { return tiles_refusal(kernel, p); });
     if (!tiles.empty()) return diags_.error(at_of("instruction"), "instruction: " + tiles);
+    if (const std::string why = results_refusal(p); !why.empty())
+      return diags_.error(at_of("staged"), "staged: " + why);
     if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
   }
 

@@ -4,6 +4,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
@@ -28,10 +29,11 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * slots);
   }
+  out.bytes = std::max(out.bytes, result_tile_bytes(p));
   out.signals = out.bytes;
   if (tma == nullptr) return out;
   out.signals = {base::round_up(out.bytes.n, tma->mbarrier.n)};
-  out.bytes = out.signals + tma->mbarrier * (2 * slots);
+  out.bytes = out.signals + tma->mbarrier * (2 * slots + (p.operands.back().staged ? 1 : 0));
   return out;
 }
 

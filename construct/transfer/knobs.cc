@@ -1,7 +1,13 @@
 #include "construct/transfer/knobs.h"
 
 #include <algorithm>
+#include <array>
 
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
+#include "construct/tiles.h"
+#include "model/staged_costs.h"
+#include "model/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::construct {
@@ -29,6 +35,51 @@ std::vector<StageProgram> other_transfers(const StageProgram& p, const LayoutRul
   if (p.in_boxes()) return {laid_out(copied_by_threads(p), rules)};
   std::optional<StageProgram> brought = brought_by_engine(p, rules.arch);
   return brought ? std::vector<StageProgram>{std::move(*brought)} : std::vector<StageProgram>{};
+}
+
+namespace {
+
+// Elements by which rows of results are worth being longer: none, a bank, the widest access.
+std::array<std::int64_t, 3> result_paddings(const StageProgram& p, const arch::ArchSpec& chip) {
+  const base::Bytes element = tile::result_element(p);
+  return {0, elements_in(arch::scratchpad_of(chip)->bank_width, element),
+          elements_in(arch::widest_access_of(chip), element)};
+}
+
+double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
+  const model::StagingChip banks(chip);
+  const model::ResultGathering of =
+      model::of_results(p, [&](const auto& entry) { return model::gathering(entry, p, banks.warp, banks.max_access); });
+  double passes = 0;
+  for (const model::ResultAccess* a : {&of.write, &of.read})
+    if (a->per_warp > 0)
+      passes += a->per_warp * static_cast<double>(model::bank_passes(a->access, banks.banks, banks.bank_width));
+  return passes;
+}
+
+}  // namespace
+
+StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
+  const base::Bytes widest = arch::widest_access_of(rules.arch);
+  if (!p.operands.back().staged) return tile::with_direct_stores(std::move(p), widest);
+  StageProgram best = tile::with_row_stores(p, 0, widest);
+  if (!rules.pads) return best;
+  double fewest = passes_of_results(best, rules.arch);
+  for (const std::int64_t padding : result_paddings(p, rules.arch)) {
+    StageProgram q = tile::with_row_stores(p, padding, widest);
+    if (const double passes = passes_of_results(q, rules.arch); passes < fewest) {
+      fewest = passes;
+      best = std::move(q);
+    }
+  }
+  return best;
+}
+
+std::vector<StageProgram> other_stores(const StageProgram& p, const LayoutRules& rules) {
+  if (rules.direct_stores || arch::scratchpad_of(rules.arch) == nullptr) return {};
+  StageProgram q = p;
+  q.operands.back() = {.staged = !p.operands.back().staged};
+  return {with_results_placed(std::move(q), rules)};
 }
 
 bool chooses_rows(const StageProgram& p) { return !p.in_boxes(); }

@@ -1,6 +1,6 @@
 #pragma once
-// What construction may choose of how staged tiles reach the scratchpad: which entry of tile/transfer/, and how many
-// steps ahead.
+// What construction may choose of how staged tiles reach the scratchpad and how results leave: which entry of
+// tile/transfer/, and how many steps ahead.
 
 #include <cstdint>
 #include <vector>
@@ -21,6 +21,14 @@ tile::StageProgram copied_by_threads(tile::StageProgram p);
 
 // The program as the chip's engine brings its tiles; nothing where it has none that can.
 std::optional<tile::StageProgram> brought_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
+
+// The results of a block as they leave the other way, directly or through the scratchpad, where that is free to choose;
+// laid out.
+std::vector<tile::StageProgram> other_stores(const tile::StageProgram& p, const LayoutRules& rules);
+
+// The program with its results leaving as they do, in the widest vectors; rows of results as long as needs the fewest
+// passes through the chip's banks.
+tile::StageProgram with_results_placed(tile::StageProgram p, const LayoutRules& rules);
 
 // Whether the program chooses how rows of its tiles lie; else the engine that brings them says it.
 bool chooses_rows(const tile::StageProgram& p);

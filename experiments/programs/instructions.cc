@@ -96,6 +96,7 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
                                         const arch::ArchSpec& a, base::Diagnostics& diags) {
   construct::Restrictions out;
   out.instruction = workload.instruction;
+  out.direct_stores = workload.direct_stores;
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source("--instruction")};
   std::vector<std::string_view> names = {"none"};

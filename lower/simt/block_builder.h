@@ -29,6 +29,7 @@ class BlockBuilder {
   int registers(const std::string& name, base::Dtype dtype, std::int64_t elements);
   int shared(const std::string& name, base::Dtype dtype, std::int64_t elements, base::Bytes begin,
              base::Bytes swizzled_row = {0});
+  base::Dtype dtype_of(int buffer) const { return kernel_.buffers[static_cast<std::size_t>(buffer)].dtype; }
   // The number of a scalar of the module.
   int scalar(const std::string& name);
   std::string unused_name(std::string name) const;

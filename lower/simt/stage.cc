@@ -15,7 +15,7 @@ Stage::Stage(const tile::StageProgram& program, const arch::ArchSpec& its_chip, 
       indices(program, its_block.indices()),
       addresses(program, its_block.indices()),
       staging(tile::staging_of(program, its_chip)),
-      tiles(program.space->inputs.size()),
+      tiles(program.space->operand_count()),
       operand_of_(program.space->stage().reads.size()) {
   for (std::size_t i = 0; i < space().inputs.size(); ++i)
     for (const int r : space().inputs[i].reads) operand_of_[static_cast<std::size_t>(r)] = i;
@@ -50,6 +50,18 @@ std::vector<Affine> Stage::absolute_values(const std::vector<Affine>& local, con
   std::vector<Affine> axes;
   for (std::size_t a = 0; a < local.size(); ++a) axes.push_back(at.begin[a] + local[a]);
   return axes;
+}
+
+StagedTile Stage::shape_of_tile(std::size_t operand) const {
+  StagedTile t;
+  t.shape = tile::data_tile(space().operand(operand), p.block);
+  t.pitch = t.shape;
+  t.slot_elements = 1;
+  for (std::size_t d = t.shape.size(); d-- > 0;) {
+    t.pitch[d] = t.slot_elements;
+    t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? p.operands[operand].padding : 0);
+  }
+  return t;
 }
 
 int Stage::neighbour_axis(const Operand& o) const {

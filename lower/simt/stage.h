@@ -51,6 +51,8 @@ class Stage {
   // Values of all tile axes where the loops stand, within the block's tile and in all.
   std::vector<Affine> local_values(const std::vector<std::vector<AxisLoop>>& loops) const;
   std::vector<Affine> absolute_values(const std::vector<Affine>& local, const StepPosition& at) const;
+  // Shape, pitch and slots of an operand's tile in the scratchpad; the buffer is still to be added.
+  StagedTile shape_of_tile(std::size_t operand) const;
   // The tile axis along which neighbours of an operand lie side by side, or -1.
   int neighbour_axis(const tile::Operand& o) const;
   // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
@@ -68,7 +70,7 @@ class Stage {
   const tile::StagingLayout staging;
   std::vector<int> scalars;       // by scalar of the stage: of the module
   std::vector<int> memory;        // by operand, the output last: buffer
-  std::vector<StagedTile> tiles;  // by input
+  std::vector<StagedTile> tiles;  // by operand
   ResultRegisters results;
 
  private:

@@ -8,6 +8,7 @@
 #include "model/simt/microkernel/costs.h"
 #include "model/simt/staged_costs.h"
 #include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 
 namespace tilescope::model {
@@ -80,7 +81,7 @@ class BlockCounter {
     work_.staged = true;
     const StagedCost use = known_ != nullptr ? known_->of(p_, i) : staged_cost(p_, i, StagingChip(*m_.arch));
     const double before = work_.load.scratchpad_cycles;
-    add_scratchpad(work_.load, use.write);
+    add_scratchpad(work_.load, work_.step_passes, use.write);
     const double written = work_.load.scratchpad_cycles - before;
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
@@ -93,7 +94,7 @@ class BlockCounter {
       work_.load.core_cache_cycles +=
           use.write.accesses * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
     work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
-    add_scratchpad(work_.compute, use.read);
+    add_scratchpad(work_.compute, work_.step_passes, use.read);
   }
 
   void count_direct(std::size_t i) {
@@ -103,13 +104,13 @@ class BlockCounter {
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
-  void add_scratchpad(CoreBusy& phase, const StagedAccess& access) {
+  void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const StagedAccess& access) const {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
     phase.scratchpad_cycles += static_cast<double>(access.served) * access.accesses / m_.scratchpad_ratio;
-    work_.scratchpad_passes += static_cast<double>(use.passes) * access.accesses;
-    work_.scratchpad_least_passes += static_cast<double>(use.groups) * access.accesses;
-    work_.scratchpad_bytes += bytes * access.accesses;
+    passes.passes += static_cast<double>(use.passes) * access.accesses;
+    passes.least_passes += static_cast<double>(use.groups) * access.accesses;
+    passes.bytes += bytes * access.accesses;
   }
 
   void count_arithmetic() {
@@ -144,10 +145,17 @@ class BlockCounter {
   }
 
   void count_store() {
-    const std::size_t output = space_.inputs.size();
-    const double stores = results_ / static_cast<double>(p_.operands[output].vector);
-    work_.store.issue_cycles += issue_cycles(stores * (1 + m_.address_instructions));
-    work_.store.core_cache_cycles += stores * warps_ * memory_cycles(memory_access(p_, output, m_.warp));
+    const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
+    work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));
+    work_.store.core_cache_cycles += stores.per_warp * warps_ * memory_cycles(stores.access);
+    const ResultGathering gathered = of_results(
+        p_, [&](const auto& entry) { return gathering(entry, p_, m_.warp, arch::widest_access_of(*m_.arch)); });
+    for (const ResultAccess* a : {&gathered.write, &gathered.read}) {
+      if (a->per_warp <= 0) continue;
+      work_.store.issue_cycles += issue_cycles(a->per_warp);
+      add_scratchpad(work_.store, work_.store_passes,
+                     staged_access(a->access, a->per_warp * warps_, 0, StagingChip(*m_.arch)));
+    }
   }
 
   const StageProgram& p_;

@@ -30,9 +30,12 @@ struct BlockWork {
   CoreBusy load;     // of one step: from memory into the scratchpad (or straight into registers)
   CoreBusy compute;  // of one step: reads of staged operands, arithmetic
   CoreBusy store;    // at the end: results to memory
-  double scratchpad_bytes = 0, scratchpad_passes = 0, scratchpad_least_passes = 0;  // of one step
-  double compute_latency_cycles = 0;                                                // of one step, for a block alone
-  bool staged = false;  // a step has barriers between copy and use
+  struct Passes {
+    double bytes = 0, passes = 0, least_passes = 0;
+  };
+  Passes step_passes, store_passes;   // of the scratchpad
+  double compute_latency_cycles = 0;  // of one step, for a block alone
+  bool staged = false;                // a step has barriers between copy and use
 };
 
 // `known` may remember what staged operands cost the scratchpad.

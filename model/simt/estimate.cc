@@ -208,9 +208,13 @@ void fill_levels(Estimate& s, const StageProgram& p, const BlockWork& work, cons
         s.terms[kCoreTerms + c].time_us);
   }
   if (m.has_core_cache) set(*level++, traffic.cores.bytes(), useful, sector, s.terms[kCoreTerms - 1].time_us);
-  level->bytes = work.scratchpad_bytes * steps * blocks;
-  level->transactions = work.scratchpad_passes * steps * blocks;
-  if (work.scratchpad_least_passes > 0) level->conflict_ratio = work.scratchpad_passes / work.scratchpad_least_passes;
+  const auto of_all = [&](double BlockWork::Passes::* amount) {
+    return work.step_passes.*amount * steps * blocks + work.store_passes.*amount * blocks;
+  };
+  level->bytes = of_all(&BlockWork::Passes::bytes);
+  level->transactions = of_all(&BlockWork::Passes::passes);
+  if (const double least = of_all(&BlockWork::Passes::least_passes); least > 0)
+    level->conflict_ratio = level->transactions / least;
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 

@@ -10,13 +10,6 @@
 namespace tilescope::model {
 namespace {
 
-StagedAccess cost_of(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {
-  StagedAccess out{bank_use(access, chip.banks, chip.bank_width), 0, accesses, instructions};
-  const bool together = chip.uniform_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
-  out.served = together ? bank_use(access, chip.banks, chip.bank_width, chip.uniform_groups).passes : out.use.passes;
-  return out;
-}
-
 std::uint64_t hash_of(const std::vector<std::int64_t>& words) {
   std::uint64_t hash = 0;
   for (const std::int64_t w : words) {
@@ -38,9 +31,17 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   uniform_groups = scratchpad->uniform_groups;
 }
 
+StagedAccess staged_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {
+  StagedAccess out{bank_use(access, chip.banks, chip.bank_width), 0, accesses, instructions};
+  const bool together = chip.uniform_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
+  out.served = together ? bank_use(access, chip.banks, chip.bank_width, chip.uniform_groups).passes : out.use.passes;
+  return out;
+}
+
 StagedCost staged_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip) {
   const StagedUse use = staged_use(p, operand, chip.warp, chip.max_access);
-  return {cost_of(use.write, use.writes, use.writes, chip), cost_of(use.read, use.reads, use.read_instructions, chip)};
+  return {staged_access(use.write, use.writes, use.writes, chip),
+          staged_access(use.read, use.reads, use.read_instructions, chip)};
 }
 
 StagedCosts::StagedCosts(const arch::ArchSpec& a) : chip_(a), places_(kFirstPlaces) {}

@@ -32,6 +32,7 @@ struct StagingChip {
   base::Bytes max_access;
 };
 
+StagedAccess staged_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip);
 StagedCost staged_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip);
 
 // The same, each asked of the addresses once. It belongs to one caller, who asks on one thread; what it answers does

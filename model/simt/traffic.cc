@@ -6,6 +6,7 @@
 
 #include "base/integer.h"
 #include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 #include "tile/staging.h"
 
@@ -147,12 +148,17 @@ double share_of_cut_tiles(const StageProgram& p, const Operand& o) {
 // Bytes of all requests of one step of one block for an input that is not staged, or of all its stores, in whole
 // sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
-  const double windows = i == p.space->inputs.size() ? 1 : p.windows_per_step();
-  const double reads = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes()) * windows;
+  const auto reads = [&] {
+    const double fragment = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes());
+    return ResultAccess{memory_access(p, i, m.warp), fragment * p.windows_per_step()};
+  };
+  const ResultAccess asked = i < p.space->inputs.size()
+                                 ? reads()
+                                 : of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
   const double warps = std::max(1.0, static_cast<double>(p.threads()) / static_cast<double>(m.warp));
   const std::int64_t sector = sector_of(p, m, i);
-  const std::int64_t sectors = granules_touched(memory_access(p, i, m.warp), sector);
-  return reads * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
+  const std::int64_t sectors = granules_touched(asked.access, sector);
+  return asked.per_warp * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
 }
 
 // The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take. Along

@@ -103,7 +103,7 @@ WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base,
 
 // The same where the dimensions of a data tile lie `pitch` elements apart: offsets from the tile's lowest corner.
 WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
-                        std::int64_t vector) {
+                        std::int64_t vector, base::Bytes element) {
   Extents step(p.space->axes.size(), 0);
   std::int64_t base = 0;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
@@ -114,7 +114,7 @@ WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand&
       if (t.coefficient < 0) base -= t.coefficient * (p.block[axis] - 1) * pitch[d];  // it begins at the far end
     }
   }
-  return lanes_of(p, warp, base, vector, o.element.n,
+  return lanes_of(p, warp, base, vector, element.n,
                   [&](std::size_t axis, std::int64_t index) { return step[axis] * index; });
 }
 
@@ -217,6 +217,16 @@ std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t l
   return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
 }
 
+tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding) {
+  tile::TileShape pitch = shape;
+  std::int64_t elements = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    pitch[d] = elements;
+    elements *= shape[d] + (d + 1 == shape.size() ? padding : 0);
+  }
+  return pitch;
+}
+
 namespace {
 
 // The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
@@ -231,8 +241,8 @@ WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile:
     row_pitch[d] = last ? 0 : rows;
     if (!last) rows *= shape[d];
   }
-  WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector);
-  const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector);
+  WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector, o.element);
+  const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector, o.element);
   for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
     access.offset[lane] = o.element.n * staged_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
                                                       shape.back(), p.operands[operand]);
@@ -245,13 +255,12 @@ WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int6
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
   if (p.operands[operand].swizzle != 0 && !shape.empty()) return swizzled_read(p, operand, shape, vector, warp);
-  tile::TileShape pitch = shape;
-  std::int64_t elements = 1;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    pitch[d] = elements;
-    elements *= shape[d] + (d + 1 == shape.size() ? p.operands[operand].padding : 0);
-  }
-  return affine_lanes(p, warp, o, pitch, vector);
+  return affine_lanes(p, warp, o, pitch_of_rows(shape, p.operands[operand].padding), vector, o.element);
+}
+
+WarpAccess result_write(const StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element) {
+  const tile::TileShape shape = tile::data_tile(p.space->output, p.block);
+  return affine_lanes(p, warp, p.space->output, pitch_of_rows(shape, p.operands.back().padding), vector, element);
 }
 
 namespace {
@@ -270,23 +279,35 @@ FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_
 
 }  // namespace
 
-WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
-  const Operand& o = p.space->operand(operand);
-  const tile::TileShape shape = tile::data_tile(o, p.block);
+namespace {
+
+// The first pieces where an element lies as `place` says of its row and column.
+template <class Place>
+WarpAccess pieces_at(const StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element,
+                     const Place& place) {
+  const tile::TileShape shape = tile::data_tile(p.space->operand(operand), p.block);
   const std::int64_t length = shape.empty() ? 1 : shape.back();
   const FirstPieces pieces = first_pieces(p, operand, warp);
   WarpAccess access;
-  access.bytes = p.operands[operand].vector * o.element.n;
-  const auto add_pieces = [&](const auto& kernel) {
-    const auto place = staged_places(kernel, p, operand);
-    std::int64_t row = 0, column = 0;
-    for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
-      access.offset.push_back(o.element.n * place(row, column));
-      for (column += pieces.apart; column >= length; column -= length) ++row;
-    }
-  };
-  std::visit(add_pieces, p.micro_kernel);
+  access.bytes = p.operands[operand].vector * element.n;
+  std::int64_t row = 0, column = 0;
+  for (std::int64_t lane = 0; lane < pieces.lanes; ++lane) {
+    access.offset.push_back(element.n * place(row, column));
+    for (column += pieces.apart; column >= length; column -= length) ++row;
+  }
   return access;
+}
+
+}  // namespace
+
+WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
+  return of_micro_kernel(p, [&](const auto& kernel) {
+    return pieces_at(p, operand, warp, p.space->operand(operand).element, staged_places(kernel, p, operand));
+  });
+}
+
+WarpAccess pieces_in_rows(const StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element) {
+  return pieces_at(p, operand, warp, element, row_places(p, operand));
 }
 
 WarpAccess copied_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
@@ -334,7 +355,7 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
     });
   tile::TileShape pitch;
   for (const std::vector<tile::FusedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
-  return affine_lanes(p, warp, o, pitch, vector);
+  return affine_lanes(p, warp, o, pitch, vector, o.element);
 }
 
 namespace {

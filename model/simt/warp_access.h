@@ -41,9 +41,18 @@ std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule);
 // Elements from a staged tile's beginning to the element of that row and column; its rows are `length` long.
 std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan);
 
+// Elements between neighbours of a dimension of a staged tile whose rows are padded.
+tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding);
+
 // The first warp's read of a staged operand for one point of the reduction: every lane reads `vector` elements of its
 // own first index.
 WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);
+
+// The same of the output, whose results have `element` bytes in their tile.
+WarpAccess result_write(const tile::StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element);
+
+// The first warp's access to its first pieces of a tile that threads move together, which lies row by row.
+WarpAccess pieces_in_rows(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element);
 
 // The first warp's write of its first pieces of a cooperative copy.
 WarpAccess scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);

@@ -4,6 +4,7 @@
 
 #include "base/integer.h"
 #include "lower/counters.h"
+#include "lower/statement_parts.h"
 
 namespace tilescope::sim {
 namespace {
@@ -73,19 +74,8 @@ class Lifetimes {
 
   void visit(const Statement& s) {
     if (std::holds_alternative<lower::Barrier>(s.what)) barriers_.push_back(now_);
-    if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
-      touch(copy->from, true);
-      touch(copy->to, false);
-    } else if (const auto* compute = std::get_if<lower::Compute>(&s.what)) {
-      for (const lower::Access& a : compute->operands) touch(a, true);
-      touch(compute->target, compute->reducer != expr::Reducer::kNone);
-    } else if (const auto* load = std::get_if<lower::LoadMatrices>(&s.what)) {
-      touch(load->rows.to, false);
-    } else if (const auto* product = std::get_if<lower::MultiplyMatrices>(&s.what)) {
-      for (const lower::Access* a : {&product->a, &product->b, &product->d}) touch(*a, true);
-    } else if (const auto* staged = std::get_if<lower::MultiplyStaged>(&s.what)) {
-      touch(staged->d, true);
-    }
+    lower::for_each_access(
+        s, [&](const lower::Access& a, lower::AccessKind kind) { touch(a, kind != lower::AccessKind::kWrite); });
   }
 
   const Kernel& kernel_;
@@ -112,12 +102,10 @@ Peak peak_of(const Kernel& k, const Lifetimes& lives) {
 // The arrays whose sums stay in registers as long as anything else can go: what is added to at every point.
 std::vector<bool> sums_of(const Kernel& k) {
   std::vector<bool> out(k.buffers.size(), false);
-  const auto sum = [&](const lower::Access& a) { out[static_cast<std::size_t>(a.buffer)] = true; };
   lower::for_each_statement(k.body, [&](const Statement& s) {
-    if (const auto* c = std::get_if<lower::Compute>(&s.what); c != nullptr && c->reducer != expr::Reducer::kNone)
-      sum(c->target);
-    if (const auto* m = std::get_if<lower::MultiplyMatrices>(&s.what)) sum(m->d);
-    if (const auto* m = std::get_if<lower::MultiplyStaged>(&s.what)) sum(m->d);
+    lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind kind) {
+      if (kind == lower::AccessKind::kAccumulate) out[static_cast<std::size_t>(a.buffer)] = true;
+    });
   });
   return out;
 }

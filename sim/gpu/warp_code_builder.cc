@@ -6,6 +6,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/integer.h"
+#include "lower/statement_parts.h"
 #include "sim/gpu/machine.h"
 
 namespace tilescope::sim {
@@ -18,23 +19,24 @@ using lower::LoadMatrices;
 using lower::Loop;
 using lower::MultiplyMatrices;
 using lower::MultiplyStaged;
+using lower::OneOf;
 using lower::Space;
 using lower::Statement;
+using lower::Visitor;
 using Kind = WarpOp::Kind;
 
+// Whether iterations of a loop add to the same sums.
 bool accumulates(const std::vector<Statement>& body, int index) {
-  return std::any_of(body.begin(), body.end(), [index](const Statement& s) {
-    if (const auto* l = std::get_if<Loop>(&s.what)) return accumulates(l->body, index);
-    if (const auto* i = std::get_if<If>(&s.what)) return accumulates(i->body, index);
-    const lower::Access* sum = nullptr;
-    if (const auto* m = std::get_if<MultiplyMatrices>(&s.what)) sum = &m->d;
-    if (const auto* m = std::get_if<MultiplyStaged>(&s.what)) sum = &m->d;
-    if (const auto* c = std::get_if<Compute>(&s.what); c != nullptr && c->reducer != expr::Reducer::kNone)
-      sum = &c->target;
-    if (sum == nullptr) return false;
-    const auto& terms = sum->offset.terms;
-    return std::none_of(terms.begin(), terms.end(), [index](const lower::AffineTerm& t) { return t.index == index; });
+  bool found = false;
+  lower::for_each_statement(body, [&](const Statement& s) {
+    lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind kind) {
+      const auto& terms = a.offset.terms;
+      found = found || (kind == lower::AccessKind::kAccumulate &&
+                        std::none_of(terms.begin(), terms.end(),
+                                     [index](const lower::AffineTerm& t) { return t.index == index; }));
+    });
   });
+  return found;
 }
 
 }  // namespace
@@ -70,37 +72,34 @@ LoadGroups WarpCodeBuilder::group_of(int buffer) const {
 
 bool WarpCodeBuilder::is_products(const Statement& s) {
   const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
-  if (const auto* l = std::get_if<Loop>(&s.what)) return all(l->body);
-  if (const auto* i = std::get_if<If>(&s.what)) return all(i->body);
-  return std::holds_alternative<MultiplyStaged>(s.what);
-}
-
-bool WarpCodeBuilder::orders(const Statement& s) {
-  return std::holds_alternative<lower::BeginProducts>(s.what) || std::holds_alternative<lower::Publish>(s.what);
-}
-
-bool WarpCodeBuilder::alone(const std::vector<Statement>& body) const {
-  return std::all_of(body.begin(), body.end(), [this](const Statement& s) { return alone(s); });
+  return std::visit(Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); },
+                            [](const MultiplyStaged&) { return true; }, [](const auto&) { return false; }},
+                    s.what);
 }
 
 bool WarpCodeBuilder::alone(const Statement& s) const {
   if (is_products(s)) return false;
-  if (const auto* l = std::get_if<Loop>(&s.what)) return alone(l->body);
-  if (const auto* i = std::get_if<If>(&s.what)) return alone(i->body);
-  if (const auto* c = std::get_if<Copy>(&s.what))
-    return space_of(c->to) != Space::kGlobal && space_of(c->from) != Space::kGlobal;
-  return std::holds_alternative<Compute>(s.what) || std::holds_alternative<LoadMatrices>(s.what) ||
-         std::holds_alternative<MultiplyMatrices>(s.what) || orders(s);
+  return std::visit(
+      Visitor{[&](const OneOf<Loop, If> auto& l) {
+                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
+              },
+              [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
+              [](const OneOf<Compute, LoadMatrices, MultiplyMatrices, lower::BeginProducts, lower::Publish> auto&) {
+                return true;
+              },
+              [](const OneOf<MultiplyStaged, lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait,
+                             lower::WarpRoles, lower::Arrive, lower::Await, lower::BulkCopy> auto&) { return false; }},
+      s.what);
 }
 
 bool WarpCodeBuilder::loads_only(const Statement& s) const {
-  const auto all = [this](const Body& b) {
-    return std::all_of(b.begin(), b.end(), [this](const Statement& x) { return loads_only(x); });
-  };
-  if (const auto* l = std::get_if<Loop>(&s.what)) return all(l->body);
-  if (const auto* i = std::get_if<If>(&s.what)) return all(i->body);
-  const auto* c = std::get_if<Copy>(&s.what);
-  return c != nullptr && space_of(c->from) == Space::kGlobal && space_of(c->to) == Space::kRegister;
+  return std::visit(
+      Visitor{[&](const OneOf<Loop, If> auto& l) {
+                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return loads_only(x); });
+              },
+              [&](const Copy& c) { return space_of(c.from) == Space::kGlobal && space_of(c.to) == Space::kRegister; },
+              [](const auto&) { return false; }},
+      s.what);
 }
 
 // A loop of loads and of what is done with them, and nothing else: a compiler issues several iterations' loads first.
@@ -158,29 +157,25 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
   flush();
 }
 
+// What is alone, or runs by itself, went into a segment.
 void WarpCodeBuilder::emit(const Statement& s, Part part) {
-  if (const auto* l = std::get_if<Loop>(&s.what)) return emit_loop(*l, part);
-  if (const auto* i = std::get_if<If>(&s.what)) return emit_if(*i, part);
-  if (const auto* c = std::get_if<Copy>(&s.what)) return emit_access(*c);
-  if (const auto* w = std::get_if<lower::WarpRoles>(&s.what)) return emit_roles(*w);
-  if (const auto* b = std::get_if<lower::BulkCopy>(&s.what)) return emit_bulk_copy(*b);
-  if (const auto* a = std::get_if<lower::Arrive>(&s.what)) {
-    emit_op({.kind = Kind::kArrive, .signal_use = add_signal_use(a->signal, a->use, a->bytes)});
-    return;
-  }
-  if (const auto* a = std::get_if<lower::Await>(&s.what)) {
-    emit_op({.kind = Kind::kAwait, .signal_use = add_signal_use(a->signal, a->use)});
-    return;
-  }
-  if (const auto* w = std::get_if<lower::Wait>(&s.what)) {
-    emit_op({.kind = Kind::kWait, .number = static_cast<int>(w->pending)});
-    return;
-  }
-  if (std::holds_alternative<lower::EndProducts>(s.what)) {
-    emit_op({.kind = Kind::kEndProducts});
-    return;
-  }
-  emit_op({.kind = std::holds_alternative<lower::Barrier>(s.what) ? Kind::kBarrier : Kind::kCommit});
+  std::visit(
+      Visitor{[&](const Loop& l) { emit_loop(l, part); }, [&](const If& i) { emit_if(i, part); },
+              [&](const Copy& c) { emit_access(c); }, [&](const lower::WarpRoles& w) { emit_roles(w); },
+              [&](const lower::BulkCopy& b) { emit_bulk_copy(b); },
+              [&](const lower::Arrive& a) {
+                emit_op({.kind = Kind::kArrive, .signal_use = add_signal_use(a.signal, a.use, a.bytes)});
+              },
+              [&](const lower::Await& a) {
+                emit_op({.kind = Kind::kAwait, .signal_use = add_signal_use(a.signal, a.use)});
+              },
+              [&](const lower::Wait& w) { emit_op({.kind = Kind::kWait, .number = static_cast<int>(w.pending)}); },
+              [&](const lower::EndProducts&) { emit_op({.kind = Kind::kEndProducts}); },
+              [&](const lower::Barrier&) { emit_op({.kind = Kind::kBarrier}); },
+              [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
+              [](const OneOf<Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, lower::BeginProducts,
+                             lower::Publish> auto&) { base::check(false, "it needs no other warp"); }},
+      s.what);
 }
 
 int WarpCodeBuilder::number_of(const CodeLoop& l) {
@@ -280,6 +275,7 @@ void WarpCodeBuilder::emit_segment(const std::vector<const Statement*>& statemen
 }
 
 SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
+  lower::for_each_access(s, [&](const lower::Access& a, lower::AccessKind) { uses |= group_of(a.buffer); });
   SegmentNode n;
   const auto children = [&](const Body& body) {
     for (const Statement& c : body) n.children.push_back(node(c, uses));
@@ -288,41 +284,37 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     n.kind = SegmentNode::Kind::kCopy;
     n.copy = number_of_.at(&c);
     n.access = &code_.access(n.copy);
-    uses |= group_of(c.to.buffer) | group_of(c.from.buffer);
   };
-  if (const auto* l = std::get_if<Loop>(&s.what)) {
-    n.kind = SegmentNode::Kind::kLoop;
-    n.index = l->index;
-    n.range = kernel_.indices[static_cast<std::size_t>(l->index)].range;
-    n.accumulates = accumulates(l->body, l->index);
-    children(l->body);
-  } else if (const auto* i = std::get_if<If>(&s.what)) {
-    n.kind = SegmentNode::Kind::kIf;
-    n.guards = uniform_guards(i->when);
-    children(i->body);
-  } else if (const auto* c = std::get_if<Copy>(&s.what)) {
-    copy(*c);
-  } else if (const auto* load = std::get_if<LoadMatrices>(&s.what)) {
-    copy(load->rows);
-  } else if (const auto* m = std::get_if<MultiplyMatrices>(&s.what)) {
+  const auto compute = [&](const ArithmeticCost& cost) {
     n.kind = SegmentNode::Kind::kCompute;
-    n.cost = arithmetic_cost(*m, kernel_, chip_);
-    uses |= group_of(m->d.buffer) | group_of(m->a.buffer) | group_of(m->b.buffer);
-  } else if (const auto* staged = std::get_if<MultiplyStaged>(&s.what)) {
-    n.kind = SegmentNode::Kind::kCompute;
-    const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
-    n.cost = arithmetic_cost(*staged, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n);
-    uses |= group_of(staged->d.buffer);
-  } else if (orders(s)) {
-    n.kind = SegmentNode::Kind::kCompute;
-    n.cost.issue = 1;
-  } else {
-    const Compute& compute = std::get<Compute>(s.what);
-    n.kind = SegmentNode::Kind::kCompute;
-    n.cost = arithmetic_cost(compute, kernel_, chip_);
-    uses |= group_of(compute.target.buffer);
-    for (const lower::Access& a : compute.operands) uses |= group_of(a.buffer);
-  }
+    n.cost = cost;
+  };
+  std::visit(
+      Visitor{[&](const Loop& l) {
+                n.kind = SegmentNode::Kind::kLoop;
+                n.index = l.index;
+                n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+                n.accumulates = accumulates(l.body, l.index);
+                children(l.body);
+              },
+              [&](const If& i) {
+                n.kind = SegmentNode::Kind::kIf;
+                n.guards = uniform_guards(i.when);
+                children(i.body);
+              },
+              [&](const Copy& c) { copy(c); }, [&](const LoadMatrices& l) { copy(l.rows); },
+              [&](const OneOf<Compute, MultiplyMatrices> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
+              [&](const MultiplyStaged& m) {
+                const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
+                compute(arithmetic_cost(m, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n));
+              },
+              // An instruction that only orders others.
+              [&](const OneOf<lower::BeginProducts, lower::Publish> auto&) { compute({.issue = 1}); },
+              [](const OneOf<lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait, lower::WarpRoles,
+                             lower::Arrive, lower::Await, lower::BulkCopy> auto&) {
+                base::check(false, "a segment needs no other warp");
+              }},
+      s.what);
   return n;
 }
 

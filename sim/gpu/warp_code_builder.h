@@ -23,11 +23,8 @@ class WarpCodeBuilder {
 
   // Whether the statement needs no one else: neither memory nor the other warps.
   bool alone(const lower::Statement& s) const;
-  bool alone(const Body& body) const;
   // Whether it is products that run by themselves, or loops of nothing else.
   static bool is_products(const lower::Statement& s);
-  // Whether it is an instruction that only orders others.
-  static bool orders(const lower::Statement& s);
   bool loads_only(const lower::Statement& s) const;
   bool loads_ahead(const lower::Loop& l) const;
   bool has(const lower::Statement& s, Part part) const;

@@ -10,6 +10,7 @@
 
 #include "tests/support/build.h"
 #include "tile/program.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::tests {
 
@@ -102,6 +103,14 @@ inline tile::Fusion any_fusion(const expr::Expression& e) {
   }
 }
 
+// The program with its results leaving directly or, in one of three, through the scratchpad.
+inline tile::StageProgram any_stores(tile::StageProgram p) {
+  if (any_of_range(0, 2) > 0) return p;
+  p = tile::with_row_stores(std::move(p), any_element<std::int64_t>({0, 0, 1, 4, 8}), {16});
+  p.operands.back().vector = any_element<std::int64_t>({1, p.operands.back().vector});
+  return p;
+}
+
 // A program that means something, though not one that a person would choose.
 inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t most_threads) {
   const auto space = tile::make_space(e, any_fusion(e));
@@ -139,7 +148,7 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
   if (const auto banded = p.banded_axis())
     if (const std::int64_t rows = any_of_range(1, 4); p.blocks_along(*banded) % rows == 0) p.band = rows;
-  return p;
+  return any_stores(std::move(p));
 }
 
 // A program of an operator or of a chain, for the chip of that name.

@@ -9,6 +9,12 @@ Body pipelined(const BlockParts& parts) {
   return parts.stage.slots() > 1 ? multi_stage(parts) : serial(parts);
 }
 
+Body at_barrier(const std::string& note) {
+  Body body;
+  body.push_back(noted({Barrier{}, {}}, note));
+  return body;
+}
+
 StepLoop::StepLoop(IndexMaker& maker, std::int64_t steps) {
   if (steps == 1) return;
   index = maker.loop("step", steps);

@@ -28,6 +28,9 @@ Body multi_stage(const BlockParts& parts);
 // The same ring with one more warp, which asks for the tiles and meets the others at mbarriers.
 Body warp_specialized(const BlockParts& parts);
 
+// The meeting of all threads of a block.
+Body at_barrier(const std::string& note);
+
 // The loop over a block's steps, or the one step that there is.
 struct StepLoop {
   StepLoop(IndexMaker& maker, std::int64_t steps);

@@ -57,7 +57,7 @@ Body multi_stage(const BlockParts& b) {
   const StepLoop loop(b.stage.maker(), b.stage.p.steps());
   body = with(std::move(body), first_copies(b));
   body = with(std::move(body), loop.around(step_and_copies_ahead(b, loop.step)));
-  return with(std::move(body), b.results.leave());
+  return with(std::move(body), b.results.leave(at_barrier));
 }
 
 }  // namespace tilescope::lower

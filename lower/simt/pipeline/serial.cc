@@ -26,7 +26,7 @@ Body serial(const BlockParts& b) {
   of_step = with(std::move(of_step), b.products.start(loop.step, slot));
   of_step = with(std::move(of_step), b.products.finish(loop.step, slot));
   body = with(std::move(body), loop.around(std::move(of_step)));
-  return with(std::move(body), b.results.leave());
+  return with(std::move(body), b.results.leave(at_barrier));
 }
 
 }  // namespace tilescope::lower

@@ -18,12 +18,20 @@ Body warp_specialized(const BlockParts& b) {
   multiply.push_back({Arrive{kEmpty, loop.step}, "this warp has read them"});
   Body computing = b.results.initial();
   computing = with(std::move(computing), loop.around(std::move(multiply)));
-  computing = with(std::move(computing), b.results.leave());
+  // Each meeting is a use of its own.
+  const auto meet = [use = std::int64_t{0}](const std::string& note) mutable {
+    Body body;
+    body.push_back({Arrive{kMet, constant(use)}, {}});
+    body.push_back({Await{kMet, constant(use++)}, note});
+    return body;
+  };
+  computing = with(std::move(computing), b.results.leave(meet));
 
   Body copy;
   copy.push_back({Await{kEmpty, loop.step - constant(s.slots())}, "every warp has read the slot's last tiles"});
   std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < s.tiles.size(); ++i) bytes += s.tiles[i].slot_elements * s.space().inputs[i].element.n;
+  for (std::size_t i = 0; i < s.space().inputs.size(); ++i)
+    bytes += s.tiles[i].slot_elements * s.space().inputs[i].element.n;
   copy.push_back({Arrive{kFull, loop.step, bytes}, {}});
   copy = with(std::move(copy), b.transfers.start(at, slot));
 

@@ -2,10 +2,10 @@
 
 namespace tilescope::lower {
 
-void CpAsyncLowering::add_tile() { add_batches(pieces_of_thread()); }
+void CpAsyncLowering::add_tile() { add_batches(pieces_.of_thread()); }
 
 Body CpAsyncLowering::start(const StepPosition& at, const Affine& slot) {
-  const Piece p = piece(0);
+  const CooperativePieces::Piece p = pieces_.piece(0);
   const Located from = in_memory(p.at, at);
   const std::int64_t vector = plan().vector;
   s_.check_aligned(operand().name, from, vector);

@@ -10,7 +10,7 @@ class DirectStoreLowering final : public ResultsLowering {
   using ResultsLowering::ResultsLowering;
 
  private:
-  Body store() override;
+  Body store(const Meeting& meet) override;
 };
 
 }  // namespace tilescope::lower

@@ -27,18 +27,6 @@ Body TransferLowering::load(const StepPosition& /*at*/) { return {}; }
 Body TransferLowering::keep(const Affine& /*slot*/) { return {}; }
 Body TransferLowering::copy(const StepPosition& /*at*/, const Affine& /*slot*/) { return {}; }
 
-StagedTile TransferLowering::shape_of_tile() const {
-  StagedTile t;
-  t.shape = tile::data_tile(operand(), s_.p.block);
-  t.pitch = t.shape;
-  t.slot_elements = 1;
-  for (std::size_t d = t.shape.size(); d-- > 0;) {
-    t.pitch[d] = t.slot_elements;
-    t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? plan().padding : 0);
-  }
-  return t;
-}
-
 Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
   for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
     if (!stage.p.operands[i].staged) continue;

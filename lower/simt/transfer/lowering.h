@@ -37,8 +37,6 @@ class TransferLowering {
   const tile::Operand& operand() const { return s_.space().inputs[operand_]; }
   const tile::OperandPlan& plan() const { return s_.p.operands[operand_]; }
   StagedTile& tile() { return s_.tiles[operand_]; }
-  // Shape, pitch and slots of the tile; the buffer is still to be added.
-  StagedTile shape_of_tile() const;
 
   Stage& s_;
   MicroKernelLowering& products_;

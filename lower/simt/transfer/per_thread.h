@@ -14,7 +14,7 @@ class PerThreadLowering final : public CooperativeLowering {
   Body keep(const Affine& slot) override { return {keep_batch(0, slot)}; }
   Body copy(const StepPosition& at, const Affine& slot) override;
   bool asynchronous() const override { return false; }
-  bool in_one_batch() const override { return batches_ == 1; }
+  bool in_one_batch() const override { return pieces_.batches() == 1; }
 
  private:
   Statement load_batch(std::int64_t batch, const StepPosition& at);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "lower/simt/transfer/direct_store.h"
+#include "lower/simt/transfer/row_store.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::lower {
 namespace {
@@ -42,6 +44,7 @@ void ResultsLowering::add_registers() {
   const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
   s_.memory.push_back(
       s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
+  add_tile();
 }
 
 Body ResultsLowering::on_all(int target, std::vector<Node> nodes) {
@@ -56,7 +59,7 @@ Body ResultsLowering::initial() {
   return on_all(s_.results.accumulators, {number(identity(s_.stage().reducer))});
 }
 
-Body ResultsLowering::leave() {
+Body ResultsLowering::leave(const Meeting& meet) {
   Body body;
   if (s_.stage().reducer == Reducer::kMean && !s_.split())
     body = on_all(s_.results.accumulators, {accumulator(),
@@ -64,11 +67,22 @@ Body ResultsLowering::leave() {
                                             {.kind = NodeKind::kDivide, .left = 0, .right = 1}});
   if (s_.results.leaving != s_.results.accumulators)
     body = with(std::move(body), on_all(s_.results.leaving, {accumulator()}));
-  return with(std::move(body), store());
+  return with(std::move(body), store(meet));
 }
 
+namespace {
+
+std::unique_ptr<ResultsLowering> made(const tile::DirectStore&, Stage& s, MicroKernelLowering& products) {
+  return std::make_unique<DirectStoreLowering>(s, products);
+}
+std::unique_ptr<ResultsLowering> made(const tile::RowStore&, Stage& s, MicroKernelLowering& products) {
+  return std::make_unique<RowStoreLowering>(s, products);
+}
+
+}  // namespace
+
 std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products) {
-  return std::make_unique<DirectStoreLowering>(stage, products);
+  return std::visit([&](const auto& entry) { return made(entry, stage, products); }, tile::result_path_of(stage.p));
 }
 
 }  // namespace tilescope::lower

@@ -1,11 +1,17 @@
 #pragma once
-// How the results of a block leave it. One class an entry: today from registers (direct_store.cc).
+// How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h.
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "lower/simt/microkernel/lowering.h"
 
 namespace tilescope::lower {
+
+// How the threads that compute meet, behind which each sees what all of them wrote to the scratchpad; for the reason
+// given.
+using Meeting = std::function<Body(const std::string& note)>;
 
 class ResultsLowering {
  public:
@@ -14,15 +20,17 @@ class ResultsLowering {
   ResultsLowering(const ResultsLowering&) = delete;
   ResultsLowering& operator=(const ResultsLowering&) = delete;
 
-  // Adds the registers of results, and the array that they leave for: the output, or the parts of a split reduction.
+  // Adds the registers of results, the tile that they pass through, and the array that they leave for: the output, or
+  // the parts of a split reduction.
   void add_registers();
   // Every accumulator before the first step, where the stage reduces.
   Body initial();
   // Behind the last step: what is left to compute of the accumulators, and the stores.
-  Body leave();
+  Body leave(const Meeting& meet);
 
  protected:
-  virtual Body store() = 0;
+  virtual void add_tile() {}
+  virtual Body store(const Meeting& meet) = 0;
 
   Stage& s_;
   MicroKernelLowering& products_;

@@ -16,12 +16,13 @@ void add_mbarriers(Stage& s) {
   const std::int64_t computing = s.p.threads() / s.chip.core.warp;
   const std::int64_t bytes = s.chip.core.tma->mbarrier.n * slots;
   k.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
+  if (s.p.operands.back().staged) k.signals.push_back({"met", 1, computing, begin + 2 * bytes});
 }
 
 }  // namespace
 
 void TmaLowering::add_tile() {
-  StagedTile t = shape_of_tile();
+  StagedTile t = s_.shape_of_tile(operand_);
   t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.slot_elements * s_.slots(),
                              s_.staging.begins[operand_], operand().element * plan().box);
   tile() = t;

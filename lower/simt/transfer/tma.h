@@ -6,8 +6,9 @@
 
 namespace tilescope::lower {
 
-// The mbarriers of a block, a ring of slots each (Kernel::signals): a slot's tiles are whole; its last ones are read.
-inline constexpr int kFull = 0, kEmpty = 1;
+// The mbarriers of a block, a ring of slots each (Kernel::signals): a slot's tiles are whole; its last ones are read;
+// and where results pass through the scratchpad one at which the computing warps meet.
+inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
 
 class TmaLowering final : public TransferLowering {
  public:

@@ -84,6 +84,11 @@ std::optional<WarpAccess> result_store(const tile::Fma&, const tile::StageProgra
 std::optional<WarpAccess> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<WarpAccess> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
 
+// A warp's write of its first results, so many neighbours, to the tile in which they are gathered.
+WarpAccess result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+WarpAccess result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+WarpAccess result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+
 // --- shared by entries
 
 RowPlaces row_places(const tile::StageProgram& p, std::size_t operand);
@@ -91,7 +96,10 @@ RowPlaces row_places(const tile::StageProgram& p, std::size_t operand);
 std::int64_t registers_for(const tile::StageProgram& p, std::int64_t elements, base::Bytes element);
 // Elements of an input for one iteration or window of the lanes' tile.
 std::int64_t fragment_of(const tile::StageProgram& p, std::size_t operand);
+// Of the lanes' first results: their store to memory, and their write to the tile in which they are gathered.
 WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
+WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t vector,
+                          std::int64_t warp);
 
 using tile::of_micro_kernel;
 

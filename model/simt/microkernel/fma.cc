@@ -3,6 +3,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "model/simt/microkernel/costs.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::model {
 namespace {
@@ -57,6 +58,10 @@ std::int64_t fragment_registers(const tile::Fma& /*kernel*/, const StageProgram&
 
 std::optional<WarpAccess> result_store(const tile::Fma& /*kernel*/, const StageProgram& /*p*/, std::int64_t /*warp*/) {
   return std::nullopt;
+}
+
+WarpAccess result_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+  return result_write(p, vector, warp, tile::result_element(p));
 }
 
 }  // namespace tilescope::model

@@ -112,4 +112,8 @@ std::optional<WarpAccess> result_store(const tile::Mma& kernel, const StageProgr
   return store_of_lanes(kernel.unit, p, warp);
 }
 
+WarpAccess result_places(const tile::Mma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+  return write_of_lanes(kernel.unit, p, vector, warp);
+}
+
 }  // namespace tilescope::model

@@ -5,6 +5,7 @@
 #include "base/integer.h"
 #include "model/simt/microkernel/costs.h"
 #include "tile/fit.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::model {
 
@@ -23,23 +24,44 @@ std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
   return static_cast<std::int64_t>(tile::fragment_elements(p, operand));
 }
 
-WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp) {
+namespace {
+
+// The first results of a warp's lanes, `bytes` each, where an element lies as `offset` says of a dimension and a
+// coordinate along it.
+template <class Offset>
+WarpAccess first_results(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp, std::int64_t bytes,
+                         base::Bytes element, const Offset& offset_along) {
   const tile::Operand& o = p.space->output;
   const arch::FragmentMap& map = unit.spec->fragments->c;
   WarpAccess out;
-  out.bytes = p.operands[p.space->inputs.size()].vector * o.element.n;
+  out.bytes = bytes;
   for (std::int64_t lane = 0; lane < std::min(warp, map.lane_count()); ++lane) {
     const arch::FragmentPlace at = map.place_of(lane, 0);
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < o.dims.size(); ++d)
       for (const expr::Term& t : o.dims[d].terms) {
         const auto axis = static_cast<std::size_t>(t.axis);
-        if (axis == unit.rows) offset += tile::memory_offset(o, d, at.row);
-        if (axis == unit.columns) offset += tile::memory_offset(o, d, at.column);
+        if (axis == unit.rows) offset += offset_along(d, at.row);
+        if (axis == unit.columns) offset += offset_along(d, at.column);
       }
-    out.offset.push_back(offset * o.element.n);
+    out.offset.push_back(offset * element.n);
   }
   return out;
+}
+
+}  // namespace
+
+WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp) {
+  const tile::Operand& o = p.space->output;
+  return first_results(unit, p, warp, p.operands[p.space->inputs.size()].vector * o.element.n, o.element,
+                       [&](std::size_t d, std::int64_t at) { return tile::memory_offset(o, d, at); });
+}
+
+WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+  const tile::TileShape pitch = pitch_of_rows(tile::data_tile(p.space->output, p.block), p.operands.back().padding);
+  const base::Bytes element = tile::result_element(p);
+  return first_results(unit, p, warp, vector * element.n, element,
+                       [&](std::size_t d, std::int64_t at) { return pitch[d] * at; });
 }
 
 }  // namespace tilescope::model

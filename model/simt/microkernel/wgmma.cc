@@ -53,4 +53,8 @@ std::optional<WarpAccess> result_store(const tile::Wgmma& kernel, const StagePro
   return store_of_lanes(kernel.unit, p, warp);
 }
 
+WarpAccess result_places(const tile::Wgmma& kernel, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
+  return write_of_lanes(kernel.unit, p, vector, warp);
+}
+
 }  // namespace tilescope::model

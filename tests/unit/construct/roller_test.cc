@@ -12,6 +12,7 @@
 #include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/program_json.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::construct {
 namespace {
@@ -133,6 +134,30 @@ TEST(RollerRestrictions, AreKept) {
     }
   }
   EXPECT_TRUE(roller(e, chip.spec, chip.judge(), 10, {.block = {64}}).empty()) << "a matrix product has two axes";
+}
+
+// Lanes of a matrix instruction hold pairs of columns: alone they fill parts of sectors.
+TEST(RollerStores, LeaveInWholeRowsWhereThatIsFaster) {
+  const tests::JudgedChip chip("h200");
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=512", {}, base::Dtype::kF16);
+  const auto any = roller(e, chip.spec, chip.judge(), 1),
+             direct = roller(e, chip.spec, chip.judge(), 1, {.direct_stores = true});
+  EXPECT_TRUE(any.at(0).program.operands.back().staged);
+  EXPECT_FALSE(direct.at(0).program.operands.back().staged);
+  EXPECT_LT(any.at(0).time, direct.at(0).time);
+}
+
+TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
+  const tests::JudgedChip chip("h200");
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=512", {}, base::Dtype::kF16);
+  const tile::StageProgram p = roller(e, chip.spec, chip.judge(), 1).at(0).program;
+  const base::Bytes widest = arch::widest_access_of(chip.spec);
+  const auto passes = [&](std::int64_t padding) {
+    return model::estimate_stage(tile::with_row_stores(p, padding, widest), chip.machine)->scratchpad.transactions;
+  };
+  EXPECT_LT(passes(p.operands.back().padding), passes(0));
 }
 
 // Few blocks: reductions are shared. Overlapping taps: windows.

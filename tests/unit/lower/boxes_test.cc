@@ -76,6 +76,18 @@ TEST_F(PlantedInBoxes, SlotsThatAreNotFreeAreFound) {
   EXPECT_NE(verdict_of(module_), "");
 }
 
+// Warps meet before results take the place of the tiles, and before whole rows are read.
+TEST_F(PlantedInBoxes, MeetingsThatLackAreFound) {
+  program_.stages[0] = tile::with_row_stores(program_.stages[0], 8, {16});
+  const Module right = tests::lowered(program_, h100());
+  EXPECT_EQ(verdict_of(right), "");
+  for (const int meeting : {0, 1}) {
+    Module m = right;
+    ASSERT_TRUE(remove<Await>(m.kernels[0], meeting));
+    EXPECT_THAT(verdict_of(m), HasSubstr("without a barrier")) << meeting;
+  }
+}
+
 TEST_F(PlantedInBoxes, ArrivalsThatLackAreFound) {
   Module m = module_;
   ASSERT_TRUE(remove<Arrive>(m.kernels[0], 0));

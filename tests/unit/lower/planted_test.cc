@@ -6,6 +6,7 @@
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::lower {
 namespace {
@@ -54,6 +55,20 @@ TEST_F(Planted, EveryBarrierIsNeeded) {
     for (Module m = right; remove<Barrier>(m.kernels[0], barriers); m = right, ++barriers)
       EXPECT_NE(verdict_of(m).find("without a barrier"), std::string::npos) << verdict_of(m);
     EXPECT_EQ(barriers, *pipeline == 0 ? 2 : 1);
+  }
+}
+
+// Results take the place of the staged tiles, which have to be read by then, and rows are read once they are whole.
+TEST_F(Planted, EveryBarrierOfResultsThatPassThroughTheScratchpadIsNeeded) {
+  for (const char* pipeline : {"", R"(,"pipeline":2)"}) {
+    program_ = tests::program(tests::small_matmul(pipeline), chip_);
+    program_.stages[0] = tile::with_row_stores(program_.stages[0], 4, {16});
+    const Module right = tests::lowered(program_, chip_);
+    EXPECT_EQ(verdict_of(right), "");
+    int barriers = 0;
+    for (Module m = right; remove<Barrier>(m.kernels[0], barriers); m = right, ++barriers)
+      EXPECT_NE(verdict_of(m).find("without a barrier"), std::string::npos) << barriers << ": " << verdict_of(m);
+    EXPECT_EQ(barriers, *pipeline == 0 ? 4 : 3);
   }
 }
 

@@ -45,6 +45,14 @@ TEST(StageReader, ChoosesVectorsByWhatIsStagedAndPadded) {
   EXPECT_EQ(vector_of_a("{\"A\": \"smem\"}", "{}"), 1) << "a thread owns no neighbours along k";
 }
 
+TEST(StageReader, TakesResultsThroughTheScratchpad) {
+  const auto read = tests::read_stage(
+      tests::replaced(tests::kStage, "{\"A\": \"smem\"}", "{\"A\": \"smem\", \"C\": \"smem\"}"), tests::chip("v100"));
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_TRUE(read.program->stages[0].operands.back().staged);
+  EXPECT_EQ(read.program->stages[0].operands.back().vector, 4) << "whole rows, whatever a thread owns of them";
+}
+
 TEST(StageReader, TakesHowOperandsAreCopied) {
   const auto read =
       tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"chunked\"}, \"padding\""),
@@ -172,9 +180,10 @@ TEST(StageReaderErrors, OfTheTiles) {
 TEST(StageReaderErrors, OfTheOperands) {
   EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"A\": \"l1\"}"),
               ElementsAre("p.json:8:18: staged.A: expected one of smem, got 'l1'"));
-  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}"),
-              ElementsAre(testing::StartsWith("p.json:8:13: staged: 'C' is no tensor of the stage")))
-      << "results leave from registers";
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"D\": \"smem\"}"),
+              ElementsAre(testing::StartsWith("p.json:8:13: staged: 'D' is no tensor of the stage")));
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"swizzle\": {\"C\": 4}"),
+              ElementsAre(testing::EndsWith("staged: rows of results are not rotated")));
   EXPECT_THAT(errors_with("{\"A\": 1}", "{\"A\": -1}"),
               ElementsAre("p.json:9:19: padding.A: expected a whole number from 0 to 1048576, got the number -1"));
   EXPECT_THAT(errors_with("{\"B\": 4}", "{\"B\": 65}"),

@@ -1,0 +1,85 @@
+#pragma once
+// What statements have in common, whatever their kind: accesses, places, guards. Readers ask here, so that a new kind
+// of statement says it once; one that is forgotten here does not compile.
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <variant>
+
+#include "lower/kernel.h"
+
+namespace tilescope::lower {
+
+// A visitor of several functions, for all alternatives of a variant.
+template <class... Functions>
+struct Visitor : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Visitor(Functions...) -> Visitor<Functions...>;
+
+// T is one of them, constant or not.
+template <class T, class... Kinds>
+concept OneOf = (std::same_as<std::remove_const_t<T>, Kinds> || ...);
+
+enum class AccessKind : std::uint8_t { kRead, kWrite, kAccumulate };
+
+// Calls visit(access, kind) for what the statement itself accesses at an offset of its own, reads first.
+template <class S, class Visit>
+void for_each_access(S& s, const Visit& visit) {
+  const auto copy = [&](auto& c) {
+    visit(c.from, AccessKind::kRead);
+    visit(c.to, AccessKind::kWrite);
+  };
+  const auto product = [&](auto& a, auto& b, auto& d) {
+    visit(a, AccessKind::kRead);
+    visit(b, AccessKind::kRead);
+    visit(d, AccessKind::kAccumulate);
+  };
+  std::visit(Visitor{[&](OneOf<Copy> auto& c) { copy(c); }, [&](OneOf<LoadMatrices> auto& l) { copy(l.rows); },
+                     [&](OneOf<Compute> auto& c) {
+                       for (auto& a : c.operands) visit(a, AccessKind::kRead);
+                       visit(c.target,
+                             c.reducer == expr::Reducer::kNone ? AccessKind::kWrite : AccessKind::kAccumulate);
+                     },
+                     [&](OneOf<MultiplyMatrices> auto& m) { product(m.a, m.b, m.d); },
+                     [&](OneOf<MultiplyStaged> auto& m) { product(m.a.at, m.b.at, m.d); },
+                     [&](OneOf<BulkCopy> auto& b) { visit(b.to, AccessKind::kWrite); },
+                     [](OneOf<Loop, If, WarpRoles, BeginProducts, EndProducts, Publish, Barrier, Commit, Wait, Arrive,
+                              Await> auto&) {}},
+             s.what);
+}
+
+// Calls visit(affine) for the guards' values of the statement itself.
+template <class S, class Visit>
+void for_each_guard(S& s, const Visit& visit) {
+  const auto all = [&](auto& guards) {
+    for (auto& g : guards) visit(g.value);
+  };
+  const auto copy = [&](auto& c) {
+    all(c.when);
+    all(c.inside);
+  };
+  std::visit(Visitor{[&](OneOf<If> auto& i) { all(i.when); }, [&](OneOf<Copy> auto& c) { copy(c); },
+                     [&](OneOf<LoadMatrices> auto& l) { copy(l.rows); },
+                     [](OneOf<Loop, Compute, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts, Publish,
+                              Barrier, Commit, Wait, WarpRoles, Arrive, Await, BulkCopy> auto&) {}},
+             s.what);
+}
+
+// Calls visit(affine) for the offsets of accesses, uses of signals and beginnings of boxes of the statement itself.
+template <class S, class Visit>
+void for_each_place(S& s, const Visit& visit) {
+  for_each_access(s, [&](auto& access, AccessKind) { visit(access.offset); });
+  std::visit(Visitor{[&](OneOf<Arrive, Await> auto& a) { visit(a.use); },
+                     [&](OneOf<BulkCopy> auto& b) {
+                       for (auto& d : b.dims) visit(d.at);
+                       visit(b.use);
+                     },
+                     [](OneOf<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts,
+                              EndProducts, Publish, Barrier, Commit, Wait, WarpRoles> auto&) {}},
+             s.what);
+}
+
+}  // namespace tilescope::lower

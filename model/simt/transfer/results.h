@@ -1,0 +1,38 @@
+#pragma once
+// What it asks of a core that a block's results leave it. Each question has an answer for every entry of
+// tile/transfer/results.h.
+
+#include <cstdint>
+
+#include "model/simt/warp_access.h"
+#include "tile/transfer/results.h"
+
+namespace tilescope::model {
+
+// One access instruction of one warp, and how many of them every warp makes.
+struct ResultAccess {
+  WarpAccess access;
+  double per_warp = 0;
+};
+
+// To the output's memory: offsets as those of memory_access.
+ResultAccess result_stores(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp);
+ResultAccess result_stores(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp);
+
+// Into the scratchpad and out of it; none where results do not pass through it. `max_access` bounds the width of one
+// access.
+struct ResultGathering {
+  ResultAccess write, read;
+};
+ResultGathering gathering(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp,
+                          base::Bytes max_access);
+ResultGathering gathering(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp,
+                          base::Bytes max_access);
+
+// Of the program's own path.
+template <class Question>
+auto of_results(const tile::StageProgram& p, const Question& ask) {
+  return std::visit(ask, tile::result_path_of(p));
+}
+
+}  // namespace tilescope::model

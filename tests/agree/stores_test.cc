@@ -1,0 +1,72 @@
+// Results that leave through the scratchpad: all readers agree, and of whole tiles the model counts their accesses as
+// the simulator does.
+
+#include <gtest/gtest.h>
+
+#include "construct/roller.h"
+#include "experiments/verify/verify_programs.h"
+#include "tests/unit/construct/construct_on.h"
+#include "tile/fit.h"
+#include "tile/transfer/results.h"
+
+namespace tilescope::tests {
+namespace {
+
+struct Case {
+  const char *name, *arch, *op;
+  base::Dtype dtype;
+  friend void PrintTo(const Case& c, std::ostream* to) { *to << c.name; }
+};
+
+class RowStores : public testing::TestWithParam<Case> {};
+
+TEST_P(RowStores, AreCountedAlikeByAllReaders) {
+  const Case& c = GetParam();
+  const JudgedChip on(c.arch);
+  const expr::Expression e = expression(c.op, "m=256,n=256,k=128", {}, c.dtype);
+  const auto direct = construct::roller(e, on.spec, on.judge(), 3, {.direct_stores = true});
+  ASSERT_FALSE(direct.empty());
+  std::vector<experiments::GivenProgram> programs;
+  std::vector<std::size_t> direct_of;  // by program: the one that differs in how its results leave alone
+  const auto add = [&](tile::StageProgram p, std::size_t its_direct) {
+    experiments::GivenProgram& given = programs.emplace_back();
+    given.id = std::to_string(programs.size());
+    given.program = tile::RProgram{c.arch, {std::move(p)}, {}};
+    direct_of.push_back(its_direct);
+  };
+  for (const construct::Ranked& r : direct) {
+    const std::size_t first = programs.size();
+    add(r.program, first);
+    for (const std::int64_t padding : {0, 1, 8})
+      if (tile::StageProgram p = tile::with_row_stores(r.program, padding, {16}); tile::fits(p, on.spec))
+        add(std::move(p), first);
+  }
+  ASSERT_FALSE(programs.empty());
+  base::Diagnostics diags;
+  const auto rows = experiments::verify_programs(programs, on.spec, 2, [](std::size_t, std::size_t) {}, diags);
+  if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    const experiments::VerifiedRow &r = (*rows)[i], &d = (*rows)[direct_of[i]];
+    EXPECT_TRUE(r.errors.empty() && r.values_ok && r.counters_ok) << r.id;
+    ASSERT_TRUE(r.model && d.model) << r.id;
+    const auto more = [](std::int64_t of_rows, std::int64_t of_direct) {
+      return static_cast<double>(of_rows - of_direct);
+    };
+    EXPECT_EQ(r.model->bank_passes - d.model->bank_passes, more(r.simulator.bank_passes, d.simulator.bank_passes))
+        << r.id;
+    EXPECT_EQ(r.model->sectors - d.model->sectors, more(r.simulator.sectors, d.simulator.sectors)) << r.id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, RowStores,
+    testing::Values(Case{"mma", "a100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    Case{"mma_transposed", "a100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    Case{"wgmma", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    Case{"mfma", "mi210", "C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kF16},
+                    Case{"fma", "v100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
+                    Case{"fma_transposed", "v100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF32}),
+    [](const auto& c) { return c.param.name; });
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,41 @@
+#pragma once
+// How the results of a block leave it. One alternative an entry, as in transfer.h. A program says it of its output:
+// directly, or kept in the scratchpad once the last step is computed, where whole rows of the block's results lie side
+// by side; they take the place of the staged tiles, which every thread has read by then.
+
+#include <string>
+#include <variant>
+
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+// Every thread stores from its registers what it holds.
+struct DirectStore {};
+// Through the scratchpad: all threads store whole rows, as a cooperative copy has them.
+struct RowStore {};
+
+using ResultPath = std::variant<DirectStore, RowStore>;
+
+inline ResultPath result_path_of(const StageProgram& p) {
+  if (p.operands.back().staged) return RowStore{};
+  return DirectStore{};
+}
+
+// Of one result as it leaves: partial sums of a split reduction keep the precision of sums.
+base::Bytes result_element(const StageProgram& p);
+
+// Of the block's results in the scratchpad; 0 where they leave directly.
+base::Bytes result_tile_bytes(const StageProgram& p);
+
+// Results of one thread that lie side by side both in its registers and in the tile of results, at most `max_vector`.
+std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector);
+
+// Why the program's results cannot leave as it says; empty where they can.
+std::string results_refusal(const StageProgram& p);
+
+// The program with its results leaving directly, or in whole rows that are so many elements longer than they need be.
+StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector);
+StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector);
+
+}  // namespace tilescope::tile
