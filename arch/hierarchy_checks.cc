@@ -16,7 +16,7 @@ namespace tilescope::arch {
 namespace {
 
 // What tables and documents call a cause of time beside the levels.
-constexpr std::array<std::string_view, 8> kOtherCauses = {"issue",    "arithmetic", "latency", "launch",
+constexpr std::array<std::string_view, 8> kOtherCauses = {"issue",    "arithmetic", "latency", "launch_overhead",
                                                           "dispatch", "barrier",    "tail",    "total"};
 
 void check_names(const ArchSpec& a, Complaints& complaints) {

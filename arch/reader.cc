@@ -28,6 +28,7 @@ void store(std::optional<T> from, T& to) {
 }
 
 // clang-format off
+void read(const Value& v, const Context& c, bool& to) { store(as_bool(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, std::int64_t& to) { store(as_integer(&v, c.path, kCounts, c.diags), to); }
 void read(const Value& v, const Context& c, Bytes& to) { store(as_bytes(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, Hertz& to) { store(as_hertz(&v, c.path, c.diags), to); }

@@ -67,7 +67,7 @@ class SimulatedJudge {
       if (simulated[i].died)
         lost_ = simulated[i].error;
       else
-        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch.v : kNone);
+        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch_overhead.v : kNone);
     }
   }
 

@@ -128,7 +128,7 @@ TEST(Explain, ARefusedChangeBearsItsReason) {
         std::find_if(op.refused.begin(), op.refused.end(), [&](const Refusal& r) { return r.change.path == path; });
     return found == op.refused.end() ? std::string("not refused") : found->why;
   };
-  EXPECT_EQ(why("memory.l2.partitions"), "memory.l2.partitions: more than one partition needs far_latency");
+  EXPECT_EQ(why("memory.l2.l2_partitions"), "memory.l2.l2_partitions: more than one partition needs remote_latency");
   EXPECT_EQ(why("memory.smem.per_block"), "memory.smem.per_block: 196608 B are more than the capacity of 98304 B");
   EXPECT_THAT(why("memory.dram.peak"), HasSubstr("990 GB/s is stated"));
   EXPECT_EQ(why("memory.dram.rate"), "not refused");
