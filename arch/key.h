@@ -61,8 +61,8 @@ inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
 
-// A key that had another name once: files that still have it are told. Paths begin and end so; what is between is a
-// name.
+// A key that had another name once: files that still have it are told. A path begins with `within`; `was` is the rest of
+// it, or, where it begins with a dot, its end after any name.
 struct RenamedKey {
   std::string_view within, was, now;
 };
@@ -90,7 +90,10 @@ inline constexpr RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.r
 // What the key at that path is called today, or empty where it never was a key.
 constexpr std::string_view renamed_key(std::string_view path) {
   for (const RenamedKey& key : kRenamedKeys)
-    if (path.starts_with(key.within) && path.substr(key.within.size()).ends_with(key.was)) return key.now;
+    if (path.starts_with(key.within)) {
+      const std::string_view rest = path.substr(key.within.size());
+      if (rest == key.was || (key.was.starts_with('.') && rest.ends_with(key.was))) return key.now;
+    }
   return {};
 }
 

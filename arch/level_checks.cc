@@ -153,12 +153,12 @@ void check_cache_name(const CacheLevel& l, Complaints& complaints) {
 }
 
 void check_partitions(const CacheLevel& l, Complaints& complaints) {
-  if (l.slices % l.partitions != 0)
-    complaints.add({"memory", l.name, "partitions"},
-                   fmt::format("{} partitions do not divide {} slices", l.partitions, l.slices),
+  if (l.slices % l.l2_partitions != 0)
+    complaints.add({"memory", l.name, "l2_partitions"},
+                   fmt::format("{} partitions do not divide {} slices", l.l2_partitions, l.slices),
                    {{"memory", l.name, "slices"}});
-  if (l.partitions > 1 && !l.remote_latency)
-    complaints.add({"memory", l.name, "partitions"}, "more than one partition needs remote_latency");
+  if (l.l2_partitions > 1 && !l.remote_latency)
+    complaints.add({"memory", l.name, "l2_partitions"}, "more than one partition needs remote_latency");
   if (l.remote_latency && l.latency && *l.remote_latency < *l.latency)
     complaints.add({"memory", l.name, "remote_latency"},
                    fmt::format("{} cycles are less than latency, {} cycles", l.remote_latency->n, l.latency->n),

@@ -79,7 +79,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
     m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
   }
   if (!hierarchy.device_caches.empty())
-    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->partitions);
+    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
   m.load_sector_bytes = m.sector_bytes;
   if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
     m.load_sector_bytes =

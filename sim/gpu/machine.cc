@@ -45,7 +45,7 @@ void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec&
   m.request_bytes = cache.request.n;
   m.cache_latency = latency_of(chip, cache);
   m.slices = cache.slices;
-  m.partitions = cache.partitions;
+  m.partitions = cache.l2_partitions;
   m.remote_latency = cache.remote_latency.value_or(*cache.latency).n;
   m.slice.tells_clean = m.partitions > 1;
 }
