@@ -31,7 +31,6 @@ Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
 Limit sums_limit(const StageProgram& p) {
   const TileSpace& space = *p.space;
   if (p.registers == 0 || space.axes.size() == space.spatial) return {};
-  constexpr std::int64_t kRegisterBytes = 4;
   const std::int64_t sums = base::ceil_div(data_tile_elements(space.output, p.thread), p.lanes());
   return {base::ceil_div(sums * base::size_of(space.expression.accumulate).n, kRegisterBytes), p.registers};
 }

@@ -4,7 +4,7 @@
 
 #include "base/integer.h"
 #include "model/microkernel/costs.h"
-#include "tile/microkernel/mma.h"
+#include "tile/fit.h"
 
 namespace tilescope::model {
 

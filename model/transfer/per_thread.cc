@@ -2,7 +2,7 @@
 
 #include "base/integer.h"
 #include "model/transfer/costs.h"
-#include "tile/microkernel/mma.h"
+#include "tile/fit.h"
 
 namespace tilescope::model {
 

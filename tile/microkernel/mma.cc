@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::tile {

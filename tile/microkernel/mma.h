@@ -13,8 +13,6 @@
 
 namespace tilescope::tile {
 
-inline constexpr std::int64_t kRegisterBytes = 4;  // in which lanes hold their elements, the first one lowest
-
 struct FragmentRead {
   enum class How : std::uint8_t { kElements, kRows, kTransposedRows } how = How::kElements;
   std::int64_t run = 1;       // kElements: neighbours of one access; else: elements of a row

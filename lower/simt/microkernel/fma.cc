@@ -8,6 +8,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/fit.h"
 
 namespace tilescope::lower {
 namespace {
@@ -15,10 +16,8 @@ namespace {
 using tile::Operand;
 using tile::TileDim;
 
-constexpr std::int64_t kRegisterBytes = 4;
-
 std::int64_t registers_of(std::int64_t elements, std::int64_t element_bytes) {
-  return base::ceil_div(elements * element_bytes, kRegisterBytes);
+  return base::ceil_div(elements * element_bytes, tile::kRegisterBytes);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "lower/simt/stage.h"
+#include "lower/simt/microkernel/lowering.h"
 #include "tile/microkernel/mma.h"
 
 namespace tilescope::lower {
@@ -72,6 +72,21 @@ class MatrixTile {
 
   Stage& s_;
   std::map<std::pair<std::string, std::int64_t>, int> loops_;  // by name and extent
+};
+
+// What every entry says whose lanes hold results as an instruction's map has them.
+class MatrixLowering : public MicroKernelLowering {
+ public:
+  explicit MatrixLowering(Stage& stage) : MicroKernelLowering(stage), tile_(stage) {}
+
+  bool reads_beyond_end() const override { return true; }
+  int fastest_result_axis() const override { return static_cast<int>(tile_.unit().columns); }
+  std::vector<std::vector<AxisLoop>> result_loops(std::int64_t vector) override { return tile_.result_loops(vector); }
+  Affine result_position(std::int64_t vector) override { return tile_.result_position(vector); }
+  void add_lane(std::vector<Affine>& local) override { tile_.add_lane(local); }
+
+ protected:
+  MatrixTile tile_;
 };
 
 // Of the numbers below a power of two.

@@ -4,22 +4,16 @@
 
 #include <vector>
 
-#include "lower/simt/microkernel/lowering.h"
 #include "lower/simt/microkernel/matrix_tile.h"
 
 namespace tilescope::lower {
 
-class MmaLowering final : public MicroKernelLowering {
+class MmaLowering final : public MatrixLowering {
  public:
-  explicit MmaLowering(Stage& stage) : MicroKernelLowering(stage), tile_(stage) {}
+  using MatrixLowering::MatrixLowering;
 
   void add_registers() override;
   Body finish(const Affine& step, const Affine& slot) override;
-  bool reads_beyond_end() const override { return true; }
-  int fastest_result_axis() const override { return static_cast<int>(tile_.unit().columns); }
-  std::vector<std::vector<AxisLoop>> result_loops(std::int64_t vector) override { return tile_.result_loops(vector); }
-  Affine result_position(std::int64_t vector) override { return tile_.result_position(vector); }
-  void add_lane(std::vector<Affine>& local) override { tile_.add_lane(local); }
 
  private:
   // Elements of a fragment of an operand that a lane holds.
@@ -29,7 +23,6 @@ class MmaLowering final : public MicroKernelLowering {
   std::vector<AxisLoop> element_loops(std::size_t operand, std::size_t first, Affine& to, MatrixPlace& place);
   Statement load_fragments(std::size_t operand, const StepPosition& at, const Affine& slot);
 
-  MatrixTile tile_;
   std::vector<int> registers_;  // by input: of its fragments
 };
 

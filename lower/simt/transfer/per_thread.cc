@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/integer.h"
+#include "tile/fit.h"
 
 namespace tilescope::lower {
 namespace {
@@ -11,9 +11,8 @@ namespace {
 // chip's compiler unrolls a copy loop, all loads first, then the stores. More would cost resident blocks. All `pieces`
 // where nothing is known of the compiler.
 std::int64_t most_in_flight(const arch::ArchSpec& chip, std::int64_t pieces, std::int64_t piece_bytes) {
-  constexpr std::int64_t kRegisterBytes = 4;
   if (!chip.compiler || !chip.compiler->copy_registers) return std::max<std::int64_t>(1, pieces);
-  return std::max<std::int64_t>(1, *chip.compiler->copy_registers * kRegisterBytes / piece_bytes);
+  return std::max<std::int64_t>(1, *chip.compiler->copy_registers * tile::kRegisterBytes / piece_bytes);
 }
 
 }  // namespace
