@@ -268,8 +268,9 @@ void describe_own(V& v, CacheLevel& s) {
           s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
   v.field(optional("mshrs", "Lines under way at a time; no bound where absent."), s.mshrs);
-  v.field(optional("l2_partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
-          s.l2_partitions);
+  v.field(
+      optional("l2_partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
+      s.l2_partitions);
   v.field(optional("remote_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
           s.remote_latency);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
@@ -278,8 +279,9 @@ void describe_own(V& v, CacheLevel& s) {
 template <class V>
 void describe_own(V& v, ScratchpadLevel& s) {
   v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
-  v.field(optional("reserved_per_block", "What the system keeps for itself of every resident block; nothing where absent."),
-          s.reserved_per_block);
+  v.field(
+      optional("reserved_per_block", "What the system keeps for itself of every resident block; nothing where absent."),
+      s.reserved_per_block);
   v.field(required("banks", "Banks that each serve one word a cycle."), s.banks);
   v.field(required("bank_width", "Word of one bank."), s.bank_width);
   v.field(
@@ -342,11 +344,13 @@ void describe(V& v, LinkSpec& s) {
       s.sync);
   v.field(optional("latency", "Of an exchange: from a word's sending to its arrival, the mean over pairs of cores."),
           s.latency);
-  v.field(optional("latency_spread", "Of an exchange: by which the farthest pair of cores takes longer than the nearest."),
-          s.latency_spread);
+  v.field(
+      optional("latency_spread", "Of an exchange: by which the farthest pair of cores takes longer than the nearest."),
+      s.latency_spread);
   v.field(optional("noncontiguous_gap", "Of an exchange: what a port takes between pieces that do not lie in one row."),
           s.noncontiguous_gap);
-  v.field(optional("max_packet", "Of an exchange: the most that one piece carries; no bound where absent."), s.max_packet);
+  v.field(optional("max_packet", "Of an exchange: the most that one piece carries; no bound where absent."),
+          s.max_packet);
 }
 
 template <class V>
@@ -433,7 +437,8 @@ void describe(V& v, ArchSpec& s) {
   v.list(computing("compute", "Arithmetic instructions and their rates."), s.compute);
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
-  v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."), s.launch_overhead);
+  v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
+          s.launch_overhead);
   v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
          s.compiler);
   v.entries(optional("calibration",

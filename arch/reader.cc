@@ -110,7 +110,7 @@ class ChipReader {
         path_(std::move(path)),
         diags_(diags),
         computes_(computes),
-        fields_(map, path_.empty() ? "the chip" : path_, diags) {}
+        fields_(map, path_.empty() ? "the chip" : path_, diags, {kRenamedKeys, path_}) {}
 
   template <class T>
   void field(const Key& key, T&& member) {
@@ -134,10 +134,7 @@ class ChipReader {
     member = value;
   }
 
-  void finish() {
-    refuse_renamed_keys();
-    fields_.finish();
-  }
+  void finish() { fields_.finish(); }
 
  private:
   std::string path_of(std::string_view key) const {
@@ -173,7 +170,6 @@ class ChipReader {
   template <class Spec>
   void read_level(const std::string& name, std::vector<Level>& levels);
   void refuse_keys_of_other_kinds(Kind kind);
-  void refuse_renamed_keys();
 
   const Value& map_;
   const Layers& layers_;
@@ -256,18 +252,6 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
     diags_.error(kind_was_changed ? kind_value.at : e.at,
                  fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
                              name_of_choice(kind)));
-  }
-}
-
-void ChipReader::refuse_renamed_keys() {
-  const base::Map* entries = map_.get_if<base::Map>();
-  if (entries == nullptr) return;
-  for (const base::Entry& e : *entries) {
-    const std::string path = path_of(e.key);
-    const std::string_view now = renamed_key(path);
-    if (now.empty()) continue;
-    fields_.take(e.key);
-    diags_.error(e.at, fmt::format("{}: is now called {}", path, now));
   }
 }
 

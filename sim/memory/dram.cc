@@ -21,7 +21,8 @@ DramChannel::DramChannel(const DramSpec& spec)
       asked_(banks_.size()),
       groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.ranks)),
-      room_(banks_.size(), spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
+      room_(banks_.size(),
+            spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
   for (auto& scopes : after_)
     for (ByCommand& clocks : scopes) clocks.fill(kLongAgo);
   for (const DramConstraint& c : constraints_of(spec.t))

@@ -58,7 +58,8 @@ TEST(Explain, ElementwiseAnswersToDramAlone) {
   EXPECT_EQ(op.next, "l2");
   for (const char* path : {"memory.dram.rate", "memory.dram.clock", "memory.dram.channels", "memory.dram.width"})
     expect_about(op, path, -1);
-  for (const char* path : {"core.count", "clock", "compute.fma.f32.per_core", "launch"}) expect_about(op, path, 0);
+  for (const char* path : {"core.count", "clock", "compute.fma.f32.per_core", "launch_overhead"})
+    expect_about(op, path, 0);
 }
 
 TEST(Explain, LargeMatmulAnswersToTheCoresClock) {
@@ -162,7 +163,7 @@ ExplainedOperator lasting(double us, std::optional<double> elasticity, std::opti
   ExplainedOperator op;
   op.prediction.emplace().predicted_us = us;
   if (elasticity) op.elasticities.push_back({{"clock", 1, 2}, *elasticity, fixed, us, fixed, us, "dram"});
-  op.elasticities.push_back({{"launch", 1, 2}, 0.001, 0.001, us, us, us, "dram"});
+  op.elasticities.push_back({{"launch_overhead", 1, 2}, 0.001, 0.001, us, us, us, "dram"});
   return op;
 }
 
