@@ -17,12 +17,12 @@ using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
   std::vector<Column> columns = {
-      {"#", true},          {"axes", false, 4},  {"block"},          {"a thread"},           {"layout"},
+      {"#", true},          {"axes", false, 4},  {"block tile"},     {"thread tile"},        {"layout"},
       {"threads", true, 2}, {"blocks", true, 3}, {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
-  if (banded) columns.push_back({"8 of 10 within", true, 1});
-  columns.push_back({"binds"});
+  if (banded) columns.push_back({"80 % interval", true, 1});
+  columns.push_back({"bound by"});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const CompiledProgram& c = op.programs[r];
@@ -141,7 +141,7 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   columns.insert(columns.end(),
                  {{"block tile", false, 1}, {"thread tile", false, 2}, {"layout", false, 1}, {"predicted", true}});
   totals.add_rates(columns);
-  columns.push_back({"binds"});
+  columns.push_back({"bound by"});
   if (compared) columns.insert(columns.end(), {{std::string(experiments::kPublishedColumn), true}, {"error", true}});
   columns.push_back({"constructed", true, 4});
   Table table(columns);

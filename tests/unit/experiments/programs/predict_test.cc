@@ -24,7 +24,7 @@ using tests::v100;
 std::string line(const std::string& id, int n, int tile, int threads, const std::string& more = "") {
   return fmt::format(R"({{"id": "{}",{} "expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {{"m": {}, "n": {}, "k": {}}}, )"
                      R"("tiles": {{"smem": {{"m": {}, "n": {}, "k": 8}}}}, "mapping": {{"m": {{"threads": {}, )"
-                     R"("virtual": {}}}, "n": {{"threads": {}, "virtual": {}}}}}}})",
+                     R"("vthread": {}}}, "n": {{"threads": {}, "vthread": {}}}}}}})",
                      id, more, n, n, n, tile, tile, threads, tile / threads, threads, tile / threads);
 }
 
@@ -211,7 +211,7 @@ Answer predict(const std::string& text, const arch::ArchSpec& a) {
 std::string stage_of(std::string line) { return line.erase(1, line.find(' ', 7)); }
 
 std::string program_of(const std::string& line, const std::string& arch = "v100") {
-  return fmt::format(R"({{"arch": "{}", "stages": [{}]}})", arch, stage_of(line));
+  return fmt::format(R"({{"arch": "{}", "nodes": [{}]}})", arch, stage_of(line));
 }
 
 TEST(PredictProgram, AgreesWithTheSameLineOfABatch) {
@@ -236,7 +236,7 @@ TEST(PredictProgram, RefusesWhatDoesNotFit) {
 
 TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
   const std::string other = line("b", 64, 16, 16, R"( "dtype": "bf16", "accumulate": "bf16",)");
-  const std::string text = fmt::format(R"({{"stages": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
+  const std::string text = fmt::format(R"({{"nodes": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
                                        std::regex_replace(stage_of(other), std::regex("\\b([ABC])\\b"), "$1_"));
   EXPECT_THAT(
       predict(text, v100()).errors,
@@ -244,7 +244,7 @@ TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
 }
 
 TEST(PredictProgram, ReportsEveryMistake) {
-  EXPECT_THAT(predict("{\"stages\": 3, \"stage\": 1}", v100()).errors,
+  EXPECT_THAT(predict("{\"nodes\": 3, \"stage\": 1}", v100()).errors,
               ElementsAre("p.json:1:12: stages: expected a list, got the number 3",
                           "p.json:1:15: unknown key 'stage' in a program; did you mean 'stages'?"));
   EXPECT_THAT(predict("", v100()).errors, ElementsAre(HasSubstr("p.json:1:1: not valid JSON")));
