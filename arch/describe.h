@@ -96,11 +96,15 @@ void describe(V& v, CoreSpec& s) {
   v.field(required("max_blocks", "Blocks resident on one core."), s.max_blocks);
   v.field(required("max_block_threads", "Threads of one block."), s.max_block_threads);
   v.field(optional("max_access", "Widest access to memory of one thread; one element where absent."), s.max_access);
-  v.field(optional("async_copy",
-                   "Least that one thread copies from memory to the scratchpad past its registers; absent: it cannot."),
-          s.async_copy);
-  v.part(optional("tma", "Engine that brings boxes of tensors to the scratchpad, as one thread asks; absent: none."),
-         s.tma);
+  v.field(
+      optional(
+          "async_copy",
+          "Least that one thread copies from memory to the scratchpad asynchronously (cp.async); absent: it cannot."),
+      s.async_copy);
+  v.part(
+      optional("tma",
+               "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),
+      s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
   v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
@@ -264,7 +268,7 @@ void describe_own(V& v, CacheLevel& s) {
   v.field(optional("ways", "Lines of one set; a line may lie anywhere in its slice where absent."), s.ways);
   v.field(optional("tag_lookups", "Lines looked up a cycle."), s.tag_lookups);
   v.field(optional("request",
-                   "What a slice could move in the time that a request takes beside its data; 0 B where absent."),
+                   "What a slice could move in the time that a request takes apart from its data; 0 B where absent."),
           s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
   v.field(optional("mshrs", "Lines under way at a time; no bound where absent."), s.mshrs);
@@ -356,14 +360,15 @@ void describe(V& v, LinkSpec& s) {
 template <class V>
 void describe(V& v, RegisterAllowances& s) {
   v.field(optional("base", "Pointers, indices and guards of one thing after another."), s.base);
-  v.field(optional("staged_operand", "Of each operand that is copied step by step."), s.staged_operand);
+  v.field(optional("cached_operand", "Of each operand that is copied step by step."), s.staged_operand);
   v.field(optional("even_piece", "Of each piece of a copy whose pieces lie evenly."), s.even_piece);
   v.field(optional("max_even_pieces", "Pieces that are counted so, at most; all where absent."), s.max_even_pieces);
   v.field(optional("uneven_piece", "Of each other piece: its address, its place and what guards it."), s.uneven_piece);
-  v.field(optional("im2col_piece", "Of each piece of a tile that is gathered."), s.im2col_piece);
-  v.field(optional("im2col_read", "Of each gathered element that a thread reads for itself."), s.im2col_read);
+  v.field(optional("im2col_piece", "Of each piece of a tile that im2col gathers."), s.im2col_piece);
+  v.field(optional("im2col_read", "Of each element gathered by im2col that a thread reads for itself."), s.im2col_read);
   v.field(optional("mma_operands",
-                   "At least, of a thread whose instructions read both factors from the scratchpad, beside its sums."),
+                   "At least, of a thread whose instructions read both operands from the scratchpad, apart from its "
+                   "accumulators."),
           s.mma_operands);
 }
 
@@ -378,9 +383,9 @@ void describe(V& v, CompilerSpec& s) {
                    "absent."),
           s.copy_registers);
   v.field(optional("address_instructions",
-                   "Instructions of one access to memory beside it: address and predicate; none where absent."),
+                   "Instructions of one access to memory apart from it: address and predicate; none where absent."),
           s.address_instructions);
-  v.part(optional("registers", "32-bit registers of a thread beside the values of its tile; none where absent."),
+  v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }
 
@@ -424,7 +429,8 @@ void describe(V& v, Baselines& s) {
 template <class V>
 void describe(V& v, ArchSpec& s) {
   std::optional<std::string> extends;  // resolved before the chip is read
-  v.field(optional("extends", "A chip's file, beside this one, or a device name: what is not said here is said there."),
+  v.field(optional("extends",
+                   "A chip's file, in the folder of this one, or a device name: what is not said here is said there."),
           extends);
   v.field(required("name", "Name of the chip."), s.name);
   v.field(optional("vendor", "Who makes it."), s.vendor);

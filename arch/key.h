@@ -77,6 +77,7 @@ inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core
                                                     {"memory.", ".bank_queue", "per_bank_queue_depth"},
                                                     {"memory.", ".command_buses", "dual_command_bus"},
                                                     {"memory.", ".row_order", "address_mapping"},
+                                                    {"compiler.registers.", "staged_operand", "cached_operand"},
                                                     {"link.", "longest", "max_packet"},
                                                     {"link.", "fragment", "noncontiguous_gap"},
                                                     {"link.", "sharing", "port_pairing"},

@@ -68,7 +68,7 @@ void print_terms(const CompiledOperator& op) {
 void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   const std::size_t stages = op.programs.front().stages;
   fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,
-             stages > 1 ? fmt::format("; tiles are of the first of {} stages, times of all", stages) : "");
+             stages > 1 ? fmt::format("; tiles are of the first of {} nodes, times of all", stages) : "");
   print_programs(op);
   fmt::print("\nwhat each term would take alone\n");
   print_terms(op);

@@ -102,7 +102,7 @@ bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
 }
 
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
-  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
+  return p.stages.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,

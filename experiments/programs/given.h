@@ -53,7 +53,7 @@ std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::Arch
 
 bool takes(const ProgramFilter& filter, const tile::StageProgram& p);
 
-// "stage 2: " of a program of several stages, for messages.
+// "node 2: " of a program of several nodes, for messages.
 std::string stage_name(const tile::RProgram& p, std::size_t stage);
 
 // A program document that fits the chip, or nothing after errors; a note where it was made for another chip.

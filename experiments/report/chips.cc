@@ -118,7 +118,8 @@ std::vector<std::string> node_texts(const Value& node) {
                                 " ")),
           unless(node.find("num_stages"), "1"),
           listed(node.find("split"), "1"),
-          unless(node.find("order"), "row")};
+          unless(node.find("order"), "row"),
+          unless(node.find("group_m"), "1")};
 }
 
 const List& stages_of(const StoredWorkload& w) { return items<List>(w.document.find("stages")); }

@@ -155,7 +155,7 @@ TEST_F(Compile, TableOfAnOperator) {
 TEST_F(Compile, TableSaysOfHowManyStagesItShowsTheFirst) {
   const CliResult r =
       run({"compile", "--arch", "v100", "--op", "M[i] max=! I[i,j]; O[i,j] = I[i,j] - M[i]", "--size", "i=64,j=64"});
-  EXPECT_THAT(r.out, HasSubstr("; tiles are of the first of 2 stages, times of all\n"));
+  EXPECT_THAT(r.out, HasSubstr("; tiles are of the first of 2 nodes, times of all\n"));
 }
 
 TEST_F(Compile, TableOfASuiteStandsBesideWhatWasPublished) {

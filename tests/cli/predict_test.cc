@@ -50,7 +50,7 @@ TEST_F(Predict, BatchGoesOnAfterBadLines) {
   const std::string file = write("b.jsonl", line(R"("id": "a", )") + "{bad\n" + line(R"("id": "c", "grup": 1, )") +
                                                 "\n" + line(R"("id": "wide", )", 64) + line(R"("id": "e", )"));
   const std::string errors =
-      "b.jsonl:3:13: unknown key 'grup' in a stage; did you mean 'group'?\n"
+      "b.jsonl:3:13: unknown key 'grup' in a node; did you mean 'group'?\n"
       "b.jsonl:5: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n";
   const CliResult table = run(batch(file));
   EXPECT_EQ(table.status, 2);
@@ -84,10 +84,10 @@ TEST_F(Predict, AnEmptyBatchIsADocumentWithoutRows) {
 }
 
 TEST_F(Predict, ProgramReportsEveryMistakeWithItsPlace) {
-  write("p.json", "{\"nodes\": 3,\n \"stage\": 1}");
+  write("p.json", "{\"nodes\": 3,\n \"node\": 1}");
   EXPECT_EQ(bad_input(program("p.json")),
-            "p.json:1:12: stages: expected a list, got the number 3\n"
-            "p.json:2:2: unknown key 'stage' in a program; did you mean 'stages'?\n");
+            "p.json:1:11: nodes: expected a list, got the number 3\n"
+            "p.json:2:2: unknown key 'node' in a program; did you mean 'nodes'?\n");
   write("wide.json", R"({"arch": "v100", "nodes": [)" + line("", 64) + "]}");
   EXPECT_EQ(bad_input(program("wide.json")),
             "wide.json: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n");
