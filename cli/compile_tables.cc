@@ -16,9 +16,9 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {
-      {"#", true},          {"axes", false, 4},  {"block tile"},     {"thread tile"},        {"layout"},
-      {"threads", true, 2}, {"blocks", true, 3}, {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
+  std::vector<Column> columns = {{"#", true},        {"axes", false, 4},     {"block tile"},
+                                 {"thread tile"},    {"threads", true, 2},   {"blocks", true, 3},
+                                 {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
   if (banded) columns.push_back({"80 % interval", true, 1});
@@ -31,7 +31,6 @@ void print_programs(const CompiledOperator& op) {
                                     c.axes,
                                     c.block_tile,
                                     c.thread_tile,
-                                    c.layout,
                                     fmt::format("{}", c.threads),
                                     fmt::format("{}", p.blocks),
                                     fmt::format("{:.2f}", p.waves),
@@ -41,6 +40,12 @@ void print_programs(const CompiledOperator& op) {
     row.push_back(p.bottleneck);
     table.add(row);
   }
+  table.print();
+}
+
+void print_layouts(const CompiledOperator& op) {
+  Table table({{"#", true}, {"layout"}});
+  for (std::size_t r = 0; r < op.programs.size(); ++r) table.add({fmt::format("{}", r), op.programs[r].layout});
   table.print();
 }
 
@@ -70,6 +75,8 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,
              stages > 1 ? fmt::format("; tiles are of the first of {} nodes, times of all", stages) : "");
   print_programs(op);
+  fmt::print("\nwhat differs from the plain layout\n");
+  print_layouts(op);
   fmt::print("\nwhat each term would take alone\n");
   print_terms(op);
 }

@@ -232,7 +232,7 @@ class StageReader {
     MicroKernel kernel = micro_kernel_of(*spec, arch_, along);
     const std::size_t before = diags_.errors().size();
     if (const std::string why = matrix_refusal(*spec); !why.empty())
-      diags_.error(v->at, fmt::format("mma {}: {}", spec->name, why));
+      diags_.error(v->at, fmt::format("mma: {}: {}", spec->name, why));
     check_instruction(p, *tile::unit_of(kernel), *spec, v->at);
     if (diags_.errors().size() == before)
       p = with_micro_kernel(std::move(p), std::move(kernel), arch::widest_access_of(arch_));

@@ -78,7 +78,7 @@ TEST_F(Calibrate, BandsAlone) {
   const CliResult r = run(calibrate(file, {"--bands-only"}));
   EXPECT_EQ(r.status, 0);
   EXPECT_THAT(r.out,
-              StartsWith("b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\nmeasured over predicted"));
+              StartsWith("b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\n80 % interval of measured over predicted"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
   EXPECT_THAT(bad_input(calibrate(file, {"--bands-only", "--seed", "2"})), HasSubstr("--bands-only"));
   const CliResult wide = run(calibrate(file, {"--bands-only", "--min-threads", "257"}));

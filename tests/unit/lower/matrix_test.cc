@@ -225,7 +225,7 @@ TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   other = a100();
   for (arch::ComputeSpec& c : other.compute)
     if (c.m > 1) c.accumulate = base::Dtype::kF64;
-  EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the stage f16 into f32"));
+  EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the node f16 into f32"));
 }
 
 std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
@@ -243,7 +243,7 @@ TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
   const auto document = base::read_json(text, diags.add_source("program"), diags);
   EXPECT_FALSE(tile::read_program(*document, chip, diags).has_value());
   const std::string why = "how its fragments lie over lanes is not known (compute.mma.f16.fragments)";
-  EXPECT_EQ(diags.errors().front().text, "instruction mma.f16: " + why);
+  EXPECT_EQ(diags.errors().front().text, "mma: mma.f16: " + why);
   for (const arch::ComputeSpec& c : chip.compute)
     if (c.name == "mma.f16") {
       EXPECT_EQ(refusal_of(c, chip), why);
@@ -269,7 +269,7 @@ TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
 
 TEST(MatrixInstructions, OperandsHaveToBeStaged) {
   EXPECT_EQ(refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"), a100()),
-            "instruction mma.f16: B is not staged");
+            "instruction mma.f16: B is not cached");
 }
 
 // --- factors in the scratchpad
@@ -326,7 +326,7 @@ TEST(StagedFactors, AreReadAsTheirRowsRun) {
 TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
   const auto columns = [](const char* mapping, const char* n) {
     std::string text = tests::staged_product("C[m,n] +=! A[m,k] * B[n,k]", "f16");
-    text.replace(text.find(R"("n":{"per_thread":64})"), 17, mapping);
+    text.replace(text.find(R"("n":{"per_thread":64})"), 21, mapping);
     text.replace(text.find(R"("n":64,"k":32)"), 6, std::string(R"("n":)") + n);
     text.replace(text.find(R"("n":64,"k":128)"), 6, std::string(R"("n":)") + n);
     const tile::RProgram p = tests::program(text, h100());
@@ -382,7 +382,7 @@ TEST(StagedFactors, OthersThanCoreMatricesAreRefused) {
   EXPECT_THAT(error(tests::staged_product(op, "f16", R"(,"padding":{"A":1})")),
               HasSubstr("operand A: a padding of 1 elements does not put core matrices multiples of 16 B apart"));
   EXPECT_THAT(error(tests::staged_product(op, "f16", R"(,"rotate":{"B":8})")),
-              HasSubstr("operand B: core matrices are not swizzled"));
+              HasSubstr("operand B: core matrices are not rotated"));
   EXPECT_THAT(error(tests::staged_product(op, "tf32")), HasSubstr("the factors' innermost dimensions are not"));
 }
 
