@@ -77,8 +77,10 @@ TEST_F(Calibrate, BandsAlone) {
   EXPECT_EQ(document.at("bands").at(0).at("kind"), "matmul");
   const CliResult r = run(calibrate(file, {"--bands-only"}));
   EXPECT_EQ(r.status, 0);
-  EXPECT_THAT(r.out,
-              StartsWith("b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\n80 % interval of measured over predicted"));
+  EXPECT_THAT(
+      r.out,
+      StartsWith(
+          "b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\n80 % interval of measured over predicted"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
   EXPECT_THAT(bad_input(calibrate(file, {"--bands-only", "--seed", "2"})), HasSubstr("--bands-only"));
   const CliResult wide = run(calibrate(file, {"--bands-only", "--min-threads", "257"}));
