@@ -18,8 +18,9 @@ struct OwnKey {
 };
 
 std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
-  std::vector<OwnKey> keys = {{{"core", "turn"}, a.core.turn.has_value()}};
-  for (const ComputeSpec& c : a.compute) keys.push_back({{"compute", c.name, "weights"}, c.weights.has_value()});
+  std::vector<OwnKey> keys = {{{"core", "issue_interval"}, a.core.issue_interval.has_value()}};
+  for (const ComputeSpec& c : a.compute)
+    keys.push_back({{"compute", c.name, "weight_load_width"}, c.weight_load_width.has_value()});
   for (const Level& level : a.memory) {
     const auto* l = std::get_if<ScratchpadLevel>(&level);
     if (l == nullptr) continue;
@@ -31,9 +32,12 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
 }
 
 std::vector<OwnKey> keys_of_exchange(const LinkSpec& link) {
-  return {{{"link", "sharing"}, link.sharing.has_value()},   {{"link", "sync"}, link.sync.has_value()},
-          {{"link", "latency"}, link.latency.has_value()},   {{"link", "spread"}, link.spread.has_value()},
-          {{"link", "fragment"}, link.fragment.has_value()}, {{"link", "longest"}, link.longest.has_value()}};
+  return {{{"link", "port_pairing"}, link.port_pairing.has_value()},
+          {{"link", "sync"}, link.sync.has_value()},
+          {{"link", "latency"}, link.latency.has_value()},
+          {{"link", "latency_spread"}, link.latency_spread.has_value()},
+          {{"link", "noncontiguous_gap"}, link.noncontiguous_gap.has_value()},
+          {{"link", "max_packet"}, link.max_packet.has_value()}};
 }
 
 void refuse(const std::vector<OwnKey>& keys, const std::string& why, Complaints& complaints) {
@@ -45,14 +49,14 @@ void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints)
   if (link.kind != LinkKind::kExchange)
     return refuse(keys_of_exchange(link), "a key of an exchange; this link is a crossbar", complaints);
   if (!link.sync) complaints.add({"link"}, "an exchange needs the key 'sync'");
-  const std::int64_t sharing = link.sharing.value_or(1);
+  const std::int64_t sharing = link.port_pairing.value_or(1);
   if (!divides(sharing, a.core.count))
-    complaints.add({"link", "sharing"}, fmt::format("groups of {} do not divide the {} cores", sharing, a.core.count),
-                   {{"core", "count"}});
-  if (link.longest && !divides(link.width, *link.longest))
-    complaints.add({"link", "longest"},
-                   fmt::format("{} B are no multiple of the width of {} B; {} would be", link.longest->n, link.width.n,
-                               multiples_near(link.longest->n, link.width.n)),
+    complaints.add({"link", "port_pairing"},
+                   fmt::format("groups of {} do not divide the {} cores", sharing, a.core.count), {{"core", "count"}});
+  if (link.max_packet && !divides(link.width, *link.max_packet))
+    complaints.add({"link", "max_packet"},
+                   fmt::format("{} B are no multiple of the width of {} B; {} would be", link.max_packet->n,
+                               link.width.n, multiples_near(link.max_packet->n, link.width.n)),
                    {{"link", "width"}});
   complaints.require_product(
       {{{"link", "width"}, link.width.n}, {{"core", "count"}, a.core.count}, {{"clock"}, a.clock.n}});

@@ -96,21 +96,25 @@ void describe(V& v, CoreSpec& s) {
   v.field(required("max_blocks", "Blocks resident on one core."), s.max_blocks);
   v.field(required("max_block_threads", "Threads of one block."), s.max_block_threads);
   v.field(optional("max_access", "Widest access to memory of one thread; one element where absent."), s.max_access);
-  v.field(optional("async_copy",
-                   "Least that one thread copies from memory to the scratchpad past its registers; absent: it cannot."),
-          s.async_copy);
-  v.part(optional("tma", "Engine that brings boxes of tensors to the scratchpad, as one thread asks; absent: none."),
-         s.tma);
+  v.field(
+      optional(
+          "async_copy",
+          "Least that one thread copies from memory to the scratchpad asynchronously (cp.async); absent: it cannot."),
+      s.async_copy);
+  v.part(
+      optional("tma",
+               "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),
+      s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
   v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
           s.block_launch);
   v.field(optional("warp_launch", "Between the first instructions of a block's warps; none where absent."),
           s.warp_launch);
-  v.field(optional("turn",
+  v.field(optional("issue_interval",
                    "Of a bsp chip: from one instruction of a thread to its next one, whether others issue or not; "
                    "1 cycle where absent."),
-          s.turn);
+          s.issue_interval);
 }
 
 template <class V>
@@ -174,10 +178,10 @@ void describe(V& v, ComputeSpec& s) {
          s.spelling);
   v.field(required("per_core", "Multiply-adds a cycle and core."), s.per_core);
   v.field(required("latency", "Issue to the issue of an instruction that needs the result."), s.latency);
-  v.field(optional("weights",
+  v.field(optional("weight_load_width",
                    "Of a bsp chip: bytes a cycle at which the operand is loaded that stays in the unit while others "
                    "pass; it comes with the instruction where absent."),
-          s.weights);
+          s.weight_load_width);
   v.field(optional("peak", "Stated peak of the chip; checks per_core, the cores and the clock."), s.peak);
 }
 
@@ -209,20 +213,20 @@ void describe_own(V& v, DramLevel& s) {
   v.field(required("rate", "Transfers a clock."), s.rate);
   v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
   v.field(optional("ranks", "Ranks that share one channel's bus; 1 where absent."), s.ranks);
-  v.field(optional("command_buses",
-                   "Command buses of one channel: 2 where rows and columns have one each, as HBM's do; "
-                   "1 where absent."),
-          s.command_buses);
-  v.field(optional("row_order",
-                   "Rows that follow each other lie in neighbouring banks of a group, or in different groups; "
-                   "banks where absent."),
-          s.row_order);
+  v.field(optional("dual_command_bus",
+                   "Whether rows and columns have a command bus each, as HBM's do; false where absent."),
+          s.dual_command_bus);
+  v.field(optional("address_mapping",
+                   "Fields of an address from the highest to the lowest, as DRAM simulators write them: rows that "
+                   "follow each other lie in neighbouring banks of a group (RoRaBgBaCoCh, where absent), or in "
+                   "different groups (RoBaRaBgCoCh)."),
+          s.address_mapping);
   v.field(optional("queue_depth",
                    "Reads, and as many writes, that the controller of a channel holds; no bound where absent."),
           s.queue_depth);
-  v.field(optional("bank_queue",
+  v.field(optional("per_bank_queue_depth",
                    "Requests that the controller queues at each bank beyond those it holds; none where absent."),
-          s.bank_queue);
+          s.per_bank_queue_depth);
   v.field(optional("write_threshold",
                    "Writes beyond which those that wait are drained while the banks rest; any where absent."),
           s.write_threshold);
@@ -262,31 +266,33 @@ void describe_own(V& v, CacheLevel& s) {
   v.field(required("sector", "Bytes that are filled together."), s.sector);
   v.field(optional("access", "The least that one request moves; the sector where absent."), s.access);
   v.field(optional("ways", "Lines of one set; a line may lie anywhere in its slice where absent."), s.ways);
-  v.field(optional("tags", "Lines looked up a cycle."), s.tags);
+  v.field(optional("tag_lookups", "Lines looked up a cycle."), s.tag_lookups);
   v.field(optional("request",
-                   "What a slice could move in the time that a request takes beside its data; 0 B where absent."),
+                   "What a slice could move in the time that a request takes apart from its data; 0 B where absent."),
           s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
-  v.field(optional("misses", "Lines under way at a time; no bound where absent."), s.misses);
-  v.field(optional("partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
-          s.partitions);
-  v.field(optional("far_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
-          s.far_latency);
+  v.field(optional("mshrs", "Lines under way at a time; no bound where absent."), s.mshrs);
+  v.field(
+      optional("l2_partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
+      s.l2_partitions);
+  v.field(optional("remote_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
+          s.remote_latency);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
 }
 
 template <class V>
 void describe_own(V& v, ScratchpadLevel& s) {
   v.field(optional("per_block", "The most that one block may use; the capacity where absent."), s.per_block);
-  v.field(optional("reserved", "What the system keeps for itself of every resident block; nothing where absent."),
-          s.reserved);
+  v.field(
+      optional("reserved_per_block", "What the system keeps for itself of every resident block; nothing where absent."),
+      s.reserved_per_block);
   v.field(required("banks", "Banks that each serve one word a cycle."), s.banks);
   v.field(required("bank_width", "Word of one bank."), s.bank_width);
   v.field(
-      optional("uniform_groups",
+      optional("broadcast_groups",
                "Groups of lanes, each of which fills the banks once, that one pass serves where neighbouring lanes, "
                "or neighbours but one, ask for the same words throughout; 1 where absent."),
-      s.uniform_groups);
+      s.broadcast_groups);
   v.field(optional("load", "Of a bsp chip: bytes a cycle that one core loads at most; of all banks where absent."),
           s.load);
   v.field(optional("store", "Of a bsp chip: bytes a cycle that one core stores at most; of all banks where absent."),
@@ -334,32 +340,35 @@ void describe(V& v, LinkSpec& s) {
           s.kind);
   v.field(required("width", "Bytes a cycle of one port; of an exchange each way."), s.width);
   v.field(
-      optional("sharing",
+      optional("port_pairing",
                "Of an exchange: neighbouring cores of which one may receive over the ports of all; 1 where absent."),
-      s.sharing);
+      s.port_pairing);
   v.field(
       optional("sync", "Of an exchange, which must say: from the last core's arrival at a barrier to the next phase."),
       s.sync);
   v.field(optional("latency", "Of an exchange: from a word's sending to its arrival, the mean over pairs of cores."),
           s.latency);
-  v.field(optional("spread", "Of an exchange: by which the farthest pair of cores takes longer than the nearest."),
-          s.spread);
-  v.field(optional("fragment", "Of an exchange: what a port takes between pieces that do not lie in one row."),
-          s.fragment);
-  v.field(optional("longest", "Of an exchange: the most that one piece carries; no bound where absent."), s.longest);
+  v.field(
+      optional("latency_spread", "Of an exchange: by which the farthest pair of cores takes longer than the nearest."),
+      s.latency_spread);
+  v.field(optional("noncontiguous_gap", "Of an exchange: what a port takes between pieces that do not lie in one row."),
+          s.noncontiguous_gap);
+  v.field(optional("max_packet", "Of an exchange: the most that one piece carries; no bound where absent."),
+          s.max_packet);
 }
 
 template <class V>
 void describe(V& v, RegisterAllowances& s) {
   v.field(optional("base", "Pointers, indices and guards of one thing after another."), s.base);
-  v.field(optional("staged_operand", "Of each operand that is copied step by step."), s.staged_operand);
+  v.field(optional("cached_operand", "Of each operand that is copied step by step."), s.staged_operand);
   v.field(optional("even_piece", "Of each piece of a copy whose pieces lie evenly."), s.even_piece);
   v.field(optional("max_even_pieces", "Pieces that are counted so, at most; all where absent."), s.max_even_pieces);
   v.field(optional("uneven_piece", "Of each other piece: its address, its place and what guards it."), s.uneven_piece);
-  v.field(optional("im2col_piece", "Of each piece of a tile that is gathered."), s.im2col_piece);
-  v.field(optional("im2col_read", "Of each gathered element that a thread reads for itself."), s.im2col_read);
+  v.field(optional("im2col_piece", "Of each piece of a tile that im2col gathers."), s.im2col_piece);
+  v.field(optional("im2col_read", "Of each element gathered by im2col that a thread reads for itself."), s.im2col_read);
   v.field(optional("mma_operands",
-                   "At least, of a thread whose instructions read both factors from the scratchpad, beside its sums."),
+                   "At least, of a thread whose instructions read both operands from the scratchpad, apart from its "
+                   "accumulators."),
           s.mma_operands);
 }
 
@@ -374,9 +383,9 @@ void describe(V& v, CompilerSpec& s) {
                    "absent."),
           s.copy_registers);
   v.field(optional("address_instructions",
-                   "Instructions of one access to memory beside it: address and predicate; none where absent."),
+                   "Instructions of one access to memory apart from it: address and predicate; none where absent."),
           s.address_instructions);
-  v.part(optional("registers", "32-bit registers of a thread beside the values of its tile; none where absent."),
+  v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }
 
@@ -420,7 +429,8 @@ void describe(V& v, Baselines& s) {
 template <class V>
 void describe(V& v, ArchSpec& s) {
   std::optional<std::string> extends;  // resolved before the chip is read
-  v.field(optional("extends", "A chip's file, beside this one, or a device name: what is not said here is said there."),
+  v.field(optional("extends",
+                   "A chip's file, in the folder of this one, or a device name: what is not said here is said there."),
           extends);
   v.field(required("name", "Name of the chip."), s.name);
   v.field(optional("vendor", "Who makes it."), s.vendor);
@@ -433,7 +443,8 @@ void describe(V& v, ArchSpec& s) {
   v.list(computing("compute", "Arithmetic instructions and their rates."), s.compute);
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
-  v.field(computing("launch", "Time from one kernel's end to the next one's first instruction."), s.launch);
+  v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
+          s.launch_overhead);
   v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
          s.compiler);
   v.entries(optional("calibration",

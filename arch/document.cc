@@ -28,6 +28,7 @@ void write(Map& to, std::string_view key, const FragmentMap& v) { add(to, key, "
 void write(Map& to, std::string_view key, std::int64_t v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, double v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, const Positive& v) { add(to, key, "", v.value); }
+void write(Map& to, std::string_view key, bool v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, Bytes v) { add(to, key, "_bytes", v.n); }
 void write(Map& to, std::string_view key, Hertz v) { add(to, key, "_hz", v.n); }
 void write(Map& to, std::string_view key, Cycles v) { add(to, key, "_cycles", v.n); }

@@ -79,9 +79,9 @@ void check_device_caches(const ArchSpec& a, Complaints& complaints) {
   }
   for (std::size_t i = 0; i + 1 < caches.size(); ++i) {
     const CacheLevel &outer = *caches[i], &inner = *caches[i + 1];
-    if (outer.partitions > 1)
+    if (outer.l2_partitions > 1)
       complaints.add(
-          {"memory", outer.name, "partitions"},
+          {"memory", outer.name, "l2_partitions"},
           fmt::format("only the cache that cores reach first has partitions, and {} stands before it", inner.name),
           {{"memory", inner.name}});
     for (const auto& [key, mine, other] :

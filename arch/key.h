@@ -45,8 +45,8 @@ inline std::vector<std::string_view> names_of<Kind>() {
   return {"dram", "cache", "scratchpad", "register"};
 }
 template <>
-inline std::vector<std::string_view> names_of<RowOrder>() {
-  return {"banks", "groups"};
+inline std::vector<std::string_view> names_of<AddressMapping>() {
+  return {"RoRaBgBaCoCh", "RoBaRaBgCoCh"};
 }
 template <>
 inline std::vector<std::string_view> names_of<LinkKind>() {
@@ -61,22 +61,28 @@ inline std::vector<std::string_view> names_of<Dtype>() {
   return base::dtype_names();
 }
 
-// A key that had another name once: files that still have it are told. Paths begin and end so; what is between is a
-// name.
-struct RenamedKey {
-  std::string_view within, was, now;
-};
-inline constexpr RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
-                                              {"compute.", ".lanes", "threads"},
-                                              {"compute.", ".factors", "operands"},
-                                              {"compute.", ".shape.most_n", "shape.max_n"}};
-
-// What the key at that path is called today, or empty where it never was a key.
-constexpr std::string_view renamed_key(std::string_view path) {
-  for (const RenamedKey& key : kRenamedKeys)
-    if (path.starts_with(key.within) && path.substr(key.within.size()).ends_with(key.was)) return key.now;
-  return {};
-}
+// Keys that had another name once.
+inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
+                                                    {"core.", "turn", "issue_interval"},
+                                                    {"compute.", ".lanes", "threads"},
+                                                    {"compute.", ".factors", "operands"},
+                                                    {"compute.", ".shape.most_n", "shape.max_n"},
+                                                    {"compute.", ".weights", "weight_load_width"},
+                                                    {"memory.", ".misses", "mshrs"},
+                                                    {"memory.", ".tags", "tag_lookups"},
+                                                    {"memory.", ".uniform_groups", "broadcast_groups"},
+                                                    {"memory.", ".far_latency", "remote_latency"},
+                                                    {"memory.", ".partitions", "l2_partitions"},
+                                                    {"memory.", ".reserved", "reserved_per_block"},
+                                                    {"memory.", ".bank_queue", "per_bank_queue_depth"},
+                                                    {"memory.", ".command_buses", "dual_command_bus"},
+                                                    {"memory.", ".row_order", "address_mapping"},
+                                                    {"compiler.registers.", "staged_operand", "cached_operand"},
+                                                    {"link.", "longest", "max_packet"},
+                                                    {"link.", "fragment", "noncontiguous_gap"},
+                                                    {"link.", "sharing", "port_pairing"},
+                                                    {"link.", "spread", "latency_spread"},
+                                                    {"", "launch", "launch_overhead"}};
 
 inline constexpr Kind kKinds[] = {Kind::kDram, Kind::kCache, Kind::kScratchpad, Kind::kRegister};
 

@@ -153,15 +153,15 @@ void check_cache_name(const CacheLevel& l, Complaints& complaints) {
 }
 
 void check_partitions(const CacheLevel& l, Complaints& complaints) {
-  if (l.slices % l.partitions != 0)
-    complaints.add({"memory", l.name, "partitions"},
-                   fmt::format("{} partitions do not divide {} slices", l.partitions, l.slices),
+  if (l.slices % l.l2_partitions != 0)
+    complaints.add({"memory", l.name, "l2_partitions"},
+                   fmt::format("{} partitions do not divide {} slices", l.l2_partitions, l.slices),
                    {{"memory", l.name, "slices"}});
-  if (l.partitions > 1 && !l.far_latency)
-    complaints.add({"memory", l.name, "partitions"}, "more than one partition needs far_latency");
-  if (l.far_latency && l.latency && *l.far_latency < *l.latency)
-    complaints.add({"memory", l.name, "far_latency"},
-                   fmt::format("{} cycles are less than latency, {} cycles", l.far_latency->n, l.latency->n),
+  if (l.l2_partitions > 1 && !l.remote_latency)
+    complaints.add({"memory", l.name, "l2_partitions"}, "more than one partition needs remote_latency");
+  if (l.remote_latency && l.latency && *l.remote_latency < *l.latency)
+    complaints.add({"memory", l.name, "remote_latency"},
+                   fmt::format("{} cycles are less than latency, {} cycles", l.remote_latency->n, l.latency->n),
                    {{"memory", l.name, "latency"}});
 }
 
@@ -211,9 +211,9 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
     complaints.add({"memory", l.name, "per_block"},
                    fmt::format("{} B are more than the capacity of {} B", l.per_block->n, l.capacity.n),
                    {{"memory", l.name, "capacity"}});
-  else if (l.per_block && l.capacity.n > 0 && *l.per_block + l.reserved > l.capacity)
-    complaints.add({"memory", l.name, "reserved"},
-                   fmt::format("{} B beside a block of {} B are more than the capacity of {} B", l.reserved.n,
+  else if (l.per_block && l.capacity.n > 0 && *l.per_block + l.reserved_per_block > l.capacity)
+    complaints.add({"memory", l.name, "reserved_per_block"},
+                   fmt::format("{} B beside a block of {} B are more than the capacity of {} B", l.reserved_per_block.n,
                                l.per_block->n, l.capacity.n),
                    {{"memory", l.name, "per_block"}, {"memory", l.name, "capacity"}});
   if (l.banks > kMostBanks)

@@ -111,6 +111,7 @@ class NumberCollector {
   // clang-format off
   void take(const std::string&, const std::string&) {}
   void take(const std::string&, const FragmentMap&) {}
+  void take(const std::string&, bool) {}
   template <class E> requires std::is_enum_v<E> void take(const std::string&, E) {}
   void take(std::string p, std::int64_t v) { add(std::move(p), static_cast<double>(v), {}, true); }
   void take(std::string p, Bytes v) { add(std::move(p), static_cast<double>(v.n), Dimension::kBytes, true); }

@@ -66,7 +66,7 @@ class PathResolver {
       if (!is_of_files(f.key.name)) keys.push_back(f.key.name);
     const std::string_view key = longest_key(rest, keys);
     if (key.empty()) {
-      const std::string_view now = renamed_key(path_);
+      const std::string_view now = base::renamed_key(kRenamedKeys, path_);
       if (now.empty()) return refuse(rest, rest.substr(0, rest.find('.')), "key", keys);
       diags_.error(at_, fmt::format("{}: is now called {}", path_, now));
       return std::nullopt;

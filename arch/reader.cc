@@ -28,6 +28,7 @@ void store(std::optional<T> from, T& to) {
 }
 
 // clang-format off
+void read(const Value& v, const Context& c, bool& to) { store(as_bool(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, std::int64_t& to) { store(as_integer(&v, c.path, kCounts, c.diags), to); }
 void read(const Value& v, const Context& c, Bytes& to) { store(as_bytes(&v, c.path, c.diags), to); }
 void read(const Value& v, const Context& c, Hertz& to) { store(as_hertz(&v, c.path, c.diags), to); }
@@ -109,7 +110,7 @@ class ChipReader {
         path_(std::move(path)),
         diags_(diags),
         computes_(computes),
-        fields_(map, path_.empty() ? "the chip" : path_, diags) {}
+        fields_(map, path_.empty() ? "the chip" : path_, diags, {kRenamedKeys, path_}) {}
 
   template <class T>
   void field(const Key& key, T&& member) {
@@ -133,10 +134,7 @@ class ChipReader {
     member = value;
   }
 
-  void finish() {
-    refuse_renamed_keys();
-    fields_.finish();
-  }
+  void finish() { fields_.finish(); }
 
  private:
   std::string path_of(std::string_view key) const {
@@ -172,7 +170,6 @@ class ChipReader {
   template <class Spec>
   void read_level(const std::string& name, std::vector<Level>& levels);
   void refuse_keys_of_other_kinds(Kind kind);
-  void refuse_renamed_keys();
 
   const Value& map_;
   const Layers& layers_;
@@ -255,18 +252,6 @@ void ChipReader::refuse_keys_of_other_kinds(Kind kind) {
     diags_.error(kind_was_changed ? kind_value.at : e.at,
                  fmt::format("{}: a key of a {}; this level is a {}", path_of(e.key), fmt::join(owners, " or a "),
                              name_of_choice(kind)));
-  }
-}
-
-void ChipReader::refuse_renamed_keys() {
-  const base::Map* entries = map_.get_if<base::Map>();
-  if (entries == nullptr) return;
-  for (const base::Entry& e : *entries) {
-    const std::string path = path_of(e.key);
-    const std::string_view now = renamed_key(path);
-    if (now.empty()) continue;
-    fields_.take(e.key);
-    diags_.error(e.at, fmt::format("{}: is now called {}", path, now));
   }
 }
 

@@ -111,6 +111,8 @@ class SchemaWriter {
     switch (shape.type) {
       case Type::kText:
         return object({{"type", "string"}, {"minLength", 1}});
+      case Type::kFlag:
+        return object({{"type", "boolean"}});
       case Type::kCount:
         return object({{"type", "integer"}, {"minimum", kCounts.least}, {"maximum", kCounts.most}});
       case Type::kRatio:

@@ -15,6 +15,7 @@ struct Field;
 struct Shape {
   enum class Type : std::uint8_t {
     kText,
+    kFlag,
     kCount,
     kRatio,
     kPositive,

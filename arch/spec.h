@@ -35,7 +35,7 @@ enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
 enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };
 enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
 // Where rows that follow each other lie in a DRAM channel.
-enum class RowOrder : std::uint8_t { kBanks, kGroups };
+enum class AddressMapping : std::uint8_t { kRoRaBgBaCoCh, kRoBaRaBgCoCh };
 
 // The engine of a core that brings tiles of tensors to its scratchpad, a box at a time, as one thread asks (NVIDIA's
 // TMA): what a box may be.
@@ -68,7 +68,8 @@ struct CoreSpec {
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of
   // its warps; none where absent.
   std::optional<Cycles> block_launch, warp_launch;
-  std::optional<Cycles> turn;  // bsp: from one instruction of a thread to its next one, whether others issue or not
+  std::optional<Cycles>
+      issue_interval;  // bsp: from one instruction of a thread to its next one, whether others issue or not
 };
 
 // How the elements of a matrix instruction's operands lie over the lanes that execute it, and those of its sums. The
@@ -106,9 +107,9 @@ struct ComputeSpec {
   std::optional<FragmentSpec> fragments;  // of an instruction of several rows and columns; unknown where absent
   std::optional<FragmentLoad> load;
   std::optional<Spelling> spelling;
-  std::int64_t per_core = 0;     // multiply-adds a cycle and core
-  Cycles latency;                // issue to dependent issue
-  std::optional<Bytes> weights;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
+  std::int64_t per_core = 0;               // multiply-adds a cycle and core
+  Cycles latency;                          // issue to dependent issue
+  std::optional<Bytes> weight_load_width;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
   std::optional<FlopsPerSecond> peak;
 };
 
@@ -140,21 +141,21 @@ struct DramLevel : AddressedLevel {
   Hertz clock;            // of the command bus; `timing` counts its cycles
   std::int64_t rate = 1;  // transfers a clock
   std::int64_t channels = 0;
-  std::int64_t ranks = 1;          // of one channel
-  std::int64_t command_buses = 1;  // of one channel: rows and columns have one each where there are two
-  RowOrder row_order{};            // in kernels, which do not follow `mapping`
+  std::int64_t ranks = 1;            // of one channel
+  bool dual_command_bus = false;     // of one channel: rows and columns have one each
+  AddressMapping address_mapping{};  // of kernels, which do not follow `mapping`
   // The controller of one channel. Without a bound it takes, keeps and waits for as much as comes.
-  std::optional<std::int64_t> queue_depth;      // reads, and as many writes
-  std::optional<std::int64_t> bank_queue;       // requests that it queues at each bank beyond those
-  std::optional<std::int64_t> write_threshold;  // writes that wait while the banks rest; 0
-  std::optional<Cycles> write_idle;             // after which fewer writes go too; at once
-  std::optional<std::int64_t> row_hit_cap;      // columns of an open row before an older request may close it
-  std::optional<Cycles> max_age;                // of a request that others overtake because they find their row open
-  std::optional<std::int64_t> write_backlog;    // writes that wait at it before who makes more waits with them
-  Bytes width;                                  // of one channel
-  std::int64_t burst = 0;                       // transfers a burst
-  std::optional<std::int64_t> bank_groups;      // of one rank
-  std::int64_t banks = 0;                       // of one rank in all its groups; 0 where unknown
+  std::optional<std::int64_t> queue_depth;           // reads, and as many writes
+  std::optional<std::int64_t> per_bank_queue_depth;  // requests that it queues at each bank beyond those
+  std::optional<std::int64_t> write_threshold;       // writes that wait while the banks rest; 0
+  std::optional<Cycles> write_idle;                  // after which fewer writes go too; at once
+  std::optional<std::int64_t> row_hit_cap;           // columns of an open row before an older request may close it
+  std::optional<Cycles> max_age;              // of a request that others overtake because they find their row open
+  std::optional<std::int64_t> write_backlog;  // writes that wait at it before who makes more waits with them
+  Bytes width;                                // of one channel
+  std::int64_t burst = 0;                     // transfers a burst
+  std::optional<std::int64_t> bank_groups;    // of one rank
+  std::int64_t banks = 0;                     // of one rank in all its groups; 0 where unknown
   std::optional<Bytes> row;
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
@@ -167,24 +168,24 @@ struct CacheLevel : AddressedLevel {
   Bytes width;  // of one slice (or core) a cycle
   Bytes line;
   Bytes sector;
-  std::optional<Bytes> access;         // the least that one request moves; the sector where absent
-  std::optional<std::int64_t> ways;    // any line anywhere in its slice where absent
-  std::optional<std::int64_t> tags;    // lines looked up a cycle
-  Bytes request;                       // what a slice could move in the time that a request takes beside its data
-  std::optional<std::string> shares;   // the level whose memory this one shares
-  std::optional<std::int64_t> misses;  // lines under way at a time, of one instance; no bound where absent
+  std::optional<Bytes> access;              // the least that one request moves; the sector where absent
+  std::optional<std::int64_t> ways;         // any line anywhere in its slice where absent
+  std::optional<std::int64_t> tag_lookups;  // lines looked up a cycle
+  Bytes request;                            // what a slice could move in the time that a request takes beside its data
+  std::optional<std::string> shares;        // the level whose memory this one shares
+  std::optional<std::int64_t> mshrs;        // lines under way at a time, of one instance; no bound where absent
   // Groups of slices, each of which serves its share of the cores and keeps what they use; a line that only another
-  // group holds comes from there, after `far_latency` (load to use, in core cycles).
-  std::int64_t partitions = 1;
-  std::optional<Cycles> far_latency;
+  // group holds comes from there, after `remote_latency` (load to use, in core cycles).
+  std::int64_t l2_partitions = 1;
+  std::optional<Cycles> remote_latency;
 };
 
 struct ScratchpadLevel : AddressedLevel {
   std::int64_t banks = 0;
   Bytes bank_width;
-  std::int64_t uniform_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
-  std::optional<Bytes> per_block;   // the most that one block may use; the capacity where absent
-  Bytes reserved;                   // that the system keeps for itself of every resident block
+  std::int64_t broadcast_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
+  std::optional<Bytes> per_block;     // the most that one block may use; the capacity where absent
+  Bytes reserved_per_block;           // that the system keeps for itself of every resident block
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
   // lies in pairs of banks, from which alone one load takes more than the word of a bank.
   std::optional<Bytes> load, store, interleaved;
@@ -212,12 +213,12 @@ struct LinkSpec {
   Bytes width;  // of one port, a cycle; of an exchange each way
 
   // exchange (the loader sees to it)
-  std::optional<std::int64_t> sharing;  // neighbouring cores of which one may receive over the ports of all; 1
-  std::optional<Cycles> sync;           // from the last core's arrival at a barrier to the next phase's first cycle
-  std::optional<Cycles> latency;        // from a word's sending to its arrival, the mean over pairs of cores
-  std::optional<Cycles> spread;         // by which the farthest pair of cores takes longer than the nearest
-  std::optional<Cycles> fragment;       // of a port between the pieces of a transfer that do not lie in one row
-  std::optional<Bytes> longest;         // the most that one piece carries
+  std::optional<std::int64_t> port_pairing;  // neighbouring cores of which one may receive over the ports of all; 1
+  std::optional<Cycles> sync;               // from the last core's arrival at a barrier to the next phase's first cycle
+  std::optional<Cycles> latency;            // from a word's sending to its arrival, the mean over pairs of cores
+  std::optional<Cycles> latency_spread;     // by which the farthest pair of cores takes longer than the nearest
+  std::optional<Cycles> noncontiguous_gap;  // of a port between the pieces of a transfer that do not lie in one row
+  std::optional<Bytes> max_packet;          // the most that one piece carries
 };
 
 // A measured efficiency: the ratio of what is reached to the derived figure named by its key (`dram.read`, `smem.read`,
@@ -295,7 +296,7 @@ struct ArchSpec {
   std::vector<ComputeSpec> compute;
   std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
-  Microseconds launch;                   // from one kernel's end to the next one's first instruction
+  Microseconds launch_overhead;          // from one kernel's end to the next one's first instruction
   std::optional<CompilerSpec> compiler;  // nothing is known of it where absent
   std::map<std::string, Calibration> calibration;
   std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators; read by experiments/ alone

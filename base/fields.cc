@@ -16,8 +16,17 @@ void expected(const Value& v, std::string_view name, std::string_view wanted, Di
 
 }  // namespace
 
-Fields::Fields(const Value& map, std::string what, Diagnostics& diags)
-    : map_(map), what_(std::move(what)), diags_(diags) {
+std::string_view renamed_key(std::span<const RenamedKey> keys, std::string_view path) {
+  for (const RenamedKey& key : keys)
+    if (path.starts_with(key.within)) {
+      const std::string_view rest = path.substr(key.within.size());
+      if (rest == key.was || (key.was.starts_with('.') && rest.ends_with(key.was))) return key.now;
+    }
+  return {};
+}
+
+Fields::Fields(const Value& map, std::string what, Diagnostics& diags, Renames renames)
+    : map_(map), what_(std::move(what)), diags_(diags), renames_(std::move(renames)) {
   const Map* entries = map.get_if<Map>();
   if (entries == nullptr) {
     diags_.error(map.at, fmt::format("{}: expected a map, got {}", what_, map.describe()));
@@ -37,6 +46,15 @@ Fields::Fields(const Value& map, std::string what, Diagnostics& diags)
 
 void Fields::duplicate(const Entry& e) { diags_.error(e.at, fmt::format("duplicate key '{}' in {}", e.key, what_)); }
 
+std::string Fields::path_of(std::string_view key) const {
+  return renames_.path.empty() ? std::string(key) : fmt::format("{}.{}", renames_.path, key);
+}
+
+bool Fields::has_under_old_name(std::string_view key) const {
+  return std::any_of(map_.get_if<Map>()->begin(), map_.get_if<Map>()->end(),
+                     [&](const Entry& e) { return renamed_key(renames_.keys, path_of(e.key)) == key; });
+}
+
 const Value* Fields::take(std::string_view key) {
   known_.push_back(key);
   return map_.find(key);
@@ -44,7 +62,8 @@ const Value* Fields::take(std::string_view key) {
 
 const Value* Fields::require(std::string_view key) {
   const Value* v = take(key);
-  if (v == nullptr && map_.is_map()) diags_.error(map_.at, fmt::format("{} lacks the key '{}'", what_, key));
+  if (v == nullptr && map_.is_map() && !has_under_old_name(key))
+    diags_.error(map_.at, fmt::format("{} lacks the key '{}'", what_, key));
   return v;
 }
 
@@ -53,7 +72,12 @@ void Fields::finish() {
   if (entries == nullptr) return;
   for (const Entry& e : *entries) {
     if (std::find(known_.begin(), known_.end(), e.key) != known_.end()) continue;
-    diags_.error(e.at, fmt::format("unknown key '{}' in {}{}", e.key, what_, did_you_mean(e.key, known_)));
+    const std::string path = path_of(e.key);
+    const std::string_view now = renamed_key(renames_.keys, path);
+    if (!now.empty())
+      diags_.error(e.at, fmt::format("{}: is now called {}", path, now));
+    else
+      diags_.error(e.at, fmt::format("unknown key '{}' in {}{}", e.key, what_, did_you_mean(e.key, known_)));
   }
 }
 

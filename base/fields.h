@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,27 +20,45 @@ struct IntegerRange {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
 
+// A key that had another name once: documents that still have it are told. A path begins with `within`; `was` is the
+// rest of it, or, where it begins with a dot, its end after any name.
+struct RenamedKey {
+  std::string_view within, was, now;
+};
+
+// What the key at that path is called today, or empty where it never was a key.
+std::string_view renamed_key(std::span<const RenamedKey> keys, std::string_view path);
+
+// A document's renamed keys, and the path of the map within the document that is read; empty for the document itself.
+struct Renames {
+  std::span<const RenamedKey> keys;
+  std::string path;
+};
+
 class Fields {
  public:
   // `what` names the map in messages ("a compute entry"). Anything but a map is an error, and then every take is empty.
-  Fields(const Value& map, std::string what, Diagnostics& diags);
+  Fields(const Value& map, std::string what, Diagnostics& diags, Renames renames = {});
 
   // The value of an optional key, or null.
   const Value* take(std::string_view key);
   // The value of a key that must be there, or null after an error.
   const Value* require(std::string_view key);
 
-  // Reports every key that was not taken, with the closest key that could have been. Call it last.
+  // Reports every key that was not taken, with its name of today or the closest key that could have been. Call it last.
   void finish();
 
   Position at() const { return map_.at; }
 
  private:
   void duplicate(const Entry& e);
+  std::string path_of(std::string_view key) const;
+  bool has_under_old_name(std::string_view key) const;
 
   const Value& map_;
   std::string what_;
   Diagnostics& diags_;
+  Renames renames_;
   std::vector<std::string_view> known_;
 };
 

@@ -45,7 +45,7 @@ void print_ratios(const CalibrationRun& run) {
 
 void print_bands(const CalibrationRun& run) {
   if (run.bands.empty()) return;
-  fmt::print("\nmeasured over predicted time of 8 of 10 rows, {}\n",
+  fmt::print("\n80 % interval of measured over predicted time, {}\n",
              run.any() ? "held out" : "with the ratios as they are");
   Table table({{"kind"}, {"rows", true}, {"shapes", true}, {"low", true}, {"high", true}});
   for (const experiments::BandOfKind& b : run.bands)

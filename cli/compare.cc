@@ -50,16 +50,16 @@ void print_summary(const Comparison& c) {
                {"rows", true},
                {"mean |error|", true},
                {"median", true, 1},
-               {"9 of 10", true, 1},
+               {"p90", true, 1},
                {"mean", true},
                {"groups", true, 2},
-               {"tiles: rank", true, 1},
-               {"tau", true, 3},
-               {"best@1", true, 2},
-               {"@5", true, 3},
-               {"@10", true, 3},
-               {"rows: rank", true},
-               {"best@1", true, 2}});
+               {"tiles: Spearman", true, 1},
+               {"Kendall", true, 3},
+               {"top-1", true, 2},
+               {"top-5", true, 3},
+               {"top-10", true, 3},
+               {"rows: Spearman", true},
+               {"top-1", true, 2}});
   for (const FidelityOfClass& f : experiments::fidelity_by_kind(c)) {
     if (f.predicted) add_fidelity(table, f.kind, "predicted, measured", *f.predicted);
     if (f.simulated) add_fidelity(table, f.kind, "simulated, measured", *f.simulated);
@@ -84,7 +84,7 @@ void print_worst(const Comparison& c, std::size_t n) {
                {"measured", true},
                {"predicted", true},
                {"error", true},
-               {"binds"},
+               {"bound by"},
                {"simulated", true},
                {"library", true}});
   for (const ComparedRow* r : rows)
@@ -164,7 +164,7 @@ void add_compare(CLI::App& app, int& status) {
       ->needs(batch);
   command->add_option("--seed", o->compare.seed, "What the chance of the draw begins with; 1 by default")->needs(batch);
   for (CLI::Option* option : add_program_filter(*command, o->compare.programs)) option->needs(batch);
-  command->add_option("--least-tiles", o->compare.least_tiles,
+  command->add_option("--min-tiles", o->compare.least_tiles,
                       "Rank only groups that have at least so many block tiles; 2 by default");
   command->add_option("--plot", o->plot, "SVG file to draw predicted over measured times to")->check(some_text());
   command->add_option("--worst", o->worst, "How many of the rows that are farthest off the table shows; 10 by default");

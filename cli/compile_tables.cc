@@ -16,13 +16,13 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {
-      {"#", true},          {"axes", false, 4},  {"block"},          {"a thread"},           {"layout"},
-      {"threads", true, 2}, {"blocks", true, 3}, {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
+  std::vector<Column> columns = {{"#", true},        {"axes", false, 4},     {"block tile"},
+                                 {"thread tile"},    {"threads", true, 2},   {"blocks", true, 3},
+                                 {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
-  if (banded) columns.push_back({"8 of 10 within", true, 1});
-  columns.push_back({"binds"});
+  if (banded) columns.push_back({"80 % interval", true, 1});
+  columns.push_back({"bound by"});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
     const CompiledProgram& c = op.programs[r];
@@ -31,7 +31,6 @@ void print_programs(const CompiledOperator& op) {
                                     c.axes,
                                     c.block_tile,
                                     c.thread_tile,
-                                    c.layout,
                                     fmt::format("{}", c.threads),
                                     fmt::format("{}", p.blocks),
                                     fmt::format("{:.2f}", p.waves),
@@ -41,6 +40,12 @@ void print_programs(const CompiledOperator& op) {
     row.push_back(p.bottleneck);
     table.add(row);
   }
+  table.print();
+}
+
+void print_layouts(const CompiledOperator& op) {
+  Table table({{"#", true}, {"layout"}});
+  for (std::size_t r = 0; r < op.programs.size(); ++r) table.add({fmt::format("{}", r), op.programs[r].layout});
   table.print();
 }
 
@@ -68,8 +73,10 @@ void print_terms(const CompiledOperator& op) {
 void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   const std::size_t stages = op.programs.front().stages;
   fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,
-             stages > 1 ? fmt::format("; tiles are of the first of {} stages, times of all", stages) : "");
+             stages > 1 ? fmt::format("; tiles are of the first of {} nodes, times of all", stages) : "");
   print_programs(op);
+  fmt::print("\nwhat differs from the plain layout\n");
+  print_layouts(op);
   fmt::print("\nwhat each term would take alone\n");
   print_terms(op);
 }
@@ -141,7 +148,7 @@ void print_suite(const std::vector<CompiledOperator>& operators,
   columns.insert(columns.end(),
                  {{"block tile", false, 1}, {"thread tile", false, 2}, {"layout", false, 1}, {"predicted", true}});
   totals.add_rates(columns);
-  columns.push_back({"binds"});
+  columns.push_back({"bound by"});
   if (compared) columns.insert(columns.end(), {{std::string(experiments::kPublishedColumn), true}, {"error", true}});
   columns.push_back({"constructed", true, 4});
   Table table(columns);

@@ -58,7 +58,8 @@ int run(const Options& o) {
 
 void add_explain(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("explain", "Say what binds operators and which numbers of the chip they feel");
+  CLI::App* command =
+      app.add_subcommand("explain", "Say what operators are bound by and which numbers of the chip they feel");
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_jobs(*command, o->jobs);

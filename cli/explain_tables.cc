@@ -100,8 +100,12 @@ void print_explained(const ExplainedOperator& op, const std::string& chip) {
   fmt::print("{} on {}: {}, bound by {}, next {}\n", op.id, chip, time_text(p.predicted_us), p.bottleneck,
              op.next.empty() ? "nothing" : op.next);
   fmt::print("alone, of that time: {}\n", terms_text(p));
-  Table table(
-      {{"path"}, {"value", true}, {"changed to", true}, {"elasticity", true}, {"program fixed", true}, {"binds then"}});
+  Table table({{"path"},
+               {"value", true},
+               {"changed to", true},
+               {"elasticity", true},
+               {"program fixed", true},
+               {"then bound by"}});
   bool luck = false;
   for (const Elasticity& e : rows) {
     const bool lucky = is_luck(e, op);
@@ -123,7 +127,7 @@ void print_explained_suite(const std::vector<ExplainedOperator>& operators) {
   columns.push_back({"predicted", true});
   totals.add_rates(columns);
   columns.insert(columns.end(),
-                 {{"binds"}, {"next", false, 2}, {"strongest"}, {"second", false, 2}, {"third", false, 3}});
+                 {{"bound by"}, {"next", false, 2}, {"strongest"}, {"second", false, 2}, {"third", false, 3}});
   Table table(columns);
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const ExplainedOperator& op = operators[i];

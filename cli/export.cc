@@ -37,7 +37,7 @@ void print_operators(const experiments::OperatorsAtPoint& at, const experiments:
   fmt::print("{}, point {} on {}: {}{}\n", sweep.title, at.point.ordinal, at.point.base,
              experiments::place_of(at.point, sweep.axes),
              at.weighted_us ? fmt::format("; weighted total {}", time_text(*at.weighted_us)) : "");
-  Table table({{"operator"}, {"kind", false, 1}, {"weight", true}, {"time", true}, {"share", true}, {"binds"}});
+  Table table({{"operator"}, {"kind", false, 1}, {"weight", true}, {"time", true}, {"share", true}, {"bound by"}});
   for (const experiments::OperatorAtPoint& op : at.operators)
     table.add({op.id, op.kind, fmt::format("{:g}", op.weight), op.us ? time_text(*op.us) : "-",
                op.share_ratio ? share_text(*op.share_ratio) : "-", op.us ? op.bound_by : op.error});

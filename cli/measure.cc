@@ -59,7 +59,7 @@ void print_table(const Measurement& m, bool dry_run) {
                {"measured", true},
                {"spread", true},
                {"error", true},
-               {"values"},
+               {"correct"},
                {"registers", true},
                {"spills", true}});
   for (const MeasuredRow& r : m.rows)
@@ -74,7 +74,7 @@ void print_table(const Measurement& m, bool dry_run) {
   if (dry_run)
     fmt::print("\n{} of {} are ready to be launched\n", ok, m.rows.size());
   else
-    fmt::print("\nmeasured {0} of {3}, values right {1}, failed {2}\n",
+    fmt::print("\nmeasured {0} of {3}, correct {1}, failed {2}\n",
                count([](const MeasuredRow& r) { return r.measured.has_value(); }),
                count([](const MeasuredRow& r) { return r.values == "ok"; }), m.rows.size() - ok, m.rows.size());
   if (m.launch_us) fmt::print("a kernel that does nothing takes {}\n", time_text(*m.launch_us));

@@ -36,7 +36,7 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
     print_json(experiments::to_entries(*p), diags);
     return kDone;
   }
-  const std::string band = p->band ? fmt::format(" (8 of 10 within {})", band_text(*p->band)) : "";
+  const std::string band = p->band ? fmt::format(" (80 % interval {})", band_text(*p->band)) : "";
   fmt::print("{} on {}: {}{}, bound by {}; {} blocks in {:.2f} waves, occupancy {:.0f} % ({})\n", o.program, a.name,
              time_text(p->predicted_us), band, p->bottleneck, p->blocks, p->waves, 100 * p->occupancy_ratio,
              p->occupancy_limit);
@@ -55,7 +55,7 @@ void print_batch(const std::vector<PredictedRow>& rows) {
   const experiments::BatchSummary s = experiments::summarize(rows);
   std::vector<Column> columns = {{"id"}, {"predicted", true}};
   if (s.total) columns.insert(columns.end(), {{"count", true}, {"FLOP/s", true, 1}});
-  columns.insert(columns.end(), {{"binds"}, {"measured", true}, {"error", true}});
+  columns.insert(columns.end(), {{"bound by"}, {"measured", true}, {"error", true}});
   Table table(columns);
   for (const PredictedRow& r : rows) {
     if (!r.prediction) continue;

@@ -39,7 +39,7 @@ void WorkloadOptions::add_to(CLI::App& command) {
 
 void WorkloadOptions::add_restrictions(CLI::App& command) {
   command
-      .add_option("--instruction", workload_.instruction,
+      .add_option("--mma", workload_.instruction,
                   "The only matrix instruction of the chip that may multiply, by its name, or none")
       ->check(some_text());
   static const std::map<std::string, bool> kStores = {{"any", false}, {"direct", true}};
@@ -79,7 +79,7 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(suite)
         ->excludes(command.get_option("--size"))
         ->excludes(command.get_option("--dtype"))
-        ->excludes(command.get_option("--instruction"))
+        ->excludes(command.get_option("--mma"))
         ->excludes(command.get_option("--stores"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
@@ -134,8 +134,8 @@ std::optional<experiments::NamedText> read_batch(const std::string& name, base::
 }
 
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {
-  return {command.add_option("--least-threads", filter.least_threads, "Leave out programs of fewer threads a block"),
-          command.add_option("--most-accumulators", filter.most_accumulators,
+  return {command.add_option("--min-threads", filter.least_threads, "Leave out programs of fewer threads a block"),
+          command.add_option("--max-accumulators", filter.most_accumulators,
                              "Leave out programs of which a thread computes more results at once")};
 }
 

@@ -17,7 +17,7 @@ namespace tilescope::cli {
 class WorkloadOptions {
  public:
   void add_to(CLI::App& command);
-  // Adds --instruction and --stores, of commands that construct by ROLLER alone.
+  // Adds --mma and --stores, of commands that construct by ROLLER alone.
   void add_restrictions(CLI::App& command);
   bool given() const { return !op_->empty() || !suite_->empty(); }
   // Throws what CLI11 throws for a missing option.
@@ -71,7 +71,7 @@ class MicrobenchmarkOption {
 // Adds --batch of measured programs.
 CLI::Option* add_measured_batch(CLI::App& command, std::string& batch);
 
-// Adds --least-threads and --most-accumulators.
+// Adds --min-threads and --max-accumulators.
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter);
 
 // Adds --search: how programs are found.

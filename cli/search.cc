@@ -31,7 +31,7 @@ struct Options {
 
 std::string cell(double us) { return std::isinf(us) ? "-" : time_text(us); }
 
-// Simulated times by operator: of construction, of every search with its whole budget, of the oracle.
+// Simulated times by operator: of construction, of every search with its whole budget, of all aligned programs.
 void print_operators(const SearchQuality& q) {
   Table table({{"operator"},
                {"roller, first", true},
@@ -42,7 +42,7 @@ void print_operators(const SearchQuality& q) {
                {"genetic", true},
                {"anneal", true},
                {"aligned", true},
-               {"oracle", true}});
+               {"exhaustive", true}});
   for (const SearchedOperator& op : q.operators) {
     if (!op.error.empty()) continue;
     std::vector<std::string> row = {op.id};
@@ -50,8 +50,8 @@ void print_operators(const SearchQuality& q) {
       for (const std::size_t n : {1U, 10U}) row.push_back(cell(op.of(s).best_us(n)));
     for (const Search s : {Search::kRandom, Search::kGenetic, Search::kAnneal})
       row.push_back(cell(op.of(s).best_us(op.of(s).us.size())));
-    row.push_back(fmt::format("{}{}", op.aligned, op.every_layout || !op.oracle_us ? "" : " plain"));
-    row.push_back(op.oracle_us ? cell(*op.oracle_us) : "-");
+    row.push_back(fmt::format("{}{}", op.aligned, op.every_layout || !op.exhaustive_us ? "" : " plain"));
+    row.push_back(op.exhaustive_us ? cell(*op.exhaustive_us) : "-");
     table.add(row);
   }
   table.print();
@@ -98,7 +98,7 @@ int run(const Options& o) {
     print_json(experiments::to_document(*q), diags);
   } else {
     print_operators(*q);
-    print_qualities("the oracle's, every aligned program", q->by_oracle);
+    print_qualities("the best of all aligned programs", q->by_exhaustive);
     print_qualities("the best known", q->by_best_known);
     if (q->over_osdi22_operators > 0)
       fmt::print("\nroller's first is {:.2f}x as fast as roller-osdi22's, geometric mean of {} operators\n",
@@ -115,10 +115,12 @@ void add_search_quality(CLI::App& app, int& status) {
   o->arch.add_to(*command);
   o->workload.add_to(*command);
   add_search_budget(*command, "Programs that each search may try", o->trial.budget, o->trial.seed);
-  command->add_option("--oracle", o->trial.oracle, "Aligned programs that are all tried where there are no more")
+  command
+      ->add_option("--exhaustive-limit", o->trial.exhaustive_limit,
+                   "Aligned programs that are all tried where there are no more")
       ->check(whole_number(0, 1'000'000))
       ->capture_default_str();
-  command->add_option("--keep", o->trial.keep, "File of simulated times: added to, and taken from where they are known")
+  command->add_option("--log", o->trial.log, "File of simulated times: added to, and read where they are known")
       ->check(some_text());
   command->add_option("--plot", o->plot, "SVG file to draw the best time over programs tried to")->check(some_text());
   add_jobs(*command, o->jobs);

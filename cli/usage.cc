@@ -15,6 +15,15 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+// Options that had another name once: a command that takes today's is told of it.
+struct RenamedOption {
+  std::string_view was, now;
+};
+constexpr RenamedOption kRenamedOptions[] = {
+    {"--least-threads", "--min-threads"}, {"--most-accumulators", "--max-accumulators"},
+    {"--least-tiles", "--min-tiles"},     {"--instruction", "--mma"},
+    {"--oracle", "--exhaustive-limit"},   {"--keep", "--log"}};
+
 // The command that was being read, the innermost one.
 const CLI::App& command_of(const CLI::App& app) {
   const auto given = app.get_subcommands();
@@ -47,13 +56,23 @@ std::string did_you_mean(const std::string& word, const Names& names) {
   return base::did_you_mean(word, {names.begin(), names.end()});
 }
 
+// What the option is called today, or empty where it never was one of the command's.
+std::string_view renamed_option(std::string_view name, const Names& options) {
+  for (const RenamedOption& o : kRenamedOptions)
+    if (o.was == name && std::find(options.begin(), options.end(), o.now) != options.end()) return o.now;
+  return {};
+}
+
 // What stands on the command line and belongs to nothing: it explains whatever seems to be missing. Empty if nothing.
 std::string unexpected(const CLI::App& app, const CLI::App& command) {
   const Names rest = app.remaining(true);
   const auto option = std::find_if(rest.begin(), rest.end(), [](const std::string& w) { return w.starts_with("-"); });
   if (option != rest.end()) {
     const std::string name = option->substr(0, option->find('='));
-    return fmt::format("unknown option '{}'{}", name, did_you_mean(name, options_of(command)));
+    const Names options = options_of(command);
+    const std::string_view now = renamed_option(name, options);
+    if (!now.empty()) return fmt::format("{} is now called {}", name, now);
+    return fmt::format("unknown option '{}'{}", name, did_you_mean(name, options));
   }
   if (rest.empty()) return {};
   const Names commands = commands_of(command);

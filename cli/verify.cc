@@ -45,7 +45,7 @@ std::string verdict(const VerifiedRow& r) {
 void print_table(const std::vector<VerifiedRow>& rows) {
   Table table({{"id"},
                {"kind", false, 3},
-               {"values"},
+               {"correct"},
                {"sectors", true},
                {"simulator", true, 1},
                {"model", true, 2},
@@ -62,7 +62,7 @@ void print_table(const std::vector<VerifiedRow>& rows) {
                  r.counters_ok ? "equal" : "DIFFER"});
   table.print();
   const auto count = [&](auto ok) { return std::count_if(rows.begin(), rows.end(), ok); };
-  fmt::print("\nvalues {0} of {2}, counters {1} of {2}: emitted text on the CPU, Kernel interpreted, simulator\n",
+  fmt::print("\ncorrect {0} of {2}, counters {1} of {2}: emitted text on the CPU, Kernel interpreted, simulator\n",
              count([](const VerifiedRow& r) { return r.values_ok; }),
              count([](const VerifiedRow& r) { return r.counters_ok; }), rows.size());
 }
@@ -102,7 +102,8 @@ int run(const Options& o) {
 
 void add_verify(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("verify", "Run emitted kernels on the CPU: values and counters");
+  CLI::App* command =
+      app.add_subcommand("verify", "Run emitted kernels on the CPU: are results correct, and counters equal");
   o->arch.add_to(*command);
   o->programs.add_to(*command, ProgramOptions::kNoBatches);
   command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment")

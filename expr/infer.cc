@@ -117,7 +117,7 @@ class Shapes {
     for (std::size_t s = 0; s < draft_.e.stages.size(); ++s)
       if (const auto sizes = sizes_of(draft_.e.stages[s]); !product(2, sizes))
         error(draft_.output_at[s],
-              fmt::format("the operations of a stage over {} points do not fit 64 bits", fmt::join(sizes, "*")));
+              fmt::format("the operations of a stage over {} iterations do not fit 64 bits", fmt::join(sizes, "*")));
   }
 
   const GivenShape* given(const std::string& name) const {

@@ -64,7 +64,7 @@ bool tile_in_bounds(const TileSpace& space, const base::FixedVector<AxisMapping,
     const AxisMapping& m = mapping[a];
     tile[a] = static_cast<double>(m.virtual_threads) * static_cast<double>(m.threads) * static_cast<double>(m.serial);
     threads *= static_cast<double>(m.threads);
-    bounds.at_most(tile[a], kMostExtent, mapping_at, "mapping.{}: virtual x threads x serial", space.axes[a].name);
+    bounds.at_most(tile[a], kMostExtent, mapping_at, "mapping.{}: vthread x threads x per_thread", space.axes[a].name);
   }
   bounds.at_most(threads, kMostExtent, mapping_at, "mapping: the threads of all axes", {});
   for (std::size_t i = 0; i < space.operand_count(); ++i) check_operand(space.operand(i), tile, tiles_at, bounds);

@@ -66,7 +66,7 @@ std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::Arch
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
-    out.push_back(fmt::format("staged bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
+    out.push_back(fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
   if (const Limit l = memory_limit(p, a); l.exceeded())
     out.push_back(fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need, a.name,

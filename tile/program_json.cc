@@ -43,12 +43,12 @@ bool reads(const StageProgram& p, const std::string& tensor) {
                      [&](const Operand& o) { return tensors[static_cast<std::size_t>(o.tensor)].name == tensor; });
 }
 
-// An edge leads from the stage that writes its tensor to a later one that reads it.
+// An edge leads from the node that writes its tensor to a later one that reads it.
 void check_edge(const Edge& e, const std::vector<StageProgram>& stages, base::Position at, Diagnostics& diags) {
   const auto &from = stages[static_cast<std::size_t>(e.from)], &to = stages[static_cast<std::size_t>(e.to)];
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
-  if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: stage {} does not write '{}'", e.from, e.tensor));
-  if (!reads(to, e.tensor)) diags.error(at, fmt::format("an edge: stage {} does not read '{}'", e.to, e.tensor));
+  if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not write '{}'", e.from, e.tensor));
+  if (!reads(to, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not read '{}'", e.to, e.tensor));
 }
 
 Map named(const TileSpace& space, const Extents& extents, std::size_t first, std::size_t last) {
@@ -88,7 +88,7 @@ Map mapping_of(const StageProgram& p) {
     const auto a = static_cast<std::size_t>(axis);
     const AxisMapping& m = p.mapping[a];
     out.push_back({p.space->axes[a].name,
-                   Map{{"virtual", m.virtual_threads, {}}, {"threads", m.threads, {}}, {"serial", m.serial, {}}},
+                   Map{{"vthread", m.virtual_threads, {}}, {"threads", m.threads, {}}, {"per_thread", m.serial, {}}},
                    {}});
   }
   return out;
@@ -106,15 +106,18 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
   const expr::Stage& stage = space.stage();
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
-  Map sizes, staged, padding, swizzle, boxes, copy, vector;
+  Map sizes, cached, padding, rotate, copy, box, vector;
   for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
   for (std::size_t i = 0; i < space.operand_count(); ++i) {
     const std::string& name = space.operand(i).name;
-    if (p.operands[i].staged) staged.push_back({name, scratchpad, {}});
+    if (p.operands[i].staged) cached.push_back({name, scratchpad, {}});
     if (p.operands[i].padding != 0) padding.push_back({name, p.operands[i].padding, {}});
-    if (p.operands[i].swizzle != 0) swizzle.push_back({name, p.operands[i].swizzle, {}});
-    if (p.operands[i].box != 0) boxes.push_back({name, p.operands[i].box, {}});
-    if (p.operands[i].chunked) copy.push_back({name, "chunked", {}});
+    if (p.operands[i].swizzle != 0) rotate.push_back({name, p.operands[i].swizzle, {}});
+    if (p.operands[i].chunked) copy.push_back({name, "blocked", {}});
+    if (p.operands[i].box != 0) {
+      copy.push_back({name, "tma", {}});
+      box.push_back({name, p.operands[i].box, {}});
+    }
     vector.push_back({name, p.operands[i].vector, {}});
   }
   List order;
@@ -130,21 +133,21 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
        Map{{scratchpad, named(space, p.block, 0, axes), {}}, {arch::registers_of(arch)->name, register_tile(p), {}}},
        {}},
       {"mapping", mapping_of(p), {}},
-      {"staged", std::move(staged), {}},
+      {"cached", std::move(cached), {}},
       {"padding", std::move(padding), {}},
       {"vector", std::move(vector), {}},
-      {"order", std::move(order), {}},
+      {"reduction_order", std::move(order), {}},
       {"unroll", p.unroll, {}},
-      {"pipeline", p.pipeline, {}},
+      {"num_stages", p.pipeline, {}},
       {"split", named(space, p.split, space.spatial, axes), {}},
-      {"raster", p.raster == Raster::kRow ? "row" : "column", {}}};
-  if (p.band != 1) out.push_back({"band", p.band, {}});
+      {"order", p.raster == Raster::kRow ? "row" : "column", {}}};
+  if (p.band != 1) out.push_back({"group_m", p.band, {}});
   if (p.registers != 0) out.push_back({"registers", p.registers, {}});
-  if (!swizzle.empty()) out.push_back({"swizzle", std::move(swizzle), {}});
-  if (!boxes.empty()) out.push_back({"boxes", std::move(boxes), {}});
+  if (!rotate.empty()) out.push_back({"rotate", std::move(rotate), {}});
   if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
+  if (!box.empty()) out.push_back({"box", std::move(box), {}});
   if (p.matrix())
-    out.push_back({"instruction",
+    out.push_back({"mma",
                    Map{{"name", p.matrix()->instruction, {}},
                        {"m", space.axes[p.matrix()->rows].name, {}},
                        {"n", space.axes[p.matrix()->columns].name, {}},
@@ -153,7 +156,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   return out;
 }
 
-// Stages that share a tensor agree about it; one of them at most writes it, before the others read it.
+// Nodes that share a tensor agree about it; one of them at most writes it, before the others read it.
 class SharedTensors {
  public:
   void add(const StageProgram& p, base::Position at, Diagnostics& diags) {
@@ -164,9 +167,9 @@ class SharedTensors {
       const auto [known, fresh] = known_.try_emplace(tensor.name, tensor);
       if (fresh) continue;
       if (t == output)
-        diags.error(at, fmt::format("{} is written here and used by an earlier stage", tensor.name));
+        diags.error(at, fmt::format("{} is written here and used by an earlier node", tensor.name));
       else if (known->second.shape != tensor.shape || known->second.dtype != tensor.dtype)
-        diags.error(at, fmt::format("{} is {} of {} here, and {} of {} in an earlier stage", tensor.name,
+        diags.error(at, fmt::format("{} is {} of {} here, and {} of {} in an earlier node", tensor.name,
                                     base::name_of(tensor.dtype), fmt::join(tensor.shape, "x"),
                                     base::name_of(known->second.dtype), fmt::join(known->second.shape, "x")));
     }
@@ -180,14 +183,21 @@ class SharedTensors {
 
 namespace {
 
+void read_format(Fields& f, Diagnostics& diags) {
+  const Value* v = f.take("format");
+  const auto n = base::as_integer(v, "format", {}, diags);
+  if (n && *n != kProgramFormat) diags.error(v->at, fmt::format("format: expected {}, got {}", kProgramFormat, *n));
+}
+
 std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& arch, SpaceCache& cache,
                                    Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
-  Fields f(document, "a program", diags);
+  Fields f(document, "a program", diags, {kRenamedKeys, {}});
   RProgram program;
+  read_format(f, diags);
   program.arch = base::as_text(f.take("arch"), "arch", diags).value_or(arch.name);
   further_keys(f);
-  const List* stages = base::as_list(f.require("stages"), "stages", diags);
+  const List* stages = base::as_list(f.require("nodes"), "nodes", diags);
   if (stages != nullptr) {
     SharedTensors shared;
     for (const Value& v : *stages)
@@ -195,11 +205,11 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
         shared.add(*stage, v.at, diags);
         program.stages.push_back(std::move(*stage));
       }
-    if (stages->empty()) diags.error(document.at, "stages: expected at least one stage");
+    if (stages->empty()) diags.error(document.at, "nodes: expected at least one node");
     if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
       for (const Value& v : *edges)
         if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
-          // Stages that could not be read are reported already, and say nothing about the edge.
+          // Nodes that could not be read are reported already, and say nothing about the edge.
           if (program.stages.size() == stages->size()) check_edge(*edge, program.stages, v.at, diags);
           program.edges.push_back(std::move(*edge));
         }
@@ -228,13 +238,16 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
       diags.error(measured->at, fmt::format("measured_us: expected a time above 0, got {}", *out.measured_us));
     out.count = base::as_integer(f.take("count"), "count", {1, std::numeric_limits<std::int64_t>::max()}, diags);
   };
-  if (line.find("stages") != nullptr) {
+  if (line.find("nodes") != nullptr || line.find("stages") != nullptr) {
     auto program = read_whole(line, arch, cache, diags, keys_of_lines);
     if (!program) return std::nullopt;
     out.program = std::move(*program);
     return out;
   }
-  auto stage = read_stage(line, arch, cache, diags, keys_of_lines);
+  auto stage = read_stage(line, arch, cache, diags, [&](Fields& f) {
+    read_format(f, diags);
+    keys_of_lines(f);
+  });
   if (!stage) return std::nullopt;
   out.program.stages.push_back(std::move(*stage));
   return out;
@@ -245,7 +258,10 @@ Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
   for (const StageProgram& p : program.stages) stages.push_back(stage_document(p, arch));
   for (const Edge& e : program.edges)
     edges.push_back(Map{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}});
-  return Map{{"arch", program.arch, {}}, {"stages", std::move(stages), {}}, {"edges", std::move(edges), {}}};
+  return Map{{"format", kProgramFormat, {}},
+             {"arch", program.arch, {}},
+             {"nodes", std::move(stages), {}},
+             {"edges", std::move(edges), {}}};
 }
 
 }  // namespace tilescope::tile

@@ -15,7 +15,7 @@
 
 namespace tilescope::tile {
 
-// A line of a batch: a program, or one stage's alone, and what is known about it.
+// A line of a batch: a program, or one node's alone, and what is known about it.
 struct BatchLine {
   std::string id;
   std::string group;
@@ -26,7 +26,7 @@ struct BatchLine {
 
 std::optional<RProgram> read_program(const base::Value& document, const arch::ArchSpec& arch, base::Diagnostics& diags);
 
-// A line that has the key `stages` is a whole program, any other one stage.
+// A line that has the key `nodes` is a whole program, any other one node.
 std::optional<BatchLine> read_batch_line(const base::Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
                                          base::Diagnostics& diags);
 

@@ -71,7 +71,7 @@ std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics&
   expr::Problem problem;
   const Value* text = stage.find("expr");
   if (text == nullptr) {
-    diags.error(stage.at, "a stage lacks the key 'expr'");
+    diags.error(stage.at, "a node lacks the key 'expr'");
     return std::nullopt;
   }
   const std::size_t before = diags.errors().size();
@@ -85,7 +85,7 @@ std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics&
   if (diags.errors().size() != before) return std::nullopt;
   std::optional<expr::Expression> e = expr::build(problem, diags);
   if (e && e->stages.size() != 1) {
-    diags.error(text->at, "expr: expected one stage; a program of several lists one per entry of 'stages'");
+    diags.error(text->at, "expr: expected one stage; a program of several lists one per entry of 'nodes'");
     return std::nullopt;
   }
   return e;

@@ -37,18 +37,18 @@ constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes
 class StageReader {
  public:
   StageReader(const Value& v, const arch::ArchSpec& arch, Diagnostics& diags)
-      : v_(v), arch_(arch), diags_(diags), fields_(v, "a stage", diags) {
+      : v_(v), arch_(arch), diags_(diags), fields_(v, "a node", diags, {kRenamedKeys, {}}) {
     // The space's part of the document was read by SpaceCache.
     for (const std::string_view key : kSpaceKeys) fields_.take(key);
   }
 
   Fields& fields() { return fields_; }
 
-  // Instead of read, where there is no space: still names the keys that no stage has.
+  // Instead of read, where there is no space: still names the keys that no node has.
   void take_all() {
     for (const std::string_view key :
-         {"tiles", "mapping", "staged", "padding", "swizzle", "boxes", "copy", "vector", "order", "registers", "unroll",
-          "pipeline", "split", "raster", "band", "instruction"})
+         {"tiles", "mapping", "cached", "padding", "rotate", "copy", "box", "vector", "reduction_order", "registers",
+          "unroll", "num_stages", "split", "order", "group_m", "mma"})
       fields_.take(key);
   }
 
@@ -65,7 +65,7 @@ class StageReader {
     StageProgram p = make_stage_program(space_, mapping_, step_, arch::widest_access_of(arch_));
     p.thread_order = thread_order_;
     if (tiles != nullptr && tiles->is_map()) check_tiles(*tiles, p);
-    read_order(p);
+    read_reduction_order(p);
     read_split(p);
     if (tiles != nullptr && tiles->is_map()) read_windows(*tiles, p);
     read_instruction(p);
@@ -75,10 +75,9 @@ class StageReader {
     };
     integer("registers", kNotNegative, p.registers);
     integer("unroll", kNotNegative, p.unroll);
-    integer("pipeline", {1, 64}, p.pipeline);
-    if (const auto r = base::as_choice(fields_.take("raster"), "raster", {"row", "column"}, diags_))
-      p.raster = static_cast<Raster>(*r);
-    read_band(p);
+    integer("num_stages", {1, 64}, p.pipeline);
+    read_order(p);
+    read_group(p);
     return p;
   }
 
@@ -92,7 +91,7 @@ class StageReader {
                                       std::string_view what) {
     const auto* found = std::find(names.begin(), names.end(), e.key);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    diags_.error(e.at, fmt::format("{}: '{}' is no {} of the stage{}", where, e.key, what,
+    diags_.error(e.at, fmt::format("{}: '{}' is no {} of the node{}", where, e.key, what,
                                    base::did_you_mean(e.key, {names.begin(), names.end()})));
     return std::nullopt;
   }
@@ -131,12 +130,12 @@ class StageReader {
         continue;
       }
       const std::string where = "mapping." + e.key;
-      Fields f(e.value, where, diags_);
+      Fields f(e.value, where, diags_, {kRenamedKeys, where});
       const auto factor = [&](std::string_view key) { return integer(f.take(key), where, key, kPositive).value_or(1); };
       AxisMapping& m = mapping_[*a];
-      m.virtual_threads = factor("virtual");
+      m.virtual_threads = factor("vthread");
       m.threads = factor("threads");
-      m.serial = factor("serial");
+      m.serial = factor("per_thread");
       f.finish();
       thread_order_.push_back(static_cast<int>(*a));
     }
@@ -145,7 +144,7 @@ class StageReader {
         diags_.error(v->at, fmt::format("mapping lacks the axis '{}'", space_->axes[a].name));
   }
 
-  // In place of tiles that cannot be known or counted, so that the rest of the stage is still read.
+  // In place of tiles that cannot be known or counted, so that the rest of the node is still read.
   void make_smallest() {
     mapping_.assign(space_->spatial, {});
     step_.assign(space_->axes.size(), 1);
@@ -202,28 +201,26 @@ class StageReader {
         const auto* n = e.key == space_->axes[a].name ? e.value.get_if<std::int64_t>() : nullptr;
         if (n == nullptr || *n < 1) continue;
         if (p.points_along(a) % *n != 0)
-          diags_.error(e.value.at,
-                       fmt::format("tiles.{}.{}: expected a window that divides the {} points of a step, got {}",
-                                   registers, e.key, p.points_along(a), *n));
+          diags_.error(e.value.at, fmt::format("tiles.{}.{}: expected a divisor of the {} iterations of a step, got {}",
+                                               registers, e.key, p.points_along(a), *n));
         else
           p.thread[a] = *n;
       }
   }
 
   void read_instruction(StageProgram& p) {
-    const Value* v = fields_.take("instruction");
-    if (base::as_map(v, "instruction", diags_) == nullptr) return;
-    Fields f(*v, "instruction", diags_);
+    const Value* v = fields_.take("mma");
+    if (base::as_map(v, "mma", diags_) == nullptr) return;
+    Fields f(*v, "mma", diags_);
     std::vector<std::string_view> names;
     for (const arch::ComputeSpec& c : arch_.compute)
       if (c.m > 1 && c.n > 1) names.push_back(c.name);
-    const auto unit = base::as_choice(f.require("name"), "instruction.name", names, diags_);
+    const auto unit = base::as_choice(f.require("name"), "mma.name", names, diags_);
     std::array<std::optional<std::size_t>, 3> axes;
     constexpr std::array<std::string_view, 3> kSides = {"m", "n", "k"};
     for (std::size_t s = 0; s < axes.size(); ++s) {
       const Value* name = f.require(kSides[s]);
-      if (const auto text = base::as_text(name, kSides[s], diags_))
-        axes[s] = axis_of({*text, {}, name->at}, "instruction");
+      if (const auto text = base::as_text(name, kSides[s], diags_)) axes[s] = axis_of({*text, {}, name->at}, "mma");
     }
     f.finish();
     if (!unit || !axes[0] || !axes[1] || !axes[2] || !comparable_) return;
@@ -236,7 +233,7 @@ class StageReader {
     MicroKernel kernel = micro_kernel_of(*spec, arch_, along);
     const std::size_t before = diags_.errors().size();
     if (const std::string why = matrix_refusal(*spec); !why.empty())
-      diags_.error(v->at, fmt::format("instruction {}: {}", spec->name, why));
+      diags_.error(v->at, fmt::format("mma: {}: {}", spec->name, why));
     check_instruction(p, *tile::unit_of(kernel), *spec, v->at);
     if (diags_.errors().size() == before)
       p = with_micro_kernel(std::move(p), std::move(kernel), arch::widest_access_of(arch_));
@@ -246,19 +243,19 @@ class StageReader {
   void check_instruction(const StageProgram& p, const MatrixUnit& u, const arch::ComputeSpec& spec, base::Position at) {
     const expr::Expression& e = space_->expression;
     if (spec.dtype != e.dtype || spec.accumulate != e.accumulate)
-      diags_.error(at, fmt::format("instruction: {} multiplies {} into {}, the stage {} into {}", spec.name,
-                                   base::name_of(spec.dtype), base::name_of(spec.accumulate), base::name_of(e.dtype),
-                                   base::name_of(e.accumulate)));
+      diags_.error(
+          at, fmt::format("mma: {} multiplies {} into {}, the node {} into {}", spec.name, base::name_of(spec.dtype),
+                          base::name_of(spec.accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
     if (!is_matrix_product(*space_, u.rows, u.columns, u.depth)) {
       diags_.error(at,
-                   "instruction: the stage is no matrix product along m, n and k: expected m in the first tensor "
+                   "mma: the node is no matrix product along m, n and k: expected m in the first tensor "
                    "alone, n in the second alone, and k reduced and in both");
       return;
     }
     const auto whole = [&](std::size_t axis, std::int64_t extent, std::int64_t fragment) {
       if (extent % fragment != 0)
-        diags_.error(at, fmt::format("instruction: {} along {} are no whole fragments of {}", extent,
-                                     space_->axes[axis].name, fragment));
+        diags_.error(at, fmt::format("mma: {} along {} are no whole fragments of {}", extent, space_->axes[axis].name,
+                                     fragment));
     };
     whole(u.rows, p.mapping[u.rows].serial, u.m);
     whole(u.columns, p.mapping[u.columns].serial, u.n);
@@ -267,11 +264,11 @@ class StageReader {
 
   void read_operands(StageProgram& p) {
     const std::string_view scratchpad = level_name(arch::scratchpad_of(arch_));
-    if (const Map* staged = base::as_map(fields_.take("staged"), "staged", diags_)) {
+    if (const Map* cached = base::as_map(fields_.take("cached"), "cached", diags_)) {
       for (std::size_t i = 0; i < space_->inputs.size(); ++i) p.operands[i].staged = false;
-      for (const Entry& e : *staged)
-        if (const auto i = input_of(e, "staged", true))
-          p.operands[*i].staged = base::as_choice(&e.value, "staged." + e.key, {scratchpad}, diags_).has_value();
+      for (const Entry& e : *cached)
+        if (const auto i = input_of(e, "cached", true))
+          p.operands[*i].staged = base::as_choice(&e.value, "cached." + e.key, {scratchpad}, diags_).has_value();
     }
     const auto per_operand = [&](std::string_view key, base::IntegerRange range, std::int64_t OperandPlan::* field) {
       const Map* entries = base::as_map(fields_.take(key), key, diags_);
@@ -281,16 +278,8 @@ class StageReader {
           if (const auto n = integer(&e.value, key, e.key, range)) p.operands[*i].*field = *n;
     };
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
-    per_operand("swizzle", {0, 1 << 20}, &OperandPlan::swizzle);
-    per_operand("boxes", {0, 1 << 20}, &OperandPlan::box);
-    if (const Map* copies = base::as_map(fields_.take("copy"), "copy", diags_))
-      for (const Entry& e : *copies)
-        if (const auto i = input_of(e, "copy", false)) {
-          p.operands[*i].chunked =
-              base::as_choice(&e.value, "copy." + e.key, {"interleaved", "chunked"}, diags_).value_or(0) == 1;
-          if (p.operands[*i].chunked && p.operands[*i].box != 0)
-            diags_.error(e.value.at, fmt::format("copy.{}: no thread copies pieces of what comes in boxes", e.key));
-        }
+    per_operand("rotate", {0, 1 << 20}, &OperandPlan::swizzle);
+    read_copies(p);
     for (std::size_t i = 0; i < p.operands.size(); ++i)
       p.operands[i].vector = p.operands[i].box != 0 ? 1 : default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;
@@ -299,10 +288,55 @@ class StageReader {
     padding_in_bounds(p, at_of("padding"), diags_);
     if (!diags_.ok()) return;
     const std::string tiles = of_micro_kernel(p, [&](const auto& kernel) { return tiles_refusal(kernel, p); });
-    if (!tiles.empty()) return diags_.error(at_of("instruction"), "instruction: " + tiles);
+    if (!tiles.empty()) return diags_.error(at_of("mma"), "mma: " + tiles);
     if (const std::string why = results_refusal(p); !why.empty())
-      return diags_.error(at_of("staged"), "staged: " + why);
-    if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
+      return diags_.error(at_of("cached"), "cached: " + why);
+    if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("copy"), "copy: " + why);
+  }
+
+  // How threads or the TMA engine copy an input. A box is given exactly where the engine copies.
+  void read_copies(StageProgram& p) {
+    enum Copy : std::size_t { kStriped, kBlocked, kTma };
+    base::FixedVector<Copy, kMaxOperands> copies;
+    copies.assign(p.operands.size(), kStriped);
+    for (const Entry& e : entries_of("copy"))
+      if (const auto i = input_of(e, "copy", false)) copies[*i] = static_cast<Copy>(copy_of(e));
+    const Map& boxes = entries_of("box");
+    for (const Entry& e : boxes) {
+      const auto i = input_of(e, "box", false);
+      if (!i) continue;
+      if (copies[*i] != kTma)
+        diags_.error(e.at, fmt::format("box.{}: only an input whose copy is 'tma' has a box", e.key));
+      else if (const auto n = integer(&e.value, "box", e.key, {1, 1 << 20}))
+        p.operands[*i].box = *n;
+    }
+    for (std::size_t i = 0; i < p.operands.size(); ++i) {
+      const std::string& name = space_->operand(i).name;
+      p.operands[i].chunked = copies[i] == kBlocked;
+      if (copies[i] == kTma && lacks(boxes, name))
+        diags_.error(at_of("copy"), fmt::format("copy.{0}: 'tma' needs box.{0}, the elements of a box's row", name));
+    }
+  }
+
+  // Of an optional key whose value is a map.
+  const Map& entries_of(std::string_view key) {
+    static const Map kNone;
+    const Map* entries = base::as_map(fields_.take(key), key, diags_);
+    return entries == nullptr ? kNone : *entries;
+  }
+
+  static bool lacks(const Map& map, const std::string& name) {
+    return std::none_of(map.begin(), map.end(), [&](const Entry& e) { return e.key == name; });
+  }
+
+  // Index within the choices; the first one after an error.
+  std::size_t copy_of(const Entry& e) {
+    const std::string where = "copy." + e.key;
+    const auto* text = e.value.get_if<std::string>();
+    const std::string_view now = text == nullptr ? std::string_view() : base::renamed_key(kRenamedCopies, *text);
+    if (now.empty()) return base::as_choice(&e.value, where, {"striped", "blocked", "tma"}, diags_).value_or(0);
+    diags_.error(e.value.at, fmt::format("{}: '{}' is now called {}", where, *text, now));
+    return 0;
   }
 
   // A wider access than the widest that fits would straddle rows, or take elements that are another thread's.
@@ -314,26 +348,35 @@ class StageReader {
                                  space_->operand(i).name, widest[i].vector, p.operands[i].vector));
   }
 
-  void read_order(StageProgram& p) {
-    const Value* v = fields_.take("order");
-    const List* names = base::as_list(v, "order", diags_);
+  void read_reduction_order(StageProgram& p) {
+    const Value* v = fields_.take("reduction_order");
+    const List* names = base::as_list(v, "reduction_order", diags_);
     if (names == nullptr) return;
     base::FixedVector<int, kMaxAxes> order;
     for (const Value& name : *names) {
-      const auto text = base::as_text(&name, "order", diags_);
+      const auto text = base::as_text(&name, "reduction_order", diags_);
       if (!text) continue;
-      const std::optional<std::size_t> a = axis_of({*text, {}, name.at}, "order");
+      const std::optional<std::size_t> a = axis_of({*text, {}, name.at}, "reduction_order");
       if (!a) continue;
       const bool again = std::find(order.begin(), order.end(), static_cast<int>(*a)) != order.end();
       if (*a < space_->spatial || again)
-        diags_.error(name.at, fmt::format("order: expected every reduced axis once, got '{}'", *text));
+        diags_.error(name.at, fmt::format("reduction_order: expected every reduced axis once, got '{}'", *text));
       else
         order.push_back(static_cast<int>(*a));
     }
     if (order.size() == space_->axes.size() - space_->spatial)
       p.order = order;
     else
-      diags_.error(v->at, "order: expected every reduced axis once");
+      diags_.error(v->at, "reduction_order: expected every reduced axis once");
+  }
+
+  // How blocks are numbered. In format 1 that key was the order of reduced loops.
+  void read_order(StageProgram& p) {
+    const Value* v = fields_.take("order");
+    if (v != nullptr && v->get_if<List>() != nullptr)
+      diags_.error(v->at, "order: the order of reduced loops is now called reduction_order");
+    else if (const auto r = base::as_choice(v, "order", {"row", "column"}, diags_))
+      p.raster = static_cast<Raster>(*r);
   }
 
   void read_split(StageProgram& p) {
@@ -349,14 +392,14 @@ class StageReader {
     }
   }
 
-  void read_band(StageProgram& p) {
-    const Value* v = fields_.take("band");
-    const auto n = base::as_integer(v, "band", {.least = 1}, diags_);
+  void read_group(StageProgram& p) {
+    const Value* v = fields_.take("group_m");
+    const auto n = base::as_integer(v, "group_m", {.least = 1}, diags_);
     const std::optional<std::size_t> banded = p.banded_axis();
     if (!n || !comparable_) return;
     const std::int64_t rows = banded ? p.blocks_along(*banded) : 1;
     if (rows % *n != 0)
-      diags_.error(v->at, fmt::format("band: expected a divisor of {}, the blocks along {}, got {}", rows,
+      diags_.error(v->at, fmt::format("group_m: expected a divisor of {}, the blocks along {}, got {}", rows,
                                       banded ? space_->axes[*banded].name : "the only axis", *n));
     else
       p.band = *n;
@@ -375,13 +418,13 @@ class StageReader {
 
 }  // namespace
 
-std::optional<StageProgram> read_stage(const Value& stage, const arch::ArchSpec& arch, SpaceCache& cache,
+std::optional<StageProgram> read_stage(const Value& node, const arch::ArchSpec& arch, SpaceCache& cache,
                                        Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
-  if (base::as_map(&stage, "a stage", diags) == nullptr) return std::nullopt;
-  StageReader reader(stage, arch, diags);
+  if (base::as_map(&node, "a node", diags) == nullptr) return std::nullopt;
+  StageReader reader(node, arch, diags);
   further_keys(reader.fields());
-  auto space = cache.space_of(stage, diags);
+  auto space = cache.space_of(node, diags);
   std::optional<StageProgram> p;
   if (space == nullptr)
     reader.take_all();

@@ -1,6 +1,7 @@
 #pragma once
-// Reads one stage of a program document: the part that `--program` files and `--batch` lines share.
+// Reads one node of a program document: the part that `--program` files and `--batch` lines share.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,17 +20,35 @@ namespace tilescope::tile {
 // several threads at a time.
 class SpaceCache {
  public:
-  // The space of a stage document's expr, sizes, shapes, dtype, accumulate and of the names of its tile axes, or null
+  // The space of a node's expr, sizes, shapes, dtype, accumulate and of the names of its tile axes, or null
   // after an error.
-  std::shared_ptr<const TileSpace> space_of(const base::Value& stage, base::Diagnostics& diags);
+  std::shared_ptr<const TileSpace> space_of(const base::Value& node, base::Diagnostics& diags);
 
  private:
   std::unordered_map<std::string, std::shared_ptr<const TileSpace>> spaces_;
 };
 
-// One stage, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
-// left out have the defaults of make_stage_program. `further_keys` takes what stands beside the stage's own keys.
-std::optional<StageProgram> read_stage(const base::Value& stage, const arch::ArchSpec& arch, SpaceCache& cache,
+// The number that a program document's `format` has.
+inline constexpr std::int64_t kProgramFormat = 2;
+
+// Keys of format 1.
+inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
+                                                    {"", "staged", "cached"},
+                                                    {"", "swizzle", "rotate"},
+                                                    {"", "boxes", "box, of inputs whose copy is 'tma'"},
+                                                    {"", "pipeline", "num_stages"},
+                                                    {"", "raster", "order"},
+                                                    {"", "band", "group_m"},
+                                                    {"", "instruction", "mma"},
+                                                    {"mapping.", ".virtual", "vthread"},
+                                                    {"mapping.", ".serial", "per_thread"}};
+
+// Values of `copy` in format 1.
+inline constexpr base::RenamedKey kRenamedCopies[] = {{"", "chunked", "blocked"}, {"", "interleaved", "striped"}};
+
+// One node, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
+// left out have the defaults of make_stage_program. `further_keys` takes what stands next to the node's own keys.
+std::optional<StageProgram> read_stage(const base::Value& node, const arch::ArchSpec& arch, SpaceCache& cache,
                                        base::Diagnostics& diags,
                                        const std::function<void(base::Fields&)>& further_keys);
 

@@ -6,8 +6,8 @@
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "construct/tiles.h"
-#include "model/staged_costs.h"
-#include "model/transfer/results.h"
+#include "model/simt/staged_costs.h"
+#include "model/simt/transfer/results.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::construct {

@@ -50,7 +50,7 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
     if (g.errors.empty()) estimate(*g.program, &why);
     for (const std::string& w : why) g.errors.push_back(fmt::format("{}: {}", g.place, w));
     if (g.errors.empty() && g.program->stages.size() > 1)
-      g.errors.push_back(fmt::format("{}: a program of {} stages; ratios are fitted to single ones", g.place,
+      g.errors.push_back(fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place,
                                      g.program->stages.size()));
     run.refused.insert(run.refused.end(), g.errors.begin(), g.errors.end());
     if (!g.errors.empty()) continue;

@@ -146,7 +146,7 @@ Reached median_of(std::string_view curve, const std::vector<Point>& points) {
 std::vector<Point> within(const std::vector<Point>& points, const arch::CacheLevel* inner,
                           const arch::CacheLevel& level) {
   const auto fits = [](double kib, const arch::CacheLevel& l) {
-    return kib * 1024 <= static_cast<double>(l.capacity.n) / static_cast<double>(l.partitions);
+    return kib * 1024 <= static_cast<double>(l.capacity.n) / static_cast<double>(l.l2_partitions);
   };
   std::vector<Point> out;
   for (const Point& p : points)

@@ -95,9 +95,9 @@ base::Map to_entries(const RankStatistics& r) {
   return {{"groups", static_cast<std::int64_t>(r.groups), {}},
           {"spearman", r.spearman, {}},
           {"kendall", r.kendall, {}},
-          {"best_of_1_ratio", r.best_of_1, {}},
-          {"best_of_5_ratio", r.best_of_5, {}},
-          {"best_of_10_ratio", r.best_of_10, {}}};
+          {"top1_ratio", r.best_of_1, {}},
+          {"top5_ratio", r.best_of_5, {}},
+          {"top10_ratio", r.best_of_10, {}}};
 }
 
 }  // namespace

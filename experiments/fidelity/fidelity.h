@@ -44,7 +44,7 @@ Fidelity fidelity_of(std::span<const JudgedTime> times, std::size_t least_tiles)
 double spearman(std::span<const double> a, std::span<const double> b);
 double kendall(std::span<const double> a, std::span<const double> b);
 
-// `compared`, the errors, `groups`, and `by_row` and `by_tile` with `spearman`, `kendall`, `best_of_1_ratio` and so on.
+// `compared`, the errors, `groups`, and `by_row` and `by_tile` with `spearman`, `kendall`, `top1_ratio` and so on.
 base::Map to_entries(const Fidelity& f);
 
 }  // namespace tilescope::experiments

@@ -86,7 +86,7 @@ constexpr std::int64_t kStreamWords = 2;
 void hold_residency(lower::Kernel& k, std::int64_t blocks, const arch::ArchSpec& chip) {
   const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (pad == nullptr) return;
-  k.shared_bytes = std::min(arch::scratchpad_per_block(*pad).n, pad->capacity.n / blocks - pad->reserved.n);
+  k.shared_bytes = std::min(arch::scratchpad_per_block(*pad).n, pad->capacity.n / blocks - pad->reserved_per_block.n);
 }
 
 lower::Module stream(std::int64_t blocks, std::int64_t threads, std::int64_t resident, StreamKind kind,

@@ -29,9 +29,7 @@ std::string axis_names(const tile::TileSpace& space) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
-// What of a layout differs from the plain one: "mma.f16 A+8 B~4 ser 2 split 8 pipe 3 c4" is a
-// matrix instruction, padding and rotation of staged rows, neighbours that one thread owns, parts of the reduction,
-// pipeline stages, raster in bands of four columns; "boxes" are tiles that a warp of its own has brought.
+// What of a layout differs from the plain one, in the words of the program's document; "A+8" pads the rows of A.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
   if (!tile::name_of(p.micro_kernel).empty()) parts.emplace_back(tile::name_of(p.micro_kernel));
@@ -40,21 +38,18 @@ std::string layout_of(const tile::StageProgram& p) {
     const tile::OperandPlan& plan = p.operands[i];
     staged = staged || plan.staged;
     if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", p.space->inputs[i].name, plan.padding));
-    if (plan.swizzle != 0) parts.push_back(fmt::format("{}~{}", p.space->inputs[i].name, plan.swizzle));
+    if (plan.swizzle != 0) parts.push_back(fmt::format("rotate {} {}", p.space->inputs[i].name, plan.swizzle));
   }
   if (!staged) parts.emplace_back("direct");
-  if (p.in_boxes()) parts.emplace_back("boxes");
-  const auto more_than_one = [&](const char* name, std::int64_t n) {
+  if (p.in_boxes()) parts.emplace_back("TMA");
+  const auto more_than_one = [&](std::string_view name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
-  if (tile::chooses_threads(p.micro_kernel)) more_than_one("ser", p.mapping.back().serial);
-  for (const std::int64_t n : p.split) more_than_one("split", n);
-  more_than_one("pipe", p.pipeline);
-  const bool column = p.raster == tile::Raster::kColumn;
-  if (p.band > 1)
-    parts.push_back(fmt::format("{}{}", column ? 'c' : 'r', p.band));
-  else if (column)
-    parts.emplace_back("column");
+  if (tile::chooses_threads(p.micro_kernel)) more_than_one("per_thread", p.mapping.back().serial);
+  for (std::size_t a = 0; a < p.split.size(); ++a) more_than_one("split_" + p.space->axes[a].name, p.split[a]);
+  more_than_one("num_stages", p.pipeline);
+  if (p.raster == tile::Raster::kColumn) parts.emplace_back("column");
+  more_than_one("group_m", p.band);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 
@@ -123,7 +118,7 @@ std::optional<std::vector<CompiledOperator>> compile(const Workload& workload, c
   construct::Restrictions given;
   if (expressions) given = restrictions_of(workload, *expressions, a, diags);
   if (!workload.instruction.empty() && search.search != Search::kRoller)
-    diags.error({diags.add_source("--instruction")}, "only --search roller constructs for a matrix instruction");
+    diags.error({diags.add_source("--mma")}, "only --search roller constructs for a matrix instruction");
   if (!expressions || !diags.ok()) return std::nullopt;
   note_instructions(*expressions, a, diags);
   const Constructor constructor(a, search, keep, given);

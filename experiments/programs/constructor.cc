@@ -87,7 +87,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());
     if (found.why.empty() || !out.error.empty()) continue;
-    out.error = (e.stages.size() > 1 ? fmt::format("stage {}: ", s + 1) : "") + found.why;
+    out.error = (e.stages.size() > 1 ? fmt::format("node {}: ", s + 1) : "") + found.why;
   }
   std::vector<tile::RProgram> programs(count);
   for (std::size_t r = 0; r < count; ++r) {

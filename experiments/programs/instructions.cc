@@ -98,7 +98,7 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
   if (out.instruction.empty() || out.instruction == "none") return out;
-  const base::Position at{diags.add_source("--instruction")};
+  const base::Position at{diags.add_source("--mma")};
   std::vector<std::string_view> names = {"none"};
   const arch::ComputeSpec* named = nullptr;
   for (const arch::ComputeSpec& c : a.compute) {

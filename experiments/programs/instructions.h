@@ -16,7 +16,7 @@
 
 namespace tilescope::experiments {
 
-// The restrictions of a workload, whose operators these are. Errors at `--instruction` where the chip has no matrix
+// The restrictions of a workload, whose operators these are. Errors at `--mma` where the chip has no matrix
 // instruction of that name, where it multiplies other dtypes than an operator's, and where it cannot be lowered.
 construct::Restrictions restrictions_of(const Workload& workload, const std::vector<NamedExpression>& operators,
                                         const arch::ArchSpec& a, base::Diagnostics& diags);

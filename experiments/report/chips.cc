@@ -73,50 +73,53 @@ std::string extents(const Map& tile) {
 std::string unless(const Value* v, std::string_view usual) { return text(v) == usual ? std::string() : text(v); }
 
 // The neighbouring elements that one thread owns, by axis.
-std::string serial(const Map& mapping) {
+std::string per_thread(const Map& mapping) {
   std::vector<std::string> parts;
   for (const Entry& e : mapping)
-    if (const auto n = number(e.value.find("serial")); n && *n > 1) parts.push_back(fmt::format("{} {}", e.key, *n));
+    if (const auto n = number(e.value.find("per_thread")); n && *n > 1)
+      parts.push_back(fmt::format("{} {}", e.key, *n));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // Those that the mapping counts: of a matrix instruction, the warps or groups of warps that execute it.
-std::string threads_of(const Value& stage, double count) {
-  const Value* instruction = stage.find("instruction");
+std::string threads_of(const Value& node, double count) {
+  const Value* instruction = node.find("mma");
   return instruction == nullptr ? fmt::format("{}", count)
                                 : fmt::format("{} of {}", count, text(instruction->find("name")));
 }
 
 // In the order of kProgramFields. The block tile is the first of the tiles, the thread tile the second.
-std::vector<std::string> stage_texts(const Value& stage) {
-  const Map& tiles = items<Map>(stage.find("tiles"));
+std::vector<std::string> node_texts(const Value& node) {
+  const Map& tiles = items<Map>(node.find("tiles"));
   const Map& block = items<Map>(tiles.empty() ? nullptr : &tiles[0].value);
   const Map& thread = items<Map>(tiles.size() < 2 ? nullptr : &tiles[1].value);
-  const Map& mapping = items<Map>(stage.find("mapping"));
+  const Map& mapping = items<Map>(node.find("mapping"));
   double threads = 1;
   for (const Entry& e : mapping) threads *= number(e.value.find("threads")).value_or(1);
-  const std::string staged = keys(items<Map>(stage.find("staged")), " ");
+  const std::string cached = keys(items<Map>(node.find("cached")), " ");
   return {keys(block, " x "),
           extents(block),
           extents(thread),
-          threads_of(stage, threads),
-          serial(mapping),
-          staged.empty() ? "nothing" : staged,
-          listed(stage.find("padding"), "0"),
-          listed(stage.find("swizzle"), "0"),
-          listed(stage.find("boxes"), "0"),
-          listed(stage.find("vector"), "1"),
-          listed(stage.find("copy"), "interleaved"),
+          threads_of(node, threads),
+          per_thread(mapping),
+          cached.empty() ? "nothing" : cached,
+          listed(node.find("padding"), "0"),
+          listed(node.find("rotate"), "0"),
+          listed(node.find("copy"), "striped"),
+          listed(node.find("box"), "0"),
+          listed(node.find("vector"), "1"),
           fmt::format("{}", fmt::join(
                                 [&] {
                                   std::vector<std::string> order;
-                                  for (const Value& v : items<List>(stage.find("order"))) order.push_back(text(&v));
+                                  for (const Value& v : items<List>(node.find("reduction_order")))
+                                    order.push_back(text(&v));
                                   return order;
                                 }(),
                                 " ")),
-          unless(stage.find("pipeline"), "1"),
-          listed(stage.find("split"), "1"),
-          unless(stage.find("raster"), "row")};
+          unless(node.find("num_stages"), "1"),
+          listed(node.find("split"), "1"),
+          unless(node.find("order"), "row"),
+          unless(node.find("group_m"), "1")};
 }
 
 const List& stages_of(const StoredWorkload& w) { return items<List>(w.document.find("stages")); }
@@ -178,8 +181,8 @@ std::vector<ChipQuantity> quantities_of(const Value& chip) {
 std::vector<std::string> program_texts(const Value& program) {
   std::vector<std::string> out(std::size(kProgramFields));
   bool first = true;
-  for (const Value& stage : items<List>(program.find("stages"))) {
-    const std::vector<std::string> texts = stage_texts(stage);
+  for (const Value& node : items<List>(program.find("nodes"))) {
+    const std::vector<std::string> texts = node_texts(node);
     for (std::size_t i = 0; i < out.size(); ++i) out[i] += first ? texts[i] : "; " + texts[i];
     first = false;
   }

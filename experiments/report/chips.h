@@ -20,10 +20,10 @@ struct ChipQuantity {
 };
 std::vector<ChipQuantity> quantities_of(const base::Value& chip);
 
-// The fields of a program that a person compares, by name; stages with a semicolon between them.
-inline constexpr std::string_view kProgramFields[] = {"axes",   "block tile", "thread tile", "threads", "serial",
-                                                      "staged", "padding",    "swizzle",     "boxes",   "vector",
-                                                      "copy",   "order",      "pipeline",    "split",   "raster"};
+// The fields of a program that a person compares, by name; nodes with a semicolon between them.
+inline constexpr std::string_view kProgramFields[] = {
+    "axes", "block tile", "thread tile", "threads",         "per_thread", "cached", "padding", "rotate",
+    "copy", "box",        "vector",      "reduction_order", "num_stages", "split",  "order",   "group_m"};
 std::vector<std::string> program_texts(const base::Value& program);
 
 // The operator as people write it ("C[m,n] +=! A[m,k] * B[k,n], m=64, n=64, k=64, f32"), and as options of `compile`.

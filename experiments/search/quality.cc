@@ -69,7 +69,7 @@ class SimulatedJudge {
       if (simulated[i].died)
         lost_ = simulated[i].error;
       else
-        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch.v : kNone);
+        kept_.add(key_of(*unknown[i]), s ? s->simulated_us - chip_.launch_overhead.v : kNone);
     }
   }
 
@@ -92,7 +92,7 @@ class Trial {
         arch_(a),
         target_(targets::target_of(a)),
         stage_(expr::single_stage(op.expression, 0)),
-        aligned_(target_.aligned(stage_, a, options.oracle)) {}
+        aligned_(target_.aligned(stage_, a, options.exhaustive_limit)) {}
 
   // That the judge is asked about.
   std::size_t most_programs() const {
@@ -104,7 +104,7 @@ class Trial {
     add_constructed(Search::kRoller);
     add_constructed(Search::kRollerOsdi22);
     for (const Search s : kTrying) add_searched(s);
-    add_oracle();
+    add_exhaustive();
     return std::move(out_);
   }
 
@@ -123,11 +123,11 @@ class Trial {
     add(search, times);
   }
 
-  void add_oracle() {
+  void add_exhaustive() {
     out_.aligned = aligned_.count;
     out_.every_layout = aligned_.every_layout;
     for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, arch_, judge_))
-      out_.oracle_us = std::min(out_.oracle_us.value_or(kNone), r.time.v);
+      out_.exhaustive_us = std::min(out_.exhaustive_us.value_or(kNone), r.time.v);
   }
 
   void add(Search search, const std::vector<base::Microseconds>& times) {
@@ -153,7 +153,7 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
   const auto expressions = expressions_of(workload, diags);
   if (!expressions) return std::nullopt;
   note_instructions(*expressions, a, diags);
-  KeptTimes kept(options.keep);
+  KeptTimes kept(options.log);
   std::string lost;
   std::size_t done = 0, all = 0;
   const construct::BatchJudge judge = SimulatedJudge(a, jobs, kept, lost, [&](std::size_t n) {
@@ -173,7 +173,7 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
     else
       operators.push_back({op.id, op.kind, {}, 0, false, {}, "has several stages; a search tries programs of one"});
     if (!lost.empty())
-      operators.back().error = fmt::format("a simulation was lost, try again (--keep keeps the others): {}", lost);
+      operators.back().error = fmt::format("a simulation was lost, try again (--log keeps the others): {}", lost);
     lost.clear();
     before += trials[i] ? trials[i]->most_programs() : 0;
     done = before;  // a small space may have had fewer

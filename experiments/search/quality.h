@@ -22,8 +22,8 @@ inline constexpr Search kTrying[] = {Search::kRandom, Search::kGenetic, Search::
 struct SearchQualityOptions {
   std::size_t budget = 200;  // programs that each search may try
   std::uint64_t seed = 1;
-  std::size_t oracle = 500;  // aligned programs that are all tried, at most
-  std::string keep;          // file of simulated times; none where empty
+  std::size_t exhaustive_limit = 500;  // aligned programs that are all tried, at most
+  std::string log;                     // file of simulated times; none where empty
 };
 
 // Simulated times in the order in which programs came: by rank of construction, by trial of a search. Without the one
@@ -38,14 +38,14 @@ struct TriedTimes {
 
 struct SearchedOperator {
   std::string id, kind;
-  std::vector<TriedTimes> tried;    // roller and roller-osdi22, ten each; then random, genetic, anneal
-  std::size_t aligned = 0;          // programs that an exhaustive search has to try
-  bool every_layout = false;        // of them
-  std::optional<double> oracle_us;  // the best of them, where they are few enough
-  std::string error;                // why nothing was tried
+  std::vector<TriedTimes> tried;        // roller and roller-osdi22, ten each; then random, genetic, anneal
+  std::size_t aligned = 0;              // programs that an exhaustive search has to try
+  bool every_layout = false;            // of them
+  std::optional<double> exhaustive_us;  // the best of them, where they are few enough
+  std::string error;                    // why nothing was tried
 
   const TriedTimes& of(Search search) const;
-  // The best of all, the oracle's too.
+  // The best of all, of the exhaustive search too.
   double best_known_us() const;
 };
 
@@ -62,7 +62,7 @@ struct Quality {
 
 struct SearchQuality {
   std::vector<SearchedOperator> operators;
-  std::vector<Quality> by_oracle, by_best_known;
+  std::vector<Quality> by_exhaustive, by_best_known;
   double over_osdi22_ratio = 0;           // first of roller-osdi22 over first of roller; geometric mean
   std::size_t over_osdi22_operators = 0;  // that it is of
 };

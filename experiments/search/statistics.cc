@@ -15,14 +15,14 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 // A ratio of two times that there are: neither of them infinite.
 bool comparable(double ratio) { return std::isfinite(ratio) && ratio > 0; }
 
-Quality quality_at(const std::vector<SearchedOperator>& operators, Search search, std::size_t n, bool oracle) {
+Quality quality_at(const std::vector<SearchedOperator>& operators, Search search, std::size_t n, bool by_exhaustive) {
   Quality q;
   q.search = search;
   q.n = n;
   double logs = 0;
   for (const SearchedOperator& op : operators) {
-    if (!op.error.empty() || (oracle && !op.oracle_us)) continue;
-    const double ratio = op.of(search).best_us(n) / (oracle ? *op.oracle_us : op.best_known_us());
+    if (!op.error.empty() || (by_exhaustive && !op.exhaustive_us)) continue;
+    const double ratio = op.of(search).best_us(n) / (by_exhaustive ? *op.exhaustive_us : op.best_known_us());
     if (!comparable(ratio)) continue;
     ++q.operators;
     logs += std::log(ratio);
@@ -41,15 +41,16 @@ Quality quality_at(const std::vector<SearchedOperator>& operators, Search search
   return q;
 }
 
-std::vector<Quality> qualities(const std::vector<SearchedOperator>& operators, std::size_t budget, bool oracle) {
+std::vector<Quality> qualities(const std::vector<SearchedOperator>& operators, std::size_t budget, bool by_exhaustive) {
   std::vector<Quality> out;
   for (const Search s : {Search::kRoller, Search::kRollerOsdi22})
-    for (const std::size_t n : {std::size_t{1}, kConstructed}) out.push_back(quality_at(operators, s, n, oracle));
+    for (const std::size_t n : {std::size_t{1}, kConstructed})
+      out.push_back(quality_at(operators, s, n, by_exhaustive));
   std::set<std::size_t> counts = {budget};
   for (const std::size_t n : {10U, 50U, 100U, 500U})
     if (n < budget) counts.insert(n);
   for (const Search s : kTrying)
-    for (const std::size_t n : counts) out.push_back(quality_at(operators, s, n, oracle));
+    for (const std::size_t n : counts) out.push_back(quality_at(operators, s, n, by_exhaustive));
   return out;
 }
 
@@ -97,7 +98,7 @@ const TriedTimes& SearchedOperator::of(Search search) const {
 }
 
 double SearchedOperator::best_known_us() const {
-  double best = oracle_us.value_or(kNone);
+  double best = exhaustive_us.value_or(kNone);
   for (const TriedTimes& t : tried) best = std::min(best, t.best_us(t.us.size()));
   return best;
 }
@@ -105,7 +106,7 @@ double SearchedOperator::best_known_us() const {
 SearchQuality quality_of(std::vector<SearchedOperator> operators, std::size_t budget) {
   SearchQuality q;
   q.operators = std::move(operators);
-  q.by_oracle = qualities(q.operators, budget, true);
+  q.by_exhaustive = qualities(q.operators, budget, true);
   q.by_best_known = qualities(q.operators, budget, false);
   compare_constructions(q);
   return q;
@@ -129,13 +130,13 @@ base::Value to_document(const SearchQuality& q) {
       row.push_back({std::string(name_of(t.search)) + "_us", std::move(times), {}});
     }
     row.push_back({"aligned_programs", static_cast<std::int64_t>(op.aligned), {}});
-    if (op.oracle_us) row.push_back({"every_layout", op.every_layout, {}});
-    if (op.oracle_us) row.push_back({"oracle_us", time_value(*op.oracle_us), {}});
+    if (op.exhaustive_us) row.push_back({"every_layout", op.every_layout, {}});
+    if (op.exhaustive_us) row.push_back({"exhaustive_us", time_value(*op.exhaustive_us), {}});
     if (!op.error.empty()) row.push_back({"error", op.error, {}});
     rows.emplace_back(std::move(row));
   }
   return base::Map{{"operators", std::move(rows), {}},
-                   {"by_oracle", to_value(q.by_oracle), {}},
+                   {"by_exhaustive", to_value(q.by_exhaustive), {}},
                    {"by_best_known", to_value(q.by_best_known), {}},
                    {"over_osdi22_ratio", q.over_osdi22_ratio, {}},
                    {"over_osdi22_operators", static_cast<std::int64_t>(q.over_osdi22_operators), {}}};

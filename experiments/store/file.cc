@@ -9,9 +9,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a file of ours bears in SQLite's header ("TILE"), and the version of the tables below.
+// What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 
 constexpr int kWaitMs = 10'000;  // for another process's commit
 

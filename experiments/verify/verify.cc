@@ -170,7 +170,7 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
 namespace {
 
 base::Map compared(const VerifiedRow& r) {
-  base::Map out = {{"values_ok", r.values_ok, {}},
+  base::Map out = {{"correct", r.values_ok, {}},
                    {"counters_ok", r.counters_ok, {}},
                    {"worst_error_ratio", r.worst_errors.ratio, {}},
                    {"allowed_error_ratio", r.allowed_errors.ratio, {}},
@@ -205,7 +205,7 @@ base::Value to_document(const std::vector<VerifiedRow>& rows) {
   return base::Map{{"rows", std::move(list), {}},
                    {"summary",
                     base::Map{{"rows", static_cast<std::int64_t>(rows.size()), {}},
-                              {"values_ok", values_ok, {}},
+                              {"correct", values_ok, {}},
                               {"counters_ok", counters_ok, {}},
                               {"failed", failed, {}}},
                     {}}};

@@ -19,7 +19,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
   m.async_copy_bytes = a.core.async_copy.value_or(arch::Bytes{0}).n;
-  m.launch_us = a.launch.v;
+  m.launch_us = a.launch_overhead.v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
@@ -40,9 +40,9 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
   if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
     m.banks = s->banks;
     m.bank_width_bytes = s->bank_width.n;
-    m.uniform_groups = s->uniform_groups;
+    m.broadcast_groups = s->broadcast_groups;
     m.scratchpad_bytes = s->capacity.n;
-    m.scratchpad_reserved_bytes = s->reserved.n;
+    m.scratchpad_reserved_bytes = s->reserved_per_block.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
@@ -51,7 +51,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
     m.core_cache_fill_bytes_per_cycle = a.link ? std::min(width, static_cast<double>(a.link->width.n)) : width;
-    m.core_cache_tags = static_cast<double>(l1->tags.value_or(0));
+    m.core_cache_tags = static_cast<double>(l1->tag_lookups.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
     m.core_cache_latency_cycles = cycles_or_zero(l1->latency);
@@ -79,7 +79,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
     m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
   }
   if (!hierarchy.device_caches.empty())
-    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->partitions);
+    m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
   m.load_sector_bytes = m.sector_bytes;
   if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
     m.load_sector_bytes =

@@ -38,7 +38,7 @@ struct Machine {
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
-  std::int64_t uniform_groups = 1;             // of lanes that one pass serves where neighbours ask for the same words
+  std::int64_t broadcast_groups = 1;           // of lanes that one pass serves where neighbours ask for the same words
   double scratchpad_ratio = 1;
   double scratchpad_latency_cycles = 0;
 

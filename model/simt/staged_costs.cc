@@ -28,13 +28,13 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   if (scratchpad == nullptr) return;
   banks = scratchpad->banks;
   bank_width = scratchpad->bank_width.n;
-  uniform_groups = scratchpad->uniform_groups;
+  broadcast_groups = scratchpad->broadcast_groups;
 }
 
 StagedAccess staged_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {
   StagedAccess out{bank_use(access, chip.banks, chip.bank_width), 0, accesses, instructions};
-  const bool together = chip.uniform_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
-  out.served = together ? bank_use(access, chip.banks, chip.bank_width, chip.uniform_groups).passes : out.use.passes;
+  const bool together = chip.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
+  out.served = together ? bank_use(access, chip.banks, chip.bank_width, chip.broadcast_groups).passes : out.use.passes;
   return out;
 }
 

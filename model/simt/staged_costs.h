@@ -28,7 +28,7 @@ struct StagedCost {
 struct StagingChip {
   explicit StagingChip(const arch::ArchSpec& a);
 
-  std::int64_t warp = 0, banks = 0, bank_width = 0, uniform_groups = 1;
+  std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
   base::Bytes max_access;
 };
 

@@ -45,8 +45,8 @@ void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec&
   m.request_bytes = cache.request.n;
   m.cache_latency = latency_of(chip, cache);
   m.slices = cache.slices;
-  m.partitions = cache.partitions;
-  m.far_latency = cache.far_latency.value_or(*cache.latency).n;
+  m.partitions = cache.l2_partitions;
+  m.remote_latency = cache.remote_latency.value_or(*cache.latency).n;
   m.slice.tells_clean = m.partitions > 1;
 }
 
@@ -95,7 +95,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
   c.shares_scratchpad = level.shares.has_value();
   c.ways = level.ways.value_or(CacheSpec::kAnyWay);
   c.sectors = std::max<std::int64_t>(1, std::min(level.sector.n, shape.line) / shape.sector);
-  c.tags = level.tags.value_or(arch::kMostLanes);
+  c.tags = level.tag_lookups.value_or(arch::kMostLanes);
   c.rate = rate_in_core_cycles(chip, level, level.width.n);
   c.latency = latency_of(chip, level);
   return c;
@@ -129,7 +129,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.name = chip.name;
   m.clock = chip.clock;
   m.cores = chip.core.count;
-  m.launch = std::llround(chip.launch.v * static_cast<double>(chip.clock.n) * 1e-6);
+  m.launch = std::llround(chip.launch_overhead.v * static_cast<double>(chip.clock.n) * 1e-6);
   m.issue = {chip.core.issue.value_or(1), 1};
   m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
   m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
@@ -157,11 +157,11 @@ Machine machine_of(const ArchSpec& chip) {
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;
-    m.limits.scratchpad_reserved = l->reserved.n;
+    m.limits.scratchpad_reserved = l->reserved_per_block.n;
   }
   if (const CacheLevel* l = hierarchy.core_cache) {
     m.core_cache_name = l->name;
-    m.misses = l->misses.value_or(0);
+    m.misses = l->mshrs.value_or(0);
     m.cache = core_cache(chip, *l, m.memory.shape);
   }
   return m;

@@ -246,7 +246,7 @@ int WarpCodeBuilder::add_signal_use(int signal, const lower::Affine& use, std::i
 
 void WarpCodeBuilder::emit_bulk_copy(const lower::BulkCopy& b) {
   base::check(!code_.roles_.empty(), "bulk copies are of a role");
-  if (!chip_.core.tma) throw SimError(chip_.name + ": no thread has boxes brought (core.tma)");
+  if (!chip_.core.tma) throw SimError(chip_.name + ": has no TMA engine (core.tma)");
   const auto number = static_cast<int>(code_.boxes_.size());
   code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line, code_.roles_.back().first);
   emit_op({.kind = Kind::kBulkCopy, .number = number, .signal_use = add_signal_use(b.signal, b.use)});

@@ -16,7 +16,7 @@ AddressMapSpec address_map_of(const arch::Hierarchy& chip, std::int64_t& line_by
   map.slices = cache == nullptr ? dram.channels : cache->slices;
   map.channels = dram.channels;
   map.banks = spec.ranks * spec.banks;
-  if (dram.row_order == arch::RowOrder::kGroups) map.bank_groups = spec.ranks * spec.groups;
+  if (dram.address_mapping == arch::AddressMapping::kRoBaRaBgCoCh) map.bank_groups = spec.ranks * spec.groups;
   map.lines_per_row = dram.row ? std::max<std::int64_t>(1, dram.row->n / line_bytes) : 1;
   return map;
 }

@@ -42,7 +42,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
   forward_ = wire / 2;
   back_ = wire - forward_;
   across_ = std::max<Cycle>(
-      0, spec.far_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector + spec.request_bytes));
+      0, spec.remote_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector + spec.request_bytes));
   const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(last_.sector, spec.burst_bytes));
   Cycle before = spec.cache_latency;
   for (const OuterCacheSpec& o : spec.outer) before = std::max(before, o.latency);

@@ -44,7 +44,7 @@ struct MemorySpec {
   std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
   Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
   std::int64_t partitions = 1;                // of the slices
-  Cycle far_latency = 0;                      // load-to-use, from another partition
+  Cycle remote_latency = 0;                   // load-to-use, from another partition
   std::optional<TlbSpec> tlb;                 // of what misses
   std::int64_t slices = 1;                    // of that cache
   std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out

@@ -21,7 +21,8 @@ DramChannel::DramChannel(const DramSpec& spec)
       asked_(banks_.size()),
       groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.ranks)),
-      room_(banks_.size(), spec.bank_queue > 0 ? spec.bank_queue : std::numeric_limits<std::int64_t>::max()) {
+      room_(banks_.size(),
+            spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
   for (auto& scopes : after_)
     for (ByCommand& clocks : scopes) clocks.fill(kLongAgo);
   for (const DramConstraint& c : constraints_of(spec.t))
@@ -62,7 +63,7 @@ void DramChannel::push(const DramRequest& r) {
 
 // Requests that count against those that the controller takes.
 std::size_t DramChannel::held(bool write) const {
-  return (write ? writes_ : reads_).size() + (spec_.bank_queue > 0 ? 0 : queued_[write]);
+  return (write ? writes_ : reads_).size() + (spec_.per_bank_queue_depth > 0 ? 0 : queued_[write]);
 }
 
 bool DramChannel::has_room(bool write) const { return static_cast<std::int64_t>(held(write)) < spec_.queue_depth; }
@@ -277,7 +278,7 @@ void DramChannel::plan(Clock from) {
 // Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
 // bank that is next.
 DramChannel::Wish DramChannel::first_in_turn(Clock at, DramCommand one, DramCommand other) const {
-  const bool queues = spec_.bank_queue > 0;
+  const bool queues = spec_.per_bank_queue_depth > 0;
   Wish wish;
   std::size_t b = queues ? last_bank_ : banks_.size() - 1;
   for (std::size_t turn = 0; turn < banks_.size(); ++turn) {
@@ -398,7 +399,7 @@ DramChannel::Issued DramChannel::issue_what_is_due(std::vector<DramServed>& serv
   if (row_ > now_) return {true, serve(first_in_turn(column_, kRead, kWrite), served)};
   if (column_ > now_) return {true, serve(first_in_turn(row_, kActivate, kPrecharge), served)};
   Wish first = first_in_turn(column_, kRead, kWrite), second = first_in_turn(row_, kActivate, kPrecharge);
-  if (spec_.bank_queue > 0 && std::tie(second.turn, second.entry) < std::tie(first.turn, first.entry))
+  if (spec_.per_bank_queue_depth > 0 && std::tie(second.turn, second.entry) < std::tie(first.turn, first.entry))
     std::swap(first, second);
   bool left = serve(first, served);
   if (spec_.row_bus && second.bank != first.bank) left = serve(second, served) || left;

@@ -16,9 +16,9 @@ DramSpec dram_spec(const arch::DramLevel& dram) {
   s.banks = std::max<std::int64_t>(1, dram.banks);
   if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
   s.rows = dram.row.has_value() && dram.banks > 0;
-  s.row_bus = dram.command_buses > 1;
+  s.row_bus = dram.dual_command_bus;
   s.queue_depth = dram.queue_depth.value_or(DramSpec::kNoBound);
-  s.bank_queue = dram.bank_queue.value_or(0);
+  s.per_bank_queue_depth = dram.per_bank_queue_depth.value_or(0);
   s.write_threshold = dram.write_threshold.value_or(0);
   s.write_idle = dram.write_idle.value_or(base::Cycles{0}).n;
   s.row_hit_cap = dram.row_hit_cap.value_or(DramSpec::kNoBound);

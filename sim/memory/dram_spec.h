@@ -23,7 +23,7 @@ struct DramSpec {
   std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes
   // Requests that each bank holds beyond those that the controller takes; without, it takes no more until some are
   // done.
-  std::int64_t bank_queue = 0;
+  std::int64_t per_bank_queue_depth = 0;
   std::int64_t write_threshold = 0;     // writes that wait although the banks rest
   Clock write_idle = 0;                 // after which they go too
   std::int64_t row_hit_cap = kNoBound;  // columns of an open row before an older request may close it

@@ -16,7 +16,7 @@ namespace {
 
 // The stage's number where there are several.
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
-  return p.stages.size() > 1 ? fmt::format("stage {}: ", stage + 1) : std::string();
+  return p.stages.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
 std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, std::vector<std::string>& why) {

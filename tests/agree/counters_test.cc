@@ -13,7 +13,7 @@ class Counters : public Cli {
   static void expect_all(const Json& document, int n) {
     const Json& s = document.at("summary");
     EXPECT_EQ(s.at("rows"), n);
-    EXPECT_EQ(s.at("values_ok"), n);
+    EXPECT_EQ(s.at("correct"), n);
     EXPECT_EQ(s.at("counters_ok"), n);
     EXPECT_EQ(s.at("failed"), 0);
   }
@@ -32,12 +32,12 @@ TEST_F(Counters, OfEveryExampleAgree) {
 class Moved : public Counters {
  protected:
   Json totals(const Args& sets) {
-    const std::string program = write("p.json", R"({"arch":"v100","stages":[{"expr":"O[i,j] +=! I[i,j,k]",
+    const std::string program = write("p.json", R"({"arch":"v100","nodes":[{"expr":"O[i,j] +=! I[i,j,k]",
       "sizes":{"i":4,"j":64,"k":2},"dtype":"f32","tiles":{"smem":{"i":1,"j":32,"k":1},"reg":{"i":1,"j":1}},
-      "mapping":{"i":{"threads":1},"j":{"threads":32}},"staged":{"I":"smem"},"vector":{"I":1,"O":1}}],"edges":[]})");
+      "mapping":{"i":{"threads":1},"j":{"threads":32}},"cached":{"I":"smem"},"vector":{"I":1,"O":1}}],"edges":[]})");
     const Json row = verified(with({"--program", program}, sets)).at("rows").at(0);
     EXPECT_EQ(row.at("counters_ok"), true);
-    EXPECT_EQ(row.at("values_ok"), true);
+    EXPECT_EQ(row.at("correct"), true);
     return row.at("simulator");
   }
 };
@@ -59,18 +59,18 @@ TEST_F(Moved, WiderSectorsAreFewer) {
 
 // The model counts a block's first accesses and multiplies; a block of less than a warp makes more of them.
 TEST_F(Counters, OfCopiesInTurnAndInChunksAgree) {
-  for (const char* copy : {"interleaved", "chunked"})
+  for (const char* copy : {"striped", "blocked"})
     for (const int threads : {16, 64}) {
       const int across = threads / 8;
       const std::string program =
-          write("p.json", R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+          write("p.json", R"({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
             "sizes":{"m":64,"n":64,"k":32},"tiles":{"smem":{"m":32,"n":32,"k":8}},
-            "mapping":{"m":{"virtual":)" +
+            "mapping":{"m":{"vthread":)" +
                               std::to_string(32 / across) + R"(,"threads":)" + std::to_string(across) +
-                              R"(},"n":{"virtual":4,"threads":8}},"copy":{"A":")" + copy + R"(","B":")" + copy +
+                              R"(},"n":{"vthread":4,"threads":8}},"copy":{"A":")" + copy + R"(","B":")" + copy +
                               R"("},"vector":{"A":1,"B":1,"C":1}}],"edges":[]})");
       const Json row = verified({"--program", program}).at("rows").at(0);
-      EXPECT_EQ(row.at("values_ok"), true);
+      EXPECT_EQ(row.at("correct"), true);
       EXPECT_EQ(row.at("counters_ok"), true);
       EXPECT_EQ(row.at("model").at("bank_passes"), row.at("simulator").at("bank_passes")) << threads << " " << copy;
     }
@@ -84,7 +84,7 @@ TEST_F(Counters, OfMatrixInstructionsAgreeWithTheModelsToo) {
           json_of_long_work({"verify", "--arch", "a100", "--op", op, "--size", "m=128,n=128,k=128", "--dtype", dtype})
               .at("rows")
               .at(0);
-      EXPECT_EQ(row.at("values_ok"), true) << dtype << ' ' << op;
+      EXPECT_EQ(row.at("correct"), true) << dtype << ' ' << op;
       EXPECT_EQ(row.at("counters_ok"), true) << dtype << ' ' << op;
       for (const char* count : {"bank_passes", "sectors"})
         EXPECT_EQ(row.at("model").at(count), row.at("simulator").at(count)) << dtype << ' ' << op << ' ' << count;
@@ -99,7 +99,7 @@ TEST_F(Counters, OfOtherMatrixInstructionsAgreeWithTheModelsToo) {
           json_of_long_work({"verify", "--arch", arch, "--op", op, "--size", "m=256,n=256,k=256", "--dtype", "f16"})
               .at("rows")
               .at(0);
-      EXPECT_EQ(row.at("values_ok"), true) << arch << ' ' << op;
+      EXPECT_EQ(row.at("correct"), true) << arch << ' ' << op;
       EXPECT_EQ(row.at("counters_ok"), true) << arch << ' ' << op;
       for (const char* count : {"bank_passes", "sectors"})
         EXPECT_EQ(row.at("model").at(count), row.at("simulator").at(count)) << arch << ' ' << op << ' ' << count;

@@ -70,6 +70,11 @@ std::vector<Changed> numbers_of(const ArchSpec& a, const base::Value& document) 
   for (std::size_t i = 0; units != nullptr && i < units->size(); ++i)
     if (const base::Value* shape = (*units)[i].find("shape"))
       add_scalars("compute." + a.compute[i].name + ".shape", *shape, out);
+  for (const arch::Level& l : a.memory)
+    if (const auto* dram = std::get_if<arch::DramLevel>(&l)) {
+      const std::string path = "memory." + dram->name + ".dual_command_bus";
+      out.push_back({path, {{path, dram->dual_command_bus ? "false" : "true"}}, {}});
+    }
   return out;
 }
 

@@ -68,7 +68,7 @@ TEST_F(Independent, CalibrationAndBaselinesAreNotRead) {
 TEST_F(Independent, TheNumberOfWorkersChangesNothing) {
   std::string lines;
   for (const std::string& p : programs()) {
-    Json stage = Json::parse(text_of_file(path(p))).at("stages").at(0);
+    Json stage = Json::parse(text_of_file(path(p))).at("nodes").at(0);
     stage["id"] = p;
     lines += stage.dump() + '\n';
   }

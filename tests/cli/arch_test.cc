@@ -44,7 +44,7 @@ TEST_F(Arch, ShowHoldsCausesAndDerivedEffects) {
   EXPECT_EQ(v100.at("memory").at("dram").at("derived").at("transaction_bytes"), 32);
   EXPECT_THAT(run({"arch", "show", "v100"}).out, StartsWith("name: v100\n"));
   const Json ipu = json({"arch", "show", "ipu_gc200"});
-  EXPECT_EQ(ipu.at("core").at("turn_cycles"), 6);
+  EXPECT_EQ(ipu.at("core").at("issue_interval_cycles"), 6);
   EXPECT_DOUBLE_EQ(ipu.at("link").at("derived").at("bandwidth_gbps"), 4 * 1472 * 1.33);
 }
 

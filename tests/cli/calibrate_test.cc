@@ -17,7 +17,7 @@ std::string line(const std::string& group, int n, const std::string& time) {
   const std::string s = std::to_string(n);
   return R"({"id": "a", "group": ")" + group + R"(", "expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": )" + s +
          R"(, "n": )" + s + R"(, "k": )" + s + R"(}, "tiles": {"smem": {"m": 128, "n": 64, "k": 8}}, )" +
-         R"("mapping": {"m": {"virtual": 8, "threads": 16}, "n": {"virtual": 4, "threads": 16}})" + time + "}\n";
+         R"("mapping": {"m": {"vthread": 8, "threads": 16}, "n": {"vthread": 4, "threads": 16}})" + time + "}\n";
 }
 
 std::string lines() {
@@ -77,11 +77,13 @@ TEST_F(Calibrate, BandsAlone) {
   EXPECT_EQ(document.at("bands").at(0).at("kind"), "matmul");
   const CliResult r = run(calibrate(file, {"--bands-only"}));
   EXPECT_EQ(r.status, 0);
-  EXPECT_THAT(r.out,
-              StartsWith("b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\nmeasured over predicted"));
+  EXPECT_THAT(
+      r.out,
+      StartsWith(
+          "b.jsonl on v100: 16 rows of 16 groups compared, 0 refused\n\n80 % interval of measured over predicted"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
   EXPECT_THAT(bad_input(calibrate(file, {"--bands-only", "--seed", "2"})), HasSubstr("--bands-only"));
-  const CliResult wide = run(calibrate(file, {"--bands-only", "--least-threads", "257"}));
+  const CliResult wide = run(calibrate(file, {"--bands-only", "--min-threads", "257"}));
   EXPECT_EQ(wide.status, 2);
   EXPECT_THAT(wide.err, HasSubstr("b.jsonl: no row to learn from; out.yaml is not written\n"));
   const CliResult few = run(calibrate(write("few.jsonl", line("g", 512, R"(, "measured_us": 90)")), {"--bands-only"}));

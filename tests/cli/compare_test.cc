@@ -44,14 +44,14 @@ TEST_F(Compare, BearsTheContractsNames) {
   EXPECT_THAT(keys_of(all.at("predicted")), ElementsAre("rows", "compared", "mape_ratio", "median_error_ratio",
                                                         "p90_error_ratio", "bias_ratio", "by_row", "by_tile"));
   EXPECT_THAT(keys_of(all.at("predicted").at("by_tile")),
-              ElementsAre("groups", "spearman", "kendall", "best_of_1_ratio", "best_of_5_ratio", "best_of_10_ratio"));
+              ElementsAre("groups", "spearman", "kendall", "top1_ratio", "top5_ratio", "top10_ratio"));
 }
 
 TEST_F(Compare, RefusesRowByRowAndCounts) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("none", "g", "") + line("zero", "g", R"("measured_us": 0, )") +
                      line("less", "g", R"("measured_us": -3, )") + line("alone", "h", measured(9)) +
-                     line("b", "g", measured(40), 8) + line("level", "g", measured(5) + R"("staged": {"A": "l7"}, )"));
+                     line("b", "g", measured(40), 8) + line("level", "g", measured(5) + R"("cached": {"A": "l7"}, )"));
   const CliResult r = run(batch(file, {"--json"}));
   EXPECT_EQ(r.status, 2);
   EXPECT_THAT(r.err, HasSubstr("b.jsonl:2: measured_us is missing\n"));
@@ -73,7 +73,7 @@ TEST_F(Compare, WhatWeCannotTimeRanksLast) {
   const Json f = Json::parse(r.out).at("summary").at("kinds").back().at("predicted");
   EXPECT_EQ(f.at("rows"), 3);
   EXPECT_EQ(f.at("compared"), 2);
-  EXPECT_LE(f.at("by_tile").at("best_of_1_ratio").get<double>(),
+  EXPECT_LE(f.at("by_tile").at("top1_ratio").get<double>(),
             5.0 / 30);  // the best one was not among those we timed
 }
 
@@ -91,7 +91,7 @@ TEST_F(Compare, DrawsTheSameRowsForTheSameSeed) {
 TEST_F(Compare, LeavesOutWhatTheOptionsSay) {
   const std::string file = write(
       "b.jsonl", line("a", "g", measured(30)) + line("small", "g", measured(90), 4) + line("b", "g", measured(60), 8));
-  const Json document = json(batch(file, {"--least-threads", "32"}));
+  const Json document = json(batch(file, {"--min-threads", "32"}));
   EXPECT_EQ(document.at("rows").size(), 2U);
   EXPECT_EQ(document.at("summary").at("left_out"), 1);
 }

@@ -36,9 +36,9 @@ TEST_F(Compile, DocumentBearsTheContractsNames) {
     EXPECT_GT(p.at("predicted_us"), 0);
     EXPECT_THAT(keys_of(p.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
     EXPECT_EQ(p.at("program").at("arch"), "v100");
-    EXPECT_THAT(keys_of(p.at("program").at("stages").at(0)),
-                ElementsAre("expr", "sizes", "shapes", "dtype", "accumulate", "tiles", "mapping", "staged", "padding",
-                            "vector", "order", "unroll", "pipeline", "split", "raster", "registers"));
+    EXPECT_THAT(keys_of(p.at("program").at("nodes").at(0)),
+                ElementsAre("expr", "sizes", "shapes", "dtype", "accumulate", "tiles", "mapping", "cached", "padding",
+                            "vector", "reduction_order", "unroll", "num_stages", "split", "order", "registers"));
   }
 }
 
@@ -107,22 +107,22 @@ TEST_F(Compile, OtherBanksGiveAnotherTime) {
 
 TEST_F(Compile, AnInstructionThatIsNamedIsTheOnlyOne) {
   const auto product = [](const char* instruction) {
-    return Args{"compile", "--arch", "h200",  "--op", kMatmul,         "--size",   "m=2048,n=2048,k=2048",
-                "--dtype", "f16",    "--top", "3",    "--instruction", instruction};
+    return Args{"compile", "--arch", "h200",  "--op", kMatmul, "--size",   "m=2048,n=2048,k=2048",
+                "--dtype", "f16",    "--top", "3",    "--mma", instruction};
   };
   for (const char* name : {"wgmma.f16", "mma.f16"})
     for (const Json& p : json(product(name)).at("operators").at(0).at("programs"))
-      EXPECT_EQ(p.at("program").at("stages").at(0).at("instruction").at("name"), name);
+      EXPECT_EQ(p.at("program").at("nodes").at(0).at("mma").at("name"), name);
   const CliResult none = run(with(product("none"), {"--json"}));
   EXPECT_EQ(none.err,
             "note: h200: no instruction multiplies f16 into f32 one element at a time; values are widened to "
             "f32, for fma.f32\n");
   for (const Json& p : Json::parse(none.out).at("operators").at(0).at("programs"))
-    EXPECT_FALSE(p.at("program").at("stages").at(0).contains("instruction"));
+    EXPECT_FALSE(p.at("program").at("nodes").at(0).contains("mma"));
   EXPECT_EQ(bad_input(product("mma.f17")),
-            "--instruction: h200 has no matrix instruction 'mma.f17'; did you mean 'mma.f16'?\n");
+            "--mma: h200 has no matrix instruction 'mma.f17'; did you mean 'mma.f16'?\n");
   EXPECT_EQ(bad_input(with(product("mma.f16"), {"--search", "random"})),
-            "--instruction: only --search roller constructs for a matrix instruction\n");
+            "--mma: only --search roller constructs for a matrix instruction\n");
 }
 
 TEST_F(Compile, AnOperatorWithoutProgramsIsAFailureAndTheOthersGoOn) {
@@ -155,7 +155,7 @@ TEST_F(Compile, TableOfAnOperator) {
 TEST_F(Compile, TableSaysOfHowManyStagesItShowsTheFirst) {
   const CliResult r =
       run({"compile", "--arch", "v100", "--op", "M[i] max=! I[i,j]; O[i,j] = I[i,j] - M[i]", "--size", "i=64,j=64"});
-  EXPECT_THAT(r.out, HasSubstr("; tiles are of the first of 2 stages, times of all\n"));
+  EXPECT_THAT(r.out, HasSubstr("; tiles are of the first of 2 nodes, times of all\n"));
 }
 
 TEST_F(Compile, TableOfASuiteStandsBesideWhatWasPublished) {

@@ -46,7 +46,7 @@ TEST_F(Explain, TableOfAnOperator) {
   EXPECT_THAT(r.out, HasSubstr(", bound by "));
   EXPECT_THAT(r.out, HasSubstr("\nalone, of that time: "));
   EXPECT_THAT(r.out, HasSubstr("changes without effect, "));
-  EXPECT_THAT(r.out, HasSubstr("more than one partition needs far_latency"));
+  EXPECT_THAT(r.out, HasSubstr("more than one partition needs remote_latency"));
 }
 
 TEST_F(Explain, TablesOfASuite) {

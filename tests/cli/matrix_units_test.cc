@@ -25,8 +25,7 @@ TEST_P(MatrixUnits, AreCompiledSimulatedVerifiedAndEmitted) {
                                   "--dtype", u.dtype, "--top", "1", "-o", "p"});
   ASSERT_EQ(compiled.status, 0) << compiled.err;
   const Args program = {"--arch", u.chip, "--program", "p/op.0.json"};
-  EXPECT_EQ(Json::parse(text_of_file(path("p/op.0.json"))).at("stages").at(0).at("instruction").at("name"),
-            u.instruction);
+  EXPECT_EQ(Json::parse(text_of_file(path("p/op.0.json"))).at("nodes").at(0).at("mma").at("name"), u.instruction);
   const CliResult simulated = run(with({"simulate"}, program)), verified = run(with({"verify"}, program));
   EXPECT_EQ(simulated.status, 0) << simulated.err;
   EXPECT_EQ(verified.status, 0) << verified.out << verified.err;

@@ -50,7 +50,7 @@ TEST_F(Predict, BatchGoesOnAfterBadLines) {
   const std::string file = write("b.jsonl", line(R"("id": "a", )") + "{bad\n" + line(R"("id": "c", "grup": 1, )") +
                                                 "\n" + line(R"("id": "wide", )", 64) + line(R"("id": "e", )"));
   const std::string errors =
-      "b.jsonl:3:13: unknown key 'grup' in a stage; did you mean 'group'?\n"
+      "b.jsonl:3:13: unknown key 'grup' in a node; did you mean 'group'?\n"
       "b.jsonl:5: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n";
   const CliResult table = run(batch(file));
   EXPECT_EQ(table.status, 2);
@@ -84,11 +84,11 @@ TEST_F(Predict, AnEmptyBatchIsADocumentWithoutRows) {
 }
 
 TEST_F(Predict, ProgramReportsEveryMistakeWithItsPlace) {
-  write("p.json", "{\"stages\": 3,\n \"stage\": 1}");
+  write("p.json", "{\"nodes\": 3,\n \"node\": 1}");
   EXPECT_EQ(bad_input(program("p.json")),
-            "p.json:1:12: stages: expected a list, got the number 3\n"
-            "p.json:2:2: unknown key 'stage' in a program; did you mean 'stages'?\n");
-  write("wide.json", R"({"arch": "v100", "stages": [)" + line("", 64) + "]}");
+            "p.json:1:11: nodes: expected a list, got the number 3\n"
+            "p.json:2:2: unknown key 'node' in a program; did you mean 'nodes'?\n");
+  write("wide.json", R"({"arch": "v100", "nodes": [)" + line("", 64) + "]}");
   EXPECT_EQ(bad_input(program("wide.json")),
             "wide.json: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n");
   write("text.json", "no JSON");
@@ -106,18 +106,18 @@ TEST_F(Predict, FilesThatCannotBeRead) {
 }
 
 TEST_F(Predict, ProgramAndItsTable) {
-  write("p.json", R"({"arch": "v100", "stages": [)" + line("") + "]}");
+  write("p.json", R"({"arch": "v100", "nodes": [)" + line("") + "]}");
   const Json document = json(program("p.json"));
   EXPECT_THAT(keys_of(document.at("levels")), ElementsAre("dram", "l2", "l1", "smem"));
   const CliResult r = run(program("p.json"));
   EXPECT_EQ(r.err, "");
   EXPECT_THAT(r.out, StartsWith("p.json on v100: "));
-  EXPECT_THAT(r.out, testing::ContainsRegex(R"(v100: [0-9.]+ us \(8 of 10 within [0-9.]+ to [0-9.]+ us\), bound by )"));
+  EXPECT_THAT(r.out, testing::ContainsRegex(R"(v100: [0-9.]+ us \(80 % interval [0-9.]+ to [0-9.]+ us\), bound by )"));
   EXPECT_THAT(r.out, HasSubstr("bound by " + document.at("bottleneck").get<std::string>()));
 }
 
 TEST_F(Predict, NotesThatAProgramWasMadeForAnotherChip) {
-  write("p.json", R"({"arch": "v100", "stages": [)" + line("") + "]}");
+  write("p.json", R"({"arch": "v100", "nodes": [)" + line("") + "]}");
   const CliResult r = run({"predict", "--arch", "k80", "--program", "p.json", "--json"});
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.err, "note: p.json: made for v100, used on k80\n");
@@ -125,7 +125,7 @@ TEST_F(Predict, NotesThatAProgramWasMadeForAnotherChip) {
 }
 
 TEST_F(Predict, SetChangesTheTime) {
-  write("p.json", R"({"arch": "v100", "stages": [)" + line("") + "]}");
+  write("p.json", R"({"arch": "v100", "nodes": [)" + line("") + "]}");
   const CliResult r = run(program("p.json", {"--json", "--set", "clock=0.69 GHz"}));
   EXPECT_GT(Json::parse(r.out).at("predicted_us"), json(program("p.json")).at("predicted_us"));
   EXPECT_THAT(r.err, StartsWith("note: --set clock"));

@@ -22,9 +22,9 @@ Args row_sum(Args more) {
 }
 
 TEST_F(Search, DocumentBearsTheContractsNames) {
-  const Json document = json(row_sum({"--budget", "4", "--oracle", "0"}));
+  const Json document = json(row_sum({"--budget", "4", "--exhaustive-limit", "0"}));
   EXPECT_THAT(keys_of(document),
-              ElementsAre("operators", "by_oracle", "by_best_known", "over_osdi22_ratio", "over_osdi22_operators"));
+              ElementsAre("operators", "by_exhaustive", "by_best_known", "over_osdi22_ratio", "over_osdi22_operators"));
   ASSERT_EQ(document.at("operators").size(), 1U);
   const Json& op = document.at("operators").at(0);
   EXPECT_THAT(keys_of(op), ElementsAre("id", "kind", "roller_us", "roller-osdi22_us", "random_us", "genetic_us",
@@ -39,7 +39,7 @@ TEST_F(Search, DocumentBearsTheContractsNames) {
 
 TEST_F(Search, DrawsAndPrints) {
   const std::string plot = testing::TempDir() + "search.svg";
-  const CliResult r = run(row_sum({"--budget", "3", "--oracle", "0", "--plot", plot}));
+  const CliResult r = run(row_sum({"--budget", "3", "--exhaustive-limit", "0", "--plot", plot}));
   EXPECT_EQ(r.status, 0);
   EXPECT_THAT(r.out, AllOf(HasSubstr("best simulated time over the best known"), HasSubstr("roller-osdi22")));
   std::ifstream file(plot);

@@ -13,18 +13,18 @@ using testing::HasSubstr;
 const Args kSmall = {"--op", kMatmul, "--size", "m=256,n=256,k=64"};
 
 // A program of a block of 2048 threads, which no chip of ours has.
-const std::string kTooWide = R"json({"arch":"v100","stages":[{"expr":"O[i] = relu(I[i])","sizes":{"i":4096},
+const std::string kTooWide = R"json({"arch":"v100","nodes":[{"expr":"O[i] = relu(I[i])","sizes":{"i":4096},
   "dtype":"f32","tiles":{"smem":{"i":2048}},"mapping":{"i":{"threads":2048}}}],"edges":[]})json";
 
 // Tiles of 12 B and 98292 B, the second one aligned to 16 B: 4 B more than a block of v100 has.
-const std::string kUnaligned = R"json({"arch":"v100","stages":[{"expr":"O[i] +=! S[k] * A[i,k]",
-  "sizes":{"i":8191,"k":300},"dtype":"f32","tiles":{"smem":{"i":8191,"k":3}},"mapping":{"i":{"virtual":8191}}}],
+const std::string kUnaligned = R"json({"arch":"v100","nodes":[{"expr":"O[i] +=! S[k] * A[i,k]",
+  "sizes":{"i":8191,"k":300},"dtype":"f32","tiles":{"smem":{"i":8191,"k":3}},"mapping":{"i":{"vthread":8191}}}],
   "edges":[]})json";
 
 // 64 sums of a thread, and one register to hold them.
-const std::string kStarved = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+const std::string kStarved = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
   "sizes":{"m":512,"n":512,"k":64},"dtype":"f32","tiles":{"smem":{"m":64,"n":64,"k":8},"reg":{"m":8,"n":8}},
-  "mapping":{"m":{"virtual":8,"threads":8},"n":{"virtual":8,"threads":8}},"registers":1}],"edges":[]})json";
+  "mapping":{"m":{"vthread":8,"threads":8},"n":{"vthread":8,"threads":8}},"registers":1}],"edges":[]})json";
 
 class Simulate : public Cli {
  protected:
@@ -51,7 +51,7 @@ TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
 }
 
 TEST_F(Simulate, ABatchHasRowsAndASummary) {
-  Json stage = Json::parse(text_of_file(path(program()))).at("stages").at(0);
+  Json stage = Json::parse(text_of_file(path(program()))).at("nodes").at(0);
   stage["id"] = "a";
   stage["measured_us"] = 10.0;
   const std::string file = write("b.jsonl", stage.dump() + "\n{\"id\": \"broken\"}\n");
@@ -68,7 +68,7 @@ TEST_F(Simulate, ABatchHasRowsAndASummary) {
 
 // A measured program is taken for one that fits, until it is lowered.
 TEST_F(Simulate, ABatchOfProgramsThatCannotRunFailedAndIsNoBadInput) {
-  Json stage = Json::parse(kTooWide).at("stages").at(0);
+  Json stage = Json::parse(kTooWide).at("nodes").at(0);
   stage["measured_us"] = 10.0;
   const CliResult r = run({"simulate", "--arch", "v100", "--batch", write("b.jsonl", stage.dump() + "\n"), "--json"});
   EXPECT_EQ(r.status, 1) << r.err;
@@ -85,7 +85,7 @@ TEST_F(Simulate, SaysWhatIsWrong) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
                 HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", unaligned}),
-                HasSubstr("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+                HasSubstr("scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", starved}),
                 HasSubstr("starved.json: registers a thread: its sums alone need 64, the program states 1"));
   }
@@ -117,7 +117,7 @@ TEST_F(Simulate, EmitPrintsHip) {
 
 TEST_F(Simulate, EmitDescribesWhatLaunchesTheText) {
   Json split = Json::parse(text_of_file(path(program())));
-  split.at("stages").at(0)["split"] = {{"k", 2}};
+  split.at("nodes").at(0)["split"] = {{"k", 2}};
   const Args emit = {"emit", "--arch", "v100", "--program", write("split.json", split.dump())};
   const Json document = json(emit);
   EXPECT_THAT(keys_of(document), ElementsAre("arrays", "kernels", "text"));
@@ -155,7 +155,7 @@ TEST_F(Simulate, VerifyRefusesWhatWouldTakeForever) {
                                       "--scale", "small"})
                        .at("rows")
                        .at(0);
-  EXPECT_EQ(row.at("values_ok"), true);
+  EXPECT_EQ(row.at("correct"), true);
   EXPECT_EQ(row.at("counters_ok"), true);
   EXPECT_EQ(row.at("model").at("bank_passes"), row.at("kernel").at("bank_passes"));
 }

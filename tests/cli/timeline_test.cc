@@ -25,9 +25,9 @@ class Timeline : public Cli {
  protected:
   // A matrix product of 16 blocks, each of four warps, and its timeline t.json.
   Args simulate(const Args& more = {}) {
-    const std::string program = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+    const std::string program = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
       "sizes":{"m":128,"n":128,"k":64},"dtype":"f32","tiles":{"smem":{"m":32,"n":32,"k":16},"reg":{"m":4,"n":2}},
-      "mapping":{"m":{"threads":8,"serial":4},"n":{"threads":16,"serial":2}}}],"edges":[]})json";
+      "mapping":{"m":{"threads":8,"per_thread":4},"n":{"threads":16,"per_thread":2}}}],"edges":[]})json";
     return with({"simulate", "--arch", "v100", "--program", write("p.json", program), "--mode", "full"}, more);
   }
   Json timeline() const { return Json::parse(text_of_file(path("t.json"))); }
@@ -153,7 +153,7 @@ TEST_F(Timeline, ReplacesAFileWholeOrNotAtAll) {
   EXPECT_EQ(run(simulate({"--timeline", "t.json"})).status, 0);
   EXPECT_TRUE(timeline().contains("traceEvents"));
   write("t.json", "old");
-  const std::string wide = write("wide.json", R"json({"arch":"v100","stages":[{"expr":"O[i] = relu(I[i])",
+  const std::string wide = write("wide.json", R"json({"arch":"v100","nodes":[{"expr":"O[i] = relu(I[i])",
     "sizes":{"i":4096},"dtype":"f32","tiles":{"smem":{"i":2048}},"mapping":{"i":{"threads":2048}}}],"edges":[]})json");
   EXPECT_EQ(run({"simulate", "--arch", "v100", "--program", wide, "--timeline", "t.json"}).status, 2);
   EXPECT_EQ(text_of_file(path("t.json")), "old");

@@ -42,6 +42,22 @@ TEST_F(Usage, OfOptions) {
             "tilescope compile: unexpected argument 'predict'; see tilescope compile --help\n");
 }
 
+TEST_F(Usage, OfOptionsThatWereRenamed) {
+  const std::vector<std::pair<Args, std::string>> asked = {
+      {{"calibrate", "--least-threads", "32"}, "--min-threads"},
+      {{"calibrate", "--most-accumulators=200"}, "--max-accumulators"},
+      {{"compare", "--least-tiles", "5"}, "--min-tiles"},
+      {{"compile", "--instruction", "none"}, "--mma"},
+      {{"search", "--oracle", "0"}, "--exhaustive-limit"},
+      {{"search", "--keep", "times.jsonl"}, "--log"}};
+  for (const auto& [args, now] : asked) {
+    const std::string was = args[1].substr(0, args[1].find('='));
+    EXPECT_EQ(bad_input(args), "tilescope " + args[0] + ": " + was + " is now called " + now + "; see tilescope " +
+                                   args[0] + " --help\n");
+  }
+  EXPECT_THAT(bad_input({"emit", "--keep", "x"}), HasSubstr("unknown option '--keep'")) << "emit never had it";
+}
+
 TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_EQ(bad_input({"compile", "--suite", "examples"}),
             "tilescope compile: --arch is required; see tilescope compile --help\n");

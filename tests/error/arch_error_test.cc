@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "arch/key.h"
 #include "arch/load.h"
 #include "tests/support/expected.h"
 #include "tests/support/paths.h"
@@ -36,6 +38,13 @@ TEST_P(ArchErrors, AreAllNamedWithTheirPlace) {
 
 INSTANTIATE_TEST_SUITE_P(All, ArchErrors, testing::ValuesIn(names_in(folder(), ".yaml")),
                          [](const auto& named) { return named.param; });
+
+// Every key that was renamed is refused with its name of today.
+TEST(ArchErrorsOfOldNames, SayEveryNameOfToday) {
+  const std::string answer = answer_to("old_names.yaml");
+  for (const base::RenamedKey& key : arch::kRenamedKeys)
+    EXPECT_THAT(answer, testing::HasSubstr(std::string(key.was) + ": is now called " + std::string(key.now) + "\n"));
+}
 
 // The only error of a text, without its source.
 std::string only_error(const std::string& text) {

@@ -35,27 +35,27 @@ inline lower::Module lowered(const tile::RProgram& p, const arch::ArchSpec& chip
 // two warps, each 32 x 32 of a 64 x 32 block. `more` are further keys of the stage.
 inline std::string matrix_product(const std::string& op, const std::string& dtype, const std::string& more = "",
                                   const std::string& instruction = "", const std::string& arch = "a100") {
-  return R"({"arch":")" + arch + R"(","stages":[{"expr":")" + op + R"(","sizes":{"m":128,"n":64,"k":128},"dtype":")" +
+  return R"({"arch":")" + arch + R"(","nodes":[{"expr":")" + op + R"(","sizes":{"m":128,"n":64,"k":128},"dtype":")" +
          dtype +
-         R"(","tiles":{"smem":{"m":64,"n":32,"k":64}},"mapping":{"m":{"threads":2,"serial":32},"n":{"serial":32}},)" +
-         R"("instruction":{"name":")" + (instruction.empty() ? "mma." + dtype : instruction) +
-         R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
+         R"(","tiles":{"smem":{"m":64,"n":32,"k":64}},"mapping":{"m":{"threads":2,"per_thread":32},"n":{"per_thread":32}},)" +
+         R"("mma":{"name":")" + (instruction.empty() ? "mma." + dtype : instruction) + R"(","m":"m","n":"n","k":"k"})" +
+         more + R"(}],"edges":[]})";
 }
 
 // A product of 128x64 blocks by one warp group of an H100 for each 64 rows, 32 deep; `more` are further keys of the
 // stage.
 inline std::string staged_product(const std::string& op, const std::string& dtype, const std::string& more = "") {
-  return R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":256,"n":64,"k":128},"dtype":")" + dtype +
-         R"(","tiles":{"smem":{"m":128,"n":64,"k":32}},"mapping":{"m":{"threads":2,"serial":64},"n":{"serial":64}},)" +
-         R"("instruction":{"name":"wgmma.)" + dtype + R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
+  return R"({"arch":"h100_pcie","nodes":[{"expr":")" + op + R"(","sizes":{"m":256,"n":64,"k":128},"dtype":")" + dtype +
+         R"(","tiles":{"smem":{"m":128,"n":64,"k":32}},"mapping":{"m":{"threads":2,"per_thread":64},"n":{"per_thread":64}},)" +
+         R"("mma":{"name":"wgmma.)" + dtype + R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
 }
 
 // A matmul of 32x32 blocks by 64 threads, staged 8 deep, that has no edges; `more` are further keys of the stage.
 inline std::string small_matmul(std::string_view more) {
-  return R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"dtype":"f32",
+  return R"({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"dtype":"f32",
     "tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
-    "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
-    "staged":{"A":"smem","B":"smem"})" +
+    "mapping":{"m":{"vthread":1,"threads":8,"per_thread":4},"n":{"vthread":2,"threads":8,"per_thread":2}},
+    "cached":{"A":"smem","B":"smem"})" +
          std::string(more) + "}],\"edges\":[]}";
 }
 

@@ -125,7 +125,7 @@ std::string matrix_refusal(const arch::ComputeSpec& c) {
   if (!c.operands) return {};
   if (!c.load) return fmt::format("the core matrices that it reads are not known (compute.{}.load)", c.name);
   if (c.load->rows != kCoreRows || c.load->row.n != kCoreRowBytes)
-    return fmt::format("staged tiles lie in core matrices of {} rows of {} B, it reads {} of {} B", kCoreRows,
+    return fmt::format("cached tiles lie in core matrices of {} rows of {} B, it reads {} of {} B", kCoreRows,
                        kCoreRowBytes, c.load->rows, c.load->row.n);
   return {};
 }

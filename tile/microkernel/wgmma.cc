@@ -21,12 +21,12 @@ std::string refusal_of(const StageProgram& p, std::size_t i) {
   const TileShape shape = data_tile(o, p.block);
   const std::int64_t row = shape.back(), rows = shape[shape.size() - 2];
   if (rows % kCoreRows != 0 || row % columns_of(o) != 0)
-    return fmt::format("operand {}: its staged tile of {} rows of {} elements is not cut into core matrices of {}x{}",
+    return fmt::format("operand {}: its cached tile of {} rows of {} elements is not cut into core matrices of {}x{}",
                        o.name, rows, row, kCoreRows, columns_of(o));
   if (plan.box != 0 && (plan.padding != 0 || row % plan.box != 0))
-    return fmt::format("operand {}: its staged rows of {} elements and {} of padding are not cut into boxes of {}",
+    return fmt::format("operand {}: its cached rows of {} elements and {} of padding are not cut into boxes of {}",
                        o.name, row, plan.padding, plan.box);
-  if (plan.swizzle != 0) return fmt::format("operand {}: core matrices are not swizzled", o.name);
+  if (plan.swizzle != 0) return fmt::format("operand {}: core matrices are not rotated", o.name);
   if (kCoreRows * plan.padding % row != 0)
     return fmt::format("operand {}: a padding of {} elements does not put core matrices multiples of {} B apart",
                        o.name, plan.padding, kCoreRowBytes);

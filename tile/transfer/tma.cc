@@ -78,13 +78,13 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!p.in_boxes()) return {};
-  if (!a.core.tma) return fmt::format("{} copies no boxes (core.tma)", a.name);
-  if (!in_core_matrices(p)) return "no instruction reads its factors from the scratchpad";
+  if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
+  if (!in_core_matrices(p)) return "no instruction reads its operands from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
   if (p.operands.back().box != 0) return fmt::format("{} is no input", p.space->output.name);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const std::string& name = p.space->inputs[i].name;
-    if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not brought in boxes", name);
+    if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);
     if (const std::string why = tensor_refusal(p, i, *a.core.tma); !why.empty())
       return fmt::format("{}: {}", name, why);
     if (!row_fits(p, i, p.operands[i].box, *a.core.tma))

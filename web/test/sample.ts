@@ -196,7 +196,7 @@ export function sample(o: SampleOptions): Report {
         { name: 'block tile', texts: { dictionary: ['32x64x16', '64x128x16', '128x128x8'], codes: [0, 1, 2] } },
         { name: 'thread tile', texts: { dictionary: ['8x4', '8x8'], codes: [0, 1, 1] } },
         { name: 'threads', texts: { dictionary: ['64', '128', '256'], codes: [0, 1, 2] } },
-        { name: 'layout', texts: { dictionary: ['serial 2', 'A+1'], codes: [0, null, 1] } },
+        { name: 'layout', texts: { dictionary: ['per_thread 2', 'A+1'], codes: [0, null, 1] } },
       ],
     },
     fidelity: simulated

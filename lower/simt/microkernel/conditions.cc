@@ -35,10 +35,10 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
   else if (!lowerable(*c, chip, reason))
     refuse(reason);
   if (c->dtype != e.dtype || c->accumulate != e.accumulate)
-    refuse(fmt::format("it multiplies {} into {}, the stage {} into {}", base::name_of(c->dtype),
+    refuse(fmt::format("it multiplies {} into {}, the node {} into {}", base::name_of(c->dtype),
                        base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (!p.operands[i].staged) refuse(fmt::format("{} is not staged", p.space->inputs[i].name));
+    if (!p.operands[i].staged) refuse(fmt::format("{} is not cached", p.space->inputs[i].name));
   if (why.size() != before) return;
   const std::string tiles =
       std::visit([&](const auto& kernel) { return tile::tiles_refusal(kernel, p); }, p.micro_kernel);

@@ -29,7 +29,7 @@ TEST(Document, NamesUnitsAndDerives) {
   EXPECT_DOUBLE_EQ(*at(shown, {"memory", "dram", "derived", "bandwidth_gbps"}).get_if<double>(), 898.048);
   EXPECT_DOUBLE_EQ(*at(shown, {"memory", "dram", "peak_gbps"}).get_if<double>(), 900);
   EXPECT_EQ(*at(shown, {"memory", "dram", "timing", "rc_cycles"}).get_if<std::int64_t>(), 48);
-  EXPECT_DOUBLE_EQ(*at(shown, {"launch_us"}).get_if<double>(), 1.93);
+  EXPECT_DOUBLE_EQ(*at(shown, {"launch_overhead_us"}).get_if<double>(), 1.93);
   EXPECT_DOUBLE_EQ(*at(shown, {"calibration", "dram.read", "ratio"}).get_if<double>(), 0.966);
   EXPECT_GT(*at(shown, {"error_bands", "all", "rows"}).get_if<std::int64_t>(), 10'000);
   EXPECT_LT(*at(shown, {"error_bands", "all", "low"}).get_if<double>(), 1);
@@ -45,7 +45,7 @@ TEST(Document, LeavesOutWhatIsUnknown) {
   EXPECT_EQ(memory.chip->clock, base::Hertz{1'000'000'000}) << "cycles of a memory chip are those of its dram";
   const Value shown = arch::to_document(*memory.chip);
   for (const char* absent :
-       {"core", "compute", "launch_us", "clock_hz", "calibration", "error_bands", "baselines", "link"})
+       {"core", "compute", "launch_overhead_us", "clock_hz", "calibration", "error_bands", "baselines", "link"})
     EXPECT_EQ(shown.find(absent), nullptr) << absent;
   EXPECT_EQ(at(shown, {"memory", "dram"}).find("row_bytes"), nullptr);
 }

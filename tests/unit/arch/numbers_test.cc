@@ -31,7 +31,7 @@ TEST(Numbers, AreCausesByTheirPaths) {
   const std::vector<std::string> paths = paths_of(numbers_of(chip_of("v100")));
   for (const char* path : {"clock", "core.count", "core.block_launch", "compute.fma.f32.per_core", "memory.dram.rate",
                            "memory.dram.timing.faw", "memory.dram.tlb.entries", "memory.l2.slices", "memory.smem.banks",
-                           "memory.reg.per_thread", "link.width", "launch"})
+                           "memory.reg.per_thread", "link.width", "launch_overhead"})
     EXPECT_THAT(paths, Contains(path));
   EXPECT_THAT(paths, Not(Contains(testing::StartsWith("calibration"))));
   EXPECT_THAT(paths, Not(Contains(testing::StartsWith("error_bands"))));
@@ -56,7 +56,7 @@ TEST(Numbers, AreWrittenInUnitsOfTheirSize) {
   EXPECT_EQ(text("memory.smem.capacity", 98304), "96 KiB");
   EXPECT_EQ(text("memory.smem.capacity", 98305), "98305 B");
   EXPECT_EQ(text("memory.dram.timing.cl", 15), "15 cycles");
-  EXPECT_EQ(text("launch", 2.123), "2.123 us");
+  EXPECT_EQ(text("launch_overhead", 2.123), "2.123 us");
   EXPECT_EQ(text("core.count", 88), "88");
 }
 

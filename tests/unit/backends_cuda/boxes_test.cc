@@ -34,7 +34,7 @@ void change(lower::Kernel& k, int n, Change change) {
 }
 
 // 128 rows and 64 columns of two warp groups, 4 steps 32 deep in 3 slots.
-Sample ring() { return tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)"); }
+Sample ring() { return tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"); }
 
 TEST(Boxes, TextOfAKernel) {
   const Emitted e = emit(ring().module);
@@ -94,10 +94,10 @@ class BoxesOnTheCpu : public tests::SamplesOnTheCpu {
 
 TEST_F(BoxesOnTheCpu, ValuesAndCountersOfEveryKindOfFactor) {
   std::vector<Sample> all;
-  const char* const slots[] = {R"(,"pipeline":1)", R"(,"pipeline":2)", R"(,"pipeline":4)"};
+  const char* const slots[] = {R"(,"num_stages":1)", R"(,"num_stages":2)", R"(,"num_stages":4)"};
   for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[k,m] * B[n,k]", "C[m,n] +=! A[k,m] * B[k,n]"})
     all.push_back(tests::boxed_sample(op, all.size() % 2 == 0 ? "f16" : "bf16", slots[all.size()]));
-  all.push_back(tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"pipeline":2)"));
+  all.push_back(tests::boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"num_stages":2)"));
   std::vector<int> ids;
   for (const Sample& s : all) ids.push_back(host_.add(s.module));
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -267,10 +267,10 @@ Compiled compiled(const Library& nvrtc, const std::string& text) {
 
 // 128x256 blocks of two warp groups, four slots of rows of 128 B, and as many registers as such a block may have.
 std::string large_product(const std::string& op, const std::string& dtype, int deep) {
-  return R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":512,"n":512,"k":512},"dtype":")" +
-         dtype + R"(","tiles":{"smem":{"m":128,"n":256,"k":)" + std::to_string(deep) +
-         R"(}},"mapping":{"m":{"threads":2,"serial":64},"n":{"serial":256}},"instruction":{"name":"wgmma.)" + dtype +
-         R"(","m":"m","n":"n","k":"k"},"registers":168,"pipeline":4}],"edges":[]})";
+  return R"({"arch":"h100_pcie","nodes":[{"expr":")" + op + R"(","sizes":{"m":512,"n":512,"k":512},"dtype":")" + dtype +
+         R"(","tiles":{"smem":{"m":128,"n":256,"k":)" + std::to_string(deep) +
+         R"(}},"mapping":{"m":{"threads":2,"per_thread":64},"n":{"per_thread":256}},"mma":{"name":"wgmma.)" + dtype +
+         R"(","m":"m","n":"n","k":"k"},"registers":168,"num_stages":4}],"edges":[]})";
 }
 
 // Products that run by themselves stay so: the assembler says where it has to put them one after the other.

@@ -68,7 +68,7 @@ TEST_F(Planted, AMissingBarrierBeforeMatricesIsFound) {
 }
 
 TEST_F(Planted, AMissingBarrierBeforeStagedFactorsIsFound) {
-  Sample s = tests::staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)");
+  Sample s = tests::staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)");
   ASSERT_TRUE(tests::remove<lower::Barrier>(kernel(s), 0));
   EXPECT_THAT(counting_error(s), testing::AnyOf(HasSubstr("race: "), HasSubstr("which nobody wrote"),
                                                 HasSubstr("an asynchronous copy of thread ")));
@@ -161,7 +161,7 @@ TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
   arch::ArchSpec chip = tests::chip("v100");
   for (const bool asynchronous : {false, true}) {
     if (asynchronous) chip.core.async_copy = base::Bytes{4};
-    const Sample right = tests::lowered_sample(tests::program(tests::small_matmul(R"(,"pipeline":3)"), chip), chip);
+    const Sample right = tests::lowered_sample(tests::program(tests::small_matmul(R"(,"num_stages":3)"), chip), chip);
     EXPECT_EQ(counting_error(right), "");
     Sample s = right;
     const std::size_t guards = tests::if_guards(kernel(s)).size();

@@ -330,10 +330,10 @@ inline std::vector<Sample> samples(int sm = 80) {
   if (sm >= 80) out.push_back(one_hot_sample());
   if (sm >= 90) {
     out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"padding":{"A":4})"));
-    out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":3)"));
+    out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":3)"));
     for (const char* dtype : {"tf32", "f8e4m3"}) out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
-    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"pipeline":3)"));
-    out.push_back(boxed_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"pipeline":2)"));
+    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"));
+    out.push_back(boxed_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":2)"));
     for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
   }
   out.push_back(taken_names_sample());

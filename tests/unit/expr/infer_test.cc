@@ -176,7 +176,7 @@ TEST(InferErrors, ProductsStayWithin64Bits) {
               ElementsAre("--op:1:10: the size of 'I' with shape 1073741824,1073741824 does not fit 64 bits"));
   EXPECT_THAT(
       errors_of("O[y] +=! I[y,z]*I[x,z]", "y=4194304,x=2097152,z=2097152"),
-      ElementsAre("--op:1:1: the operations of a stage over 4194304*2097152*2097152 points do not fit 64 bits"));
+      ElementsAre("--op:1:1: the operations of a stage over 4194304*2097152*2097152 iterations do not fit 64 bits"));
   EXPECT_THAT(errors_of("O[y] = I[y*1099511627776]", "y=10000000"),
               ElementsAre("--op:1:8: a coordinate of I[y*1099511627776] does not fit 64 bits"));
 }

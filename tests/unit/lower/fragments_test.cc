@@ -54,10 +54,10 @@ using Widths = std::vector<std::int64_t>;
 // A depthwise convolution whose threads own four neighbours along x; 3x3 taps, by windows.
 std::string depthwise(std::int64_t stride, const std::string& window) {
   return fmt::format(
-      R"({{"stages":[{{"expr":"O[c,y,x] +=! I[c,y*{0}+r,x*{0}+s] * W[c,r,s]",
+      R"({{"nodes":[{{"expr":"O[c,y,x] +=! I[c,y*{0}+r,x*{0}+s] * W[c,r,s]",
           "sizes":{{"c":2,"y":8,"x":16,"r":3,"s":3}},
           "tiles":{{"smem":{{"c":1,"y":8,"x":16,"r":3,"s":3}},"reg":{{"c":1,"y":1,"x":4{1}}}}},
-          "mapping":{{"c":{{}},"y":{{"threads":8}},"x":{{"threads":4,"serial":4}}}}}}],"edges":[]}})",
+          "mapping":{{"c":{{}},"y":{{"threads":8}},"x":{{"threads":4,"per_thread":4}}}}}}],"edges":[]}})",
       stride, window);
 }
 
@@ -95,20 +95,21 @@ TEST(Fragments, RowsAlongTheReductionAreReadFourPointsAtOnce) {
 }
 
 TEST(Fragments, RowsThatBeginAnywhereAreReadOneByOne) {
-  for (const char* more : {R"(,"padding":{"A":1},"vector":{"A":1})", R"(,"swizzle":{"A":1},"vector":{"A":1})"})
+  for (const char* more : {R"(,"padding":{"A":1},"vector":{"A":1})", R"(,"rotate":{"A":1},"vector":{"A":1})"})
     EXPECT_EQ(reads_of(tests::small_matmul(more), "A", v100()).elements, Widths{1}) << more;
   EXPECT_EQ(reads_of(tests::small_matmul(R"(,"padding":{"A":2},"vector":{"A":2})"), "A", v100()).elements, Widths{2});
-  EXPECT_EQ(reads_of(tests::small_matmul(R"(,"swizzle":{"A":4})"), "A", v100()).elements, Widths{4});
+  EXPECT_EQ(reads_of(tests::small_matmul(R"(,"rotate":{"A":4})"), "A", v100()).elements, Widths{4});
   for (int depth = 2; depth <= 3; ++depth)
-    EXPECT_EQ(reads_of(tests::small_matmul(fmt::format(R"(,"pipeline":{})", depth)), "A", v100()).elements, Widths{4});
+    EXPECT_EQ(reads_of(tests::small_matmul(fmt::format(R"(,"num_stages":{})", depth)), "A", v100()).elements,
+              Widths{4});
 }
 
 // A matmul whose reduction and its step are given.
 std::string matmul_of_depth(int k, int step, const std::string& more) {
-  return fmt::format(R"({{"arch":"v100","stages":[{{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+  return fmt::format(R"({{"arch":"v100","nodes":[{{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
     "sizes":{{"m":8,"n":8,"k":{}}},"dtype":"f32","tiles":{{"smem":{{"m":8,"n":8,"k":{}}},"reg":{{"m":2,"n":2}}}},
-    "mapping":{{"m":{{"threads":4,"serial":2}},"n":{{"threads":4,"serial":2}}}},
-    "staged":{{"A":"smem","B":"smem"}},"vector":{{"A":1,"B":1,"C":1}}{}}}],"edges":[]}})",
+    "mapping":{{"m":{{"threads":4,"per_thread":2}},"n":{{"threads":4,"per_thread":2}}}},
+    "cached":{{"A":"smem","B":"smem"}},"vector":{{"A":1,"B":1,"C":1}}{}}}],"edges":[]}})",
                      k, step, more);
 }
 
@@ -122,9 +123,9 @@ TEST(Fragments, ChunksDivideTheStep) {
 
 // A stage of one operand that is read in places: rows of 8 points and what the second read needs more.
 std::string two_reads(const std::string& expression, const std::string& more) {
-  return fmt::format(R"({{"arch":"v100","stages":[{{"expr":"{}",
+  return fmt::format(R"({{"arch":"v100","nodes":[{{"expr":"{}",
     "sizes":{{"m":16,"k":16}},"dtype":"f32","tiles":{{"smem":{{"m":8,"k":8}},"reg":{{"m":2}}}},
-    "mapping":{{"m":{{"threads":4,"serial":2}}}},"staged":{{"A":"smem"}},"vector":{{"A":1,"C":1}}{}}}],"edges":[]}})",
+    "mapping":{{"m":{{"threads":4,"per_thread":2}}}},"cached":{{"A":"smem"}},"vector":{{"A":1,"C":1}}{}}}],"edges":[]}})",
                      expression, more);
 }
 

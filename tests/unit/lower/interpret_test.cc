@@ -30,7 +30,7 @@ RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   const auto m = lower(p, v100(), why);
   if (!m) {  // a random program may stage more than a block has, or state fewer registers than its sums take
     RC_LOG() << why.front() << '\n';
-    RC_ASSERT(why.front().starts_with("staged bytes a block") || why.front().starts_with("registers a thread"));
+    RC_ASSERT(why.front().starts_with("scratchpad bytes a block") || why.front().starts_with("registers a thread"));
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);
@@ -47,7 +47,7 @@ arch::ArchSpec with_asynchronous_copies() {
 TEST(Interpret, PipelinesOfEveryDepthComputeTheReference) {
   for (const arch::ArchSpec& chip : {v100(), with_asynchronous_copies()})
     for (int depth = 1; depth <= 6; ++depth) {
-      const tile::RProgram p = tests::program(tests::small_matmul(fmt::format(R"(,"pipeline":{})", depth)), chip);
+      const tile::RProgram p = tests::program(tests::small_matmul(fmt::format(R"(,"num_stages":{})", depth)), chip);
       EXPECT_EQ(tests::wrong_outputs(p, tests::lowered(p, chip)), "") << depth;
     }
 }
@@ -56,7 +56,7 @@ TEST(Interpret, PipelinesOfEveryDepthComputeTheReference) {
 TEST(Interpret, NamesDoNotMeet) {
   for (const char* axis : {"m_far", "n_near", "step", "A_piece", "block", "thread", "part"})
     for (const char* pipeline : {"1", "3"}) {
-      std::string text = tests::small_matmul(fmt::format(R"(,"pipeline":{},"split":{{"k":2}})", pipeline));
+      std::string text = tests::small_matmul(fmt::format(R"(,"num_stages":{},"split":{{"k":2}})", pipeline));
       for (std::size_t at = text.find('k'); at != std::string::npos; at = text.find('k', at + 1))
         if (!std::isalpha(text[at - 1]) && !std::isalpha(text[at + 1])) text.replace(at, 1, axis);
       const tile::RProgram p = tests::program(text, v100());
@@ -70,10 +70,10 @@ TEST(Interpret, NamesDoNotMeet) {
 }
 
 TEST(Interpret, ACopyOfManyPiecesComesInBatches) {
-  const char* deep = R"({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+  const char* deep = R"({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
     "sizes":{"m":32,"n":32,"k":512},"dtype":"f32","tiles":{"smem":{"m":16,"n":16,"k":256},"reg":{"m":2,"n":4}},
-    "mapping":{"m":{"virtual":2,"threads":8,"serial":1},"n":{"virtual":1,"threads":4,"serial":4}},
-    "staged":{"A":"smem","B":"smem"},"vector":{"A":1,"B":1}}],"edges":[]})";
+    "mapping":{"m":{"vthread":2,"threads":8,"per_thread":1},"n":{"vthread":1,"threads":4,"per_thread":4}},
+    "cached":{"A":"smem","B":"smem"},"vector":{"A":1,"B":1}}],"edges":[]})";
   const tile::RProgram p = tests::program(deep, v100());
   const Module m = tests::lowered(p, v100());
   const auto copies = copies_of(m.kernels[0]);

@@ -164,12 +164,12 @@ TEST(MatrixInstructions, WhatIsNotWholeRowsOfSixteenBytesIsReadByElements) {
   EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "i8"), ElementsAre(32, 0)) << "no transposing of bytes";
   EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[k,n]", "tf32"), ElementsAre(32, 0)) << "nor of four";
   EXPECT_THAT(loads_of("C[m,n] +=! A[k,m] * B[n,k]", "tf32", R"(,"padding":{"B":2})"), ElementsAre(0, 0));
-  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"padding":{"A":4},"swizzle":{"B":4})"),
+  EXPECT_THAT(loads_of("C[m,n] +=! A[m,k] * B[n,k]", "tf32", R"(,"padding":{"A":4},"rotate":{"B":4})"),
               ElementsAre(32, 32));
   const char* op = "C[m,n] +=! A[m,k] * B[k,n]";
   EXPECT_THAT(loads_of(op, "f16", R"(,"padding":{"A":8,"B":4})"), ElementsAre(32, 0));
-  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":8,"B":8})"), ElementsAre(32, -32));
-  EXPECT_THAT(loads_of(op, "f16", R"(,"swizzle":{"A":2})"), ElementsAre(0, -32));
+  EXPECT_THAT(loads_of(op, "f16", R"(,"rotate":{"A":8,"B":8})"), ElementsAre(32, -32));
+  EXPECT_THAT(loads_of(op, "f16", R"(,"rotate":{"A":2})"), ElementsAre(0, -32));
 }
 
 TEST(MatrixInstructions, ABarrierLessIsFound) {
@@ -225,7 +225,7 @@ TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   other = a100();
   for (arch::ComputeSpec& c : other.compute)
     if (c.m > 1) c.accumulate = base::Dtype::kF64;
-  EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the stage f16 into f32"));
+  EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the node f16 into f32"));
 }
 
 std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
@@ -243,7 +243,7 @@ TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
   const auto document = base::read_json(text, diags.add_source("program"), diags);
   EXPECT_FALSE(tile::read_program(*document, chip, diags).has_value());
   const std::string why = "how its fragments lie over lanes is not known (compute.mma.f16.fragments)";
-  EXPECT_EQ(diags.errors().front().text, "instruction mma.f16: " + why);
+  EXPECT_EQ(diags.errors().front().text, "mma: mma.f16: " + why);
   for (const arch::ComputeSpec& c : chip.compute)
     if (c.name == "mma.f16") {
       EXPECT_EQ(refusal_of(c, chip), why);
@@ -261,15 +261,15 @@ TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
     if (!c.operands) continue;
     EXPECT_EQ(refusal_of(c, chip), "") << c.name;
     c.load->rows = 16;
-    EXPECT_EQ(refusal_of(c, chip), "staged tiles lie in core matrices of 8 rows of 16 B, it reads 16 of 16 B");
+    EXPECT_EQ(refusal_of(c, chip), "cached tiles lie in core matrices of 8 rows of 16 B, it reads 16 of 16 B");
     c.load.reset();
     EXPECT_THAT(refusal_of(c, chip), HasSubstr("the core matrices that it reads are not known"));
   }
 }
 
 TEST(MatrixInstructions, OperandsHaveToBeStaged) {
-  EXPECT_EQ(refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"staged":{"A":"smem"})"), a100()),
-            "instruction mma.f16: B is not staged");
+  EXPECT_EQ(refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"), a100()),
+            "instruction mma.f16: B is not cached");
 }
 
 // --- factors in the scratchpad
@@ -326,7 +326,7 @@ TEST(StagedFactors, AreReadAsTheirRowsRun) {
 TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
   const auto columns = [](const char* mapping, const char* n) {
     std::string text = tests::staged_product("C[m,n] +=! A[m,k] * B[n,k]", "f16");
-    text.replace(text.find(R"("n":{"serial":64})"), 17, mapping);
+    text.replace(text.find(R"("n":{"per_thread":64})"), 21, mapping);
     text.replace(text.find(R"("n":64,"k":32)"), 6, std::string(R"("n":)") + n);
     text.replace(text.find(R"("n":64,"k":128)"), 6, std::string(R"("n":)") + n);
     const tile::RProgram p = tests::program(text, h100());
@@ -334,14 +334,14 @@ TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
     EXPECT_EQ(tests::wrong_outputs(p, m), "");
     return products_of(m).at(0).columns;
   };
-  EXPECT_EQ(columns(R"("n":{"serial":256})", "256"), 256);
-  EXPECT_EQ(columns(R"("n":{"serial":320})", "320"), 160) << "halves of what is more than 256";
-  EXPECT_EQ(columns(R"("n":{"serial":264})", "264"), 88);
-  EXPECT_EQ(columns(R"("n":{"virtual":2,"serial":32})", "64"), 32);
+  EXPECT_EQ(columns(R"("n":{"per_thread":256})", "256"), 256);
+  EXPECT_EQ(columns(R"("n":{"per_thread":320})", "320"), 160) << "halves of what is more than 256";
+  EXPECT_EQ(columns(R"("n":{"per_thread":264})", "264"), 88);
+  EXPECT_EQ(columns(R"("n":{"vthread":2,"per_thread":32})", "64"), 32);
 }
 
 TEST(StagedFactors, ABarrierLessIsFound) {
-  for (const char* more : {"", R"(,"pipeline":3)"}) {
+  for (const char* more : {"", R"(,"num_stages":3)"}) {
     const tile::RProgram p = tests::program(tests::staged_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", more), h100());
     const Module right = tests::lowered(p, h100());
     int barriers = 0;
@@ -353,7 +353,7 @@ TEST(StagedFactors, ABarrierLessIsFound) {
 
 TEST(StagedFactors, WhatIsNotOrderedIsFound) {
   const tile::RProgram p =
-      tests::program(tests::staged_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"pipeline":3)"), h100());
+      tests::program(tests::staged_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"num_stages":3)"), h100());
   const Module right = tests::lowered(p, h100());
   const auto without = [&]<class What>(What) {
     Module m = right;
@@ -381,8 +381,8 @@ TEST(StagedFactors, OthersThanCoreMatricesAreRefused) {
   const char* op = "C[m,n] +=! A[m,k] * B[k,n]";
   EXPECT_THAT(error(tests::staged_product(op, "f16", R"(,"padding":{"A":1})")),
               HasSubstr("operand A: a padding of 1 elements does not put core matrices multiples of 16 B apart"));
-  EXPECT_THAT(error(tests::staged_product(op, "f16", R"(,"swizzle":{"B":8})")),
-              HasSubstr("operand B: core matrices are not swizzled"));
+  EXPECT_THAT(error(tests::staged_product(op, "f16", R"(,"rotate":{"B":8})")),
+              HasSubstr("operand B: core matrices are not rotated"));
   EXPECT_THAT(error(tests::staged_product(op, "tf32")), HasSubstr("the factors' innermost dimensions are not"));
 }
 

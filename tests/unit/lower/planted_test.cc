@@ -49,7 +49,7 @@ class Planted : public testing::Test {
 };
 
 TEST_F(Planted, EveryBarrierIsNeeded) {
-  for (const char* pipeline : {"", R"(,"pipeline":2)", R"(,"pipeline":3)"}) {
+  for (const char* pipeline : {"", R"(,"num_stages":2)", R"(,"num_stages":3)"}) {
     const Module right = start(pipeline);
     int barriers = 0;
     for (Module m = right; remove<Barrier>(m.kernels[0], barriers); m = right, ++barriers)
@@ -74,7 +74,7 @@ TEST_F(Planted, EveryBarrierOfResultsThatPassThroughTheScratchpadIsNeeded) {
 
 TEST_F(Planted, EveryWaitIsNeeded) {
   chip_.core.async_copy = base::Bytes{4};
-  const Module right = start(R"(,"pipeline":3)");
+  const Module right = start(R"(,"num_stages":3)");
   Module m = right;
   ASSERT_TRUE(remove<Wait>(m.kernels[0], 0));
   EXPECT_NE(verdict_of(m).find("while a copy to it is under way"), std::string::npos) << verdict_of(m);
@@ -99,10 +99,10 @@ TEST_F(Planted, APaddingThatIsNotWhatRowsAreApartIsFound) {
 }
 
 TEST_F(Planted, AGuardThatIsOffByOneIsFound) {
-  const char* ragged = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+  const char* ragged = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
     "sizes":{"m":61,"n":59,"k":29},"dtype":"f32","tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
-    "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
-    "staged":{"A":"smem","B":"smem"}}],"edges":[]})json";
+    "mapping":{"m":{"vthread":1,"threads":8,"per_thread":4},"n":{"vthread":2,"threads":8,"per_thread":2}},
+    "cached":{"A":"smem","B":"smem"}}],"edges":[]})json";
   program_ = tests::program(ragged, chip_);
   const Module right = tests::lowered(program_, chip_);
   EXPECT_EQ(verdict_of(right), "");
@@ -123,10 +123,10 @@ TEST_F(Planted, AGuardThatIsOffByOneIsFound) {
 TEST_F(Planted, AnIfAtTheEndOfAReductionThatIsOffByOneIsFound) {
   // Elements beyond the end are staged as zeros: only a minimum of what is greater tells them from none.
   const int found = found_in_ifs(
-      R"json({"arch":"v100","stages":[{"expr":"C[m,n] min=! 1 + abs(A[m,k]) + abs(B[k,n])",
+      R"json({"arch":"v100","nodes":[{"expr":"C[m,n] min=! 1 + abs(A[m,k]) + abs(B[k,n])",
     "sizes":{"m":64,"n":64,"k":29},"dtype":"f32","tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},
-    "mapping":{"m":{"virtual":1,"threads":8,"serial":4},"n":{"virtual":2,"threads":8,"serial":2}},
-    "staged":{"A":"smem","B":"smem"}}],"edges":[]})json",
+    "mapping":{"m":{"vthread":1,"threads":8,"per_thread":4},"n":{"vthread":2,"threads":8,"per_thread":2}},
+    "cached":{"A":"smem","B":"smem"}}],"edges":[]})json",
       {-1, 1});
   EXPECT_EQ(found, 1);
 }
@@ -135,7 +135,7 @@ TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
   // One step too many fetches zeros that nobody reads: no mistake of values.
   for (const bool asynchronous : {false, true}) {
     if (asynchronous) chip_.core.async_copy = base::Bytes{4};
-    for (const char* pipeline : {R"(,"pipeline":2)", R"(,"pipeline":3)"})
+    for (const char* pipeline : {R"(,"num_stages":2)", R"(,"num_stages":3)"})
       EXPECT_EQ(found_in_ifs(tests::small_matmul(pipeline), {-1}), asynchronous ? 1 : 2) << pipeline;
   }
 }

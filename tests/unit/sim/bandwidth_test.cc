@@ -55,7 +55,7 @@ TEST(Bandwidth, OfTheDramGrowsWithTheLinesUnderWay) {
   const lower::Module m = stream(kBlocks, kThreads, kEach, Stream::kRead);
   double before = 0;
   for (const char* misses : {"32", "64", "128", "256", "512"}) {
-    const arch::ArchSpec c = chip("v100", {{"memory.l1.misses", misses}});
+    const arch::ArchSpec c = chip("v100", {{"memory.l1.mshrs", misses}});
     const double reached = share(m, c, arch::dram_of(c), kBlocks * kThreads * kEach * 16);
     EXPECT_GT(reached, before) << misses;
     before = reached;

@@ -39,11 +39,11 @@ constexpr const char* kByN = "C[m,n] +=! A[m,k] * B[k,n]";
 // Blocks of 128 x 128 by two warp groups, 64 deep. `more` are further keys of the stage.
 tile::RProgram product(const std::string& op, const Sizes& s, std::int64_t slots, const std::string& more = "") {
   const auto text = [](std::int64_t n) { return std::to_string(n); };
-  return program(R"({"arch":"h100_pcie","stages":[{"expr":")" + op + R"(","sizes":{"m":)" + text(s.m) + R"(,"n":)" +
+  return program(R"({"arch":"h100_pcie","nodes":[{"expr":")" + op + R"(","sizes":{"m":)" + text(s.m) + R"(,"n":)" +
                      text(s.n) + R"(,"k":)" + text(s.k) +
                      R"(},"dtype":"f16","tiles":{"smem":{"m":128,"n":128,"k":64}},)"
-                     R"("mapping":{"m":{"threads":2,"serial":64},"n":{"serial":128}},)"
-                     R"("instruction":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},"pipeline":)" +
+                     R"("mapping":{"m":{"threads":2,"per_thread":64},"n":{"per_thread":128}},)"
+                     R"("mma":{"name":"wgmma.f16","m":"m","n":"n","k":"k"},"num_stages":)" +
                      text(slots) + more + R"(}],"edges":[]})",
                  h100());
 }

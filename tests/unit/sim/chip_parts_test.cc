@@ -73,7 +73,7 @@ TEST(Partitions, AreNearAndFar) {
 TEST(Misses, BoundABandwidth) {
   const auto cycles = [](const char* misses) {
     const arch::ArchSpec c =
-        chip("v100", {{"memory.l1.misses", misses}, {"core.block_launch", "1 cycle"}, {"core.warp_launch", "1 cycle"}});
+        chip("v100", {{"memory.l1.mshrs", misses}, {"core.block_launch", "1 cycle"}, {"core.warp_launch", "1 cycle"}});
     return running_cycles(simulated(stream(1600, 256, 4, Stream::kRead), c));
   };
   EXPECT_GT(cycles("16"), 1.6 * cycles("32"));
@@ -82,7 +82,7 @@ TEST(Misses, BoundABandwidth) {
 // Warps whose lanes all lie outside of the tensor wait for their turn like others, and hand it on.
 TEST(Misses, AreHandedOnByWarpsThatTouchNothing) {
   const lower::Module overhanging = tiled_product(17, 40, 6);
-  const SimReport r = simulated(overhanging, chip("v100", {{"memory.l1.misses", "1"}}));
+  const SimReport r = simulated(overhanging, chip("v100", {{"memory.l1.mshrs", "1"}}));
   EXPECT_EQ(r.kernels[0].counters, simulated(overhanging, v100()).kernels[0].counters);
 }
 

@@ -203,7 +203,7 @@ TEST(Dram, QueuesAtTheBanksShowMoreOfWhatWaits) {
   DramSpec spec = xsim();
   const auto runs = [](int i) { return read(i / 8 % 16, i); };
   const double window = static_cast<double>(served(spec, 4096, runs));
-  spec.bank_queue = 8;
+  spec.per_bank_queue_depth = 8;
   EXPECT_LT(static_cast<double>(served(spec, 4096, runs)), 0.85 * window);
 }
 

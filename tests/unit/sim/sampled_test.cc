@@ -85,10 +85,10 @@ TEST(Sampled, BringsWhatSkippedStepsBringOnUnevenCores) {
 // Of a block that a jump puts at its first step some warps were a step ahead: they meet at its barriers all the same.
 TEST(Sampled, KeepsWarpsOfABlockTogether) {
   const tile::RProgram p = program(
-      R"({"arch": "v100", "stages": [{"expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 2048, "n": 1024, "k": 256},
+      R"({"arch": "v100", "nodes": [{"expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 2048, "n": 1024, "k": 256},
           "dtype": "f32", "tiles": {"smem": {"m": 64, "n": 64, "k": 8}},
-          "mapping": {"m": {"virtual": 8, "threads": 8}, "n": {"virtual": 2, "threads": 16, "serial": 2}},
-          "staged": {"A": "smem", "B": "smem"}, "vector": {"A": 4, "B": 4, "C": 2}, "pipeline": 2}], "edges": []})",
+          "mapping": {"m": {"vthread": 8, "threads": 8}, "n": {"vthread": 2, "threads": 16, "per_thread": 2}},
+          "cached": {"A": "smem", "B": "smem"}, "vector": {"A": 4, "B": 4, "C": 2}, "num_stages": 2}], "edges": []})",
       v100());
   expect_close(lowered(p, v100()), quarter(), LeftOut::kSteps, 0.4, 0.045);
 }

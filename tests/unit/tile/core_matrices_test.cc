@@ -137,7 +137,7 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
     return boxes_refusal(p, chip);
   };
   EXPECT_EQ(refusal([](StageProgram&) {}), "");
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not brought in boxes"));
+  EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not copied by TMA"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 48; }), HasSubstr("boxes of 48"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));

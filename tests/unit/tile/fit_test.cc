@@ -33,7 +33,7 @@ TEST(Fit, NamesEveryLimitThatIsExceeded) {
   const arch::ArchSpec v100 = tests::chip("v100");
   EXPECT_THAT(exceeded_limits(matmul(33, 96), v100),
               ElementsAre("threads a block: needs 1089, v100 has 1024 (core.max_block_threads)",
-                          "staged bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
+                          "scratchpad bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(matmul(33, 1), v100));
   EXPECT_FALSE(fits(matmul(32, 97), v100));
 }
@@ -98,7 +98,7 @@ TEST(Fit, CountsPaddingAndPipelineStages) {
   StageProgram p = matmul(32, 96);
   p.operands[0].padding = 1;
   EXPECT_THAT(exceeded_limits(p, v100),
-              ElementsAre("staged bytes a block: needs 98816 B, v100 has 98304 B (memory.smem.per_block)"));
+              ElementsAre("scratchpad bytes a block: needs 98816 B, v100 has 98304 B (memory.smem.per_block)"));
   p = matmul(32, 48);
   p.pipeline = 2;
   EXPECT_TRUE(fits(p, v100));
@@ -113,7 +113,7 @@ TEST(Fit, CountsWhatAligningTheTilesTakes) {
   // 12 B of S and 98292 B of A: together what the chip has, but A begins at the next multiple of 16 B.
   StageProgram p = make_stage_program(space, {{8191, 1, 1}}, {1, 3}, {16});
   EXPECT_THAT(exceeded_limits(p, v100),
-              ElementsAre("staged bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+              ElementsAre("scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(p, v100));
   p.operands[0].staged = false;
   EXPECT_TRUE(fits(p, v100));

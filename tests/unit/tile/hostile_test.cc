@@ -27,25 +27,25 @@ std::vector<std::string> errors_of(const std::string& stage) {
 }
 
 TEST(Hostile, ProductsOfAnAxisAreBounded) {
-  EXPECT_THAT(errors_of(matmul(R"("virtual": 1099511627776, "threads": 1099511627776, "serial": 1099511627776)",
+  EXPECT_THAT(errors_of(matmul(R"("vthread": 1099511627776, "threads": 1099511627776, "per_thread": 1099511627776)",
                                R"("m": 1, "n": 1, "k": 1)")),
-              Contains("p.json:4:12: mapping.m: virtual x threads x serial: expected at most 2147483648, got "
+              Contains("p.json:4:12: mapping.m: vthread x threads x per_thread: expected at most 2147483648, got "
                        "1329227995784915872903807060280344576"));
   EXPECT_THAT(errors_of(matmul(R"("threads": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1)")), ElementsAre());
   EXPECT_THAT(
       errors_of(matmul(R"("threads": 2147483649)", R"("m": 2147483649, "n": 1, "k": 1)")),
-      ElementsAre("p.json:4:12: mapping.m: virtual x threads x serial: expected at most 2147483648, got 2147483649",
+      ElementsAre("p.json:4:12: mapping.m: vthread x threads x per_thread: expected at most 2147483648, got 2147483649",
                   "p.json:4:12: mapping: the threads of all axes: expected at most 2147483648, got 2147483649"));
 }
 
 TEST(Hostile, TilesAreBounded) {
-  EXPECT_THAT(errors_of(matmul(R"("serial": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1024)")),
+  EXPECT_THAT(errors_of(matmul(R"("per_thread": 2147483648)", R"("m": 2147483648, "n": 1, "k": 1024)")),
               ElementsAre("p.json:3:10: tiles: elements of 'A' in a block's tile: expected at most 1099511627776, got "
                           "2199023255552"));
   EXPECT_THAT(errors_of(matmul("", R"("m": 1, "n": 1, "k": 1099511627776)")), ElementsAre());
-  EXPECT_THAT(errors_of(matmul(R"("serial": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
+  EXPECT_THAT(errors_of(matmul(R"("per_thread": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
                                ", \"padding\": {\"A\": 1048576}")),
-              ElementsAre("p.json:4:60: padding.A: elements of the padded tile: expected at most 1099511627776, got "
+              ElementsAre("p.json:4:64: padding.A: elements of the padded tile: expected at most 1099511627776, got "
                           "2199023255552"));
 }
 
@@ -71,8 +71,8 @@ TEST(Hostile, NumbersBeyond64BitsAreNoNumbers) {
 }
 
 TEST(Hostile, WhatIsAcceptedCanBeCounted) {
-  const auto read = tests::read_stage(matmul(R"("serial": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
-                                             R"(, "pipeline": 64, "unroll": 1099511627776, "split": {"k": 64})"),
+  const auto read = tests::read_stage(matmul(R"("per_thread": 1048576)", R"("m": 1048576, "n": 1, "k": 1048576)",
+                                             R"(, "num_stages": 64, "unroll": 1099511627776, "split": {"k": 64})"),
                                       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_FALSE(fits(read.program->stages[0], tests::chip("v100")));

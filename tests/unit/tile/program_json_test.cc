@@ -62,18 +62,17 @@ TEST(ProgramJson, StagesAgreeAboutWhatTheyShare) {
                        op, n, dtype);
   };
   const auto errors = [&](const std::string& first, const std::string& second) {
-    return tests::read_program("{\"stages\":[" + first + ",\n" + second + "]}", v100()).errors;
+    return tests::read_program("{\"nodes\":[" + first + ",\n" + second + "]}", v100()).errors;
   };
   const std::string writes = stage("T[i] = -I[i]", 64, "f32"), reads = stage("O[i] = -T[i]", 64, "f32");
   EXPECT_THAT(errors(writes, reads), testing::IsEmpty());
   EXPECT_THAT(errors(writes, stage("O[i] = -T[i]", 96, "f32")),
-              testing::ElementsAre("p.json:2:1: T is f32 of 96 here, and f32 of 64 in an earlier stage"));
+              testing::ElementsAre("p.json:2:1: T is f32 of 96 here, and f32 of 64 in an earlier node"));
   EXPECT_THAT(errors(writes, stage("O[i] = -T[i]", 64, "f16")),
-              testing::ElementsAre("p.json:2:1: T is f16 of 64 here, and f32 of 64 in an earlier stage"));
-  EXPECT_THAT(errors(reads, writes),
-              testing::ElementsAre("p.json:2:1: T is written here and used by an earlier stage"));
+              testing::ElementsAre("p.json:2:1: T is f16 of 64 here, and f32 of 64 in an earlier node"));
+  EXPECT_THAT(errors(reads, writes), testing::ElementsAre("p.json:2:1: T is written here and used by an earlier node"));
   EXPECT_THAT(errors(writes, writes),
-              testing::ElementsAre("p.json:2:1: T is written here and used by an earlier stage"));
+              testing::ElementsAre("p.json:2:1: T is written here and used by an earlier node"));
 }
 
 TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
@@ -83,7 +82,7 @@ TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
   p.operands[1].padding = 3;
   p.operands[1].vector = 1;
   const std::string text = base::to_json(to_document({"v100", {p}, {}}, v100()));
-  EXPECT_THAT(text, testing::HasSubstr(R"("staged":{"A":"smem","A#2":"smem"},"padding":{"A#2":3})"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("cached":{"A":"smem","A#2":"smem"},"padding":{"A#2":3})"));
   const auto read = tests::read_program(text, v100());
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_EQ(read.program->stages[0].operands, p.operands);
@@ -102,7 +101,7 @@ TEST(ProgramJson, KeepsAShapeThatIsLargerThanWhatIsRead) {
 TEST(ProgramJson, NamesLevelsAsTheChipDoes) {
   const std::string text = base::to_json(to_document(*tests::read_stage(tests::kStage, v100()).program, v100()));
   EXPECT_THAT(text, testing::HasSubstr(R"("tiles":{"smem":{"m":16,"n":32,"k":8},"reg":{"m":2,"n":4}})"));
-  EXPECT_THAT(text, testing::HasSubstr(R"("staged":{"A":"smem"},"padding":{"A":1})"));
+  EXPECT_THAT(text, testing::HasSubstr(R"("cached":{"A":"smem"},"padding":{"A":1})"));
 }
 
 std::vector<std::string> errors_of(std::string_view text) {
@@ -111,16 +110,24 @@ std::vector<std::string> errors_of(std::string_view text) {
 
 TEST(ProgramJsonErrors, OfTheProgram) {
   EXPECT_THAT(errors_of("[]"), ElementsAre("p.json:1:1: a program: expected a map, got a list"));
-  EXPECT_THAT(errors_of("{}"), ElementsAre("p.json:1:1: a program lacks the key 'stages'"));
-  EXPECT_THAT(errors_of(R"({"stages": []})"), ElementsAre("p.json:1:1: stages: expected at least one stage"));
-  EXPECT_THAT(errors_of(R"({"stages": 3, "stage": 1})"),
-              ElementsAre("p.json:1:12: stages: expected a list, got the number 3",
-                          "p.json:1:15: unknown key 'stage' in a program; did you mean 'stages'?"));
-  EXPECT_THAT(errors_of(R"({"stages": [4]})"), ElementsAre("p.json:1:13: a stage: expected a map, got the number 4"));
+  EXPECT_THAT(errors_of("{}"), ElementsAre("p.json:1:1: a program lacks the key 'nodes'"));
+  EXPECT_THAT(errors_of(R"({"nodes": []})"), ElementsAre("p.json:1:1: nodes: expected at least one node"));
+  EXPECT_THAT(errors_of(R"({"nodes": 3, "node": 1})"),
+              ElementsAre("p.json:1:11: nodes: expected a list, got the number 3",
+                          "p.json:1:14: unknown key 'node' in a program; did you mean 'nodes'?"));
+  EXPECT_THAT(errors_of(R"({"nodes": [4]})"), ElementsAre("p.json:1:12: a node: expected a map, got the number 4"));
+}
+
+TEST(ProgramJsonErrors, OfOtherFormats) {
+  EXPECT_THAT(errors_of(R"({"format": 1, "stages": []})"),
+              ElementsAre("p.json:1:12: format: expected 2, got 1", "p.json:1:15: stages: is now called nodes"));
+  EXPECT_THAT(errors_of(R"({"format": "2", "nodes": []})"),
+              testing::Contains("p.json:1:12: format: expected a whole number, got the text '2'"));
+  EXPECT_THAT(tests::read_program("{\"format\": 2, \"nodes\": [" + tests::kStage + "]}", v100()).errors, ElementsAre());
 }
 
 constexpr std::string_view kTwoStages =
-    R"json({"stages": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}},
+    R"json({"nodes": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}},
 {"expr": "O[i] = exp(T[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}}],
 "edges": )json";
 
@@ -132,14 +139,14 @@ TEST(ProgramJson, KeepsItsEdges) {
 }
 
 TEST(ProgramJsonErrors, OfEdgesThatLeadNowhere) {
-  EXPECT_THAT(errors_of(std::string(kTwoStages) + R"([{"from": 1, "to": 0, "tensor": "T", "level": "l2"}]})"),
-              ElementsAre("p.json:3:11: an edge: expected 'from' before 'to', got 1 and 0",
-                          "p.json:3:11: an edge: stage 1 does not write 'T'",
-                          "p.json:3:11: an edge: stage 0 does not read 'T'"));
+  EXPECT_THAT(
+      errors_of(std::string(kTwoStages) + R"([{"from": 1, "to": 0, "tensor": "T", "level": "l2"}]})"),
+      ElementsAre("p.json:3:11: an edge: expected 'from' before 'to', got 1 and 0",
+                  "p.json:3:11: an edge: node 1 does not write 'T'", "p.json:3:11: an edge: node 0 does not read 'T'"));
 }
 
 TEST(ProgramJsonErrors, OfTheEdges) {
-  const std::string head = "{\"stages\": [" + tests::kStage + "],\n\"edges\": ";
+  const std::string head = "{\"nodes\": [" + tests::kStage + "],\n\"edges\": ";
   EXPECT_THAT(
       errors_of(head + R"([{"from": 0, "to": 1, "tensor": "C", "level": "smme"}]})"),
       ElementsAre("p.json:15:29: to: expected a whole number from 0 to 0, got the number 1",
@@ -191,7 +198,7 @@ TEST(BatchLine, ReportsItsOwnKeys) {
   EXPECT_THAT(batch_line(tests::replaced(std::string(kShortLine), "\"t1\"", "7")).errors,
               ElementsAre("b.jsonl:1:8: id: expected a text, got the number 7"));
   EXPECT_THAT(batch_line(tests::replaced(std::string(kShortLine), "\"group\"", "\"grup\"")).errors,
-              ElementsAre("b.jsonl:1:14: unknown key 'grup' in a stage; did you mean 'group'?"));
+              ElementsAre("b.jsonl:1:14: unknown key 'grup' in a node; did you mean 'group'?"));
 }
 
 TEST(BatchLine, LinesOfOneOperatorShareItsSpace) {

@@ -1,5 +1,7 @@
 // Every mistake of a stage's document by its text and its place.
 
+#include "tile/stage_reader.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,13 +57,49 @@ TEST(StageReader, TakesResultsThroughTheScratchpad) {
 
 TEST(StageReader, TakesHowOperandsAreCopied) {
   const auto read =
-      tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"chunked\"}, \"padding\""),
+      tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"blocked\"}, \"padding\""),
                         tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_TRUE(read.program->stages[0].operands[0].chunked);
   EXPECT_FALSE(read.program->stages[0].operands[1].chunked);
   EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
-              ElementsAre(testing::HasSubstr("copy.A: expected one of interleaved, chunked, got 'heaps'")));
+              ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, got 'heaps'")));
+}
+
+// Errors of copies alone: whether the chip could load such a tile is asked only where the copies can be read.
+TEST(StageReaderErrors, OfBoxes) {
+  const auto errors_of_copies = [](const char* copies) {
+    return errors_with("\"padding\"", (std::string(copies) + ", \"padding\""));
+  };
+  EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"})"),
+              ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A, the elements of a box's row")));
+  EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"B": 8})"),
+              ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A"),
+                          testing::HasSubstr("box.B: only an input whose copy is 'tma' has a box")));
+  EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 0})"),
+              ElementsAre(testing::HasSubstr("box.A: expected a whole number from 1 to 1048576, got the number 0")));
+  EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 8})"),
+              ElementsAre(testing::HasSubstr("copy: v100 has no TMA engine (core.tma)")));
+}
+
+// Every key and value of format 1 is refused with its name of today.
+TEST(StageReaderErrors, OfNamesOfFormat1) {
+  const auto errors_of_key = [](const std::string& within, const std::string& was) {
+    const std::string entry = "\"" + was + "\": 1, ";
+    if (within.empty()) return errors_with("\"padding\"", (entry + "\"padding\""));
+    return errors_with("\"m\": {\"vthread\"", ("\"m\": {" + entry + "\"vthread\""));
+  };
+  for (const base::RenamedKey& key : tile::kRenamedKeys) {
+    const std::string was(key.was.substr(key.was.starts_with('.') ? 1 : 0));
+    const std::string path = key.within.empty() ? was : "mapping.m." + was;
+    EXPECT_THAT(errors_of_key(std::string(key.within), was),
+                ElementsAre(testing::EndsWith(": " + path + ": is now called " + std::string(key.now))));
+  }
+  for (const base::RenamedKey& copy : tile::kRenamedCopies)
+    EXPECT_THAT(errors_with("\"padding\"", fmt::format(R"("copy": {{"A": "{}"}}, "padding")", copy.was)),
+                ElementsAre(testing::EndsWith(fmt::format("copy.A: '{}' is now called {}", copy.was, copy.now))));
+  EXPECT_THAT(errors_with("\"order\": \"row\"", "\"order\": [\"k\"]"),
+              ElementsAre("p.json:15:11: order: the order of reduced loops is now called reduction_order"));
 }
 
 TEST(StageReader, TakesWindowsOfReducedAxes) {
@@ -75,7 +113,7 @@ TEST(StageReader, TakesWindowsOfReducedAxes) {
   EXPECT_EQ(read.program->stages[0].thread, (Extents{2, 4, 4}));
   EXPECT_EQ(read.program->stages[0].windows_per_step(), 2);
   EXPECT_THAT(with_window("3").errors,
-              ElementsAre("p.json:6:77: tiles.reg.k: expected a window that divides the 8 points of a step, got 3"));
+              ElementsAre("p.json:6:77: tiles.reg.k: expected a divisor of the 8 iterations of a step, got 3"));
   EXPECT_THAT(with_window("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
 }
 
@@ -84,8 +122,8 @@ const std::string kFragments = R"({"expr": "C[m,n] +=! A[m,k] * B[k,n]",
  "sizes": {"m": 64, "n": 96, "k": 32},
  "dtype": "f16",
  "tiles": {"smem": {"m": 32, "n": 32, "k": 16}, "reg": {"m": 16, "n": 16, "k": 16}},
- "mapping": {"m": {"threads": 2, "serial": 16}, "n": {"threads": 2, "serial": 16}},
- "instruction": {"name": "mma.f16", "m": "m", "n": "n", "k": "k"}})";
+ "mapping": {"m": {"threads": 2, "per_thread": 16}, "n": {"threads": 2, "per_thread": 16}},
+ "mma": {"name": "mma.f16", "m": "m", "n": "n", "k": "k"}})";
 
 std::vector<std::string> errors_of_fragments(std::string_view what, std::string_view by) {
   return tests::read_stage(tests::replaced(kFragments, what, by), tests::chip("a100")).errors;
@@ -107,18 +145,19 @@ TEST(StageReader, RefusesWhatAMatrixInstructionCannotMultiply) {
   using testing::HasSubstr;
   EXPECT_THAT(errors_of_fragments("mma.f16", "mma.f17"), ElementsAre(HasSubstr("did you mean 'mma.f16'?")));
   EXPECT_THAT(errors_of_fragments("mma.f16", "mma.i8"),
-              testing::Contains(HasSubstr("instruction: mma.i8 multiplies i8 into i32, the stage f16 into f32")));
+              testing::Contains(HasSubstr("mma: mma.i8 multiplies i8 into i32, the node f16 into f32")));
   EXPECT_THAT(errors_of_fragments(R"("m": "m", "n": "n")", R"("m": "n", "n": "m")"),
               ElementsAre(HasSubstr("no matrix product along m, n and k")));
   EXPECT_THAT(errors_of_fragments(R"("k": "k"}})", R"("k": "q"}})"), ElementsAre(HasSubstr("'q' is no axis")));
-  EXPECT_THAT(errors_of_fragments(R"("m": {"threads": 2, "serial": 16})", R"("m": {"threads": 4, "serial": 8})"),
-              testing::Contains(HasSubstr("8 along m are no whole fragments of 16")));
+  EXPECT_THAT(
+      errors_of_fragments(R"("m": {"threads": 2, "per_thread": 16})", R"("m": {"threads": 4, "per_thread": 8})"),
+      testing::Contains(HasSubstr("8 along m are no whole fragments of 16")));
 }
 
 TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
   const auto read = tests::read_stage(
-      tests::replaced(tests::kStage, R"("m": {"virtual": 2, "threads": 8}, "n": {"threads": 8, "serial": 4})",
-                      R"("n": {"threads": 8, "serial": 4}, "m": {"virtual": 2, "threads": 8})"),
+      tests::replaced(tests::kStage, R"("m": {"vthread": 2, "threads": 8}, "n": {"threads": 8, "per_thread": 4})",
+                      R"("n": {"threads": 8, "per_thread": 4}, "m": {"vthread": 2, "threads": 8})"),
       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
   EXPECT_EQ(read.program->stages[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
@@ -126,8 +165,8 @@ TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
 
 TEST(StageReaderErrors, OfTheOperator) {
   EXPECT_THAT(errors_with("\"expr\"", "\"exprs\""),
-              ElementsAre("p.json:2:1: a stage lacks the key 'expr'",
-                          "p.json:2:2: unknown key 'exprs' in a stage; did you mean 'expr'?"));
+              ElementsAre("p.json:2:1: a node lacks the key 'expr'",
+                          "p.json:2:2: unknown key 'exprs' in a node; did you mean 'expr'?"));
   EXPECT_THAT(errors_with("B[k,n]", "B[k,n"), ElementsAre(testing::StartsWith("p.json:2:")));
   EXPECT_THAT(errors_with("\"m\": 64", "\"m\": 0"),
               ElementsAre("p.json:3:17: sizes.m: expected a whole number of at least 1, got the number 0"));
@@ -140,24 +179,24 @@ TEST(StageReaderErrors, OfTheOperator) {
               ElementsAre("p.json:4:23: shapes.A: expected a whole number of at least 1, got the text 'x'"));
   EXPECT_THAT(
       errors_with("C[m,n] +=! A[m,k] * B[k,n]", "T[m,n] +=! A[m,k] * B[k,n]; C[m,n] = T[m,n]"),
-      ElementsAre("p.json:2:10: expr: expected one stage; a program of several lists one per entry of 'stages'"));
+      ElementsAre("p.json:2:10: expr: expected one stage; a program of several lists one per entry of 'nodes'"));
 }
 
 TEST(StageReaderErrors, OfTheMapping) {
-  EXPECT_THAT(errors_with(R"("n": {"threads": 8, "serial": 4})", R"("q": {})"),
+  EXPECT_THAT(errors_with(R"("n": {"threads": 8, "per_thread": 4})", R"("q": {})"),
               ElementsAre("p.json:7:13: mapping lacks the axis 'n'",
-                          testing::StartsWith("p.json:7:49: mapping: 'q' is no axis of the stage")))
+                          testing::StartsWith("p.json:7:49: mapping: 'q' is no axis of the node")))
       << "what the tiles should be is then unknown";
-  EXPECT_THAT(errors_with(R"("serial": 4})", R"("serial": 4}, "k": {"threads": 2})"),
-              ElementsAre("p.json:7:83: mapping: 'k' is reduced; only spatial axes are mapped to threads"));
+  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2})"),
+              ElementsAre("p.json:7:87: mapping: 'k' is reduced; only spatial axes are mapped to threads"));
   EXPECT_THAT(
       errors_with("\"threads\": 8}", "\"threads\": 0}"),
       ElementsAre("p.json:7:45: mapping.m.threads: expected a whole number from 1 to 1099511627776, got the number 0"));
-  EXPECT_THAT(errors_with("\"virtual\"", "\"virtaul\""),
-              ElementsAre("p.json:7:20: unknown key 'virtaul' in mapping.m; did you mean 'virtual'?"));
+  EXPECT_THAT(errors_with("\"vthread\"", "\"vthraed\""),
+              ElementsAre("p.json:7:20: unknown key 'vthraed' in mapping.m; did you mean 'vthread'?"));
   EXPECT_THAT(errors_with(R"("mapping": {)", R"("mapping": 3, "mapping": {)"),
               ElementsAre("p.json:7:13: mapping: expected a map, got the number 3",
-                          "p.json:7:16: duplicate key 'mapping' in a stage"));
+                          "p.json:7:16: duplicate key 'mapping' in a node"));
 }
 
 TEST(StageReaderErrors, OfTheTiles) {
@@ -165,7 +204,7 @@ TEST(StageReaderErrors, OfTheTiles) {
               ElementsAre("p.json:6:26: tiles.smem.m is 32, but mapping and reduction steps make it 16"));
   EXPECT_THAT(errors_with("\"k\": 8}", "\"q\": 8}"),
               ElementsAre("p.json:6:20: tiles.smem lacks the axis 'k'",
-                          testing::StartsWith("p.json:6:39: tiles.smem: 'q' is no axis of the stage")));
+                          testing::StartsWith("p.json:6:39: tiles.smem: 'q' is no axis of the node")));
   EXPECT_THAT(errors_with("{\"m\": 2, \"n\": 4}", "{\"m\": 2}"),
               ElementsAre("p.json:6:55: tiles.reg lacks the axis 'n'"));
   EXPECT_THAT(errors_with("\"reg\"", "\"regs\""),
@@ -179,48 +218,49 @@ TEST(StageReaderErrors, OfTheTiles) {
 
 TEST(StageReaderErrors, OfTheOperands) {
   EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"A\": \"l1\"}"),
-              ElementsAre("p.json:8:18: staged.A: expected one of smem, got 'l1'"));
+              ElementsAre("p.json:8:18: cached.A: expected one of smem, got 'l1'"));
   EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"D\": \"smem\"}"),
-              ElementsAre(testing::StartsWith("p.json:8:13: staged: 'D' is no tensor of the stage")));
-  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"swizzle\": {\"C\": 4}"),
-              ElementsAre(testing::EndsWith("staged: rows of results are not rotated")));
+              ElementsAre(testing::StartsWith("p.json:8:13: cached: 'D' is no tensor of the node")));
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"rotate\": {\"C\": 4}"),
+              ElementsAre(testing::EndsWith("cached: rows of results are not rotated")));
   EXPECT_THAT(errors_with("{\"A\": 1}", "{\"A\": -1}"),
               ElementsAre("p.json:9:19: padding.A: expected a whole number from 0 to 1048576, got the number -1"));
   EXPECT_THAT(errors_with("{\"B\": 4}", "{\"B\": 65}"),
               ElementsAre("p.json:10:18: vector.B: expected a whole number from 1 to 64, got the number 65"));
   EXPECT_THAT(errors_with("{\"B\": 4}", "{\"D\": 4}"),
-              ElementsAre(testing::StartsWith("p.json:10:13: vector: 'D' is no tensor of the stage")));
+              ElementsAre(testing::StartsWith("p.json:10:13: vector: 'D' is no tensor of the node")));
 }
 
 TEST(StageReaderErrors, OfTheLoops) {
   EXPECT_THAT(errors_with("[\"k\"]", "[\"m\"]"),
-              ElementsAre("p.json:11:11: order: expected every reduced axis once",
-                          "p.json:11:12: order: expected every reduced axis once, got 'm'"));
+              ElementsAre("p.json:11:21: reduction_order: expected every reduced axis once",
+                          "p.json:11:22: reduction_order: expected every reduced axis once, got 'm'"));
   EXPECT_THAT(errors_with("[\"k\"]", "[\"k\", \"k\"]"),
-              ElementsAre("p.json:11:17: order: expected every reduced axis once, got 'k'"));
-  EXPECT_THAT(errors_with("[\"k\"]", "[]"), ElementsAre("p.json:11:11: order: expected every reduced axis once"));
+              ElementsAre("p.json:11:27: reduction_order: expected every reduced axis once, got 'k'"));
+  EXPECT_THAT(errors_with("[\"k\"]", "[]"),
+              ElementsAre("p.json:11:21: reduction_order: expected every reduced axis once"));
   EXPECT_THAT(errors_with("512", "-1"),
               ElementsAre("p.json:12:12: unroll: expected a whole number from 0 to 1099511627776, got the number -1"));
-  EXPECT_THAT(errors_with("\"pipeline\": 2", "\"pipeline\": 65"),
-              ElementsAre("p.json:13:14: pipeline: expected a whole number from 1 to 64, got the number 65"));
+  EXPECT_THAT(errors_with("\"num_stages\": 2", "\"num_stages\": 65"),
+              ElementsAre("p.json:13:16: num_stages: expected a whole number from 1 to 64, got the number 65"));
   EXPECT_THAT(errors_with("{\"k\": 2}", "{\"k\": 33}"),
               ElementsAre("p.json:14:17: split.k: expected a whole number from 1 to 32, got the number 33"));
   EXPECT_THAT(errors_with("{\"k\": 2}", "{\"n\": 2}"),
               ElementsAre("p.json:14:12: split: 'n' is spatial; only a reduction is split"));
-  EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"rwo\""),
-              ElementsAre("p.json:15:12: raster: expected one of row, column, got 'rwo'; did you mean 'row'?"));
-  EXPECT_THAT(errors_with("\"raster\": \"row\"", "\"raster\": \"row\", \"band\": 3"),
-              ElementsAre("p.json:15:27: band: expected a divisor of 4, the blocks along m, got 3"));
+  EXPECT_THAT(errors_with("\"order\": \"row\"", "\"order\": \"rwo\""),
+              ElementsAre("p.json:15:11: order: expected one of row, column, got 'rwo'; did you mean 'row'?"));
+  EXPECT_THAT(errors_with("\"order\": \"row\"", "\"order\": \"row\", \"group_m\": 3"),
+              ElementsAre("p.json:15:29: group_m: expected a divisor of 4, the blocks along m, got 3"));
 }
 
 TEST(StageReaderErrors, AllOfAStageAtOnce) {
   std::string text = tests::replaced(tests::kStage, "\"m\": 16", "\"m\": 17");
   text = tests::replaced(text, "{\"B\": 4}", "{\"B\": 0}");
-  text = tests::replaced(text, "\"raster\"", "\"rastr\"");
+  text = tests::replaced(text, "\"unroll\"", "\"unrol\"");
   EXPECT_THAT(tests::read_stage(text, tests::chip("v100")).errors,
               ElementsAre("p.json:6:26: tiles.smem.m is 17, but mapping and reduction steps make it 16",
                           "p.json:10:18: vector.B: expected a whole number from 1 to 64, got the number 0",
-                          "p.json:15:2: unknown key 'rastr' in a stage; did you mean 'raster'?"));
+                          "p.json:12:2: unknown key 'unrol' in a node; did you mean 'unroll'?"));
 }
 
 TEST(StageErrors, OfAccessesThatStraddleRows) {

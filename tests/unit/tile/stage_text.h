@@ -24,15 +24,15 @@ inline const std::string kStage = R"({"expr": "C[m,n] +=! A[m,k] * B[k,n]",
  "dtype": "f32",
  "accumulate": "f32",
  "tiles": {"smem": {"m": 16, "n": 32, "k": 8}, "reg": {"m": 2, "n": 4}},
- "mapping": {"m": {"virtual": 2, "threads": 8}, "n": {"threads": 8, "serial": 4}},
- "staged": {"A": "smem"},
+ "mapping": {"m": {"vthread": 2, "threads": 8}, "n": {"threads": 8, "per_thread": 4}},
+ "cached": {"A": "smem"},
  "padding": {"A": 1},
  "vector": {"B": 4},
- "order": ["k"],
+ "reduction_order": ["k"],
  "unroll": 512,
- "pipeline": 2,
+ "num_stages": 2,
  "split": {"k": 2},
- "raster": "row"})";
+ "order": "row"})";
 
 struct ReadProgram {
   std::optional<tile::RProgram> program;
@@ -50,7 +50,7 @@ inline ReadProgram read_program(const std::string& text, const arch::ArchSpec& a
 
 // A program of one stage; the stage's first line is line 2 of the file.
 inline ReadProgram read_stage(const std::string& stage, const arch::ArchSpec& arch) {
-  return read_program("{\"stages\": [\n" + stage + "]}", arch);
+  return read_program("{\"nodes\": [\n" + stage + "]}", arch);
 }
 
 }  // namespace tilescope::tests

@@ -1,4 +1,4 @@
-// What binds: of the weighted time of chips, the shares that each term of the prediction binds.
+// Bound by: of the weighted time of chips, the shares that each term of the prediction bounds.
 
 import { chipCard, chipName } from '../card';
 import { Chart, legendOption, tooltipOption, type Option } from '../chart';
@@ -16,10 +16,10 @@ interface Bar {
 }
 
 export function bindingView(state: State): HTMLElement {
-  const section = h('section', { id: 'binding' }, h('h2', {}, 'What binds'));
+  const section = h('section', { id: 'binding' }, h('h2', {}, 'Bound by'));
   const r = state.report;
   if (r.chips.bound.names.length === 0) {
-    section.append(absent('No chip has a predicted time for every operator, so nothing can be said of what binds.'));
+    section.append(absent('No chip has a predicted time for every operator, so what bounds them is unknown.'));
     return section;
   }
   let along = 0;

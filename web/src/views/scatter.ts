@@ -122,9 +122,9 @@ function bandSentence(state: State, look: Look, drawn: Point[]): string {
   if (pairOf(state.report, look).ours !== 'predicted') return '';
   const bands = new Set(drawn.map((p) => p.band));
   if (bands.size === 1 && bands.has(null)) return 'The chips have no error bands.';
-  const about = '8 of 10 measured times of such programs lay';
-  if (drawn.length <= kMostBars) return `Bars: where ${about}.`;
-  return bands.size === 1 ? `Dashed: where ${about}.` : 'Error bands differ by kind: choose one kind to see its band.';
+  const about = '80 % interval of measured times of such programs';
+  if (drawn.length <= kMostBars) return `Bars: ${about}.`;
+  return bands.size === 1 ? `Dashed: ${about}.` : 'Error bands differ by kind: choose one kind to see its band.';
 }
 
 function option(state: State, look: Look, points: Point[], colours: Theme): Option {

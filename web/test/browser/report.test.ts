@@ -218,7 +218,7 @@ describe('a sweep of 45 chips', () => {
           .locator('td')
           .allInnerTexts();
       expect(await cells('block tile')).toEqual(['32x64x16', '128x128x8']);
-      expect(await cells('layout')).toEqual(['serial 2', 'A+1']);
+      expect(await cells('layout')).toEqual(['per_thread 2', 'A+1']);
       await page.locator('#operators').getByRole('button', { name: 'D0' }).click();
       expect(await page.locator('.programs h3').innerText()).toBe('Best program of D0');
       expect(await page.locator('.command').last().innerText()).toContain('--set core.count=120');

@@ -69,10 +69,10 @@ test.skipIf(kProgram === '')('the page of a sweep shows what its export lists', 
     });
     const [operator] = (
       JSON.parse(printed.toString()) as {
-        operators: { programs: { program: { stages: { tiles: Record<string, Record<string, number>> }[] } }[] }[];
+        operators: { programs: { program: { nodes: { tiles: Record<string, Record<string, number>> }[] } }[] }[];
       }
     ).operators;
-    const tiles = Object.values(operator?.programs[0]?.program.stages[0]?.tiles ?? {}).map((t) =>
+    const tiles = Object.values(operator?.programs[0]?.program.nodes[0]?.tiles ?? {}).map((t) =>
       Object.values(t)
         .map((n) => number(n))
         .join('x'),

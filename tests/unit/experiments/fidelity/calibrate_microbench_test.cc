@@ -110,7 +110,8 @@ TEST(CalibrateByMicrobenchmarks, ABuffersSizeSaysWhichCacheHoldsIt) {
   EXPECT_NEAR(ratio(run, "l2.read").error_ratio.value(), 50.0 / 2450, 1e-9);
   arch::ArchSpec halves = v100();
   for (arch::Level& l : halves.memory)
-    if (auto* cache = std::get_if<arch::CacheLevel>(&l); cache != nullptr && cache->name == "l2") cache->partitions = 2;
+    if (auto* cache = std::get_if<arch::CacheLevel>(&l); cache != nullptr && cache->name == "l2")
+      cache->l2_partitions = 2;
   EXPECT_EQ(ratio(calibrate_by_microbenchmarks({"m.csv", lines}, halves), "l2.read").why,
             "same_buffer has one point there");
 }

@@ -35,13 +35,13 @@ std::string line(int i, const std::string& time) {
   if (i / 4 % 4 == 3)
     return head +
            fmt::format(R"("expr": "C[i] = A[i] + B[i]", "sizes": {{"i": {}}}, "tiles": {{"smem": {{"i": {}}}}}, )"
-                       R"("mapping": {{"i": {{"threads": 256, "serial": {}}}}}}})",
+                       R"("mapping": {{"i": {{"threads": 256, "per_thread": {}}}}}}})",
                        (1 << 22) * more, 256 << i % 4, 1 << i % 4);
   const int tile = 16 << i % 4;
   return head +
          fmt::format(R"("expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {{"m": {}, "n": {}, "k": {}}}, )"
                      R"("tiles": {{"smem": {{"m": {}, "n": {}, "k": 8}}}}, )"
-                     R"("mapping": {{"m": {{"threads": 16, "virtual": {}}}, "n": {{"threads": 16, "virtual": {}}}}}}})",
+                     R"("mapping": {{"m": {{"threads": 16, "vthread": {}}}, "n": {{"threads": 16, "vthread": {}}}}}}})",
                      size * more, size, size, tile, tile, tile / 16, tile / 16);
 }
 

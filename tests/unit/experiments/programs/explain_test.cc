@@ -58,7 +58,8 @@ TEST(Explain, ElementwiseAnswersToDramAlone) {
   EXPECT_EQ(op.next, "l2");
   for (const char* path : {"memory.dram.rate", "memory.dram.clock", "memory.dram.channels", "memory.dram.width"})
     expect_about(op, path, -1);
-  for (const char* path : {"core.count", "clock", "compute.fma.f32.per_core", "launch"}) expect_about(op, path, 0);
+  for (const char* path : {"core.count", "clock", "compute.fma.f32.per_core", "launch_overhead"})
+    expect_about(op, path, 0);
 }
 
 TEST(Explain, LargeMatmulAnswersToTheCoresClock) {
@@ -128,7 +129,7 @@ TEST(Explain, ARefusedChangeBearsItsReason) {
         std::find_if(op.refused.begin(), op.refused.end(), [&](const Refusal& r) { return r.change.path == path; });
     return found == op.refused.end() ? std::string("not refused") : found->why;
   };
-  EXPECT_EQ(why("memory.l2.partitions"), "memory.l2.partitions: more than one partition needs far_latency");
+  EXPECT_EQ(why("memory.l2.l2_partitions"), "memory.l2.l2_partitions: more than one partition needs remote_latency");
   EXPECT_EQ(why("memory.smem.per_block"), "memory.smem.per_block: 196608 B are more than the capacity of 98304 B");
   EXPECT_THAT(why("memory.dram.peak"), HasSubstr("990 GB/s is stated"));
   EXPECT_EQ(why("memory.dram.rate"), "not refused");
@@ -162,7 +163,7 @@ ExplainedOperator lasting(double us, std::optional<double> elasticity, std::opti
   ExplainedOperator op;
   op.prediction.emplace().predicted_us = us;
   if (elasticity) op.elasticities.push_back({{"clock", 1, 2}, *elasticity, fixed, us, fixed, us, "dram"});
-  op.elasticities.push_back({{"launch", 1, 2}, 0.001, 0.001, us, us, us, "dram"});
+  op.elasticities.push_back({{"launch_overhead", 1, 2}, 0.001, 0.001, us, us, us, "dram"});
   return op;
 }
 

@@ -24,7 +24,7 @@ using tests::v100;
 std::string line(const std::string& id, int n, int tile, int threads, const std::string& more = "") {
   return fmt::format(R"({{"id": "{}",{} "expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {{"m": {}, "n": {}, "k": {}}}, )"
                      R"("tiles": {{"smem": {{"m": {}, "n": {}, "k": 8}}}}, "mapping": {{"m": {{"threads": {}, )"
-                     R"("virtual": {}}}, "n": {{"threads": {}, "virtual": {}}}}}}})",
+                     R"("vthread": {}}}, "n": {{"threads": {}, "vthread": {}}}}}}})",
                      id, more, n, n, n, tile, tile, threads, tile / threads, threads, tile / threads);
 }
 
@@ -104,9 +104,9 @@ TEST(PredictBatch, GoesOnAfterABadLine) {
   EXPECT_TRUE(rows[0].prediction.has_value());
   EXPECT_THAT(rows[1].errors, ElementsAre(HasSubstr("b.jsonl:2:2: not valid JSON: ")));
   EXPECT_EQ(rows[2].id, "c");
-  EXPECT_THAT(rows[2].errors, ElementsAre("b.jsonl:4:1: a stage lacks the key 'expr'"));
+  EXPECT_THAT(rows[2].errors, ElementsAre("b.jsonl:4:1: a node lacks the key 'expr'"));
   EXPECT_EQ(rows[3].id, "d");
-  EXPECT_THAT(rows[3].errors, ElementsAre("b.jsonl:5:13: unknown key 'grup' in a stage; did you mean 'group'?"));
+  EXPECT_THAT(rows[3].errors, ElementsAre("b.jsonl:5:13: unknown key 'grup' in a node; did you mean 'group'?"));
   for (const std::size_t bad : {1U, 2U, 3U}) EXPECT_FALSE(rows[bad].prediction.has_value());
   EXPECT_TRUE(rows[4].prediction.has_value()) << "the last line needs no line break";
   EXPECT_EQ(rows[4].prediction->predicted_us, rows[0].prediction->predicted_us);
@@ -126,7 +126,7 @@ TEST(PredictBatch, RefusesWhatDoesNotFitUnlessItHasRun) {
   ASSERT_THAT(rows, SizeIs(4));
   EXPECT_THAT(rows[0].errors,
               ElementsAre("b.jsonl:1: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)"));
-  EXPECT_THAT(rows[1].errors, ElementsAre("b.jsonl:2: staged bytes a block: needs 131072 B, v100 has 98304 B "
+  EXPECT_THAT(rows[1].errors, ElementsAre("b.jsonl:2: scratchpad bytes a block: needs 131072 B, v100 has 98304 B "
                                           "(memory.smem.per_block)"));
   for (const std::size_t ran : {2U, 3U}) {
     EXPECT_THAT(rows[ran].errors, IsEmpty());
@@ -211,7 +211,7 @@ Answer predict(const std::string& text, const arch::ArchSpec& a) {
 std::string stage_of(std::string line) { return line.erase(1, line.find(' ', 7)); }
 
 std::string program_of(const std::string& line, const std::string& arch = "v100") {
-  return fmt::format(R"({{"arch": "{}", "stages": [{}]}})", arch, stage_of(line));
+  return fmt::format(R"({{"arch": "{}", "nodes": [{}]}})", arch, stage_of(line));
 }
 
 TEST(PredictProgram, AgreesWithTheSameLineOfABatch) {
@@ -236,17 +236,17 @@ TEST(PredictProgram, RefusesWhatDoesNotFit) {
 
 TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
   const std::string other = line("b", 64, 16, 16, R"( "dtype": "bf16", "accumulate": "bf16",)");
-  const std::string text = fmt::format(R"({{"stages": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
+  const std::string text = fmt::format(R"({{"nodes": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
                                        std::regex_replace(stage_of(other), std::regex("\\b([ABC])\\b"), "$1_"));
   EXPECT_THAT(
       predict(text, v100()).errors,
-      ElementsAre("p.json: stage 2: v100 has no instruction that computes bf16 into bf16 one element at a time"));
+      ElementsAre("p.json: node 2: v100 has no instruction that computes bf16 into bf16 one element at a time"));
 }
 
 TEST(PredictProgram, ReportsEveryMistake) {
-  EXPECT_THAT(predict("{\"stages\": 3, \"stage\": 1}", v100()).errors,
-              ElementsAre("p.json:1:12: stages: expected a list, got the number 3",
-                          "p.json:1:15: unknown key 'stage' in a program; did you mean 'stages'?"));
+  EXPECT_THAT(predict("{\"nodes\": 3, \"node\": 1}", v100()).errors,
+              ElementsAre("p.json:1:11: nodes: expected a list, got the number 3",
+                          "p.json:1:14: unknown key 'node' in a program; did you mean 'nodes'?"));
   EXPECT_THAT(predict("", v100()).errors, ElementsAre(HasSubstr("p.json:1:1: not valid JSON")));
 }
 

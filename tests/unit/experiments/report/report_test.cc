@@ -36,11 +36,11 @@ constexpr const char* kMatmul = R"json({"stages":[{"expr":"C[m,n] +=! A[m,k] * B
   "tensors":{"C":[64,32],"A":[64,16],"B":[16,32]},"dtype":"f16","accumulate":"f32"})json";
 constexpr const char* kTwoStages = R"json({"stages":[{"expr":"T[i] +=! I[i,j]","sizes":{"i":8,"j":4}},
   {"expr":"O[i] = T[i] / 4","sizes":{"i":8}}],"tensors":{"T":[8],"I":[8,4],"O":[8]},"dtype":"f32","accumulate":"f32"})json";
-constexpr const char* kProgram = R"json({"arch":"v100","stages":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
+constexpr const char* kProgram = R"json({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]",
   "tiles":{"smem":{"m":64,"n":32,"k":8},"reg":{"m":4,"n":2}},
-  "mapping":{"m":{"virtual":4,"threads":16,"serial":1},"n":{"virtual":1,"threads":16,"serial":2}},
-  "staged":{"A":"smem","B":"smem"},"padding":{"A":1},"vector":{"A":4,"B":1,"C":1},"order":["k"],"pipeline":1,
-  "split":{"k":1},"raster":"row"}],"edges":[]})json";
+  "mapping":{"m":{"vthread":4,"threads":16,"per_thread":1},"n":{"vthread":1,"threads":16,"per_thread":2}},
+  "cached":{"A":"smem","B":"smem"},"padding":{"A":1},"vector":{"A":4,"B":1,"C":1},"reduction_order":["k"],"num_stages":1,
+  "split":{"k":1},"order":"row"}],"edges":[]})json";
 
 // One axis: the base (32 banks), 16 and 64 banks, 3 that are refused; two operators of weights 1 and 2.
 class ReportTest : public testing::Test {
@@ -226,11 +226,11 @@ TEST_F(ReportTest, ProgramsAndOperatorsReadAsPeopleWriteThem) {
                                                         {"block tile", "64x32x8"},
                                                         {"thread tile", "4x2"},
                                                         {"threads", "256"},
-                                                        {"serial", "n 2"},
-                                                        {"staged", "A B"},
+                                                        {"per_thread", "n 2"},
+                                                        {"cached", "A B"},
                                                         {"padding", "A 1"},
                                                         {"vector", "A 4"},
-                                                        {"order", "k"}}));
+                                                        {"reduction_order", "k"}}));
   EXPECT_EQ(d.at("operators").at("about").at(0), "C[m,n] +=! A[m,k] * B[k,n], m=64, n=32, k=16, f16");
   EXPECT_EQ(d.at("operators").at("command").at(0),
             "--op 'C[m,n] +=! A[m,k] * B[k,n]' --size m=64,n=32,k=16 --shape 'A=64,16;B=16,32' --dtype f16");

@@ -29,7 +29,7 @@ SearchedOperator searched(const std::string& id, const std::vector<double>& roll
                {Search::kRandom, random},
                {Search::kGenetic, random},
                {Search::kAnneal, random}};
-  out.oracle_us = oracle;
+  out.exhaustive_us = oracle;
   return out;
 }
 
@@ -50,14 +50,14 @@ TEST(QualityOf, IsTheMeanOverOperators) {
       quality_of({searched("a", {12, 10}, {18, 20}, {40, 20, 10}, 10), searched("b", {4, 3}, {}, {9, 2}, std::nullopt),
                   searched("c", {5.1}, {10}, {kNone, 5}, 5)},
                  3);
-  const Quality& first = of(q.by_oracle, Search::kRoller, 1);
+  const Quality& first = of(q.by_exhaustive, Search::kRoller, 1);
   EXPECT_EQ(first.operators, 2U) << "b has no oracle";
   EXPECT_DOUBLE_EQ(first.mean_ratio, std::sqrt(1.2 * 1.02));
   EXPECT_DOUBLE_EQ(first.within_3, 0.5);
   EXPECT_DOUBLE_EQ(first.within_15, 0.5);
   EXPECT_DOUBLE_EQ(first.worst_ratio, 1.2);
   EXPECT_EQ(first.worst, "a");
-  EXPECT_DOUBLE_EQ(of(q.by_oracle, Search::kRoller, 10).mean_ratio, std::sqrt(1 * 1.02));
+  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, Search::kRoller, 10).mean_ratio, std::sqrt(1 * 1.02));
   EXPECT_DOUBLE_EQ(of(q.by_best_known, Search::kRoller, 1).mean_ratio, std::cbrt(1.2 * 2 * 1.02));
   EXPECT_DOUBLE_EQ(of(q.by_best_known, Search::kRandom, 3).mean_ratio, 1);
   EXPECT_EQ(of(q.by_best_known, Search::kRollerOsdi22, 1).operators, 2U) << "it finds nothing for b";
@@ -71,8 +71,8 @@ TEST(QualityOf, LeavesOutWhatHasNoTime) {
       1);
   EXPECT_EQ(q.over_osdi22_operators, 2U) << "ours has none for b";
   EXPECT_DOUBLE_EQ(q.over_osdi22_ratio, std::sqrt(1.5 * 2));
-  EXPECT_EQ(of(q.by_oracle, Search::kRoller, 1).operators, 1U) << "c's oracle has none";
-  EXPECT_DOUBLE_EQ(of(q.by_oracle, Search::kRoller, 1).mean_ratio, 1.2);
+  EXPECT_EQ(of(q.by_exhaustive, Search::kRoller, 1).operators, 1U) << "c's oracle has none";
+  EXPECT_DOUBLE_EQ(of(q.by_exhaustive, Search::kRoller, 1).mean_ratio, 1.2);
 }
 
 TEST(QualityOf, DrawsNoMeanOfSomeOperators) {
@@ -121,8 +121,8 @@ TEST_F(Kept, ATrialGoesOnWhereItEnded) {
     base::Diagnostics diags;
     SearchQualityOptions options;
     options.budget = 6;
-    options.oracle = 0;
-    options.keep = file_;
+    options.exhaustive_limit = 0;
+    options.log = file_;
     const auto q = search_quality(w, tests::chip("v100"), options, jobs, [](std::size_t, std::size_t) {}, diags);
     tests::require_no_errors(diags);
     return base::to_json(to_document(q.value()));

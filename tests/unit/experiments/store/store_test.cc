@@ -141,9 +141,9 @@ std::vector<Seen> rows_of(const Store& store) {
 TEST_F(StoreTest, WhatIsPutIsWhatIsRead) {
   StoreWriter to = writer();
   const SmallSweep s(to);
-  to.add({s.base, s.request, s.first}, RowTexts(row(10), R"({"stages":[]})"));
-  to.add({s.base, s.request, s.second}, RowTexts(row(20), R"({"stages":[]})"));
-  to.add({s.changed, s.request, s.first}, RowTexts(row(5), R"({"stages":[1]})"));
+  to.add({s.base, s.request, s.first}, RowTexts(row(10), R"({"nodes":[]})"));
+  to.add({s.base, s.request, s.second}, RowTexts(row(20), R"({"nodes":[]})"));
+  to.add({s.changed, s.request, s.first}, RowTexts(row(5), R"({"nodes":[1]})"));
   to.commit();
 
   const Store store = reader();
@@ -189,7 +189,7 @@ TEST_F(StoreTest, KeepsEveryFigureOfARow) {
   simulation.levels = {{"l2", 1, 2, 3, 4, 5}};
   simulation.exact = false;
   full.simulation = simulation;
-  to.add({s.base, s.request, s.first}, RowTexts(full, R"({"stages":[]})"));
+  to.add({s.base, s.request, s.first}, RowTexts(full, R"({"nodes":[]})"));
   to.commit();
 
   const Store store = reader();
@@ -202,7 +202,7 @@ TEST_F(StoreTest, KeepsEveryFigureOfARow) {
     EXPECT_EQ(base::to_json(to_entries(*r->simulation)), base::to_json(to_entries(simulation)));
     EXPECT_EQ(r->measured_us, 0.4);
     EXPECT_EQ(r->time_us(), 0.35);
-    EXPECT_EQ(base::to_json(store.program(r->program)), R"({"stages":[]})");
+    EXPECT_EQ(base::to_json(store.program(r->program)), R"({"nodes":[]})");
   });
   EXPECT_TRUE(seen);
 }
@@ -386,7 +386,7 @@ TEST_F(StoreTest, RefusesAnotherVersionButReadsItsRows) {
               HasSubstr("r.db: was computed by tilescope 1.2.3, and this is 1.2.4: their times may differ"));
   EXPECT_EQ(reader().tool_version(), kVersion);
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
-  EXPECT_THAT(refusal(), HasSubstr("is a store of schema version 7, and this tilescope reads version 1"));
+  EXPECT_THAT(refusal(), HasSubstr("is a store of schema version 7, and this tilescope reads version 2"));
 }
 
 TEST_F(StoreTest, IsReadWhereNothingCanBeWritten) {

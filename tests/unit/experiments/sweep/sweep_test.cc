@@ -234,10 +234,10 @@ TEST_F(SweepTest, ProgramsOfAFileAreTakenByTheirOperator) {
   std::ofstream(path("p.jsonl"))
       << R"({"id":"slow","expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":256,"n":512,"k":128},"measured_us":90,)"
       << R"("tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},)"
-      << R"("mapping":{"m":{"threads":8,"serial":4},"n":{"threads":8,"serial":4}}})" << '\n'
+      << R"("mapping":{"m":{"threads":8,"per_thread":4},"n":{"threads":8,"per_thread":4}}})" << '\n'
       << R"({"id":"fast","expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":256,"n":512,"k":128},"measured_us":80,)"
       << R"("tiles":{"smem":{"m":64,"n":64,"k":8},"reg":{"m":8,"n":8}},)"
-      << R"("mapping":{"m":{"threads":8,"serial":8},"n":{"threads":8,"serial":8}}})" << '\n';
+      << R"("mapping":{"m":{"threads":8,"per_thread":8},"n":{"threads":8,"per_thread":8}}})" << '\n';
   const SweepRun r =
       run("sweep: File\nbase: v100\naxes:\n  memory.smem.banks: [32, 64]\nprograms: {from: p.jsonl}\n" + kWorkloads);
   EXPECT_EQ(r.state.failed, 2U);
