@@ -292,7 +292,7 @@ class StageReader {
             diags_.error(e.value.at, fmt::format("copy.{}: no thread copies pieces of what comes in boxes", e.key));
         }
     for (std::size_t i = 0; i < p.operands.size(); ++i)
-      p.operands[i].vector = p.operands[i].box != 0 ? 1 : default_vector(p, i, arch::widest_access_of(arch_));
+      p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);
@@ -300,7 +300,7 @@ class StageReader {
     if (!diags_.ok()) return;
     const std::string tiles = of_micro_kernel(p, [&](const auto& kernel) { return tiles_refusal(kernel, p); });
     if (!tiles.empty()) return diags_.error(at_of("instruction"), "instruction: " + tiles);
-    if (const std::string why = results_refusal(p); !why.empty())
+    if (const std::string why = results_refusal(p, arch_); !why.empty())
       return diags_.error(at_of("staged"), "staged: " + why);
     if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("boxes"), "boxes: " + why);
   }
