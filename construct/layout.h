@@ -1,8 +1,8 @@
 #pragma once
 // How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is staged and how its
 // rows are padded or rotated, how many steps are under way, how results leave, which blocks run side by side, in how
-// many parts a reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and cores of the
-// chip at hand.
+// many parts a reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and
+// cores of the chip at hand.
 
 #include <array>
 #include <optional>

@@ -11,10 +11,11 @@ std::vector<const Copy*> copies_of(const Kernel& k) {
   return out;
 }
 
-std::vector<const BulkCopy*> bulk_copies_of(const Kernel& k) {
-  std::vector<const BulkCopy*> out;
+std::vector<const TmaBox*> tma_boxes_of(const Kernel& k) {
+  std::vector<const TmaBox*> out;
   for_each_statement(k.body, [&](const Statement& s) {
-    if (const auto* copy = std::get_if<BulkCopy>(&s.what)) out.push_back(copy);
+    if (const auto* load = std::get_if<TmaLoad>(&s.what)) out.push_back(load);
+    if (const auto* store = std::get_if<TmaStore>(&s.what)) out.push_back(store);
   });
   return out;
 }

@@ -46,6 +46,6 @@ using KernelCounters = std::vector<CopyCount>;
 
 // The copies of a kernel in that order.
 std::vector<const Copy*> copies_of(const Kernel& k);
-std::vector<const BulkCopy*> bulk_copies_of(const Kernel& k);
+std::vector<const TmaBox*> tma_boxes_of(const Kernel& k);
 
 }  // namespace tilescope::lower

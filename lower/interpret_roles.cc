@@ -97,25 +97,43 @@ void KernelRun::run(const Arrive& a) {
   for (std::size_t c = 0; c < crews_.size(); ++c) p.arriving[c] = std::max(p.arriving[c], now_->seen[c]);
 }
 
-void KernelRun::run(const BulkCopy& b) {
-  Phase& p = under_way(b.signal, b.use);
-  const auto to = static_cast<std::size_t>(b.to.buffer);
-  const std::int64_t elements = b.elements();
-  Landing l{to, common(b.to.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
-  begin_of({b.to.buffer, constant(l.offset)}, elements, now_->first);
+template <class Visit>
+void KernelRun::elements_of(const TmaBox& b, const Visit& visit) {
   std::vector<std::int64_t> begin;
   for (const BoxDim& d : b.dims) begin.push_back(common(d.at));
-  for (std::int64_t e = 0; e < elements; ++e) {
-    std::int64_t rest = e, from = 0;
+  for (std::int64_t e = 0; e < b.elements(); ++e) {
+    std::int64_t rest = e, in_array = 0;
     bool inside = true;
     for (std::size_t d = b.dims.size(); d-- > 0; rest /= b.dims[d].box) {
       const std::int64_t at = begin[d] + rest % b.dims[d].box;
       inside = inside && at >= 0 && at < b.dims[d].extent;
-      from += at * b.dims[d].stride;
+      in_array += at * b.dims[d].stride;
     }
-    if (inside) l.values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(b.from), from, now_->first);
-    bring(to, l.offset + e);
+    if (inside) visit(e, in_array);
   }
+}
+
+void KernelRun::run(const TmaStore& b) {
+  const auto from = static_cast<std::size_t>(b.shared.buffer);
+  const std::int64_t begin = begin_of({b.shared.buffer, constant(common(b.shared.offset))}, b.elements(), now_->first);
+  elements_of(b, [&](std::int64_t e, std::int64_t at) {
+    if (!shared_[from][static_cast<std::size_t>(begin + e)].published)
+      fail(fmt::format("{}[{}] is stored and was not published", k_.buffers[from].name, begin + e), now_->first);
+    // Not as the thread that asks: what no thread but it knows of is not there yet.
+    write(static_cast<std::size_t>(b.memory), at, now_->first, read(from, begin + e, kSeveral));
+  });
+}
+
+void KernelRun::run(const TmaLoad& b) {
+  Phase& p = under_way(b.signal, b.use);
+  const auto to = static_cast<std::size_t>(b.shared.buffer);
+  const std::int64_t elements = b.elements();
+  Landing l{to, common(b.shared.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};
+  begin_of({b.shared.buffer, constant(l.offset)}, elements, now_->first);
+  elements_of(b, [&](std::int64_t e, std::int64_t at) {
+    l.values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(b.memory), at, now_->first);
+  });
+  for (std::int64_t e = 0; e < elements; ++e) bring(to, l.offset + e);
   p.asked += elements * base::size_of(k_.buffers[to].dtype).n;
   p.landings.push_back(std::move(l));
 }

@@ -19,7 +19,7 @@ expr::Span range_of(const Kernel& k, const Affine& a) {
   return s;
 }
 
-std::int64_t BulkCopy::elements() const {
+std::int64_t TmaBox::elements() const {
   std::int64_t n = 1;
   for (const BoxDim& d : dims) n *= d.box;
   return n;

@@ -65,7 +65,7 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
-  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (BulkCopy, MultiplyStaged:
+  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (TmaBox, MultiplyStaged:
   // they alone touch such an array, and count elements as if none had); 0 where elements lie in their order.
   std::int64_t swizzled_row = 0;
 };
@@ -196,18 +196,24 @@ struct BoxDim {
   Affine at;
   std::int64_t extent = 1, stride = 1, box = 1;
 };
-// What one thread of the role asks for: a box of an array in memory, its rows one after the other, zeros where it goes
-// beyond the tensor. It comes by itself, for a use of a signal. The outermost dimension is the first, the last one's
-// stride is 1.
-struct BulkCopy {
-  Access to;
-  int from = 0;  // buffer
+// A box of an array in memory, and where in the scratchpad its rows lie one after the other. The outermost dimension is
+// the first, the last one's stride is 1.
+struct TmaBox {
+  Access shared;
+  int memory = 0;  // buffer
   std::vector<BoxDim> dims;
-  int signal = 0;
-  Affine use;
 
   std::int64_t elements() const;
 };
+// One thread of the role asks for the box, which comes by itself, for a use of a signal; zeros where it goes beyond the
+// tensor.
+struct TmaLoad : TmaBox {
+  int signal = 0;
+  Affine use;
+};
+// One thread of the role, or of the block, has the box stored, and goes on when it has been read from the scratchpad;
+// what lies beyond the tensor is left out. Who wrote it had published it, and met the thread.
+struct TmaStore : TmaBox {};
 
 struct Barrier {};
 // Ends a group of this thread's asynchronous copies.
@@ -240,7 +246,7 @@ struct WarpRoles {
 };
 struct Statement {
   std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts,
-               Publish, Barrier, Commit, Wait, WarpRoles, Arrive, Await, BulkCopy>
+               Publish, Barrier, Commit, Wait, WarpRoles, Arrive, Await, TmaLoad, TmaStore>
       what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };

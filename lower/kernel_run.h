@@ -123,7 +123,11 @@ class KernelRun {
   void run(const WarpRoles& w);
   void run(const Arrive& a);
   void run(const Await& a);
-  void run(const BulkCopy& b);
+  void run(const TmaLoad& b);
+  void run(const TmaStore& b);
+  // Calls visit(e, at) for the elements of the box that lie in the tensor: its number in the box, and in the array.
+  template <class Visit>
+  void elements_of(const TmaBox& b, const Visit& visit);
   bool is_over(const Await& a);
   Phase& phase_of(int signal, std::int64_t use);
   std::int64_t phase_number(int signal, std::int64_t use) const;

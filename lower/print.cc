@@ -161,14 +161,18 @@ class Printer {
   void statement(const Await& a, const std::string& note, int depth) {
     line(depth, fmt::format("await {}{}", use(a.signal, a.use), note));
   }
-  void statement(const BulkCopy& b, const std::string& note, int depth) {
-    std::vector<std::string> dims;
-    for (const BoxDim& d : b.dims) dims.push_back(fmt::format("{} of {} x{}", print(*k_, d.at), d.extent, d.box));
-    line(depth,
-         fmt::format("{} <~ box {}[{}] for {}{}", access(b.to), k_->buffers[static_cast<std::size_t>(b.from)].name,
-                     fmt::join(dims, ", "), use(b.signal, b.use), note));
+  void statement(const TmaLoad& b, const std::string& note, int depth) {
+    line(depth, fmt::format("{} <~ box {} for {}{}", access(b.shared), box(b), use(b.signal, b.use), note));
+  }
+  void statement(const TmaStore& b, const std::string& note, int depth) {
+    line(depth, fmt::format("box {} <~ {}{}", box(b), access(b.shared), note));
   }
 
+  std::string box(const TmaBox& b) const {
+    std::vector<std::string> dims;
+    for (const BoxDim& d : b.dims) dims.push_back(fmt::format("{} of {} x{}", print(*k_, d.at), d.extent, d.box));
+    return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(b.memory)].name, fmt::join(dims, ", "));
+  }
   std::string use(int signal, const Affine& number) const {
     return fmt::format("{}[{}]", k_->signals[static_cast<std::size_t>(signal)].name, print(*k_, number));
   }

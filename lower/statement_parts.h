@@ -45,7 +45,8 @@ void for_each_access(S& s, const Visit& visit) {
                      },
                      [&](OneOf<MultiplyMatrices> auto& m) { product(m.a, m.b, m.d); },
                      [&](OneOf<MultiplyStaged> auto& m) { product(m.a.at, m.b.at, m.d); },
-                     [&](OneOf<BulkCopy> auto& b) { visit(b.to, AccessKind::kWrite); },
+                     [&](OneOf<TmaLoad> auto& b) { visit(b.shared, AccessKind::kWrite); },
+                     [&](OneOf<TmaStore> auto& b) { visit(b.shared, AccessKind::kRead); },
                      [](OneOf<Loop, If, WarpRoles, BeginProducts, EndProducts, Publish, Barrier, Commit, Wait, Arrive,
                               Await> auto&) {}},
              s.what);
@@ -64,7 +65,7 @@ void for_each_guard(S& s, const Visit& visit) {
   std::visit(Visitor{[&](OneOf<If> auto& i) { all(i.when); }, [&](OneOf<Copy> auto& c) { copy(c); },
                      [&](OneOf<LoadMatrices> auto& l) { copy(l.rows); },
                      [](OneOf<Loop, Compute, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts, Publish,
-                              Barrier, Commit, Wait, WarpRoles, Arrive, Await, BulkCopy> auto&) {}},
+                              Barrier, Commit, Wait, WarpRoles, Arrive, Await, TmaLoad, TmaStore> auto&) {}},
              s.what);
 }
 
@@ -73,9 +74,12 @@ template <class S, class Visit>
 void for_each_place(S& s, const Visit& visit) {
   for_each_access(s, [&](auto& access, AccessKind) { visit(access.offset); });
   std::visit(Visitor{[&](OneOf<Arrive, Await> auto& a) { visit(a.use); },
-                     [&](OneOf<BulkCopy> auto& b) {
+                     [&](OneOf<TmaLoad> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                        visit(b.use);
+                     },
+                     [&](OneOf<TmaStore> auto& b) {
+                       for (auto& d : b.dims) visit(d.at);
                      },
                      [](OneOf<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts,
                               EndProducts, Publish, Barrier, Commit, Wait, WarpRoles> auto&) {}},

@@ -39,7 +39,8 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes
         counters[static_cast<std::size_t>(op.number)].shared += p.count.shared;
         break;
       }
-      case Kind::kBulkCopy: {
+      case Kind::kTmaLoad:
+      case Kind::kTmaStore: {
         const BulkBox& box = code.box(op.number);
         if (warp != box.warp()) break;
         const lower::CopyCount count = box.count(box.lines(u), pass_bytes);

@@ -281,7 +281,7 @@ class StageReader {
     per_operand("rotate", {0, 1 << 20}, &OperandPlan::swizzle);
     read_copies(p);
     for (std::size_t i = 0; i < p.operands.size(); ++i)
-      p.operands[i].vector = p.operands[i].box != 0 ? 1 : default_vector(p, i, arch::widest_access_of(arch_));
+      p.operands[i].vector = default_vector(p, i, arch::widest_access_of(arch_));
     const auto widest = p.operands;
     per_operand("vector", {1, 64}, &OperandPlan::vector);
     if (comparable_) check_vectors(p, widest);
@@ -289,24 +289,24 @@ class StageReader {
     if (!diags_.ok()) return;
     const std::string tiles = of_micro_kernel(p, [&](const auto& kernel) { return tiles_refusal(kernel, p); });
     if (!tiles.empty()) return diags_.error(at_of("mma"), "mma: " + tiles);
-    if (const std::string why = results_refusal(p); !why.empty())
+    if (const std::string why = results_refusal(p, arch_); !why.empty())
       return diags_.error(at_of("cached"), "cached: " + why);
     if (const std::string why = boxes_refusal(p, arch_); !why.empty()) diags_.error(at_of("copy"), "copy: " + why);
   }
 
-  // How threads or the TMA engine copy an input. A box is given exactly where the engine copies.
+  // How threads or the TMA engine copy a tensor. A box is given exactly where the engine copies.
   void read_copies(StageProgram& p) {
     enum Copy : std::size_t { kStriped, kBlocked, kTma };
     base::FixedVector<Copy, kMaxOperands> copies;
     copies.assign(p.operands.size(), kStriped);
     for (const Entry& e : entries_of("copy"))
-      if (const auto i = input_of(e, "copy", false)) copies[*i] = static_cast<Copy>(copy_of(e));
+      if (const auto i = input_of(e, "copy", true)) copies[*i] = static_cast<Copy>(copy_of(e));
     const Map& boxes = entries_of("box");
     for (const Entry& e : boxes) {
-      const auto i = input_of(e, "box", false);
+      const auto i = input_of(e, "box", true);
       if (!i) continue;
       if (copies[*i] != kTma)
-        diags_.error(e.at, fmt::format("box.{}: only an input whose copy is 'tma' has a box", e.key));
+        diags_.error(e.at, fmt::format("box.{}: only a tensor whose copy is 'tma' has a box", e.key));
       else if (const auto n = integer(&e.value, "box", e.key, {1, 1 << 20}))
         p.operands[*i].box = *n;
     }

@@ -12,17 +12,17 @@ constexpr std::size_t kMostDims = 5;  // PTX ISA, "Tensor Dimension, size and fo
 
 }  // namespace
 
-TensorMap map_of(const lower::Kernel& k, const lower::BulkCopy& copy) {
+TensorMap map_of(const lower::Kernel& k, const lower::TmaBox& copy) {
   base::check(!copy.dims.empty() && copy.dims.size() <= kMostDims, "a tensor of boxes has up to five dimensions");
-  const lower::Buffer& from = k.buffers[static_cast<std::size_t>(copy.from)];
-  TensorMap out{from.global, from.dtype, {}, k.buffers[static_cast<std::size_t>(copy.to.buffer)].swizzled_row};
+  const lower::Buffer& from = k.buffers[static_cast<std::size_t>(copy.memory)];
+  TensorMap out{from.global, from.dtype, {}, k.buffers[static_cast<std::size_t>(copy.shared.buffer)].swizzled_row};
   for (const lower::BoxDim& d : copy.dims) out.dims.push_back({d.extent, d.stride, d.box});
   return out;
 }
 
 std::vector<TensorMap> maps_of(const lower::Kernel& k) {
   std::vector<TensorMap> out;
-  for (const lower::BulkCopy* copy : lower::bulk_copies_of(k))
+  for (const lower::TmaBox* copy : lower::tma_boxes_of(k))
     if (TensorMap map = map_of(k, *copy); std::find(out.begin(), out.end(), map) == out.end())
       out.push_back(std::move(map));
   return out;

@@ -8,9 +8,9 @@
 
 namespace tilescope::cuda {
 
-TensorMap map_of(const lower::Kernel& k, const lower::BulkCopy& copy);
+TensorMap map_of(const lower::Kernel& k, const lower::TmaBox& copy);
 
-// Those of all its bulk copies in the order in which they stand, equal ones once.
+// Those of all its boxes in the order in which they stand, equal ones once.
 std::vector<TensorMap> maps_of(const lower::Kernel& k);
 
 }  // namespace tilescope::cuda

@@ -270,17 +270,11 @@ class KernelEmitter {
     page_.add(fmt::format("await<{}>({});", signal(a.signal).slots, use(a.signal, a.use)));
   }
 
-  void operator()(const lower::BulkCopy& copy) {
-    base::check(role_ != nullptr, "bulk copies are a role's");
-    std::vector<std::string> at;
-    for (std::size_t d = copy.dims.size(); d-- > 0;) at.push_back(formulas_.affine(copy.dims[d].at));
-    const auto map = std::find(out_.maps.begin(), out_.maps.end(), map_of(kernel_, copy)) - out_.maps.begin();
-    out_.box_lines.push_back(page_.add_list(
-        fmt::format("bring_box_if<{}>(", signal(copy.signal).slots),
-        {fmt::format("threadIdx.x == {},", role_->first_thread), fmt::format("&{},", formulas_.element(copy.to)),
-         names_.maps[static_cast<std::size_t>(map)] + ",", fmt::format("{{{}}},", fmt::join(at, ", ")),
-         use(copy.signal, copy.use) + ");"}));
+  void operator()(const lower::TmaLoad& load) {
+    base::check(role_ != nullptr, "TMA loads are a role's");
+    add_box(fmt::format("bring_box_if<{}>(", signal(load.signal).slots), load, use(load.signal, load.use) + ");");
   }
+  void operator()(const lower::TmaStore& store) { add_box("store_box_if(", store, ""); }
 
   void operator()(const lower::Barrier&) {
     base::check(role_ == nullptr, "no barrier is a role's");
@@ -290,6 +284,19 @@ class KernelEmitter {
   void operator()(const lower::Wait& wait) { page_.add(fmt::format("wait_async<{}>();", wait.pending)); }
 
  private:
+  // A call of one thread about a box, with `more` of its arguments.
+  void add_box(const std::string& call, const lower::TmaBox& box, const std::string& more) {
+    std::vector<std::string> at;
+    for (std::size_t d = box.dims.size(); d-- > 0;) at.push_back(formulas_.affine(box.dims[d].at));
+    const auto map = std::find(out_.maps.begin(), out_.maps.end(), map_of(kernel_, box)) - out_.maps.begin();
+    std::vector<std::string> arguments = {fmt::format("threadIdx.x == {},", role_ == nullptr ? 0 : role_->first_thread),
+                                          fmt::format("&{},", formulas_.element(box.shared)),
+                                          names_.maps[static_cast<std::size_t>(map)] + ",",
+                                          fmt::format("{{{}}}{}", fmt::join(at, ", "), more.empty() ? ");" : ",")};
+    if (!more.empty()) arguments.push_back(more);
+    out_.box_lines.push_back(page_.add_list(call, arguments));
+  }
+
   const std::string& sums(int buffer) const { return names_.buffers[static_cast<std::size_t>(buffer)]; }
 
   const lower::Signal& signal(int i) const { return kernel_.signals[static_cast<std::size_t>(i)]; }

@@ -23,7 +23,7 @@ std::int64_t max_stages(const StageProgram& p, const arch::ArchSpec& chip) {
 }
 
 StageProgram copied_by_threads(StageProgram p) {
-  for (tile::OperandPlan& plan : p.operands) plan.box = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].box = 0;
   return p;
 }
 
@@ -57,11 +57,9 @@ double passes_of_results(const StageProgram& p, const arch::ArchSpec& chip) {
   return passes;
 }
 
-}  // namespace
-
-StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
+// Whole rows, of which those without padding come first, and of others those that take the fewest passes.
+StageProgram best_row_stores(const StageProgram& p, const LayoutRules& rules) {
   const base::Bytes widest = arch::widest_access_of(rules.arch);
-  if (!p.operands.back().staged) return tile::with_direct_stores(std::move(p), widest);
   StageProgram best = tile::with_row_stores(p, 0, widest);
   if (!rules.pads) return best;
   double fewest = passes_of_results(best, rules.arch);
@@ -75,11 +73,33 @@ StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
   return best;
 }
 
+// In boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill sectors.
+std::vector<StageProgram> tma_stores(const StageProgram& p, const LayoutRules& rules) {
+  std::vector<StageProgram> out;
+  if (const auto& tma = rules.arch.core.tma)
+    for (base::Bytes row = tma->row; row.n >= tma->granule.n; row.n /= 2)
+      if (std::optional<StageProgram> q = tile::with_tma_stores(p, row, rules.arch)) out.push_back(std::move(*q));
+  return out;
+}
+
+}  // namespace
+
+StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
+  const tile::OperandPlan& now = p.operands.back();
+  if (!now.staged) return tile::with_direct_stores(std::move(p), arch::widest_access_of(rules.arch));
+  if (now.box != 0)
+    if (auto stored = tile::with_tma_stores(p, p.space->output.element * now.box, rules.arch)) return *stored;
+  return best_row_stores(p, rules);
+}
+
 std::vector<StageProgram> other_stores(const StageProgram& p, const LayoutRules& rules) {
   if (rules.direct_stores || arch::scratchpad_of(rules.arch) == nullptr) return {};
-  StageProgram q = p;
-  q.operands.back() = {.staged = !p.operands.back().staged};
-  return {with_results_placed(std::move(q), rules)};
+  const tile::OperandPlan& now = p.operands.back();
+  std::vector<StageProgram> out = tma_stores(p, rules);
+  std::erase_if(out, [&](const StageProgram& q) { return q.operands.back().box == now.box; });
+  if (now.staged) out.push_back(tile::with_direct_stores(p, arch::widest_access_of(rules.arch)));
+  if (!now.staged || now.box != 0) out.push_back(best_row_stores(p, rules));
+  return out;
 }
 
 bool chooses_rows(const StageProgram& p) { return !p.in_boxes(); }

@@ -25,7 +25,7 @@ struct Workload {
   std::string op, sizes, shapes;
   std::optional<base::Dtype> dtype;  // of operators that say none; as the suite's file says, or f32, where absent
   bool small = false;                // every operator scaled down (expr/scale.h)
-  std::string instruction;  // the only matrix instruction of the chip that may multiply, or none; any where empty
+  std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
 };
 

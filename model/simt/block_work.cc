@@ -146,13 +146,15 @@ class BlockCounter {
 
   void count_store() {
     const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
-    work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));
-    work_.store.core_cache_cycles += stores.per_warp * warps_ * memory_cycles(stores.access);
+    if (!stores.by_engine) {
+      work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));
+      work_.store.core_cache_cycles += stores.per_warp * warps_ * memory_cycles(stores.access);
+    }
     const ResultGathering gathered = of_results(
         p_, [&](const auto& entry) { return gathering(entry, p_, m_.warp, arch::widest_access_of(*m_.arch)); });
     for (const ResultAccess* a : {&gathered.write, &gathered.read}) {
       if (a->per_warp <= 0) continue;
-      work_.store.issue_cycles += issue_cycles(a->per_warp);
+      if (!a->by_engine) work_.store.issue_cycles += issue_cycles(a->per_warp);
       add_scratchpad(work_.store, work_.store_passes,
                      staged_access(a->access, a->per_warp * warps_, 0, StagingChip(*m_.arch)));
     }

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/simt/microkernel/costs.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::model {
 namespace {
@@ -258,9 +259,29 @@ WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int6
   return affine_lanes(p, warp, o, pitch_of_rows(shape, p.operands[operand].padding), vector, o.element);
 }
 
+ResultTile::ResultTile(const StageProgram& p)
+    : pitch_(pitch_of_rows(tile::data_tile(p.space->output, p.block), p.operands.back().padding)),
+      box_(p.operands.back().box) {
+  if (box_ == 0) return;
+  panel_ = tile::box_elements(p, p.space->inputs.size());
+  pitch_[pitch_.size() - 2] = box_;
+}
+
+std::int64_t ResultTile::offset(std::size_t dim, std::int64_t at) const {
+  if (box_ == 0 || dim + 1 < pitch_.size()) return at * pitch_[dim];
+  return at / box_ * panel_ + at % box_;
+}
+
 WarpAccess result_write(const StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element) {
-  const tile::TileShape shape = tile::data_tile(p.space->output, p.block);
-  return affine_lanes(p, warp, p.space->output, pitch_of_rows(shape, p.operands.back().padding), vector, element);
+  const ResultTile tile(p);
+  const Operand& o = p.space->output;
+  return lanes_of(p, warp, 0, vector, element.n, [&](std::size_t axis, std::int64_t index) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < o.dims.size(); ++d)
+      for (const expr::Term& t : o.dims[d].terms)
+        if (t.axis == static_cast<int>(axis)) offset += tile.offset(d, t.coefficient * index);
+    return offset;
+  });
 }
 
 namespace {

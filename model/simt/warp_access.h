@@ -48,7 +48,19 @@ tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding
 // own first index.
 WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);
 
-// The same of the output, whose results have `element` bytes in their tile.
+// The tile in which a block's results are gathered: row by row, or in boxes (tile/transfer/results.h).
+class ResultTile {
+ public:
+  explicit ResultTile(const tile::StageProgram& p);
+  // Elements from its beginning to the element so far along a dimension.
+  std::int64_t offset(std::size_t dim, std::int64_t at) const;
+
+ private:
+  tile::TileShape pitch_;
+  std::int64_t box_ = 0, panel_ = 0;  // elements of a box's row, and of the box; 0 where there are none
+};
+
+// The first warp's write of its first results, `vector` neighbours of `element` bytes a lane, to that tile.
 WarpAccess result_write(const tile::StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element);
 
 // The first warp's access to its first pieces of a tile that threads move together, which lies row by row.

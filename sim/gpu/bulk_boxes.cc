@@ -8,10 +8,10 @@
 
 namespace tilescope::sim {
 
-BulkBox::BulkBox(const KernelIndices& indices, const lower::BulkCopy& copy, const std::vector<std::int64_t>& bases,
+BulkBox::BulkBox(const KernelIndices& indices, const lower::TmaBox& copy, const std::vector<std::int64_t>& bases,
                  const LineShape& shape, std::int64_t warp)
     : indices_(indices), shape_(shape), warp_(warp) {
-  const lower::Buffer& from = indices.kernel().buffers[static_cast<std::size_t>(copy.from)];
+  const lower::Buffer& from = indices.kernel().buffers[static_cast<std::size_t>(copy.memory)];
   const std::int64_t size = base::size_of(from.dtype).n;
   base_ = bases[static_cast<std::size_t>(from.global)];
   bytes_ = copy.elements() * size;

@@ -1,6 +1,6 @@
 #pragma once
-// What a bulk copy asks of memory: its box's rows cut into lines, as far as they lie within the tensor. The rest of the
-// box is zeros, which no level has to bring.
+// What a box asks of memory: its rows cut into lines, as far as they lie within the tensor. The rest of it is zeros,
+// which no level has to bring, or is not stored.
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +21,7 @@ struct BoxLine {
 class BulkBox {
  public:
   // `warp` is the one of its role that asks.
-  BulkBox(const KernelIndices& indices, const lower::BulkCopy& copy, const std::vector<std::int64_t>& bases,
+  BulkBox(const KernelIndices& indices, const lower::TmaBox& copy, const std::vector<std::int64_t>& bases,
           const LineShape& shape, std::int64_t warp);
 
   std::int64_t warp() const { return warp_; }

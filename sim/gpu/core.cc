@@ -135,6 +135,8 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
     account(w, Stall::kBarrier, now);
   else if (w.state == State::kWaitsForSignal)
     account(w, block_of(w).signals.over(w.signal, w.use).value_or(BlockSignals::Last{}).what, now);
+  else if (w.state == State::kWaitsForStores)
+    account(w, Stall::kScratchpad, now);
   else if (w.state == State::kIsLaunched)
     account(w, Stall::kDispatch, now);
   else if (w.state == State::kWaitsForMisses)
@@ -146,7 +148,8 @@ void Core::resume(Warp& w, Cycle now, Cycle until) {
     const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
     const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kProducts || op.kind == Kind::kLoad ||
                               op.kind == Kind::kStore || op.kind == Kind::kAsync || op.kind == Kind::kWait ||
-                              op.kind == Kind::kArrive || op.kind == Kind::kAwait || op.kind == Kind::kBulkCopy;
+                              op.kind == Kind::kArrive || op.kind == Kind::kAwait || op.kind == Kind::kTmaLoad ||
+                              op.kind == Kind::kTmaStore;
     if (meets_others && t > now && (t >= until || (!events_.empty() && events_.top().at < t))) break;
     const std::optional<Cycle> then = step(w, op, t);
     if (!then) return;
@@ -188,8 +191,10 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return arrive(w, op, t);
     case Kind::kAwait:
       return await(w, op, t);
-    case Kind::kBulkCopy:
+    case Kind::kTmaLoad:
       return ask_for_box(w, op, t);
+    case Kind::kTmaStore:
+      return store_box(w, op, t);
     case Kind::kEnd:
       return end(w, t);
   }

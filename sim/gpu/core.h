@@ -101,6 +101,7 @@ class Core {
     kWaitsForMisses,
     kAtBarrier,
     kWaitsForSignal,
+    kWaitsForStores,
     kIsLaunched,
     kEnded
   };
@@ -133,16 +134,17 @@ class Core {
     BlockSignals signals;
     std::int64_t boxes = 0;  // under way
   };
-  // A box on its way to the scratchpad.
+  // A box on its way to the scratchpad, or to memory.
   struct Box {
     int block = 0, signal = 0;
     std::int64_t use = 0;                // as the block ran them
     std::int64_t bytes = 0, landed = 0;  // whole, and there
     std::vector<BoxLine> lines;
     std::size_t asked = 0;  // of the lines
+    int stores_for = -1;    // warp that waits until the scratchpad is read; none of a box that comes
   };
   struct Waiter {
-    enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox } kind{};
+    enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox, kStoredLine } kind{};
     int who = 0;              // warp or box; no warp waits for a store
     std::int64_t group = 0;   // kBox: bytes of the line
     std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
@@ -182,6 +184,9 @@ class Core {
   std::optional<Cycle> await(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> ask_for_box(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);
+  // The engine's turn comes to the box's lines; counts what it moves. Returns its number.
+  int queue_box(Box box, const WarpOp& op, Cycle at);
   void wait_for_signal(Warp& w, int signal, std::int64_t use);
   std::nullopt_t stop(Warp& w, int signal, std::int64_t use);
   void wake_waiting(int block, int signal, std::int64_t use);

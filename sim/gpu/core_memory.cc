@@ -229,7 +229,7 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   const int ticket = free_misses_.back();
   free_misses_.pop_back();
   Miss& m = misses_[static_cast<std::size_t>(ticket)];
-  const bool counts = waiter.kind != Waiter::Kind::kBox;
+  const bool counts = waiter.kind != Waiter::Kind::kBox && waiter.kind != Waiter::Kind::kStoredLine;
   m.number = counts && !ends_of_misses_.empty() ? misses_begun_ : kNotCounted;
   if (m.number != kNotCounted) end_of_miss(misses_begun_++) = kNotKnown;
   m.fills = fills;
@@ -284,7 +284,7 @@ void Core::wake_one_for_a_miss(Cycle from) {
 }
 
 void Core::complete(const Waiter& w, Cycle at, Stall from) {
-  if (w.kind == Waiter::Kind::kStore) {
+  if (w.kind == Waiter::Kind::kStore || w.kind == Waiter::Kind::kStoredLine) {
     stored_ = std::max(stored_, at);
     return;
   }

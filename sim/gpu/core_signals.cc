@@ -85,6 +85,32 @@ std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
   ++w.pc;
   const Cycle issued = issue_one(w, t);
   account(w, Stall::kIssue, issued);
+  Box b{.block = w.block, .signal = signal, .use = use, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
+  std::int64_t zeros = box.bytes();
+  for (const BoxLine& l : b.lines) zeros -= l.bytes;
+  ++block_of(w).boxes;
+  const int number = queue_box(std::move(b), op, issued);
+  if (zeros > 0) land(number, zeros, issued, Stall::kScratchpad);
+  return issued;
+}
+
+std::optional<Cycle> Core::store_box(Warp& w, const WarpOp& op, Cycle t) {
+  const BulkBox& box = code_->box(op.number);
+  ++w.pc;
+  if (w.number != box.warp()) return t;
+  const Cycle issued = issue_one(w, t);
+  account(w, Stall::kIssue, issued);
+  Box b{.block = w.block, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
+  b.stores_for = static_cast<int>(&w - warps_.data());
+  if (b.lines.empty()) return issued;
+  const std::int64_t pass = machine_.banks.count * machine_.banks.width;
+  const Cycle read = scratchpad_.book(issued, base::ceil_div(b.bytes, pass));
+  queue_box(std::move(b), op, read);
+  w.state = State::kWaitsForStores;
+  return std::nullopt;
+}
+
+int Core::queue_box(Box box, const WarpOp& op, Cycle at) {
   if (free_boxes_.empty()) {
     free_boxes_.push_back(static_cast<int>(boxes_.size()));
     boxes_.emplace_back();
@@ -92,24 +118,19 @@ std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
   const int number = free_boxes_.back();
   free_boxes_.pop_back();
   Box& b = boxes_[static_cast<std::size_t>(number)];
-  b = {.block = w.block, .signal = signal, .use = use, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
-  ++block_of(w).boxes;
-  const lower::CopyCount count = box.count(b.lines, machine_.banks.count * machine_.banks.width);
+  b = std::move(box);
+  const lower::CopyCount count = code_->box(op.number).count(b.lines, machine_.banks.count * machine_.banks.width);
   lower::CopyCount& sum = tally_->copies[code_->counted_box(op.number)];
   sum.global += count.global;
   sum.shared += count.shared;
   LevelTally& level = tally_->level(LevelRole::kScratchpad);
   level.requests += count.shared.requests;
   level.transactions += count.shared.passes;
-  level.written_bytes += count.shared.bytes;
-  std::int64_t zeros = box.bytes();
-  for (const BoxLine& l : b.lines) zeros -= l.bytes;
-  if (!b.lines.empty()) {
-    if (asked_boxes_.empty()) push(Event::Kind::kBoxes, std::max(issued, copier_free_), 0);
-    asked_boxes_.push_back(number);
-  }
-  if (zeros > 0) land(number, zeros, issued, Stall::kScratchpad);
-  return issued;
+  (b.stores_for < 0 ? level.written_bytes : level.read_bytes) += count.shared.bytes;
+  if (b.lines.empty()) return number;
+  if (asked_boxes_.empty()) push(Event::Kind::kBoxes, std::max(at, copier_free_), 0);
+  asked_boxes_.push_back(number);
+  return number;
 }
 
 void Core::ask_for_lines(Cycle from, Cycle until) {
@@ -118,11 +139,20 @@ void Core::ask_for_lines(Cycle from, Cycle until) {
     const int number = asked_boxes_.front();
     Box& b = boxes_[static_cast<std::size_t>(number)];
     const BoxLine& l = b.lines[b.asked++];
-    request({Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, false, nullptr, copier_free_);
-    if (b.asked == b.lines.size()) asked_boxes_.pop_front();
-    if (++asked != machine_.box_lines && !asked_boxes_.empty()) continue;
-    if (machine_.box_lines > 0) ++copier_free_;  // a cycle is left when it is full, or nothing more is asked for
-    asked = 0;
+    const bool stores = b.stores_for >= 0;
+    request({stores ? Waiter::Kind::kStoredLine : Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, stores,
+            nullptr, copier_free_);
+    const bool last = b.asked == b.lines.size();
+    if (last) asked_boxes_.pop_front();
+    const bool full = ++asked == machine_.box_lines;
+    if (full || asked_boxes_.empty()) {
+      if (machine_.box_lines > 0) ++copier_free_;  // a cycle is left when it is full, or nothing more is asked for
+      asked = 0;
+    }
+    if (last && stores) {
+      push(warps_[static_cast<std::size_t>(b.stores_for)], copier_free_);
+      free_boxes_.push_back(number);
+    }
   }
   if (!asked_boxes_.empty()) push(Event::Kind::kBoxes, copier_free_, 0);
 }

@@ -57,9 +57,11 @@ void Core::walk(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memor
         touch(w, op, memory);
         ++pc;
         break;
-      case Kind::kBulkCopy:
+      case Kind::kTmaLoad:
+      case Kind::kTmaStore:
         if (w.number == code_->box(op.number).warp())
-          for (const BoxLine& l : code_->box(op.number).lines(walked_)) memory.touch(number_, l.line, l.sectors, false);
+          for (const BoxLine& l : code_->box(op.number).lines(walked_))
+            memory.touch(number_, l.line, l.sectors, op.kind == Kind::kTmaStore);
         ++pc;
         break;
       case Kind::kEnd:

@@ -34,14 +34,15 @@ struct WarpOp {
     kBarrier,
     kArrive,
     kAwait,
-    kBulkCopy,
+    kTmaLoad,
+    kTmaStore,
     kEnd
   };
   Kind kind{};
   int jump = 0;         // kLoop, kIf, kRole: behind its end; kEndLoop: its first operation
   int number = 0;       // of the loop, guards, role, segment (kProducts too), copy or box; kWait: groups that may be
                         // under way
-  int signal_use = 0;   // kArrive, kAwait, kBulkCopy
+  int signal_use = 0;   // kArrive, kAwait, kTmaLoad
   int group = 0;        // kLoad: which loads it is one of
   LoadGroups uses = 0;  // kSegment, kStore: what has to have arrived
 };

@@ -88,7 +88,9 @@ bool WarpCodeBuilder::alone(const Statement& s) const {
                 return true;
               },
               [](const OneOf<MultiplyStaged, lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait,
-                             lower::WarpRoles, lower::Arrive, lower::Await, lower::BulkCopy> auto&) { return false; }},
+                             lower::WarpRoles, lower::Arrive, lower::Await, lower::TmaLoad, lower::TmaStore> auto&) {
+                return false;
+              }},
       s.what);
 }
 
@@ -162,7 +164,11 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
   std::visit(
       Visitor{[&](const Loop& l) { emit_loop(l, part); }, [&](const If& i) { emit_if(i, part); },
               [&](const Copy& c) { emit_access(c); }, [&](const lower::WarpRoles& w) { emit_roles(w); },
-              [&](const lower::BulkCopy& b) { emit_bulk_copy(b); },
+              [&](const lower::TmaLoad& b) {
+                base::check(!code_.roles_.empty(), "TMA loads are of a role");
+                emit_op({.kind = Kind::kTmaLoad, .number = add_box(b), .signal_use = add_signal_use(b.signal, b.use)});
+              },
+              [&](const lower::TmaStore& b) { emit_op({.kind = Kind::kTmaStore, .number = add_box(b)}); },
               [&](const lower::Arrive& a) {
                 emit_op({.kind = Kind::kArrive, .signal_use = add_signal_use(a.signal, a.use, a.bytes)});
               },
@@ -244,12 +250,11 @@ int WarpCodeBuilder::add_signal_use(int signal, const lower::Affine& use, std::i
   return static_cast<int>(code_.signal_uses_.size() - 1);
 }
 
-void WarpCodeBuilder::emit_bulk_copy(const lower::BulkCopy& b) {
-  base::check(!code_.roles_.empty(), "bulk copies are of a role");
-  if (!chip_.core.tma) throw SimError(chip_.name + ": has no TMA engine (core.tma)");
-  const auto number = static_cast<int>(code_.boxes_.size());
-  code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line, code_.roles_.back().first);
-  emit_op({.kind = Kind::kBulkCopy, .number = number, .signal_use = add_signal_use(b.signal, b.use)});
+int WarpCodeBuilder::add_box(const lower::TmaBox& b) {
+  if (!chip_.core.tma) throw SimError(chip_.name + ": it has no TMA engine (core.tma)");
+  code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line,
+                            code_.roles_.empty() ? 0 : code_.roles_.back().first);
+  return static_cast<int>(code_.boxes_.size() - 1);
 }
 
 void WarpCodeBuilder::emit_access(const Copy& c) {
@@ -311,7 +316,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
               // An instruction that only orders others.
               [&](const OneOf<lower::BeginProducts, lower::Publish> auto&) { compute({.issue = 1}); },
               [](const OneOf<lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait, lower::WarpRoles,
-                             lower::Arrive, lower::Await, lower::BulkCopy> auto&) {
+                             lower::Arrive, lower::Await, lower::TmaLoad, lower::TmaStore> auto&) {
                 base::check(false, "a segment needs no other warp");
               }},
       s.what);

@@ -36,7 +36,8 @@ class WarpCodeBuilder {
   void emit_if(const lower::If& i, Part part);
   void emit_roles(const lower::WarpRoles& w);
   void emit_access(const lower::Copy& c);
-  void emit_bulk_copy(const lower::BulkCopy& b);
+  // The number of a box that a thread of the role, or of the block, asks for.
+  int add_box(const lower::TmaBox& b);
   int add_signal_use(int signal, const lower::Affine& use, std::int64_t bytes = 0);
   void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
   template <class Inside>

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "tile/microkernel/rules.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
 namespace {
@@ -34,16 +37,33 @@ base::Bytes result_tile_bytes(const StageProgram& p) {
 std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector) {
   const TileShape shape = data_tile(p.space->output, p.block);
   if (shape.empty()) return 1;
-  const std::int64_t run = std::gcd(neighbours_of_thread(p), shape.back() + p.operands.back().padding);
+  const OperandPlan& plan = p.operands.back();
+  const std::int64_t run = std::gcd(neighbours_of_thread(p), plan.box != 0 ? plan.box : shape.back() + plan.padding);
   std::int64_t v = 1;
   while (v * 2 * result_element(p).n <= max_vector.n && run % (v * 2) == 0) v *= 2;
   return v;
 }
 
-std::string results_refusal(const StageProgram& p) {
+std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   const OperandPlan& plan = p.operands.back();
-  if (plan.box != 0) return "results leave in no boxes";
   if (plan.staged && plan.swizzle != 0) return "rows of results are not rotated";
+  if (plan.chunked) return "results are stored in stripes or by the TMA engine, not in blocks";
+  if (plan.box == 0) return {};
+  const std::string& name = p.space->output.name;
+  if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
+  if (!plan.staged) return fmt::format("{} leaves from registers, and in no boxes", name);
+  if (plan.padding != 0) return fmt::format("{}: boxes lie one after the other, without padding", name);
+  if (result_element(p) != p.space->output.element) return "parts of a split reduction leave in no boxes";
+  const std::size_t output = p.space->inputs.size();
+  if (const std::string why = tensor_refusal(p, output, *a.core.tma); !why.empty())
+    return fmt::format("{}: {}", name, why);
+  const base::Bytes box = p.space->output.element * box_elements(p, output);
+  if (box.n % a.core.tma->alignment.n != 0)
+    return fmt::format("{}: a box of {} B would not begin at multiples of {} B", name, box.n, a.core.tma->alignment.n);
+  const std::int64_t row = data_tile(p.space->output, p.block).back();
+  if (row % plan.box != 0 || plan.box > a.core.tma->max_extent ||
+      plan.box * p.space->output.element.n % a.core.tma->granule.n != 0)
+    return fmt::format("{}: rows of {} elements are not those of a box", name, plan.box);
   return {};
 }
 
@@ -56,6 +76,12 @@ StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector) {
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector) {
   p.operands.back() = {.staged = true, .padding = padding};
   p.operands.back().vector = default_vector(p, p.space->inputs.size(), max_vector);
+  return p;
+}
+
+std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a) {
+  p.operands.back() = {.staged = true, .box = row.n / p.space->output.element.n};
+  if (p.operands.back().box == 0 || !results_refusal(p, a).empty()) return std::nullopt;
   return p;
 }
 

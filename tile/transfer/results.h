@@ -3,6 +3,7 @@
 // directly, or kept in the scratchpad once the last step is computed, where whole rows of the block's results lie side
 // by side; they take the place of the staged tiles, which every thread has read by then.
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -15,11 +16,16 @@ struct DirectStore {};
 // Through the scratchpad: all threads store whole rows, as a cooperative copy has them.
 struct RowStore {};
 
-using ResultPath = std::variant<DirectStore, RowStore>;
+// Through the scratchpad: one thread has the rows stored, a box of the tensor at a time (PTX's bulk copies of tensors).
+// Boxes lie there as tma.h says, in their order.
+struct TmaStore {};
+
+using ResultPath = std::variant<DirectStore, RowStore, TmaStore>;
 
 inline ResultPath result_path_of(const StageProgram& p) {
-  if (p.operands.back().staged) return RowStore{};
-  return DirectStore{};
+  if (!p.operands.back().staged) return DirectStore{};
+  if (p.operands.back().box == 0) return RowStore{};
+  return TmaStore{};
 }
 
 // Of one result as it leaves: partial sums of a split reduction keep the precision of sums.
@@ -32,10 +38,12 @@ base::Bytes result_tile_bytes(const StageProgram& p);
 std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector);
 
 // Why the program's results cannot leave as it says; empty where they can.
-std::string results_refusal(const StageProgram& p);
+std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
 // The program with its results leaving directly, or in whole rows that are so many elements longer than they need be.
 StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector);
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector);
+// The same in boxes whose rows have so many bytes; nothing where the chip or the tensor allow none.
+std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

@@ -21,11 +21,30 @@ bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   return (i == 0 ? u.m : u.n * fragments_together(p)) % box == 0;
 }
 
-// Why the operand's elements are not those of boxes of its tensor, whatever the boxes.
+bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch::TmaSpec& tma) {
+  // Rows are swizzled in spans of the longest one, its half, and so on; core matrices have pieces for so long ones.
+  bool known = false;
+  for (std::int64_t row = tma.row.n; row >= shortest_row(tma).n; row /= 2)
+    known = known || (box * p.space->inputs[i].element.n == row && row <= kCoreRows * kCoreRowBytes);
+  return known && box <= tma.max_extent && data_tile(p.space->inputs[i], p.block).back() % box == 0 &&
+         fragments_fit(p, i, box);
+}
+
+}  // namespace
+
+bool StageProgram::in_boxes() const {
+  return std::any_of(operands.begin(), operands.end() - 1, [](const OperandPlan& o) { return o.box != 0; });
+}
+
+std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
+  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
+}
+
 std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::TmaSpec& tma) {
-  const Operand& o = p.space->inputs[i];
+  const Operand& o = p.space->operand(i);
   const TileShape shape = data_tile(o, p.block);
   if (o.gathered) return "it is gathered";
+  if (o.dims.size() < 2) return "it has no rows";
   const auto dims = static_cast<std::int64_t>(o.dims.size());
   if (dims > tma.max_dims) return fmt::format("{} dimensions are more than the {} of a box", dims, tma.max_dims);
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
@@ -52,27 +71,8 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::Tma
   return {};
 }
 
-bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch::TmaSpec& tma) {
-  // Rows are swizzled in spans of the longest one, its half, and so on; core matrices have pieces for so long ones.
-  bool known = false;
-  for (std::int64_t row = tma.row.n; row >= shortest_row(tma).n; row /= 2)
-    known = known || (box * p.space->inputs[i].element.n == row && row <= kCoreRows * kCoreRowBytes);
-  return known && box <= tma.max_extent && data_tile(p.space->inputs[i], p.block).back() % box == 0 &&
-         fragments_fit(p, i, box);
-}
-
-}  // namespace
-
-bool StageProgram::in_boxes() const {
-  return std::any_of(operands.begin(), operands.end(), [](const OperandPlan& o) { return o.box != 0; });
-}
-
-std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
-  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
-}
-
 std::int64_t box_elements(const StageProgram& p, std::size_t i) {
-  const TileShape shape = data_tile(p.space->inputs[i], p.block);
+  const TileShape shape = data_tile(p.space->operand(i), p.block);
   return shape[shape.size() - 2] * p.operands[i].box;
 }
 
@@ -81,7 +81,6 @@ std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
   if (!in_core_matrices(p)) return "no instruction reads its operands from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
-  if (p.operands.back().box != 0) return fmt::format("{} is no input", p.space->output.name);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const std::string& name = p.space->inputs[i].name;
     if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);

@@ -21,10 +21,13 @@ inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;
 // The shortest row of a box that the engine brings.
 inline base::Bytes shortest_row(const arch::TmaSpec& tma) { return tma.min_row.value_or(tma.granule); }
 
+// Why an operand's elements are not those of boxes of its tensor, whatever the boxes; empty where they are.
+std::string tensor_refusal(const StageProgram& p, std::size_t operand, const arch::TmaSpec& tma);
+
 // Elements of one box of an operand that is brought so.
 std::int64_t box_elements(const StageProgram& p, std::size_t operand);
 
-// Why the program's boxes cannot be brought on the chip; empty where they can, or where there are none.
+// Why the boxes of the program's inputs cannot be brought on the chip; empty where they can, or where there are none.
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
 // The program with its staged tiles brought in boxes of the longest rows that it can have, in place of copies by all

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+
+#include "backends/cuda/host/watch.h"
 
 namespace tilescope::cuda::host {
 
@@ -23,6 +26,20 @@ Box box_of(const tilescope_tensor_map& t, const int* at) {
                         (row * t.box[0] + first) * t.element_bytes, (last - first) * t.element_bytes});
   }
   return out;
+}
+
+void store(const tilescope_tensor_map& t, const int* at, const char* from) {
+  const Box box = box_of(t, at);
+  watch::box_asked(box);
+  for (const BoxRun& r : box.runs)
+    for (long long b = 0; b < r.bytes;) {
+      const long long in_piece = (r.to + b) % kPiece, bytes = std::min(kPiece - in_piece, r.bytes - b);
+      char* const to = const_cast<char*>(r.from) + b;  // what a run says is the tensor's
+      const char* const piece = piece_at(t, const_cast<char*>(from) + r.to + b - in_piece) + in_piece;
+      watch::bulk_stores(to, piece, static_cast<int>(bytes));
+      std::memcpy(to, piece, static_cast<std::size_t>(bytes));
+      b += bytes;
+    }
 }
 
 const char* refusal_of(const tilescope_tensor_map& t, int dims, const void* to) {

@@ -17,7 +17,7 @@ inline constexpr int kPiece = 16;  // bytes that stay together
 
 // Neighbouring bytes of the box that lie in the tensor.
 struct BoxRun {
-  const char* from = nullptr;
+  const char* from = nullptr;   // in the tensor
   long long to = 0, bytes = 0;  // in the box
 };
 
@@ -28,6 +28,9 @@ struct Box {
 
 // The box that begins at `at`, innermost coordinate first.
 Box box_of(const tilescope_tensor_map& tensor, const int* at);
+
+// Stores the box that lies in the scratchpad from `from` on, and tells the watch of it.
+void store(const tilescope_tensor_map& tensor, const int* at, const char* from);
 
 // Why no bulk copy brings a box of the tensor to that place (PTX ISA, "Tensors"; CUDA driver API,
 // cuTensorMapEncodeTiled); null where one does.

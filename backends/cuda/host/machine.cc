@@ -295,6 +295,12 @@ void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int
   host::machine.signals.bring({ring, slots, use}, *tensor, at, static_cast<char*>(to));
 }
 
+void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims, int line) {
+  host::place.line = line;
+  if (const char* why = host::refusal_of(*tensor, dims, from)) host::fail("%s", why);
+  host::store(*tensor, at, static_cast<const char*>(from));
+}
+
 void tilescope_access(const void* at, int bytes, bool writes, bool happens, int line) {
   host::place.line = line;
   if (!happens) return host::watch::no_access();

@@ -41,6 +41,8 @@ void box_asked(const Box& box);
 // ends that is under way.
 void bulk_reads(const void* from, int bytes);
 void bulk_writes(const void* to, int bytes, const void* signal);
+// One reads the scratchpad, and writes memory, while the running thread waits.
+void bulk_stores(const void* to, const void* from, int bytes);
 
 // The running thread reaches a barrier or its end.
 void thread_pauses();

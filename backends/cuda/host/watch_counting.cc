@@ -227,6 +227,12 @@ void bulk_writes(const void* to, int bytes, const void* signal) {
   f.array->shadow.write_in_bulk(f.in_array, bytes, signal, state.epochs);
 }
 
+void bulk_stores(const void* to, const void* from, int bytes) {
+  const Found read = find(from, bytes), written = find(to, bytes);
+  read.array->shadow.read(read.in_array, bytes, state.epochs);
+  written.array->shadow.write(written.in_array, bytes, state.epochs);
+}
+
 void thread_pauses() { expect_nothing(); }
 
 void phase_ends() {

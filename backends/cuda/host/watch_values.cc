@@ -49,6 +49,10 @@ void signal_awaited(const void*) {}
 void box_asked(const Box&) {}
 void bulk_reads(const void* from, int bytes) { touch(from, bytes); }
 void bulk_writes(const void* to, int bytes, const void*) { touch(to, bytes); }
+void bulk_stores(const void* to, const void* from, int bytes) {
+  touch(from, bytes);
+  touch(to, bytes);
+}
 void thread_pauses() {}
 void phase_ends() {}
 std::vector<std::vector<CopyCounts>> finish() { return {}; }

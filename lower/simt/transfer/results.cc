@@ -5,6 +5,7 @@
 
 #include "lower/simt/transfer/direct_store.h"
 #include "lower/simt/transfer/row_store.h"
+#include "lower/simt/transfer/tma_store.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::lower {
@@ -77,6 +78,10 @@ std::unique_ptr<ResultsLowering> made(const tile::DirectStore&, Stage& s, MicroK
 }
 std::unique_ptr<ResultsLowering> made(const tile::RowStore&, Stage& s, MicroKernelLowering& products) {
   return std::make_unique<RowStoreLowering>(s, products);
+}
+
+std::unique_ptr<ResultsLowering> made(const tile::TmaStore&, Stage& s, MicroKernelLowering& products) {
+  return std::make_unique<TmaStoreLowering>(s, products);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h.
+// How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
+// tma_store.h.
 
 #include <functional>
 #include <memory>

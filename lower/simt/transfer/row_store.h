@@ -1,25 +1,20 @@
 #pragma once
-// Results that threads gather in the scratchpad, from where all of them store whole rows.
+// Results in the scratchpad whose rows all threads store.
 
+#include "lower/simt/transfer/gathered.h"
 #include "lower/simt/transfer/pieces.h"
-#include "lower/simt/transfer/results.h"
 
 namespace tilescope::lower {
 
-class RowStoreLowering final : public ResultsLowering {
+class RowStoreLowering final : public GatheredLowering {
  public:
-  RowStoreLowering(Stage& stage, MicroKernelLowering& products);
+  RowStoreLowering(Stage& stage, MicroKernelLowering& products)
+      : GatheredLowering(stage, products), pieces_(stage, output_) {}
 
  private:
   void add_tile() override;
-  Body store(const Meeting& meet) override;
-  // The element of the tile at coordinates of it.
-  Affine in_rows(const std::vector<Affine>& at) const;
-  // What this thread holds to its place in the tile; pieces of the tile to memory.
-  Statement gather();
-  Body store_pieces();
+  Body leave_tile() override;
 
-  const std::size_t output_;
   CooperativePieces pieces_;
   int carried_ = -1;  // buffer of registers
 };

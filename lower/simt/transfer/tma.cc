@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/integer.h"
-#include "tile/microkernel/wgmma.h"
+#include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
 namespace {
@@ -29,33 +29,37 @@ void TmaLowering::add_tile() {
   if (s_.block.kernel().signals.empty()) add_mbarriers(s_);
 }
 
-// A box for every panel of the tile's two innermost dimensions, wherever the others stand.
-Body TmaLowering::start(const StepPosition& at, const Affine& slot) {
-  const tile::Operand& o = operand();
-  const StagedTile& t = tile();
+TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin) {
+  const tile::Operand& o = s.space().operand(operand);
+  const StagedTile& t = s.tiles[operand];
+  const std::int64_t row = s.p.operands[operand].box;
   const std::size_t last = o.dims.size() - 1;
-  BulkCopy copy{{t.shared, slot * t.slot_elements}, s_.memory[operand_], {}, kFull, at.step};
-  std::vector<AxisLoop> loops;
+  TileBoxes out{{{t.shared, first}, s.memory[operand], {}}, {}};
   for (std::size_t d = 0; d <= last; ++d) {
     BoxDim dim;
     dim.extent = o.dims[d].extent;
-    dim.box = d == last ? plan().box : d + 1 == last ? t.shape[d] : 1;
+    dim.box = d == last ? row : d + 1 == last ? t.shape[d] : 1;
     // The stride of a dimension of one element is never used, but has to be whole pieces.
     dim.stride = dim.extent > 1 || d == last
                      ? o.steps[d].front().stride
-                     : base::round_up(o.dims[last].extent, s_.chip.core.tma->granule.n / o.element.n);
-    dim.at = at.begin[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
+                     : base::round_up(o.dims[last].extent, s.chip.core.tma->granule.n / o.element.n);
+    dim.at = begin[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
     if (const std::int64_t boxes = t.shape[d] / dim.box; boxes > 1) {
-      const int loop = s_.maker().loop(o.name + (d == last ? "_panel" : "_box"), boxes);
-      loops.push_back({loop, boxes, dim.box, 1});
-      dim.at = dim.at + s_.maker().value(loop) * dim.box;
-      const std::int64_t apart = d == last ? tile::core_matrices(s_.p, operand_).beside : t.pitch[d];
-      copy.to.offset = copy.to.offset + s_.maker().value(loop) * apart;
+      const int loop = s.maker().loop(o.name + (d == last ? "_panel" : "_box"), boxes);
+      out.loops.push_back({loop, boxes, dim.box, 1});
+      dim.at = dim.at + s.maker().value(loop) * dim.box;
+      const std::int64_t apart = d == last ? tile::box_elements(s.p, operand) : t.pitch[d];
+      out.box.shared.offset = out.box.shared.offset + s.maker().value(loop) * apart;
     }
-    copy.dims.push_back(std::move(dim));
+    out.box.dims.push_back(std::move(dim));
   }
-  Body body = nest(loops, {{std::move(copy), {}}}, true);
-  body.front().note = "bring " + o.name;
+  return out;
+}
+
+Body TmaLowering::start(const StepPosition& at, const Affine& slot) {
+  TileBoxes of = boxes_of_tile(s_, operand_, slot * tile().slot_elements, at.begin);
+  Body body = nest(of.loops, {{TmaLoad{std::move(of.box), kFull, at.step}, {}}}, true);
+  body.front().note = "bring " + operand().name;
   return body;
 }
 

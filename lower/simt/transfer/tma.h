@@ -10,6 +10,14 @@ namespace tilescope::lower {
 // and where results pass through the scratchpad one at which the computing warps meet.
 inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
 
+// The boxes of an operand's tile, one for every panel of its two innermost dimensions, wherever the others stand; the
+// tile begins at `first` in its array, and at `begin` along the tile axes.
+struct TileBoxes {
+  TmaBox box;
+  std::vector<AxisLoop> loops;
+};
+TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin);
+
 class TmaLowering final : public TransferLowering {
  public:
   using TransferLowering::TransferLowering;

@@ -58,10 +58,10 @@ WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, s
 }
 
 WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
-  const tile::TileShape pitch = pitch_of_rows(tile::data_tile(p.space->output, p.block), p.operands.back().padding);
+  const ResultTile results(p);
   const base::Bytes element = tile::result_element(p);
   return first_results(unit, p, warp, vector * element.n, element,
-                       [&](std::size_t d, std::int64_t at) { return pitch[d] * at; });
+                       [&](std::size_t d, std::int64_t at) { return results.offset(d, at); });
 }
 
 }  // namespace tilescope::model

@@ -40,16 +40,40 @@ ResultGathering gathering(const tile::DirectStore& /*entry*/, const StageProgram
   return {};
 }
 
+ResultAccess result_stores(const tile::TmaStore& /*entry*/, const StageProgram& p, std::int64_t warp) {
+  ResultAccess out{{{}, p.operands.back().box * p.space->output.element.n}, 0, true};
+  out.access.offset.push_back(0);
+  const std::int64_t rows = tile::data_tile_elements(p.space->output, p.block) / p.operands.back().box;
+  out.per_warp = static_cast<double>(rows * warp) / static_cast<double>(p.threads());
+  return out;
+}
+
+namespace {
+
+ResultAccess gathered_write(const StageProgram& p, std::int64_t warp, base::Bytes max_access) {
+  const std::int64_t vector = tile::results_side_by_side(p, max_access);
+  return {of_micro_kernel(p, [&](const auto& kernel) { return result_places(kernel, p, vector, warp); }),
+          results_of(p) / static_cast<double>(vector)};
+}
+
+}  // namespace
+
 ResultGathering gathering(const tile::RowStore& /*entry*/, const StageProgram& p, std::int64_t warp,
                           base::Bytes max_access) {
-  const std::size_t output = p.space->inputs.size();
-  const base::Bytes element = tile::result_element(p);
-  const std::int64_t vector = tile::results_side_by_side(p, max_access);
-  ResultGathering out;
-  out.write.access = of_micro_kernel(p, [&](const auto& kernel) { return result_places(kernel, p, vector, warp); });
-  out.write.per_warp = results_of(p) / static_cast<double>(vector);
-  out.read.access = pieces_in_rows(p, output, warp, element);
+  ResultGathering out{gathered_write(p, warp, max_access), {}};
+  out.read.access = pieces_in_rows(p, p.space->inputs.size(), warp, tile::result_element(p));
   out.read.per_warp = rows_per_warp(p, out.read.access);
+  return out;
+}
+
+// The engine reads all bytes in the order in which they lie, 16 of a bank group's at a time.
+ResultGathering gathering(const tile::TmaStore& /*entry*/, const StageProgram& p, std::int64_t warp,
+                          base::Bytes max_access) {
+  constexpr std::int64_t kPiece = 16, kTogether = 8;
+  ResultGathering out{gathered_write(p, warp, max_access), {{{}, kPiece}, 0, true}};
+  for (std::int64_t piece = 0; piece < kTogether; ++piece) out.read.access.offset.push_back(piece * kPiece);
+  out.read.per_warp =
+      static_cast<double>(tile::result_tile_bytes(p).n * warp) / static_cast<double>(kPiece * kTogether * p.threads());
   return out;
 }
 

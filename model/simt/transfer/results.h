@@ -13,11 +13,13 @@ namespace tilescope::model {
 struct ResultAccess {
   WarpAccess access;
   double per_warp = 0;
+  bool by_engine = false;  // asked for by no warp, and past the core's cache
 };
 
 // To the output's memory: offsets as those of memory_access.
 ResultAccess result_stores(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp);
 ResultAccess result_stores(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp);
+ResultAccess result_stores(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp);
 
 // Into the scratchpad and out of it; none where results do not pass through it. `max_access` bounds the width of one
 // access.
@@ -27,6 +29,8 @@ struct ResultGathering {
 ResultGathering gathering(const tile::DirectStore&, const tile::StageProgram& p, std::int64_t warp,
                           base::Bytes max_access);
 ResultGathering gathering(const tile::RowStore&, const tile::StageProgram& p, std::int64_t warp,
+                          base::Bytes max_access);
+ResultGathering gathering(const tile::TmaStore&, const tile::StageProgram& p, std::int64_t warp,
                           base::Bytes max_access);
 
 // Of the program's own path.

@@ -159,7 +159,7 @@ TEST_F(BoxesOnTheCpu, UsesThatAreNotThoseMeant) {
       EXPECT_NE(interpreted_error(s), "") << "arrive " << n;
     }
     Sample s = ring();
-    change<lower::BulkCopy>(kernel(s), 0, [&](lower::BulkCopy& b) { b.use.constant += off; });
+    change<lower::TmaLoad>(kernel(s), 0, [&](lower::TmaLoad& b) { b.use.constant += off; });
     EXPECT_NE(counting_error(s), "") << "copy";
     EXPECT_NE(interpreted_error(s), "") << "copy";
   }
@@ -226,10 +226,10 @@ TEST_F(BoxesOnTheCpu, FactorsThatLieElsewhere) {
 
 TEST_F(BoxesOnTheCpu, BoxesThatGoElsewhere) {
   Sample s = ring();
-  change<lower::BulkCopy>(kernel(s), 0, [](lower::BulkCopy& b) { b.dims[0].at.constant += 1; });
+  change<lower::TmaLoad>(kernel(s), 0, [](lower::TmaLoad& b) { b.dims[0].at.constant += 1; });
   EXPECT_EQ(found_by_values(s), 10);
   s = ring();
-  change<lower::BulkCopy>(kernel(s), 1, [](lower::BulkCopy& b) { b.to.offset.constant += 8; });
+  change<lower::TmaLoad>(kernel(s), 1, [](lower::TmaLoad& b) { b.shared.offset.constant += 8; });
   EXPECT_THAT(counting_error(s), HasSubstr("a box to an address where its swizzling does not begin anew"));
 }
 

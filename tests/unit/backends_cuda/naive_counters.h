@@ -17,7 +17,7 @@ class NaiveCount {
         chip_(chip),
         bases_(lower::base_addresses(module)),
         copies_(lower::copies_of(kernel)),
-        boxes_(lower::bulk_copies_of(kernel)) {
+        boxes_(lower::tma_boxes_of(kernel)) {
     out_.resize(copies_.size() + boxes_.size());
   }
 
@@ -51,8 +51,10 @@ class NaiveCount {
       } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
         side(*copy, copy->to, lanes, false);
         side(*copy, copy->from, lanes, true);
-      } else if (const auto* bulk = std::get_if<lower::BulkCopy>(&s.what)) {
-        if (asks_) box(*bulk, lanes);
+      } else if (const auto* loaded = std::get_if<lower::TmaLoad>(&s.what)) {
+        if (asks_) box(*loaded, lanes);
+      } else if (const auto* stored = std::get_if<lower::TmaStore>(&s.what)) {
+        if (asks_) box(*stored, lanes);
       } else if (const auto* load = std::get_if<lower::LoadMatrices>(&s.what)) {
         side(load->rows, load->rows.from, lanes, true);
       }
@@ -65,8 +67,8 @@ class NaiveCount {
   }
 
   // Element by element.
-  void box(const lower::BulkCopy& c, const lower::Lanes& lanes) {
-    const lower::Buffer& from = kernel_.buffers[static_cast<std::size_t>(c.from)];
+  void box(const lower::TmaBox& c, const lower::Lanes& lanes) {
+    const lower::Buffer& from = kernel_.buffers[static_cast<std::size_t>(c.memory)];
     const std::int64_t element = base::size_of(from.dtype).n, base = bases_[static_cast<std::size_t>(from.global)];
     const arch::ScratchpadLevel& pad = *arch::scratchpad_of(chip_);
     const std::int64_t bytes = c.elements() * element, pass = pad.banks * pad.bank_width.n;
@@ -141,7 +143,7 @@ class NaiveCount {
   const arch::ArchSpec& chip_;
   std::vector<std::int64_t> bases_;
   std::vector<const lower::Copy*> copies_;
-  std::vector<const lower::BulkCopy*> boxes_;
+  std::vector<const lower::TmaBox*> boxes_;
   bool asks_ = false;  // the warp that is walked has boxes brought
   lower::KernelCounters out_;
 };

@@ -132,7 +132,7 @@ TEST_F(PlantedInBoxes, UsesThatAreOffByOneAreFound) {
 TEST_F(PlantedInBoxes, ABoxThatBeginsElsewhereIsFound) {
   each_body(kernel().body, [&](std::vector<Statement>& body) {
     for (Statement& s : body)
-      if (auto* copy = std::get_if<BulkCopy>(&s.what)) copy->dims.front().at.constant += 1;
+      if (auto* copy = std::get_if<TmaLoad>(&s.what)) copy->dims.front().at.constant += 1;
   });
   EXPECT_NE(verdict_of(module_), "");
 }

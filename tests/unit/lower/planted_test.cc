@@ -60,7 +60,7 @@ TEST_F(Planted, EveryBarrierIsNeeded) {
 
 // Results take the place of the staged tiles, which have to be read by then, and rows are read once they are whole.
 TEST_F(Planted, EveryBarrierOfResultsThatPassThroughTheScratchpadIsNeeded) {
-  for (const char* pipeline : {"", R"(,"pipeline":2)"}) {
+  for (const char* pipeline : {"", R"(,"num_stages":2)"}) {
     program_ = tests::program(tests::small_matmul(pipeline), chip_);
     program_.stages[0] = tile::with_row_stores(program_.stages[0], 4, {16});
     const Module right = tests::lowered(program_, chip_);

@@ -147,7 +147,7 @@ struct Handed {
     for (std::int64_t b = 0; b < boxes; ++b) {
       const lower::BoxDim down{lower::constant(b * rows), std::min(inside, boxes * rows), 32, rows};
       bring.push_back(
-          {lower::BulkCopy{{tile, lower::constant(b * rows * 32)}, a, {down, {{}, 32, 1, 32}}, 0, affine({{use, 1}})},
+          {lower::TmaLoad{{{tile, lower::constant(b * rows * 32)}, a, {down, {{}, 32, 1, 32}}}, 0, affine({{use, 1}})},
            {}});
     }
     bring = {loop_over(use, std::move(bring))};

@@ -119,7 +119,7 @@ inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t 
       {lower::Arrive{1, use}, {}}};
   std::vector<Statement> bring = {{lower::Await{1, affine({{step, 1}}, -slots)}, {}},
                                   {lower::Arrive{0, use, kRows * kRow * 4}, {}},
-                                  {lower::BulkCopy{{tile, begin}, a, {down, across}, 0, use}, {}}};
+                                  {lower::TmaLoad{{{tile, begin}, a, {down, across}}, 0, use}, {}}};
   lower::WarpRoles roles;
   roles.roles = {{"work", 0, 32 * kWarps, {loop_over(step, std::move(work))}},
                  {"copy", 32 * kWarps, 32, {loop_over(step, std::move(bring))}}};

@@ -1,0 +1,44 @@
+#include "lower/simt/transfer/gathered.h"
+
+#include <utility>
+
+#include "arch/derive.h"
+#include "tile/transfer/results.h"
+
+namespace tilescope::lower {
+
+void GatheredLowering::add_tile() {
+  StagedTile t = s_.shape_of_tile(output_);
+  t.shared =
+      s_.block.shared(s_.space().output.name + "_tile", s_.block.dtype_of(s_.results.leaving), t.slot_elements, {0});
+  s_.tiles[output_] = t;
+}
+
+Affine GatheredLowering::in_tile(const std::vector<Affine>& at) {
+  Affine offset;
+  for (std::size_t d = 0; d < at.size(); ++d) offset = offset + at[d] * tile().pitch[d];
+  return offset;
+}
+
+Statement GatheredLowering::gather() {
+  const std::int64_t vector = tile::results_side_by_side(s_.p, arch::widest_access_of(s_.chip));
+  const std::vector<std::vector<AxisLoop>> by_axis = products_.result_loops(vector);
+  std::vector<Affine> local = s_.local_values(by_axis);
+  products_.add_lane(local);
+  const tile::Operand& output = s_.space().output;
+  const TilePlace place = s_.addresses.in_tile(output, tile::output_read(s_.stage()), local, local);
+  const Copy copy{
+      {tile().shared, in_tile(place.at)}, {s_.results.leaving, products_.result_position(vector)}, vector, {}, {}};
+  return noted(nest(joined(by_axis), {{copy, {}}}, true).front(), "gather " + output.name);
+}
+
+Body GatheredLowering::store(const Meeting& meet) {
+  Body body;
+  if (s_.any_staged()) body = meet("every thread has read the last step's tiles");
+  body.push_back(gather());
+  body = with(std::move(body), written());
+  body = with(std::move(body), meet("the rows of results are whole"));
+  return with(std::move(body), leave_tile());
+}
+
+}  // namespace tilescope::lower

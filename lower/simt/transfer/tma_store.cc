@@ -1,0 +1,34 @@
+#include "lower/simt/transfer/tma_store.h"
+
+#include <utility>
+
+#include "lower/simt/transfer/tma.h"
+#include "tile/transfer/tma.h"
+
+namespace tilescope::lower {
+
+Affine TmaStoreLowering::in_tile(const std::vector<Affine>& at) {
+  const std::int64_t box = s_.p.operands[output_].box;
+  const std::size_t last = at.size() - 1;
+  const std::string name = s_.space().output.name + "_panel";
+  Affine offset = s_.maker().quotient(at[last], box, 0, name) * tile::box_elements(s_.p, output_) +
+                  s_.maker().quotient(at[last], 1, box, name) + at[last - 1] * box;
+  for (std::size_t d = 0; d + 1 < last; ++d) offset = offset + at[d] * tile().pitch[d];
+  return offset;
+}
+
+// What threads wrote is seen by the engine.
+Body TmaStoreLowering::written() {
+  Body body;
+  body.push_back({Publish{}, {}});
+  return body;
+}
+
+Body TmaStoreLowering::leave_tile() {
+  TileBoxes of = boxes_of_tile(s_, output_, constant(0), s_.indices.at_step(constant(0)).begin);
+  Body body = nest(of.loops, {{TmaStore{std::move(of.box)}, {}}}, true);
+  body.front().note = "store " + s_.space().output.name;
+  return body;
+}
+
+}  // namespace tilescope::lower
