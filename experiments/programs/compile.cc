@@ -34,14 +34,16 @@ std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
   if (!tile::name_of(p.micro_kernel).empty()) parts.emplace_back(tile::name_of(p.micro_kernel));
   bool staged = false;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
     const tile::OperandPlan& plan = p.operands[i];
-    staged = staged || plan.staged;
-    if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", p.space->inputs[i].name, plan.padding));
-    if (plan.swizzle != 0) parts.push_back(fmt::format("rotate {} {}", p.space->inputs[i].name, plan.swizzle));
+    const std::string& name = p.space->operand(i).name;
+    staged = staged || (plan.staged && i < p.space->inputs.size());
+    if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", name, plan.padding));
+    if (plan.swizzle != 0) parts.push_back(fmt::format("rotate {} {}", name, plan.swizzle));
   }
   if (!staged) parts.emplace_back("direct");
   if (p.in_boxes()) parts.emplace_back("TMA");
+  if (p.operands.back().staged) parts.emplace_back(p.operands.back().box != 0 ? "store TMA" : "store rows");
   const auto more_than_one = [&](std::string_view name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };

@@ -56,14 +56,14 @@ void expect_all_agree(const Drawn& drawn) {
 
 TEST(RandomPrograms, AllReadersAgree) {
   Drawn drawn{chip("v100"), {}};
-  draw(drawn, [] { return any_rprogram("v100", 9, 96); });
+  draw(drawn, [&] { return any_rprogram(drawn.chip, 9, 96); });
   expect_all_agree(drawn);
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnAsynchronousCopiesAndOtherBanks) {
   Drawn drawn{chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}, {"memory.l2.sector", "64 B"}}),
               {}};
-  draw(drawn, [] { return any_rprogram("v100", 9, 96); });
+  draw(drawn, [&] { return any_rprogram(drawn.chip, 9, 96); });
   expect_all_agree(drawn);
 }
 

@@ -18,9 +18,9 @@ struct Case {
   friend void PrintTo(const Case& c, std::ostream* to) { *to << c.name; }
 };
 
-class RowStores : public testing::TestWithParam<Case> {};
+class StoresThroughTheScratchpad : public testing::TestWithParam<Case> {};
 
-TEST_P(RowStores, AreCountedAlikeByAllReaders) {
+TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
   const Case& c = GetParam();
   const JudgedChip on(c.arch);
   const expr::Expression e = expression(c.op, "m=256,n=256,k=128", {}, c.dtype);
@@ -40,6 +40,9 @@ TEST_P(RowStores, AreCountedAlikeByAllReaders) {
     for (const std::int64_t padding : {0, 1, 8})
       if (tile::StageProgram p = tile::with_row_stores(r.program, padding, {16}); tile::fits(p, on.spec))
         add(std::move(p), first);
+    for (const std::int64_t row : {16, 32, 64, 128})
+      if (auto p = tile::with_tma_stores(r.program, {row}, on.spec); p && tile::fits(*p, on.spec))
+        add(std::move(*p), first);
   }
   ASSERT_FALSE(programs.empty());
   base::Diagnostics diags;
@@ -59,10 +62,11 @@ TEST_P(RowStores, AreCountedAlikeByAllReaders) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Products, RowStores,
+    Products, StoresThroughTheScratchpad,
     testing::Values(Case{"mma", "a100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
                     Case{"mma_transposed", "a100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
                     Case{"wgmma", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF16},
+                    Case{"fma_h200", "h200", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
                     Case{"mfma", "mi210", "C[m,n] +=! A[m,k] * B[n,k]", base::Dtype::kF16},
                     Case{"fma", "v100", "C[m,n] +=! A[m,k] * B[k,n]", base::Dtype::kF32},
                     Case{"fma_transposed", "v100", "C[n,m] +=! A[m,k] * B[k,n]", base::Dtype::kF32}),

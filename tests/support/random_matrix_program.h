@@ -108,9 +108,9 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   if (boxes) {
     auto in_boxes = tile::with_boxes(std::move(p), chip);
     if (!in_boxes) RC_DISCARD("no boxes");
-    return {chip.name, {any_stores(std::move(*in_boxes))}, {}};
+    return {chip.name, {any_stores(std::move(*in_boxes), chip)}, {}};
   }
-  return {chip.name, {any_stores(std::move(p))}, {}};
+  return {chip.name, {any_stores(std::move(p), chip)}, {}};
 }
 
 }  // namespace tilescope::tests

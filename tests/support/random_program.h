@@ -103,9 +103,12 @@ inline tile::Fusion any_fusion(const expr::Expression& e) {
   }
 }
 
-// The program with its results leaving directly or, in one of three, through the scratchpad.
-inline tile::StageProgram any_stores(tile::StageProgram p) {
+// The program with its results leaving directly or, in one of three, through the scratchpad; then by TMA stores in one
+// of two, where the chip and the tensor allow them.
+inline tile::StageProgram any_stores(tile::StageProgram p, const arch::ArchSpec& chip) {
   if (any_of_range(0, 2) > 0) return p;
+  if (chip.core.tma && any_of_range(0, 1) == 0)
+    if (auto stored = tile::with_tma_stores(p, {any_element<std::int64_t>({16, 32, 64, 128})}, chip)) return *stored;
   p = tile::with_row_stores(std::move(p), any_element<std::int64_t>({0, 0, 1, 4, 8}), {16});
   p.operands.back().vector = any_element<std::int64_t>({1, p.operands.back().vector});
   return p;
@@ -148,15 +151,15 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
   p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
   if (const auto banded = p.banded_axis())
     if (const std::int64_t rows = any_of_range(1, 4); p.blocks_along(*banded) % rows == 0) p.band = rows;
-  return any_stores(std::move(p));
+  return p;
 }
 
-// A program of an operator or of a chain, for the chip of that name.
-inline tile::RProgram any_rprogram(const std::string& arch, std::int64_t most, std::int64_t most_threads) {
+// A program of an operator or of a chain, for the chip.
+inline tile::RProgram any_rprogram(const arch::ArchSpec& chip, std::int64_t most, std::int64_t most_threads) {
   const expr::Expression e = any_of_range(0, 4) > 0 ? any_operator(most) : any_chain(most);
-  tile::RProgram p{arch, {}, {}};
+  tile::RProgram p{chip.name, {}, {}};
   for (std::size_t s = 0; s < e.stages.size(); ++s)
-    p.stages.push_back(any_program(expr::single_stage(e, s), most_threads));
+    p.stages.push_back(any_stores(any_program(expr::single_stage(e, s), most_threads), chip));
   return p;
 }
 

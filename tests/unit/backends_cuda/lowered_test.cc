@@ -115,7 +115,7 @@ TEST(LoweredPrograms, RunAsTheyShould) {
   expect_holds([] {
     arch::ArchSpec chip = tests::chip("v100");
     if (tests::any_of_range(0, 1) == 1) chip.core.async_copy = base::Bytes{4};
-    check_programs_of(chip, [&] { return tests::any_rprogram(chip.name, 7, 96); });
+    check_programs_of(chip, [&] { return tests::any_rprogram(chip, 7, 96); });
   });
 }
 

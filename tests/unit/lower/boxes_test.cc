@@ -88,6 +88,29 @@ TEST_F(PlantedInBoxes, MeetingsThatLackAreFound) {
   }
 }
 
+// The engine sees what threads wrote only once they have published it, and all of it only once they have met.
+TEST_F(PlantedInBoxes, StoresOfWhatIsNotWholeAreFound) {
+  const auto stored = tile::with_tma_stores(program_.stages[0], {32}, h100());
+  ASSERT_TRUE(stored);
+  program_.stages[0] = *stored;
+  const Module right = tests::lowered(program_, h100());
+  EXPECT_EQ(verdict_of(right), "");
+  Module m = right;
+  ASSERT_TRUE(remove<Publish>(m.kernels[0], 0));
+  EXPECT_NE(verdict_of(m), "");
+  for (const int meeting : {0, 1}) {
+    m = right;
+    ASSERT_TRUE(remove<Await>(m.kernels[0], meeting));
+    EXPECT_NE(verdict_of(m), "") << meeting;
+  }
+  m = right;
+  each_body(m.kernels[0].body, [](std::vector<Statement>& body) {
+    for (Statement& s : body)
+      if (auto* store = std::get_if<TmaStore>(&s.what)) store->dims[0].at.constant += 1;
+  });
+  EXPECT_NE(verdict_of(m), "") << "a row further down";
+}
+
 TEST_F(PlantedInBoxes, ArrivalsThatLackAreFound) {
   Module m = module_;
   ASSERT_TRUE(remove<Arrive>(m.kernels[0], 0));

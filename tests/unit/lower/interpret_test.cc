@@ -25,7 +25,7 @@ const arch::ArchSpec& v100() {
 }
 
 RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
-  const tile::RProgram p = tests::any_rprogram("v100", 7, 64);
+  const tile::RProgram p = tests::any_rprogram(v100(), 7, 64);
   std::vector<std::string> why;
   const auto m = lower(p, v100(), why);
   if (!m) {  // a random program may stage more than a block has, or state fewer registers than its sums take

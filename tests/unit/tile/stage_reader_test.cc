@@ -223,6 +223,10 @@ TEST(StageReaderErrors, OfTheOperands) {
               ElementsAre(testing::StartsWith("p.json:8:13: cached: 'D' is no tensor of the node")));
   EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"rotate\": {\"C\": 4}"),
               ElementsAre(testing::EndsWith("cached: rows of results are not rotated")));
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"copy\": {\"C\": \"blocked\"}"),
+              ElementsAre(testing::HasSubstr("cached: results are stored in stripes")));
+  EXPECT_THAT(errors_with("{\"A\": \"smem\"}", "{\"C\": \"smem\"}, \"copy\": {\"C\": \"tma\"}, \"box\": {\"C\": 4}"),
+              ElementsAre(testing::EndsWith("cached: v100 has no TMA engine (core.tma)")));
   EXPECT_THAT(errors_with("{\"A\": 1}", "{\"A\": -1}"),
               ElementsAre("p.json:9:19: padding.A: expected a whole number from 0 to 1048576, got the number -1"));
   EXPECT_THAT(errors_with("{\"B\": 4}", "{\"B\": 65}"),
