@@ -10,6 +10,7 @@
 #include "construct/microkernel/knobs.h"
 #include "construct/tiles.h"
 #include "construct/transfer/knobs.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::construct {
 namespace {

@@ -11,6 +11,7 @@
 #include "model/simt/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::construct {
 namespace {
@@ -200,16 +201,18 @@ class Decoder {
     return tile::bank_padding(shape.empty() ? 1 : shape.back(), 1, limits_.banks, limits_.bank);
   }
 
+  std::int64_t rotation(Way way) const {
+    return way == Way::kRotated ? limits_.vector : way == Way::kRotatedBank ? limits_.bank : 0;
+  }
+
   // Sets how an input is handled; false where another way does the same.
   bool handle(StageProgram& p, std::size_t i) const {
     const Way way = ways_[i];
     tile::OperandPlan& plan = p.operands[i];
-    plan = {.staged = way >= Way::kStaged, .padding = padding(p, i, way)};
+    plan = {.staged = way >= Way::kStaged, .padding = padding(p, i, way), .swizzle = rotation(way)};
     if (way == Way::kSingle) return true;
     for (const Way before : {Way::kStaged, Way::kPadBank, Way::kPadVector})
       if (before < way && way <= Way::kPadRule && plan.padding == padding(p, i, before)) return false;
-    if (way == Way::kRotated) plan.swizzle = limits_.vector;
-    if (way == Way::kRotatedBank) plan.swizzle = limits_.bank;
     if (way == Way::kRotatedBank && limits_.bank == limits_.vector) return false;
     plan.vector = tile::default_vector(p, i, arch::widest_access_of(chip_));
     return way != Way::kDirect || plan.vector > 1;

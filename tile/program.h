@@ -1,5 +1,6 @@
 #pragma once
-// An rProgram: how the work of one or several stages is cut for a chip (ROLLER OSDI'22, section 3.2), as plain data.
+// An rProgram: how the work of one or several stages is cut for a chip (ROLLER OSDI'22, section 3.2), as plain data: a
+// tile space, a tiling of it (tiling.h), and a schedule for a class of machine (schedule.h).
 //
 // What a program means, and every reader of it has to respect:
 //   An index of spatial axis a is ((block*virtual_threads + v)*threads + t)*serial + s.
@@ -35,82 +36,18 @@
 #include <vector>
 
 #include "arch/spec.h"
-#include "tile/microkernel/micro_kernel.h"
-#include "tile/space.h"
+#include "tile/schedule.h"
+#include "tile/tiling.h"
 
 namespace tilescope::tile {
 
-struct AxisMapping {
-  std::int64_t virtual_threads = 1;
-  std::int64_t threads = 1;
-  std::int64_t serial = 1;
-
-  std::int64_t block_extent() const { return virtual_threads * threads * serial; }
-  std::int64_t thread_extent() const { return virtual_threads * serial; }
-  bool operator==(const AxisMapping&) const = default;
-};
-
-// How one operand is handled. A staged output: its results leave through the scratchpad (tile/transfer/results.h).
-struct OperandPlan {
-  bool staged = false;       // kept in the scratchpad, of an input per reduction step, between two barriers
-  std::int64_t padding = 0;  // elements that its staged rows are longer
-  std::int64_t vector = 1;   // elements of one access of one thread to memory
-  std::int64_t swizzle = 0;  // elements by which each staged row is rotated further than the one before
-  bool chunked = false;      // every thread copies pieces that lie side by side, as TVM's templates do
-  std::int64_t box = 0;      // elements of a row of the boxes that one thread has brought; 0 where threads copy
-
-  bool operator==(const OperandPlan&) const = default;
-};
-
-enum class Raster : std::uint8_t { kRow, kColumn };
-
-// One digit of a block's number: one more moves `stride` blocks along an axis.
-struct BlockDigit {
-  std::size_t axis = 0;
-  std::int64_t count = 1;
-  std::int64_t stride = 1;
-};
-
-struct StageProgram {
-  std::shared_ptr<const TileSpace> space;
-  Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
-  Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the points of a window
-  base::FixedVector<AxisMapping, kMaxAxes> mapping;       // per spatial axis
-  base::FixedVector<int, kMaxAxes> thread_order;          // spatial axes, slowest first
-  base::FixedVector<int, kMaxAxes> order;                 // reduced axes, outermost loop first
-  base::FixedVector<OperandPlan, kMaxOperands> operands;  // inputs in order, then the output
-  Extents split;  // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
-  std::int64_t registers = 0;
-  std::int64_t unroll = 0;
-  std::int64_t pipeline = 1;
-  Raster raster = Raster::kRow;
-  std::int64_t band = 1;     // divides the blocks along the axis beside the fastest one
-  MicroKernel micro_kernel;  // what multiplies
-
+// A stage's program for a machine of SIMT cores. Of another class of machine: the same tiling with a schedule of its
+// own.
+struct StageProgram : Tiling, SimtSchedule {
   // How blocks are numbered over the spatial axes, the slowest digit first.
   base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
-  std::int64_t blocks_along(std::size_t spatial_axis) const;
   // The axis whose blocks bands are made of: the one beside the fastest; nothing where there is one axis.
   std::optional<std::size_t> banded_axis() const;
-
-  // The matrix instruction that it multiplies by, or null.
-  const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
-  // Whether a warp of its own has staged tiles brought box by box (tile/transfer/tma.h); then it is so of all of them.
-  bool in_boxes() const;
-  // Threads that keep a register tile together: one, or those that execute a matrix instruction.
-  std::int64_t lanes() const { return lanes_of(micro_kernel); }
-  // Of a block: those that compute, and with the warp that only copies, where there is one.
-  std::int64_t threads() const;
-  std::int64_t threads_with_copiers(std::int64_t warp) const;
-  std::int64_t blocks() const;
-  // Reduction steps of one block.
-  std::int64_t steps() const;
-  // Points of the reduction that one thread walks through in a step, for each of its results.
-  double points_per_step() const;
-  // Points of a reduced axis in one step of one part.
-  std::int64_t points_along(std::size_t axis) const;
-  // Windows that one thread walks through in a step.
-  double windows_per_step() const;
   // Steps whose staged tiles a block holds at a time: one where there is no further step to fetch for.
   std::int64_t slots() const;
 };
@@ -155,13 +92,5 @@ StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes m
 // Elements of an operand that one thread, or the warp of a matrix instruction, reads for one window, at most: for all
 // its results.
 double fragment_elements(const StageProgram& p, std::size_t operand);
-
-// The widest power of two of elements, at most `max_vector`, that divides the operand's staged row (its contiguous run
-// in memory and its padding), so that no access straddles two rows.
-std::int64_t widest_vector(const Operand& operand, const Extents& tile, std::int64_t padding, base::Bytes max_vector);
-
-// The vector of an operand of which nothing else is said: a staged tile is copied in its own order, padding included;
-// what is read or written directly moves as far as one thread's neighbours go.
-std::int64_t default_vector(const StageProgram& p, std::size_t operand, base::Bytes max_vector);
 
 }  // namespace tilescope::tile

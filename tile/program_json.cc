@@ -10,6 +10,8 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
+#include "tile/microkernel/document.h"
+#include "tile/transfer/document.h"
 
 namespace tilescope::tile {
 namespace {
@@ -106,20 +108,9 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
   const expr::Stage& stage = space.stage();
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
-  Map sizes, cached, padding, rotate, copy, box, vector;
+  Map sizes;
   for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
-  for (std::size_t i = 0; i < space.operand_count(); ++i) {
-    const std::string& name = space.operand(i).name;
-    if (p.operands[i].staged) cached.push_back({name, scratchpad, {}});
-    if (p.operands[i].padding != 0) padding.push_back({name, p.operands[i].padding, {}});
-    if (p.operands[i].swizzle != 0) rotate.push_back({name, p.operands[i].swizzle, {}});
-    if (p.operands[i].chunked) copy.push_back({name, "blocked", {}});
-    if (p.operands[i].box != 0) {
-      copy.push_back({name, "tma", {}});
-      box.push_back({name, p.operands[i].box, {}});
-    }
-    vector.push_back({name, p.operands[i].vector, {}});
-  }
+  TransferDocument transfers = transfer_document(p, scratchpad);
   List order;
   for (const int a : p.order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
@@ -133,9 +124,9 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
        Map{{scratchpad, named(space, p.block, 0, axes), {}}, {arch::registers_of(arch)->name, register_tile(p), {}}},
        {}},
       {"mapping", mapping_of(p), {}},
-      {"cached", std::move(cached), {}},
-      {"padding", std::move(padding), {}},
-      {"vector", std::move(vector), {}},
+      {"cached", std::move(transfers.cached), {}},
+      {"padding", std::move(transfers.padding), {}},
+      {"vector", std::move(transfers.vector), {}},
       {"reduction_order", std::move(order), {}},
       {"unroll", p.unroll, {}},
       {"num_stages", p.pipeline, {}},
@@ -143,16 +134,10 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
       {"order", p.raster == Raster::kRow ? "row" : "column", {}}};
   if (p.band != 1) out.push_back({"group_m", p.band, {}});
   if (p.registers != 0) out.push_back({"registers", p.registers, {}});
-  if (!rotate.empty()) out.push_back({"rotate", std::move(rotate), {}});
-  if (!copy.empty()) out.push_back({"copy", std::move(copy), {}});
-  if (!box.empty()) out.push_back({"box", std::move(box), {}});
-  if (p.matrix())
-    out.push_back({"mma",
-                   Map{{"name", p.matrix()->instruction, {}},
-                       {"m", space.axes[p.matrix()->rows].name, {}},
-                       {"n", space.axes[p.matrix()->columns].name, {}},
-                       {"k", space.axes[p.matrix()->depth].name, {}}},
-                   {}});
+  for (auto& [key, entries] :
+       {std::pair("rotate", &transfers.rotate), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})
+    if (!entries->empty()) out.push_back({key, std::move(*entries), {}});
+  if (auto kernel = micro_kernel_document(p)) out.push_back({"mma", std::move(*kernel), {}});
   return out;
 }
 

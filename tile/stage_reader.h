@@ -43,9 +43,6 @@ inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
                                                     {"mapping.", ".virtual", "vthread"},
                                                     {"mapping.", ".serial", "per_thread"}};
 
-// Values of `copy` in format 1.
-inline constexpr base::RenamedKey kRenamedCopies[] = {{"", "chunked", "blocked"}, {"", "interleaved", "striped"}};
-
 // One node, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
 // left out have the defaults of make_stage_program. `further_keys` takes what stands next to the node's own keys.
 std::optional<StageProgram> read_stage(const base::Value& node, const arch::ArchSpec& arch, SpaceCache& cache,

@@ -18,9 +18,8 @@ constexpr std::int64_t kElementAlignment = 16;
 StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
   // No access of one thread straddles the beginning of a tile.
   const std::int64_t access = std::max(kElementAlignment, arch::widest_access_of(a).n);
-  const arch::TmaSpec* tma = p.in_boxes() && a.core.tma ? &*a.core.tma : nullptr;
-  const std::int64_t alignment = tma != nullptr ? base::round_up(tma->alignment.n, access) : access;
-  const std::int64_t slots = p.slots();
+  const TmaStaging tma = tma_staging(p, a);
+  const std::int64_t alignment = base::round_up(tma.alignment.n, access), slots = p.slots();
   StagingLayout out;
   out.begins.assign(p.space->inputs.size(), {0});
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
@@ -30,10 +29,8 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * slots);
   }
   out.bytes = std::max(out.bytes, result_tile_bytes(p));
-  out.signals = out.bytes;
-  if (tma == nullptr) return out;
-  out.signals = {base::round_up(out.bytes.n, tma->mbarrier.n)};
-  out.bytes = out.signals + tma->mbarrier * (2 * slots + (p.operands.back().staged ? 1 : 0));
+  out.signals = {base::round_up(out.bytes.n, tma.mbarrier.n)};
+  out.bytes = out.signals + tma.mbarrier * tma.mbarriers;
   return out;
 }
 

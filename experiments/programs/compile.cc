@@ -13,6 +13,7 @@
 #include "experiments/programs/operator_kind.h"
 #include "experiments/programs/workload.h"
 #include "tile/program_json.h"
+#include "tile/transfer/document.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -29,21 +30,11 @@ std::string axis_names(const tile::TileSpace& space) {
   return fmt::format("{}", fmt::join(names, " x "));
 }
 
-// What of a layout differs from the plain one, in the words of the program's document; "A+8" pads the rows of A.
+// What of a layout differs from the plain one, in the words of the program's document.
 std::string layout_of(const tile::StageProgram& p) {
   std::vector<std::string> parts;
   if (!tile::name_of(p.micro_kernel).empty()) parts.emplace_back(tile::name_of(p.micro_kernel));
-  bool staged = false;
-  for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    const tile::OperandPlan& plan = p.operands[i];
-    const std::string& name = p.space->operand(i).name;
-    staged = staged || (plan.staged && i < p.space->inputs.size());
-    if (plan.padding != 0) parts.push_back(fmt::format("{}+{}", name, plan.padding));
-    if (plan.swizzle != 0) parts.push_back(fmt::format("rotate {} {}", name, plan.swizzle));
-  }
-  if (!staged) parts.emplace_back("direct");
-  if (p.in_boxes()) parts.emplace_back("TMA");
-  if (p.operands.back().staged) parts.emplace_back(p.operands.back().box != 0 ? "store TMA" : "store rows");
+  for (std::string& words : tile::transfer_words(p)) parts.push_back(std::move(words));
   const auto more_than_one = [&](std::string_view name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };

@@ -8,6 +8,7 @@
 #include "model/simt/microkernel/costs.h"
 #include "model/simt/staged_costs.h"
 #include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/pieces.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 

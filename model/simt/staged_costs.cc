@@ -59,10 +59,7 @@ void StagedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
     const std::int64_t part = p.split[a] > 1 ? base::ceil_div(p.space->axes[a].extent, p.split[a]) : 0;
     add(p.thread[a], p.points_along(a), std::gcd(part, chip_.max_access.n));
   }
-  add(p.micro_kernel.index());
-  if (const tile::MatrixUnit* u = p.matrix(); u != nullptr)
-    add(reinterpret_cast<std::intptr_t>(u->spec.get()), u->rows, u->columns, u->depth, u->m, u->n, u->k, u->lanes,
-        u->most_columns);
+  for (const std::int64_t word : tile::identity_of(p.micro_kernel)) add(word);
 }
 
 void StagedCosts::add_places() {
@@ -94,12 +91,9 @@ const StagedCost& StagedCosts::of(std::size_t use, const tile::StageProgram& p, 
   const tile::OperandPlan& plan = p.operands[operand];
   for (std::uint32_t n = uses_[use].first; n != 0; n = placed_[n - 1].next) {
     const Placed& placed = placed_[n - 1];
-    if (placed.padding == plan.padding && placed.swizzle == plan.swizzle && placed.vector == plan.vector &&
-        placed.box == plan.box)
-      return placed.cost;
+    if (placed.plan == plan) return placed.cost;
   }
-  placed_.push_back(
-      {plan.padding, plan.swizzle, plan.vector, plan.box, staged_cost(p, operand, chip_), uses_[use].first});
+  placed_.push_back({plan, staged_cost(p, operand, chip_), uses_[use].first});
   uses_[use].first = static_cast<std::uint32_t>(placed_.size());
   return placed_.back().cost;
 }

@@ -56,7 +56,7 @@ class StagedCosts {
     std::uint32_t first = 0;          // of its placements: their numbers from one on
   };
   struct Placed {
-    std::int64_t padding = 0, swizzle = 0, vector = 0, box = 0;
+    tile::OperandPlan plan;
     StagedCost cost;
     std::uint32_t next = 0;
   };

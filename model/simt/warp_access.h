@@ -63,15 +63,6 @@ class ResultTile {
 // The first warp's write of its first results, `vector` neighbours of `element` bytes a lane, to that tile.
 WarpAccess result_write(const tile::StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element);
 
-// The first warp's access to its first pieces of a tile that threads move together, which lies row by row.
-WarpAccess pieces_in_rows(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes element);
-
-// The first warp's write of its first pieces of a cooperative copy.
-WarpAccess scratchpad_write(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
-
-// The first warp's reads from memory of its first pieces of a cooperative copy, from where its first one lies.
-WarpAccess copied_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
-
 // The first warp's access to an operand's own memory (an input that is not staged, or the output): offsets from the
 // lowest corner of the block's tile, or where the operand is gathered from its first element.
 WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);

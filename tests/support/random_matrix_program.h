@@ -10,6 +10,7 @@
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/transfer/tma.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::tests {
 

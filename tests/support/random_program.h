@@ -11,6 +11,7 @@
 #include "tests/support/build.h"
 #include "tile/program.h"
 #include "tile/transfer/results.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::tests {
 

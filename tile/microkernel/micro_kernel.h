@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "arch/spec.h"
+#include "base/fixed_vector.h"
 
 namespace tilescope::tile {
 
@@ -73,6 +74,19 @@ inline std::int64_t lanes_of(const MicroKernel& kernel) {
 inline std::string_view name_of(const MicroKernel& kernel) {
   const MatrixUnit* unit = unit_of(kernel);
   return unit == nullptr ? std::string_view() : std::string_view(unit->instruction);
+}
+
+// What tells micro-kernels of one chip apart, in numbers: the entry, its instruction, its axes and fragment.
+inline base::FixedVector<std::int64_t, 10> identity_of(const MicroKernel& kernel) {
+  const auto entry = static_cast<std::int64_t>(kernel.index());
+  const MatrixUnit* u = unit_of(kernel);
+  if (u == nullptr) return {entry};
+  const auto axis = [](std::size_t a) { return static_cast<std::int64_t>(a); };
+  return {entry,          reinterpret_cast<std::intptr_t>(u->spec.get()),
+          axis(u->rows),  axis(u->columns),
+          axis(u->depth), u->m,
+          u->n,           u->k,
+          u->lanes,       u->most_columns};
 }
 
 // Whether the program chooses which thread computes which elements; else the instruction says it.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::tile {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "tile/microkernel/rules.h"
 #include "tile/transfer/tma.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::tile {
 namespace {

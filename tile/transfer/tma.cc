@@ -32,11 +32,11 @@ bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch
 
 }  // namespace
 
-bool StageProgram::in_boxes() const {
+bool SimtSchedule::in_boxes() const {
   return std::any_of(operands.begin(), operands.end() - 1, [](const OperandPlan& o) { return o.box != 0; });
 }
 
-std::int64_t StageProgram::threads_with_copiers(std::int64_t warp) const {
+std::int64_t SimtSchedule::threads_with_copiers(std::int64_t warp) const {
   return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
 }
 
@@ -74,6 +74,12 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::Tma
 std::int64_t box_elements(const StageProgram& p, std::size_t i) {
   const TileShape shape = data_tile(p.space->operand(i), p.block);
   return shape[shape.size() - 2] * p.operands[i].box;
+}
+
+TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a) {
+  if (!p.in_boxes() || !a.core.tma) return {};
+  // Full and empty of every slot, and one at which warps meet before results take the place of the tiles.
+  return {a.core.tma->alignment, a.core.tma->mbarrier, 2 * p.slots() + (p.operands.back().staged ? 1 : 0)};
 }
 
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {

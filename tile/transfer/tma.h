@@ -27,6 +27,14 @@ std::string tensor_refusal(const StageProgram& p, std::size_t operand, const arc
 // Elements of one box of an operand that is brought so.
 std::int64_t box_elements(const StageProgram& p, std::size_t operand);
 
+// What TMA loads and stores ask of a block's scratchpad. Without any: nothing.
+struct TmaStaging {
+  base::Bytes alignment{1};  // of tiles
+  base::Bytes mbarrier{1};   // each of them, aligned likewise
+  std::int64_t mbarriers = 0;
+};
+TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a);
+
 // Why the boxes of the program's inputs cannot be brought on the chip; empty where they can, or where there are none.
 std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a);
 

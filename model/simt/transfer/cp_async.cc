@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/pieces.h"
 
 namespace tilescope::model {
 

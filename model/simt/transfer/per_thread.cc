@@ -2,6 +2,7 @@
 
 #include "base/integer.h"
 #include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/pieces.h"
 #include "tile/fit.h"
 
 namespace tilescope::model {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/simt/microkernel/costs.h"
+#include "model/simt/transfer/pieces.h"
 
 namespace tilescope::model {
 namespace {

@@ -7,6 +7,7 @@
 #include "construct/roller.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/fit.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::construct {
 namespace {

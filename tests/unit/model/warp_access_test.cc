@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/simt/transfer/pieces.h"
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
 

@@ -1,6 +1,7 @@
 // Every mistake of a stage's document by its text and its place.
 
 #include "tile/stage_reader.h"
+#include "tile/transfer/document.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -7,6 +7,7 @@
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
 #include "tile/program.h"
+#include "tile/transfer/vectors.h"
 
 namespace tilescope::tile {
 namespace {
