@@ -60,6 +60,12 @@ std::string Diagnostics::format(const Diagnostic& d) const {
   return fmt::format("{}:{}:{}: {}", source, d.at.line, d.at.column, d.text);
 }
 
+std::vector<std::string> Diagnostics::sentences() const {
+  std::vector<std::string> out;
+  for (const Diagnostic& d : errors_) out.push_back(d.text);
+  return out;
+}
+
 std::vector<std::string> Diagnostics::formatted_errors() const {
   std::vector<Diagnostic> sorted = errors_;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic& a, const Diagnostic& b) {

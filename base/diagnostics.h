@@ -42,12 +42,16 @@ class Diagnostics {
   static constexpr std::size_t kMostErrors = 200;
 
   bool ok() const { return errors_.empty(); }
+  // Of errors, with those that are only counted.
+  std::size_t count() const { return errors_.size() + dropped_; }
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& notes() const { return notes_; }
   const std::string& source_name(SourceId id) const;
 
   // `file:line:col: text`, or `file: text` where the place is the whole input.
   std::string format(const Diagnostic& d) const;
+  // What is wrong without where, in the order of the findings.
+  std::vector<std::string> sentences() const;
   // Every error, in the order of the inputs and then of the places, one per line; last, how many more there were.
   std::vector<std::string> formatted_errors() const;
 

@@ -87,8 +87,9 @@ inline Value::Value(const char* v) : data_(std::string(v)) {}
 inline Value::Value(List v) : data_(std::move(v)) {}
 inline Value::Value(Map v) : data_(std::move(v)) {}
 
-// Adds the entries of `from` at the end of `to`.
-inline void append(Map& to, Map from) {
+// Adds the elements of `from` at the end of `to`.
+template <class T>
+void append(std::vector<T>& to, std::vector<T> from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 

@@ -14,9 +14,9 @@ namespace tilescope::construct {
 struct Restrictions {
   bool pads = true;            // staged rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
-  // Which of the chip's matrix instructions may multiply, with the reason where one may not (lower/lower.h); all where
+  // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
   // nothing says so.
-  bool (*lowerable)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why) = nullptr;
+  std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;
   std::string instruction = {};          // the only one of them that may, by name; any where empty
   std::vector<std::int64_t> block = {};  // extents of the block tile along the spatial axes; free where empty
 };

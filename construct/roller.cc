@@ -70,8 +70,8 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
       continue;
     if (!given.instruction.empty() && c.name != given.instruction) continue;
     if (!tile::matrix_refusal(c).empty()) continue;
-    std::string why;
-    if (space->axes[axes->depth].extent < c.k || (given.lowerable != nullptr && !given.lowerable(c, a, why))) continue;
+    if (space->axes[axes->depth].extent < c.k) continue;
+    if (given.lowering_refusal != nullptr && !given.lowering_refusal(c, a).empty()) continue;
     tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
     if (!tile::reads_operands_of(kernel, *space)) continue;
     Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, std::move(kernel)};

@@ -13,7 +13,7 @@ constexpr Target refusing(const char* why) {
   return {.construct = why,
           .search = why,
           .aligned = why,
-          .lowerable = why,
+          .lowering_refusal = why,
           .taken_by = why,
           .lower = why,
           .estimate = why,

@@ -17,6 +17,7 @@
 
 #include "arch/spec.h"
 #include "base/check.h"
+#include "base/diagnostics.h"
 
 namespace tilescope::expr {
 struct Expression;
@@ -73,9 +74,10 @@ class Ability<Result(Parameters...)> {
 };
 
 // The model of one chip, with what follows from the chip derived once; any number of threads may use one, as long as
-// the chip lives. Nothing where the chip has no instruction for a stage's dtypes: then `why`, where it is not null,
-// gets a sentence for each such stage.
-using Estimator = std::function<std::optional<model::Estimate>(const tile::RProgram& p, std::vector<std::string>* why)>;
+// the chip lives. Nothing where the chip has no instruction for a stage's dtypes: then `diags`, where it is not null,
+// gets an error for each such stage.
+using Estimator =
+    std::function<std::optional<model::Estimate>(const tile::RProgram& p, base::Diagnostics* diags, base::Position at)>;
 
 // The judge of a search (construct/search.h).
 using Judge = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
@@ -85,21 +87,23 @@ struct Target {
   Ability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given)>
       construct;
-  // The trace of a search that tries programs, whoever judges them; empty after `why` where an exhaustive one would
+  // The trace of a search that tries programs, by the judge's times; empty after an error where an exhaustive one would
   // need more than the budget.
   Ability<std::vector<construct::Ranked>(const expr::Expression& stage, const arch::ArchSpec& a,
-                                         const SearchOptions& how, const Judge& judge, std::string& why)>
+                                         const SearchOptions& how, const Judge& judge, base::Diagnostics& diags)>
       search;
   // The programs that an exhaustive search tries (construct/aligned_programs.h).
   Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;
-  // Whether programs may multiply by the instruction.
-  Ability<bool(const arch::ComputeSpec& instruction, const arch::ArchSpec& a, std::string& why)> lowerable;
+  // Why no program may multiply by the instruction, in a sentence; empty where they may.
+  Ability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
   // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it
-  // was made for. Nothing, after `why`, where it cannot be lowered for the chip.
-  Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, std::vector<std::string>& why)>
+  // was made for. Nothing, after errors `at` its place, where it cannot be lowered for the chip.
+  Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                        base::Position at)>
       taken_by;
-  // What the chip is told. Nothing, after `why`, where the program cannot run on it.
-  Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, std::vector<std::string>& why)>
+  // What the chip is told. Nothing, after errors, where the program cannot run on it.
+  Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                       base::Position at)>
       lower;
   Ability<Estimator(const arch::ArchSpec& a)> estimate;
   // The calibration ratios that the estimates depend on, by name: of levels, outermost first, then of instructions.
@@ -108,9 +112,9 @@ struct Target {
   Ability<sim::SimReport(const lower::Module& module, const arch::ArchSpec& a, const sim::SimOptions& options)>
       simulate;
   Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
-  // The text of a module, headed by `about`; nothing, after sentences of `why`, where the dialect has no words for it.
+  // The text of a module, headed by `about`; nothing, after errors, where the dialect has no words for it.
   Ability<std::optional<cuda::Emitted>(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
-                                       std::vector<std::string>& why)>
+                                       base::Diagnostics& diags, base::Position at)>
       emit;
 };
 

@@ -54,24 +54,26 @@ Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
 
 }  // namespace
 
-std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a) {
-  std::vector<std::string> out;
+bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
+  const std::size_t before = diags.count();
   if (const Limit l = threads_limit(p, a); l.exceeded())
-    out.push_back(fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
+    diags.error(at,
+                fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
   if (const Limit l = registers_limit(p, a); l.exceeded())
-    out.push_back(fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
-                              l.have, a.name));
+    diags.error(at, fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
+                                l.have, a.name));
   if (const Limit l = sums_limit(p); l.exceeded())
-    out.push_back(fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
+    diags.error(at, fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
-    out.push_back(fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
+    diags.error(at,
+                fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
   if (const Limit l = memory_limit(p, a); l.exceeded())
-    out.push_back(fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need, a.name,
-                              l.have, arch::dram_of(a)->name));
-  return out;
+    diags.error(at, fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need, a.name,
+                                l.have, arch::dram_of(a)->name));
+  return diags.count() == before;
 }
 
 bool fits(const StageProgram& p, const arch::ArchSpec& a) {

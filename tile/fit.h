@@ -2,10 +2,8 @@
 // Whether a program fits a chip: only exact limits, never estimates (registers that a program does not state are the
 // compiler's business; the model charges for what spills).
 
-#include <string>
-#include <vector>
-
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {
@@ -13,10 +11,11 @@ namespace tilescope::tile {
 // Registers are counted in 32-bit ones; narrower elements share one, the first lowest.
 inline constexpr std::int64_t kRegisterBytes = 4;
 
-// The limits of a chip that a stage's program exceeds, each as "which limit: needs N, the chip has M".
-std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a);
+// Whether a stage's program exceeds no limit of a chip; an error for each that it does, "which limit: needs N, the chip
+// has M".
+bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at = {});
 
-// No limit is exceeded; the same test without the sentences.
+// The same test without the sentences.
 bool fits(const StageProgram& p, const arch::ArchSpec& a);
 
 // Whether the registers that the program states are enough for its sums; true where it states none.

@@ -46,9 +46,9 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
   const targets::Estimator estimate = targets::target_of(a).estimate(a);
   std::vector<Sample> out;
   for (GivenProgram& g : read_measured(batch, a, jobs)) {
-    std::vector<std::string> why;
-    if (g.errors.empty()) estimate(*g.program, &why);
-    for (const std::string& w : why) g.errors.push_back(fmt::format("{}: {}", g.place, w));
+    base::Diagnostics diags;
+    if (g.errors.empty()) estimate(*g.program, &diags, {diags.add_source(g.place)});
+    base::append(g.errors, diags.formatted_errors());
     if (g.errors.empty() && g.program->stages.size() > 1)
       g.errors.push_back(fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place,
                                      g.program->stages.size()));
@@ -113,7 +113,7 @@ class Predictor {
         const std::size_t last = std::min((chunk + 1) * kChunk, rows.size());
         for (std::size_t i = chunk * kChunk; i < last; ++i) {
           const Sample& s = samples_[rows[i]];
-          out[i] = std::log(estimate(s.program, nullptr)->total_us / s.measured_us);
+          out[i] = std::log(estimate(s.program, nullptr, {})->total_us / s.measured_us);
         }
       };
     });

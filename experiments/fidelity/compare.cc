@@ -103,10 +103,10 @@ void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jo
     return [&](std::size_t i) {
       Candidate& c = candidates[i];
       if (!c.row.errors.empty()) return;
-      std::vector<std::string> why;
-      if (const auto estimate = estimate_of(*c.program, &why))
+      base::Diagnostics diags;
+      if (const auto estimate = estimate_of(*c.program, &diags, {diags.add_source(c.place)}))
         c.row.prediction = prediction_of(*estimate, a, *c.program);
-      for (const std::string& w : why) c.row.errors.push_back(fmt::format("{}: {}", c.place, w));
+      base::append(c.row.errors, diags.formatted_errors());
     };
   });
 }

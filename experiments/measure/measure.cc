@@ -46,11 +46,10 @@ class Planner {
     out.row.rank = given.rank;
     out.row.errors = given.errors;
     if (!given.program || !given.errors.empty()) return out;
-    const auto fail = [&](const std::string& why) { out.row.errors.push_back(given.place + ": " + why); };
-    if (const auto estimate = estimate_(*given.program, nullptr)) out.row.predicted_us = estimate->total_us;
-    std::vector<std::string> why;
-    auto code = code_of(*given.program, arch_, compiler_, why);
-    for (const std::string& w : why) fail(w);
+    if (const auto estimate = estimate_(*given.program, nullptr, {})) out.row.predicted_us = estimate->total_us;
+    base::Diagnostics diags;
+    auto code = code_of(*given.program, arch_, compiler_, diags, {diags.add_source(given.place)});
+    base::append(out.row.errors, diags.formatted_errors());
     if (!code) return out;
     out.row.usage = std::move(code->usage);
     const lower::Module& module = code->module;

@@ -71,10 +71,10 @@ void plan_kernels(const Microbenchmark& b, Planned& p, const arch::ArchSpec& a, 
                   const MeasureOptions& options) {
   for (const auto& [module, part] : {std::pair(&b.shorter, "shorter"), {&b.longer, "longer"}}) {
     const lower::Module m = only_reads(p.row.curve) ? kept_alive(*module) : *module;
-    std::vector<std::string> why;
-    const auto emitted = targets::target_of(a).emit(m, {}, cuda::Dialect::kCuda, why);
+    base::Diagnostics diags;
+    const auto emitted = targets::target_of(a).emit(m, {}, cuda::Dialect::kCuda, diags, {});
     if (!emitted) {
-      p.row.error = why.front();
+      p.row.error = diags.sentences().front();
       return;
     }
     PlanTask task = task_of(p, part, options);

@@ -28,12 +28,12 @@ KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::Kern
 }
 
 std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& p, const arch::ArchSpec& a,
-                                    const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
-  auto emitted = targets::target_of(a).emit(module, about(p), cuda::Dialect::kCuda, why);
+                                    const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at) {
+  auto emitted = targets::target_of(a).emit(module, about(p), cuda::Dialect::kCuda, diags, at);
   if (!emitted) return std::nullopt;
   cuda::DeviceCode code = compiler.compile(emitted->text, *a.target);
   if (!code.ok()) {
-    why.push_back(code.error);
+    diags.error(at, code.error);
     return std::nullopt;
   }
   DeviceUsage usage{*a.target, {}, staged_bytes(p, a)};
@@ -66,17 +66,17 @@ std::string about(const tile::RProgram& p) {
 }
 
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
-                                   const cuda::DeviceCompiler& compiler, std::vector<std::string>& why) {
-  auto module = targets::target_of(a).lower(p, a, why);
+                                   const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at) {
+  auto module = targets::target_of(a).lower(p, a, diags, at);
   if (!module) return std::nullopt;
-  std::optional<ProgramCode> best = compiled(*module, p, a, compiler, why);
+  std::optional<ProgramCode> best = compiled(*module, p, a, compiler, diags, at);
   if (!best) return std::nullopt;
   if (best->usage.spill_bytes() == 0) return best;
   const ProgramCode held = *best;
   const auto cost = [](const ProgramCode& c) { return std::pair(c.usage.spill_bytes(), c.usage.registers()); };
   for (const std::int64_t more : kMoreRegisters) {
-    std::vector<std::string> unused;
-    auto other = compiled(with_more_registers(held, more, a), p, a, compiler, unused);
+    base::Diagnostics unused;
+    auto other = compiled(with_more_registers(held, more, a), p, a, compiler, unused, at);
     if (other && cost(*other) < cost(*best)) best = std::move(other);
   }
   return best;

@@ -26,8 +26,8 @@ std::string about(const tile::RProgram& p);
 
 // For the chip's target, which it has and the compiler knows. A kernel that spills at the registers which the program
 // states is compiled with more of them, as far as that helps. Nothing where the program cannot run on the chip or the
-// compiler refuses its text; sentences of `why` then say so.
+// compiler refuses its text; errors then say so.
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
-                                   const cuda::DeviceCompiler& compiler, std::vector<std::string>& why);
+                                   const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at);
 
 }  // namespace tilescope::experiments

@@ -73,11 +73,11 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.rounds = std::move(found.rounds);
   out.error = std::move(found.error);
   for (const tile::RProgram& p : found.programs) {
-    std::vector<std::string> why;
-    if (const auto estimate = constructor.estimator()(p, &why))
+    base::Diagnostics diags;
+    if (const auto estimate = constructor.estimator()(p, &diags, {}))
       out.programs.push_back(compiled_program(p, *estimate, a));
     else
-      out.error = why.front();
+      out.error = diags.sentences().front();
   }
   if (!found.programs.empty()) first = std::move(found.programs.front());
   return out;

@@ -53,13 +53,13 @@ Constructed Constructor::construct(const expr::Expression& e) const {
 
 std::optional<BestProgram> Constructor::best(const expr::Expression& e, std::string& why) const {
   Constructed found = construct(e);
-  std::vector<std::string> reasons;
+  base::Diagnostics diags;
   std::optional<BestProgram> best;
   for (tile::RProgram& p : found.programs) {
-    const auto estimate = estimate_(p, &reasons);
+    const auto estimate = estimate_(p, &diags, {});
     if (estimate && (!best || estimate->total_us < best->estimate.total_us)) best = {std::move(p), *estimate};
   }
-  why = reasons.empty() ? std::move(found.error) : std::move(reasons.front());
+  why = diags.ok() ? std::move(found.error) : diags.sentences().front();
   return best;
 }
 
@@ -67,14 +67,14 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
                                    const std::vector<const tile::RProgram*>& programs, std::string& why) {
   const targets::Target& target = targets::target_of(a);
   std::optional<BestProgram> best;
-  std::vector<std::string> refusals;
+  base::Diagnostics diags;
   for (const tile::RProgram* p : programs) {
-    auto taken = target.taken_by(*p, a, refusals);
-    auto time = taken ? estimate(*taken, nullptr) : std::nullopt;
+    auto taken = target.taken_by(*p, a, diags, {});
+    auto time = taken ? estimate(*taken, nullptr, {}) : std::nullopt;
     if (!time || (best && time->total_us >= best->estimate.total_us)) continue;
     best = {std::move(*taken), *time};
   }
-  if (!best && why.empty() && !refusals.empty()) why = refusals.front();
+  if (!best && why.empty() && !diags.ok()) why = diags.sentences().front();
   return best;
 }
 

@@ -19,11 +19,10 @@ void add_to(CompiledProgram& compiled, const cuda::DeviceCompiler& compiler, con
   base::Diagnostics diags;
   const auto program = tile::read_program(compiled.document, a, diags);
   base::check(program.has_value(), "a constructed program is read back");
-  std::vector<std::string> why;
-  if (auto code = code_of(*program, a, compiler, why))
+  if (auto code = code_of(*program, a, compiler, diags, {}))
     compiled.usage = std::move(code->usage);
   else
-    compiled.usage_error = fmt::format("{}", fmt::join(why, "; "));
+    compiled.usage_error = fmt::format("{}", fmt::join(diags.sentences(), "; "));
 }
 
 template <class Figure>

@@ -13,14 +13,6 @@
 namespace tilescope::experiments {
 namespace {
 
-std::optional<lower::Module> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Position at,
-                                     base::Diagnostics& diags) {
-  std::vector<std::string> why;
-  auto module = targets::target_of(a).lower(p, a, why);
-  for (const std::string& w : why) diags.error(at, w);
-  return module;
-}
-
 // The dialect of that name, or an error that lists the names.
 std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics& diags) {
   if (name == "cuda") return cuda::Dialect::kCuda;
@@ -35,7 +27,7 @@ std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics
 std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto program = tile::read_program(document, a, diags);
   if (!program) return std::nullopt;
-  const auto module = lowered(*program, a, {diags.add_source("program")}, diags);
+  const auto module = targets::target_of(a).lower(*program, a, diags, {diags.add_source("program")});
   if (!module) return std::nullopt;
   return lower::print(*module);
 }
@@ -46,11 +38,9 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const auto program = read_program_file(file, a, diags);
   if (!language || !program) return std::nullopt;
   const base::Position at{diags.add_source(file.name)};
-  const auto module = lowered(*program, a, at, diags);
+  const auto module = targets::target_of(a).lower(*program, a, diags, at);
   if (!module) return std::nullopt;
-  std::vector<std::string> why;
-  auto emitted = targets::target_of(a).emit(*module, about(*program), *language, why);
-  for (const std::string& w : why) diags.error(at, w);
+  auto emitted = targets::target_of(a).emit(*module, about(*program), *language, diags, at);
   if (!emitted || !diags.ok()) return std::nullopt;
   base::Value document = launch_document(*module, *emitted);
   return EmittedProgram{std::move(emitted->text), std::move(document)};

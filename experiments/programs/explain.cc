@@ -120,9 +120,9 @@ Timed timed(std::optional<BestProgram> best) {
 }
 
 std::optional<model::Estimate> estimate_fixed(const tile::RProgram& p, const Chip& chip) {
-  std::vector<std::string> why;
-  const auto taken = targets::target_of(chip.arch).taken_by(p, chip.arch, why);
-  return taken ? chip.constructor.estimator()(*taken, nullptr) : std::nullopt;
+  base::Diagnostics diags;
+  const auto taken = targets::target_of(chip.arch).taken_by(p, chip.arch, diags, {});
+  return taken ? chip.constructor.estimator()(*taken, nullptr, {}) : std::nullopt;
 }
 
 // An operator with its programs on the chip as it is and the best of them, and what became of every change.

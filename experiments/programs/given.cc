@@ -73,12 +73,12 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.group = std::move(read->group);
   out.measured_us = read->measured_us;
   out.count = read->count;
-  std::vector<std::string> why;
   if (out.measured_us)  // it ran, whatever is thought of it
     out.program = std::move(read->program);
   else
-    out.program = targets::target_of(arch_).taken_by(std::move(read->program), arch_, why);
-  for (const std::string& w : why) out.errors.push_back(at_line(number, w));
+    out.program =
+        targets::target_of(arch_).taken_by(std::move(read->program), arch_, diags, {diags.add_source(out.place)});
+  out.errors = diags.formatted_errors();
   return out;
 }
 
@@ -110,11 +110,9 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   if (!program) return std::nullopt;
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
-  std::vector<std::string> why;
   const targets::Target& target = targets::target_of(a);
-  program = target.taken_by(std::move(*program), a, why);
-  if (program) target.lower(*program, a, why);
-  for (const std::string& w : why) diags.error({id}, w);
+  program = target.taken_by(std::move(*program), a, diags, {id});
+  if (program) target.lower(*program, a, diags, {id});
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);
   return program;

@@ -26,8 +26,7 @@ Dtypes dtypes_of(const arch::ComputeSpec& c) { return {c.dtype, c.accumulate}; }
 bool is_matrix_instruction(const arch::ComputeSpec& c) { return c.m > 1 && c.n > 1; }
 
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& a) {
-  std::string why;
-  return targets::target_of(a).lowerable(c, a, why);
+  return targets::target_of(a).lowering_refusal(c, a).empty();
 }
 
 bool has_matrix_instruction(const Dtypes& d, const arch::ArchSpec& a) {
@@ -60,9 +59,8 @@ class Notes {
 
   void left_out(const std::set<Dtypes>& summed) {
     for (const arch::ComputeSpec& c : arch_.compute) {
-      std::string why;
-      if (is_matrix_instruction(c) && summed.count(dtypes_of(c)) > 0 &&
-          !targets::target_of(arch_).lowerable(c, arch_, why))
+      if (!is_matrix_instruction(c) || summed.count(dtypes_of(c)) == 0) continue;
+      if (const std::string why = targets::target_of(arch_).lowering_refusal(c, arch_); !why.empty())
         add(fmt::format("matrix instruction {} is left out: {}", c.name, why));
     }
   }
@@ -111,8 +109,7 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
                                 base::did_you_mean(out.instruction, names)));
     return out;
   }
-  std::string why;
-  if (!targets::target_of(a).lowerable(*named, a, why))
+  if (const std::string why = targets::target_of(a).lowering_refusal(*named, a); !why.empty())
     diags.error(at, fmt::format("{} of {}: {}", named->name, a.name, why));
   const auto other = std::find_if(operators.begin(), operators.end(), [&](const NamedExpression& op) {
     return dtypes_of(op.expression) != dtypes_of(*named);

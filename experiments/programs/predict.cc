@@ -31,10 +31,10 @@ class LinePredictor {
     row.count = given.count;
     if (!given.program) return row;
     row.operations = operations_of(*given.program);
-    std::vector<std::string> why;
-    if (const auto estimate = estimate_(*given.program, &why))
+    base::Diagnostics diags;
+    if (const auto estimate = estimate_(*given.program, &diags, {diags.add_source(given.place)}))
       row.prediction = prediction_of(*estimate, arch_, *given.program);
-    for (const std::string& w : why) row.errors.push_back(reader_.at_line(number, w));
+    base::append(row.errors, diags.formatted_errors());
     return row;
   }
 
@@ -122,9 +122,7 @@ base::Value to_document(const BatchSummary& s) {
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto program = read_program_file(file, a, diags);
   if (!program) return std::nullopt;
-  std::vector<std::string> why;
-  const auto estimate = targets::target_of(a).estimate(a)(*program, &why);
-  for (const std::string& w : why) diags.error({diags.add_source(file.name)}, w);
+  const auto estimate = targets::target_of(a).estimate(a)(*program, &diags, {diags.add_source(file.name)});
   if (!estimate) return std::nullopt;
   return prediction_of(*estimate, a, *program);
 }

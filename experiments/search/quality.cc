@@ -115,10 +115,10 @@ class Trial {
   }
 
   void add_searched(Search search) {
-    std::string why;
+    base::Diagnostics diags;
     std::vector<base::Microseconds> times;
     for (const construct::Ranked& r :
-         target_.search(stage_, arch_, {search, options_.budget, options_.seed}, judge_, why))
+         target_.search(stage_, arch_, {search, options_.budget, options_.seed}, judge_, diags))
       times.push_back(r.time);
     add(search, times);
   }

@@ -41,7 +41,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     row.errors = std::move(g.errors);
     row.count = g.count;
     if (g.program) row.operations = operations_of(*g.program);
-    if (const auto estimate = g.program ? estimate_of(*g.program, nullptr) : std::nullopt) {
+    if (const auto estimate = g.program ? estimate_of(*g.program, nullptr, {}) : std::nullopt) {
       row.predicted_us = estimate->total_us;
       row.predicted_band = band_of(*row.predicted_us, a, *g.program);
     }

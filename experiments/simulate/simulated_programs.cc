@@ -41,10 +41,10 @@ constexpr const char* kTimelineUntil = "timeline_until_us";
 
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
                                const std::optional<TimelineRequest>& request) {
-  std::vector<std::string> why;
+  base::Diagnostics diags;
   const targets::Target& target = targets::target_of(a);
-  const auto module = target.lower(program, a, why);
-  if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(why, "; ")));
+  const auto module = target.lower(program, a, diags, {});
+  if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
   sim::SimOptions options;
   options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
   if (!request) return base::to_json(to_entries(simulation_of(target.simulate(*module, a, options))));

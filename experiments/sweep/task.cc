@@ -39,7 +39,7 @@ std::string block_text(const construct::Restrictions& r) {
 // Of two programs the one to take: measured ones before others, faster before slower.
 double rank_of(const GivenProgram& g, const targets::Estimator& estimate_of) {
   if (g.measured_us) return *g.measured_us;
-  const auto estimate = estimate_of(*g.program, nullptr);
+  const auto estimate = estimate_of(*g.program, nullptr, {});
   constexpr double kBehindMeasured = 1e18;
   return estimate ? kBehindMeasured + estimate->total_us : std::numeric_limits<double>::infinity();
 }
@@ -60,12 +60,12 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
 
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
   if (!given.program) return failed(given.why);
-  std::vector<std::string> why;
+  base::Diagnostics diags;
   const targets::Target& target = targets::target_of(a);
-  auto taken = target.taken_by(*given.program, a, why);
-  if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(why, "; ")));
-  const auto estimate = target.estimate(a)(*taken, &why);
-  if (!estimate) return failed(why.front());
+  auto taken = target.taken_by(*given.program, a, diags, {});
+  if (!taken) return failed(fmt::format("the given program does not fit: {}", fmt::join(diags.sentences(), "; ")));
+  const auto estimate = target.estimate(a)(*taken, &diags, {});
+  if (!estimate) return failed(diags.sentences().front());
   return row_of(std::move(*taken), *estimate, a);
 }
 

@@ -124,12 +124,12 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
                       points, kMostPoints));
       continue;
     }
-    std::vector<std::string> why;
-    auto module = target.lower(*g.program, a, why);
-    for (const std::string& w : why) row.errors.push_back(g.place + ": " + w);
+    base::Diagnostics lowering;
+    auto module = target.lower(*g.program, a, lowering, {lowering.add_source(g.place)});
+    base::append(row.errors, lowering.formatted_errors());
     if (!module) continue;
     row.allowed_errors = allowed_errors(*g.program);
-    if (const auto e = estimate(*g.program, nullptr))
+    if (const auto e = estimate(*g.program, nullptr, {}))
       row.model = {e->core_sectors, e->level(arch::scratchpad_of(a)->name).transactions};
     auto kept = std::make_unique<lower::Module>(std::move(*module));
     const int compiled = verifier.add(*kept);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/diagnostics.h"
 #include "lower/affine.h"
 #include "lower/simt/body.h"
 
@@ -13,15 +14,16 @@ namespace tilescope::lower {
 class BlockBuilder {
  public:
   // `kernel` says its name, blocks and threads; `names` are those of all tensors of the program, which arrays of other
-  // use do not take. `why` gets a sentence for whatever cannot be lowered.
-  BlockBuilder(Kernel kernel, Module& module, const std::set<std::string>& names, std::vector<std::string>& why)
-      : kernel_(std::move(kernel)), indices_(kernel_), module_(module), names_(names), why_(why) {}
+  // use do not take. errors stand `at` its place.
+  BlockBuilder(Kernel kernel, Module& module, const std::set<std::string>& names, base::Diagnostics& diags,
+               base::Position at)
+      : kernel_(std::move(kernel)), indices_(kernel_), module_(module), names_(names), diags_(diags), at_(at) {}
   BlockBuilder(const BlockBuilder&) = delete;
   BlockBuilder& operator=(const BlockBuilder&) = delete;
 
   Kernel& kernel() { return kernel_; }
   IndexMaker& indices() { return indices_; }
-  void refuse(std::string reason) { why_.push_back(std::move(reason)); }
+  void refuse(std::string reason) { diags_.error(at_, std::move(reason)); }
 
   // Each gives the array's number in Kernel::buffers. A tensor in memory has one, and one place in the module: what an
   // earlier kernel wrote passes between the two.
@@ -44,7 +46,8 @@ class BlockBuilder {
   IndexMaker indices_;  // of the kernel, hence after it
   Module& module_;
   const std::set<std::string>& names_;
-  std::vector<std::string>& why_;
+  base::Diagnostics& diags_;
+  base::Position at_;
 };
 
 }  // namespace tilescope::lower

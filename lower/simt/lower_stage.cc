@@ -26,8 +26,8 @@ void add_inputs(Stage& s) {
 }  // namespace
 
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
-                 Module& module, std::vector<std::string>& why) {
-  BlockBuilder block(empty_kernel(p, chip), module, names, why);
+                 Module& module, base::Diagnostics& diags, base::Position at) {
+  BlockBuilder block(empty_kernel(p, chip), module, names, diags, at);
   Stage stage(p, chip, block);
   add_inputs(stage);
   const auto products = lowering_of_micro_kernel(stage);

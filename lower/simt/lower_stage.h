@@ -3,18 +3,18 @@
 
 #include <set>
 #include <string>
-#include <vector>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "lower/kernel.h"
 #include "tile/program.h"
 
 namespace tilescope::lower {
 
-// Adds the kernels to the module. `names` are those of all tensors of the program; `why` gets a sentence for whatever
-// cannot be lowered, and the module is of no use then. The program is lowerable.
+// Adds the kernels to the module. `names` are those of all tensors of the program; errors stand `at` its place for
+// whatever cannot be lowered, and the module is of no use then. The program is lowerable.
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
-                 Module& module, std::vector<std::string>& why);
+                 Module& module, base::Diagnostics& diags, base::Position at);
 
 // The kernel that adds up the parts of a split reduction in their order, one thread an element; both are numbers of
 // Module::globals.

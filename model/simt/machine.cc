@@ -18,7 +18,6 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
-  m.async_copy_bytes = a.core.async_copy.value_or(arch::Bytes{0}).n;
   m.launch_us = a.launch_overhead.v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   for (const arch::ComputeSpec& c : a.compute)

@@ -29,8 +29,6 @@ struct Machine {
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
   double access_lanes = 0;     // lanes of address generation a cycle and core
 
-  std::int64_t async_copy_bytes = 0;  // the least that one thread copies past its registers; 0: it cannot
-
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
   double address_instructions = 0;                       // of one access to memory, beside it

@@ -13,7 +13,7 @@ StagedUse staged_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
   // Pieces are written alike whether they pass through registers or not.
   const WarpAccess write = std::visit([&](const auto& entry) { return staged_write(entry, p, operand, warp); },
-                                      tile::transfer_of(p, operand, {0}));
+                                      tile::transfer_of(p, operand, arch::CoreSpec{}));
   const std::int64_t written_bytes = write.bytes * static_cast<std::int64_t>(write.offset.size());
   const double pieces =
       static_cast<double>(tile::data_tile_elements(o, p.block) * o.element.n) / static_cast<double>(written_bytes);

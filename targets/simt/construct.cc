@@ -38,9 +38,10 @@ tile::StageProgram smallest_program(const expr::Expression& stage) {
 
 std::string why_none(const expr::Expression& stage, const model::Machine& m) {
   if (std::string none = no_instruction(stage, m); !none.empty()) return none;
-  const std::vector<std::string> limits = tile::exceeded_limits(smallest_program(stage), *m.arch);
-  if (limits.empty()) return fmt::format("no aligned program was found for {}", m.arch->name);
-  return fmt::format("no program fits {}: {}", m.arch->name, fmt::join(limits, "; "));
+  base::Diagnostics limits;
+  if (tile::check_fit(smallest_program(stage), *m.arch, limits))
+    return fmt::format("no aligned program was found for {}", m.arch->name);
+  return fmt::format("no program fits {}: {}", m.arch->name, fmt::join(limits.sentences(), "; "));
 }
 
 ConstructedStage published(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep) {
@@ -57,7 +58,7 @@ ConstructedStage published(const expr::Expression& stage, const arch::ArchSpec& 
 }
 
 construct::Trace search_in(const construct::SearchSpace& space, const SearchOptions& how,
-                           const construct::BatchJudge& judge, std::string& why) {
+                           const construct::BatchJudge& judge, base::Diagnostics& diags) {
   const construct::SearchBudget budget{how.budget, how.seed};
   if (how.search == Search::kRandom) return construct::random_search(space, judge, budget);
   if (how.search == Search::kGenetic) return construct::genetic_search(space, judge, budget);
@@ -65,10 +66,10 @@ construct::Trace search_in(const construct::SearchSpace& space, const SearchOpti
   base::check(how.search == Search::kExhaustive, "construction is no search");
   const construct::AlignedPrograms programs = construct::aligned_programs(space, how.budget);
   if (programs.count > how.budget)
-    why = fmt::format(
-        "an exhaustive search has {} aligned programs to try, and --budget allows {}: allow more, or choose another "
-        "--search",
-        programs.count, how.budget);
+    diags.error({}, fmt::format("an exhaustive search has {} aligned programs to try, and --budget allows {}: allow "
+                                "more, or choose another "
+                                "--search",
+                                programs.count, how.budget));
   return construct::exhaustive_search(programs.programs, space.chip(), judge);
 }
 
@@ -84,10 +85,12 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     out = published(stage, a, keep);
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
-    restrictions.lowerable = &lower::lowerable;
+    restrictions.lowering_refusal = &lower::lowering_refusal;
     found = construct::roller(stage, a, judged_by(machine, known), keep, restrictions, &known);
   } else {
-    found = search(stage, a, how, construct::one_by_one(judged_by(machine, known)), out.why);
+    base::Diagnostics diags;
+    found = search(stage, a, how, construct::one_by_one(judged_by(machine, known)), diags);
+    if (!diags.ok()) out.why = diags.sentences().front();
     // Equal times in the order of the trace.
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.time < y.time; });
     std::erase_if(found, [](const construct::Ranked& r) { return r.time.v == kNone; });
@@ -99,8 +102,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
 }
 
 construct::Trace search(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
-                        const construct::BatchJudge& judge, std::string& why) {
-  return search_in(construct::SearchSpace(stage, a), how, judge, why);
+                        const construct::BatchJudge& judge, base::Diagnostics& diags) {
+  return search_in(construct::SearchSpace(stage, a), how, judge, diags);
 }
 
 std::string no_instruction(const expr::Expression& e, const model::Machine& m) {

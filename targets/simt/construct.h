@@ -5,6 +5,7 @@
 #include <string>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "construct/aligned_programs.h"
 #include "construct/roller.h"
 #include "construct/search.h"
@@ -19,7 +20,7 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
                            std::size_t keep, const construct::Restrictions& given);
 
 construct::Trace search(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
-                        const construct::BatchJudge& judge, std::string& why);
+                        const construct::BatchJudge& judge, base::Diagnostics& diags);
 
 construct::AlignedPrograms aligned(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most);
 

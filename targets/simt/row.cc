@@ -19,31 +19,32 @@ std::string stage_name(const tile::RProgram& p, std::size_t stage) {
   return p.stages.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
-std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, std::vector<std::string>& why) {
-  const std::size_t before = why.size();
+std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                       base::Position at) {
+  const std::size_t before = diags.count();
   for (std::size_t s = 0; s < p.stages.size(); ++s) {
-    std::vector<std::string> of_stage;
+    base::Diagnostics of_stage;
     if (auto taken = lower::taken_by(std::move(p.stages[s]), a, of_stage)) p.stages[s] = std::move(*taken);
-    for (const std::string& w : of_stage) why.push_back(stage_name(p, s) + w);
+    for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
   }
-  if (why.size() > before) return std::nullopt;
+  if (diags.count() > before) return std::nullopt;
   return p;
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
-  return [machine = model::make_machine(a)](const tile::RProgram& p, std::vector<std::string>* why) {
+  return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags, base::Position at) {
     auto estimate = model::estimate(p, machine);
-    for (std::size_t s = 0; !estimate && why != nullptr && s < p.stages.size(); ++s)
+    for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages.size(); ++s)
       if (const std::string none = no_instruction(p.stages[s].space->expression, machine); !none.empty())
-        why->push_back(stage_name(p, s) + none);
+        diags->error(at, stage_name(p, s) + none);
     return estimate;
   };
 }
 
 std::optional<cuda::Emitted> emit(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
-                                  std::vector<std::string>& why) {
+                                  base::Diagnostics& diags, base::Position at) {
   const std::vector<std::string> refusals = cuda::refusals(module, dialect);
-  why.insert(why.end(), refusals.begin(), refusals.end());
+  for (const std::string& w : refusals) diags.error(at, w);
   if (!refusals.empty()) return std::nullopt;
   return cuda::emit(module, about, dialect);
 }
@@ -53,7 +54,7 @@ std::optional<cuda::Emitted> emit(const lower::Module& module, std::string_view 
 const Target kRow = {.construct = &construct,
                      .search = &search,
                      .aligned = &aligned,
-                     .lowerable = &lower::lowerable,
+                     .lowering_refusal = &lower::lowering_refusal,
                      .taken_by = &taken_by,
                      .lower = &lower::lower,
                      .estimate = &estimator,

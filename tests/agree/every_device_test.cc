@@ -137,10 +137,10 @@ void expect_one_program(const arch::ArchSpec& a, const Workload& w) {
   const tile::RProgram& p = *given->front().program;
   EXPECT_EQ(experiments::program_hash(p, a),
             base::content_hash(base::to_json(compiled->front().programs.front().document)));
-  std::vector<std::string> why;
-  for (const tile::StageProgram& stage : p.stages) EXPECT_TRUE(lower::lowerable(stage, a, why));
-  const auto module = lower::lower(p, a, why);
-  ASSERT_TRUE(module) << why.front();
+  base::Diagnostics diags;
+  for (const tile::StageProgram& stage : p.stages) EXPECT_TRUE(lower::check_lowerable(stage, a, diags));
+  const auto module = lower::lower(p, a, diags);
+  ASSERT_TRUE(module) << diags.errors().front().text;
   expect_right(p, *module);
   EXPECT_GT(sim::simulate(*module, a, {}).time.v, 0);
 }

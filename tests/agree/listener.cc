@@ -78,7 +78,7 @@ std::optional<tile::RProgram> best(const expr::Expression& e, const ArchSpec& a,
   construct::Restrictions given;
   given.instruction = instruction;
   if (instruction.empty())
-    given.lowerable = [](const arch::ComputeSpec&, const ArchSpec&, std::string&) { return false; };
+    given.lowering_refusal = [](const arch::ComputeSpec&, const ArchSpec&) -> std::string { return "not asked for"; };
   const auto found = construct::roller(e, a, [&](const tile::RProgram& p) { return time_of(p, machine); }, 1, given);
   if (found.empty()) return std::nullopt;
   return tile::RProgram{a.name, {found.front().program}, {}};
@@ -266,17 +266,17 @@ ArchSpec slice_of(ArchSpec a) {
 std::string simulation(const tile::RProgram& given, const ArchSpec& a) {
   const auto p = read_for(given, a);
   if (!p) return "refused";
-  std::vector<std::string> why;
-  const auto module = lower::lower(*p, a, why);
-  return module ? simulation(*module, a) : fmt::format("{}", fmt::join(why, "; "));
+  base::Diagnostics diags;
+  const auto module = lower::lower(*p, a, diags);
+  return module ? simulation(*module, a) : fmt::format("{}", fmt::join(diags.sentences(), "; "));
 }
 
 std::string lowering(const tile::RProgram& given, const ArchSpec& a) {
   const auto p = read_for(given, a);
   if (!p) return "refused";
-  std::vector<std::string> why;
-  const auto module = lower::lower(*p, a, why);
-  return module ? lower::print(*module) : fmt::format("{}", fmt::join(why, "; "));
+  base::Diagnostics diags;
+  const auto module = lower::lower(*p, a, diags);
+  return module ? lower::print(*module) : fmt::format("{}", fmt::join(diags.sentences(), "; "));
 }
 
 // The bands as they are printed of the chip that they were measured on, and `--bands anyway`. That another chip has
@@ -358,7 +358,11 @@ void Listener::add_programs() {
 
   add("limits", [programs = full_programs(chip_)](const ArchSpec& a) {
     std::string out;
-    for (const tile::StageProgram& p : programs) out += fmt::format("{};", fmt::join(tile::exceeded_limits(p, a), ","));
+    for (const tile::StageProgram& p : programs) {
+      base::Diagnostics limits;
+      tile::check_fit(p, a, limits);
+      out += fmt::format("{};", fmt::join(limits.sentences(), ","));
+    }
     return out;
   });
   add("predictions", [this](const ArchSpec& a) {

@@ -29,8 +29,8 @@ struct Drawn {
 void draw(Drawn& out, const std::function<tile::RProgram()>& any) {
   const bool all = rc::check("programs are drawn", [&] {
     tile::RProgram p = any();
-    std::vector<std::string> why;
-    if (!lower::lower(p, out.chip, why)) RC_DISCARD("stages more than a block has");
+    base::Diagnostics diags;
+    if (!lower::lower(p, out.chip, diags)) RC_DISCARD("stages more than a block has");
     experiments::GivenProgram given;
     given.id = std::to_string(out.programs.size());
     given.program = std::move(p);
@@ -47,10 +47,10 @@ void expect_all_agree(const Drawn& drawn) {
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const experiments::VerifiedRow& r = (*rows)[i];
     if (r.errors.empty() && r.values_ok && r.counters_ok) continue;
-    std::vector<std::string> why;
+    base::Diagnostics diags;
     ADD_FAILURE() << (r.errors.empty() ? (r.values_ok ? "counters differ" : "values differ") : r.errors.front()) << '\n'
                   << base::to_json(tile::to_document(*drawn.programs[i].program, drawn.chip)) << '\n'
-                  << lower::print(*lower::lower(*drawn.programs[i].program, drawn.chip, why));
+                  << lower::print(*lower::lower(*drawn.programs[i].program, drawn.chip, diags));
   }
 }
 

@@ -23,10 +23,10 @@ inline tile::RProgram program(std::string_view json, const arch::ArchSpec& chip)
 }
 
 inline lower::Module lowered(const tile::RProgram& p, const arch::ArchSpec& chip) {
-  std::vector<std::string> why;
-  auto m = lower::lower(p, chip, why);
+  base::Diagnostics diags;
+  auto m = lower::lower(p, chip, diags);
   std::string all;
-  for (const std::string& w : why) all += w + '\n';
+  for (const std::string& w : diags.sentences()) all += w + '\n';
   if (!m) throw std::runtime_error(all);
   return std::move(*m);
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "base/units.h"
+#include "arch/spec.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {
@@ -20,13 +20,12 @@ struct Tma {};
 
 using Transfer = std::variant<PerThread, CpAsync, Tma>;
 
-// Of a staged operand. `async_bytes` is the least that one thread copies past its registers on the chip; 0 where it
-// cannot.
-inline Transfer transfer_of(const StageProgram& p, std::size_t operand, base::Bytes async_bytes) {
+// Of a staged operand, on cores that have these engines.
+inline Transfer transfer_of(const StageProgram& p, std::size_t operand, const arch::CoreSpec& core) {
   const OperandPlan& plan = p.operands[operand];
   if (plan.box != 0) return Tma{};
   const base::Bytes piece = p.space->operand(operand).element * plan.vector;
-  if (async_bytes.n > 0 && p.slots() > 1 && piece.n >= async_bytes.n) return CpAsync{};
+  if (core.async_copy && p.slots() > 1 && piece.n >= core.async_copy->n) return CpAsync{};
   return PerThread{};
 }
 

@@ -18,28 +18,27 @@ const arch::ComputeSpec* instruction_of(const std::string& name, const arch::Arc
 
 // Of any matrix instruction.
 void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                       std::vector<std::string>& why) {
-  const std::size_t before = why.size();
+                       base::Diagnostics& diags, base::Position at) {
+  const std::size_t before = diags.count();
   const auto refuse = [&](const std::string& reason) {
-    why.push_back(fmt::format("instruction {}: {}", u.instruction, reason));
+    diags.error(at, fmt::format("instruction {}: {}", u.instruction, reason));
   };
   const arch::ComputeSpec* c = instruction_of(u.instruction, chip);
   if (c == nullptr) return refuse(fmt::format("{} has none of that name", chip.name));
-  std::string reason;
   const expr::Expression& e = p.space->expression;
   if (c->m != u.m || c->n != u.n || c->k != u.k)
     refuse(
         fmt::format("{} multiplies {}x{}x{} by it, the program {}x{}x{}", chip.name, c->m, c->n, c->k, u.m, u.n, u.k));
   else if (!(tile::micro_kernel_of(*c, chip, u) == p.micro_kernel))
     refuse(fmt::format("on {} other threads, columns or memories take part in it", chip.name));
-  else if (!lowerable(*c, chip, reason))
+  else if (const std::string reason = lowering_refusal(*c, chip); !reason.empty())
     refuse(reason);
   if (c->dtype != e.dtype || c->accumulate != e.accumulate)
     refuse(fmt::format("it multiplies {} into {}, the node {} into {}", base::name_of(c->dtype),
                        base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (!p.operands[i].staged) refuse(fmt::format("{} is not cached", p.space->inputs[i].name));
-  if (why.size() != before) return;
+  if (diags.count() != before) return;
   const std::string tiles =
       std::visit([&](const auto& kernel) { return tile::tiles_refusal(kernel, p); }, p.micro_kernel);
   if (!tiles.empty()) refuse(tiles);
@@ -52,14 +51,14 @@ tile::MicroKernel own(const tile::MatrixUnit& u, const arch::ArchSpec& chip) {
 }  // namespace
 
 void add_refusals(const tile::Fma& /*kernel*/, const tile::StageProgram& /*p*/, const arch::ArchSpec& /*chip*/,
-                  std::vector<std::string>& /*why*/) {}
+                  base::Diagnostics& /*diags*/, base::Position /*at*/) {}
 void add_refusals(const tile::Mma& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                  std::vector<std::string>& why) {
-  add_unit_refusals(kernel.unit, p, chip, why);
+                  base::Diagnostics& diags, base::Position at) {
+  add_unit_refusals(kernel.unit, p, chip, diags, at);
 }
 void add_refusals(const tile::Wgmma& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                  std::vector<std::string>& why) {
-  add_unit_refusals(kernel.unit, p, chip, why);
+                  base::Diagnostics& diags, base::Position at) {
+  add_unit_refusals(kernel.unit, p, chip, diags, at);
 }
 
 tile::MicroKernel on_chip(const tile::Fma& kernel, const arch::ArchSpec& /*chip*/) { return kernel; }

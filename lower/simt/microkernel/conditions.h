@@ -1,21 +1,19 @@
 #pragma once
 // Which programs of each micro-kernel a chip can run. Each question has an answer for every entry.
 
-#include <string>
-#include <vector>
-
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "tile/program.h"
 
 namespace tilescope::lower {
 
-// Adds a sentence for whatever is in the way of the program's multiplication on the chip.
-void add_refusals(const tile::Fma&, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                  std::vector<std::string>& why);
-void add_refusals(const tile::Mma&, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                  std::vector<std::string>& why);
-void add_refusals(const tile::Wgmma&, const tile::StageProgram& p, const arch::ArchSpec& chip,
-                  std::vector<std::string>& why);
+// Adds an error for whatever is in the way of the program's multiplication on the chip.
+void add_refusals(const tile::Fma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
+                  base::Position at);
+void add_refusals(const tile::Mma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
+                  base::Position at);
+void add_refusals(const tile::Wgmma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
+                  base::Position at);
 
 // The same with the chip's own instruction of the name, which it has.
 tile::MicroKernel on_chip(const tile::Fma&, const arch::ArchSpec& chip);

@@ -5,7 +5,7 @@
 
 namespace tilescope::lower {
 
-class CpAsyncLowering final : public CooperativeLowering {
+class CpAsyncLowering : public CooperativeLowering {
  public:
   using CooperativeLowering::CooperativeLowering;
 

@@ -30,7 +30,7 @@ Body TransferLowering::copy(const StepPosition& /*at*/, const Affine& /*slot*/) 
 Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
   for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
     if (!stage.p.operands[i].staged) continue;
-    const tile::Transfer entry = tile::transfer_of(stage.p, i, stage.chip.core.async_copy.value_or(base::Bytes{0}));
+    const tile::Transfer entry = tile::transfer_of(stage.p, i, stage.chip.core);
     each_.push_back(std::visit([&](const auto& of) { return made(of, stage, products, i); }, entry));
     each_.back()->add_tile();
   }

@@ -11,7 +11,7 @@ namespace tilescope::model {
 
 // The entry of a staged operand on the machine.
 inline tile::Transfer transfer_of(const tile::StageProgram& p, std::size_t operand, const Machine& m) {
-  return tile::transfer_of(p, operand, {m.async_copy_bytes});
+  return tile::transfer_of(p, operand, m.arch->core);
 }
 
 // Copies in one reduction step.

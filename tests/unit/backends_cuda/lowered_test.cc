@@ -45,8 +45,8 @@ std::vector<Drawn> any_lowered(const arch::ArchSpec& chip, const Draw& any) {
     } catch (const rc::detail::CaseResult&) {
       continue;  // what was drawn means nothing
     }
-    std::vector<std::string> why;
-    if (auto m = lower::lower(*p, chip, why); m && small(*m)) out.push_back({std::move(*p), std::move(*m)});
+    base::Diagnostics diags;
+    if (auto m = lower::lower(*p, chip, diags); m && small(*m)) out.push_back({std::move(*p), std::move(*m)});
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
+#include "construct/transfer/knobs.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/fit.h"
@@ -152,11 +153,13 @@ TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
   const tests::JudgedChip chip("h200");
   const expr::Expression e =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=512", {}, base::Dtype::kF16);
-  const tile::StageProgram p = roller(e, chip.spec, chip.judge(), 1).at(0).program;
+  tile::StageProgram p = roller(e, chip.spec, chip.judge(), 1).at(0).program;
   const base::Bytes widest = arch::widest_access_of(chip.spec);
   const auto passes = [&](std::int64_t padding) {
-    return model::estimate_stage(tile::with_row_stores(p, padding, widest), chip.machine)->scratchpad.transactions;
+    const auto estimate = model::estimate_stage(tile::with_row_stores(p, padding, widest), chip.machine);
+    return estimate->level("smem").transactions;
   };
+  p = with_results_placed(tile::with_row_stores(p, 0, widest), {chip.spec});
   EXPECT_LT(passes(p.operands.back().padding), passes(0));
 }
 

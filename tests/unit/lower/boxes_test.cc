@@ -24,10 +24,10 @@ const arch::ArchSpec& h100() {
 
 RC_GTEST_PROP(Boxes, AnyProgramComputesTheReference, ()) {
   const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kInBoxes);
-  std::vector<std::string> why;
-  const auto m = lower(p, h100(), why);
+  base::Diagnostics diags;
+  const auto m = lower(p, h100(), diags);
   if (!m) {
-    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);

@@ -26,11 +26,12 @@ const arch::ArchSpec& v100() {
 
 RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   const tile::RProgram p = tests::any_rprogram(v100(), 7, 64);
-  std::vector<std::string> why;
-  const auto m = lower(p, v100(), why);
+  base::Diagnostics diags;
+  const auto m = lower(p, v100(), diags);
   if (!m) {  // a random program may stage more than a block has, or state fewer registers than its sums take
-    RC_LOG() << why.front() << '\n';
-    RC_ASSERT(why.front().starts_with("scratchpad bytes a block") || why.front().starts_with("registers a thread"));
+    RC_LOG() << diags.errors().front().text << '\n';
+    RC_ASSERT(diags.errors().front().text.starts_with("scratchpad bytes a block") ||
+              diags.errors().front().text.starts_with("registers a thread"));
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);

@@ -34,10 +34,10 @@ const arch::ArchSpec& a100() {
 
 RC_GTEST_PROP(MatrixInstructions, AnyProgramComputesTheReference, ()) {
   const tile::RProgram p = tests::any_matrix_program(a100());
-  std::vector<std::string> why;
-  const auto m = lower(p, a100(), why);
+  base::Diagnostics diags;
+  const auto m = lower(p, a100(), diags);
   if (!m) {
-    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);
@@ -49,10 +49,10 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
   const arch::ArchSpec chip = tests::any_matrix_chip(a100());
   RC_LOG() << "warp " << chip.core.warp << ", " << tests::words_of(chip.compute.back()) << '\n';
   const tile::RProgram p = tests::any_matrix_program(chip);
-  std::vector<std::string> why;
-  const auto m = lower(p, chip, why);
+  base::Diagnostics diags;
+  const auto m = lower(p, chip, diags);
   if (!m) {
-    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);
@@ -195,26 +195,26 @@ TEST(MatrixInstructions, LanesThatReadOtherRowsThanTheirsAreFound) {
 }
 
 std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
-  std::vector<std::string> why;
-  EXPECT_FALSE(lower(tests::program(text, chip), chip, why).has_value());
-  return why.size() == 1 ? why.front() : testing::PrintToString(why);
+  base::Diagnostics diags;
+  EXPECT_FALSE(lower(tests::program(text, chip), chip, diags).has_value());
+  return diags.count() == 1 ? diags.errors().front().text : testing::PrintToString(diags.sentences());
 }
 
 // What is made for one chip is judged with the instruction that another has of that name.
 TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
   const tile::StageProgram p = tests::program(text, a100()).stages.front();
-  std::vector<std::string> why;
+  base::Diagnostics diags;
   arch::ArchSpec chip = a100();
   for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};
-  const auto taken = taken_by(p, chip, why);
-  ASSERT_TRUE(taken) << why.front();
+  const auto taken = taken_by(p, chip, diags);
+  ASSERT_TRUE(taken) << diags.errors().front().text;
   EXPECT_EQ(taken->matrix()->spec->latency.n, p.matrix()->spec->latency.n + 1);
 
   const auto refused = [&](const arch::ArchSpec& there) {
-    why.clear();
-    EXPECT_FALSE(taken_by(p, there, why).has_value());
-    return why.empty() ? "" : why.front();
+    base::Diagnostics of_it;
+    EXPECT_FALSE(taken_by(p, there, of_it).has_value());
+    return of_it.ok() ? "" : of_it.errors().front().text;
   };
   arch::ArchSpec other = a100();
   for (arch::ComputeSpec& c : other.compute) c.threads = 2 * other.core.warp;
@@ -228,12 +228,7 @@ TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   EXPECT_THAT(refused(other), HasSubstr("it multiplies f16 into f64, the node f16 into f32"));
 }
 
-std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) {
-  std::string why;
-  const bool can = lowerable(c, chip, why);
-  EXPECT_EQ(can, why.empty());
-  return why;
-}
+std::string refusal_of(const arch::ComputeSpec& c, const arch::ArchSpec& chip) { return lowering_refusal(c, chip); }
 
 TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
   arch::ArchSpec chip = a100();
@@ -276,11 +271,11 @@ TEST(MatrixInstructions, OperandsHaveToBeStaged) {
 
 RC_GTEST_PROP(StagedFactors, AnyProgramComputesTheReference, ()) {
   const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kStaged);
-  std::vector<std::string> why;
-  const auto m = lower(p, h100(), why);
+  base::Diagnostics diags;
+  const auto m = lower(p, h100(), diags);
   if (!m) {
-    RC_LOG() << why.front();
-    RC_ASSERT(why.front().find("a block") != std::string::npos);
+    RC_LOG() << diags.errors().front().text;
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);

@@ -24,8 +24,8 @@ RC_GTEST_PROP(MatrixCounters, OfAnyInstructionAreThoseCountedByHand, ()) {
   const arch::ArchSpec chip = tests::any_matrix_chip(tests::chip("a100"));
   RC_LOG() << "warp " << chip.core.warp << ", " << tests::words_of(chip.compute.back()) << '\n';
   const tile::RProgram p = tests::any_matrix_program(chip);
-  std::vector<std::string> why;
-  const auto m = lower::lower(p, chip, why);
+  base::Diagnostics diags;
+  const auto m = lower::lower(p, chip, diags);
   if (!m) RC_DISCARD("too large");
   RC_LOG() << print(*m);
   const SimReport report = simulate(*m, chip, {.mode = Mode::kFull});

@@ -17,8 +17,8 @@ inline lower::Module any_small_module(const arch::ArchSpec& chip) {
   const expr::Expression e = any_operator(12);
   tile::RProgram p{chip.name, {}, {}};
   p.stages.push_back(any_program(e, 128));
-  std::vector<std::string> why;
-  std::optional<lower::Module> m = lower::lower(p, chip, why);
+  base::Diagnostics diags;
+  std::optional<lower::Module> m = lower::lower(p, chip, diags);
   RC_PRE(m.has_value());
   std::int64_t threads = 0;
   for (const lower::Kernel& k : m->kernels) threads += k.blocks * k.threads;

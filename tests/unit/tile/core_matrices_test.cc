@@ -141,7 +141,6 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 48; }), HasSubstr("boxes of 48"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
-  EXPECT_THAT(refusal([](StageProgram& p) { p.operands.back().box = 64; }), HasSubstr("C is no input"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
   EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
 }

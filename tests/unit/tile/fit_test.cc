@@ -14,6 +14,12 @@ namespace {
 
 using testing::ElementsAre;
 
+std::vector<std::string> exceeded(const StageProgram& p, const arch::ArchSpec& a) {
+  base::Diagnostics diags;
+  EXPECT_EQ(check_fit(p, a, diags), diags.ok());
+  return diags.sentences();
+}
+
 StageProgram matmul(std::int64_t threads, std::int64_t step) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
   return make_stage_program(make_space(e, no_fusion(e.stages.front())), {{4, threads, 1}, {4, threads, 1}},
@@ -25,13 +31,13 @@ TEST(Fit, AcceptsWhatIsExactlyFull) {
   const StageProgram p = matmul(32, 96);
   EXPECT_EQ(p.threads(), 1024);
   EXPECT_EQ(staging_of(p, v100).bytes.n, 96 * 1024);
-  EXPECT_THAT(exceeded_limits(p, v100), ElementsAre());
+  EXPECT_THAT(exceeded(p, v100), ElementsAre());
   EXPECT_TRUE(fits(p, v100));
 }
 
 TEST(Fit, NamesEveryLimitThatIsExceeded) {
   const arch::ArchSpec v100 = tests::chip("v100");
-  EXPECT_THAT(exceeded_limits(matmul(33, 96), v100),
+  EXPECT_THAT(exceeded(matmul(33, 96), v100),
               ElementsAre("threads a block: needs 1089, v100 has 1024 (core.max_block_threads)",
                           "scratchpad bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(matmul(33, 1), v100));
@@ -45,7 +51,7 @@ TEST(Fit, CountsTheRegistersThatAProgramStates) {
   p.registers = 64;
   EXPECT_TRUE(fits(p, v100));
   p.registers = 65;
-  EXPECT_THAT(exceeded_limits(p, v100),
+  EXPECT_THAT(exceeded(p, v100),
               ElementsAre("registers a thread: needs 65, a block of so many threads leaves 64 of v100"));
   EXPECT_EQ(arch::most_registers(v100, 288), 168) << "of 170, in eights";
   EXPECT_EQ(arch::most_registers(v100, 256), 255);
@@ -61,11 +67,10 @@ TEST(Fit, RefusesFewerRegistersThanSums) {
   StageProgram p =
       make_stage_program(make_space(e, no_fusion(e.stages.front())), {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
   p.registers = 64;
-  EXPECT_THAT(exceeded_limits(p, v100), ElementsAre());
+  EXPECT_THAT(exceeded(p, v100), ElementsAre());
   EXPECT_TRUE(holds_sums(p));
   p.registers = 63;
-  EXPECT_THAT(exceeded_limits(p, v100),
-              ElementsAre("registers a thread: its sums alone need 64, the program states 63"));
+  EXPECT_THAT(exceeded(p, v100), ElementsAre("registers a thread: its sums alone need 64, the program states 63"));
   EXPECT_FALSE(fits(p, v100));
   EXPECT_FALSE(holds_sums(p));
   p.registers = 0;
@@ -97,7 +102,7 @@ TEST(Fit, CountsPaddingAndPipelineStages) {
   const arch::ArchSpec v100 = tests::chip("v100");
   StageProgram p = matmul(32, 96);
   p.operands[0].padding = 1;
-  EXPECT_THAT(exceeded_limits(p, v100),
+  EXPECT_THAT(exceeded(p, v100),
               ElementsAre("scratchpad bytes a block: needs 98816 B, v100 has 98304 B (memory.smem.per_block)"));
   p = matmul(32, 48);
   p.pipeline = 2;
@@ -112,7 +117,7 @@ TEST(Fit, CountsWhatAligningTheTilesTakes) {
   const auto space = make_space(e, no_fusion(e.stages.front()));
   // 12 B of S and 98292 B of A: together what the chip has, but A begins at the next multiple of 16 B.
   StageProgram p = make_stage_program(space, {{8191, 1, 1}}, {1, 3}, {16});
-  EXPECT_THAT(exceeded_limits(p, v100),
+  EXPECT_THAT(exceeded(p, v100),
               ElementsAre("scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(p, v100));
   p.operands[0].staged = false;
@@ -149,8 +154,8 @@ TEST(Fit, AddsTensorsBeyond64Bits) {
   };
   const StageProgram eight = copy("B[i] = A[i] + C[i] + D[i] + E[i] + F[i] + G[i] + H[i]");
   EXPECT_FALSE(fits(eight, v100));
-  EXPECT_THAT(exceeded_limits(eight, v100), ElementsAre("bytes of all tensors: needs 9223372036854775807 B, v100 has "
-                                                        "17179869184 B (memory.dram.capacity)"));
+  EXPECT_THAT(exceeded(eight, v100), ElementsAre("bytes of all tensors: needs 9223372036854775807 B, v100 has "
+                                                 "17179869184 B (memory.dram.capacity)"));
   EXPECT_FALSE(fits(copy("B[i] = A[i] + C[i] + D[i]"), v100));
 }
 

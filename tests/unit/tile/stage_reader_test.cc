@@ -1,13 +1,13 @@
 // Every mistake of a stage's document by its text and its place.
 
 #include "tile/stage_reader.h"
-#include "tile/transfer/document.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/tile/stage_text.h"
+#include "tile/transfer/document.h"
 
 namespace tilescope::tile {
 namespace {
@@ -76,7 +76,7 @@ TEST(StageReaderErrors, OfBoxes) {
               ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A, the elements of a box's row")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"B": 8})"),
               ElementsAre(testing::HasSubstr("copy.A: 'tma' needs box.A"),
-                          testing::HasSubstr("box.B: only an input whose copy is 'tma' has a box")));
+                          testing::HasSubstr("box.B: only a tensor whose copy is 'tma' has a box")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 0})"),
               ElementsAre(testing::HasSubstr("box.A: expected a whole number from 1 to 1048576, got the number 0")));
   EXPECT_THAT(errors_of_copies(R"("copy": {"A": "tma"}, "box": {"A": 8})"),

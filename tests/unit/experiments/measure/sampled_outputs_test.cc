@@ -35,8 +35,8 @@ std::vector<Lowered> lowered(const ProgramSource& source, const arch::ArchSpec& 
   require_no_errors(diags);
   std::vector<Lowered> out;
   for (const GivenProgram& g : *given) {
-    std::vector<std::string> why;
-    out.push_back({g.program.value(), lower::lower(*g.program, a, why).value()});
+    base::Diagnostics diags;
+    out.push_back({g.program.value(), lower::lower(*g.program, a, diags).value()});
   }
   return out;
 }

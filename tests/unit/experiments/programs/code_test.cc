@@ -15,11 +15,11 @@ TEST(ProgramCode, AKernelThatSpillsGetsMoreRegisters) {
   if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
   const arch::ArchSpec chip = tests::chip("v100", {{"target", "sm_80"}});
   const tile::RProgram p = tests::program(tests::small_matmul(R"(,"registers":24)"), chip);
-  std::vector<std::string> why;
+  base::Diagnostics diags;
   const cuda::DeviceCode held = compiler.compile(cuda::emit(tests::lowered(p, chip)).text, *chip.target);
   ASSERT_TRUE(held.ok()) << held.error;
   ASSERT_GT(held.kernels.at(0).spill_store_bytes, 0);
-  const auto code = code_of(p, chip, compiler, why);
+  const auto code = code_of(p, chip, compiler, diags);
   ASSERT_TRUE(code.has_value());
   EXPECT_EQ(code->usage.spill_bytes(), 0);
   EXPECT_GT(code->usage.registers(), 24);
