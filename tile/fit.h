@@ -10,8 +10,7 @@
 
 namespace tilescope::tile {
 
-// Registers are counted in 32-bit ones; narrower elements share one, the first lowest.
-inline constexpr std::int64_t kRegisterBytes = 4;
+using arch::kRegisterBytes;
 
 // The limits of a chip that a stage's program exceeds, each as "which limit: needs N, the chip has M".
 std::vector<std::string> exceeded_limits(const StageProgram& p, const arch::ArchSpec& a);
