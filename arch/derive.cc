@@ -86,7 +86,7 @@ Bytes transaction_of(const CacheLevel& level) { return level.sector; }
 Bytes transaction_of(const ScratchpadLevel& level) {
   return level.load ? level.bank_width : level.bank_width * level.banks;
 }
-Bytes transaction_of(const RegisterLevel&) { return {4}; }
+Bytes transaction_of(const RegisterLevel&) { return {kRegisterBytes}; }
 Bytes transaction_of(const Level& level) {
   return std::visit([](const auto& l) { return transaction_of(l); }, level);
 }
@@ -110,7 +110,7 @@ double ratio_of(const ArchSpec& a, std::string_view key) {
 
 Bytes scratchpad_per_block(const ScratchpadLevel& level) { return level.per_block.value_or(level.capacity); }
 
-std::int64_t registers_per_core(const RegisterLevel& level) { return level.capacity.n / 4; }
+std::int64_t registers_per_core(const RegisterLevel& level) { return level.capacity.n / kRegisterBytes; }
 
 std::int64_t most_registers(const ArchSpec& a, std::int64_t threads) {
   const RegisterLevel* level = registers_of(a);

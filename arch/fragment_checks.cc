@@ -12,8 +12,6 @@
 namespace tilescope::arch {
 namespace {
 
-constexpr std::int64_t kRegisterBytes = 4;  // what a lane gets of a row where `piece` is absent
-
 // One of an instruction's matrices.
 struct Matrix {
   std::string_view key, name;

@@ -30,6 +30,9 @@ inline constexpr std::int64_t kMostLanes = 128;
 inline constexpr std::int64_t kMostBanks = 512;
 inline constexpr std::int64_t kMostSectors = 16;
 
+// Registers are counted in 32-bit ones; narrower elements share one, the first lowest.
+inline constexpr std::int64_t kRegisterBytes = 4;
+
 enum class ChipClass : std::uint8_t { kGpu, kBsp, kMemory };
 // Which part of the chip owns one instance of a level.
 enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };

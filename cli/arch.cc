@@ -7,8 +7,10 @@
 #include "arch/derive.h"
 #include "arch/key.h"
 #include "arch/unheard_keys.h"
+#include "cli/chip_picture.h"
 #include "cli/command.h"
 #include "cli/table.h"
+#include "cli/usage.h"
 
 namespace tilescope::cli {
 namespace {
@@ -58,12 +60,16 @@ void print_outline(const base::Value& v, int depth) {
     for (const base::Value& item : *items) line("-", item);
 }
 
-int show(const ArchOptions& options, bool json) {
+int show(const ArchOptions& options, const std::string& svg, bool json) {
   base::Diagnostics diags;
   const auto a = options.load(diags);
   if (!a) return report(diags);
   report_notes(diags);
-  if (json)
+  if (svg == "-")
+    fmt::print("{}", picture_of(*a).str());
+  else if (!svg.empty())
+    picture_of(*a).save(svg);
+  else if (json)
     print_json(arch::to_document(*a));
   else
     print_outline(arch::to_document(*a), 0);
@@ -114,6 +120,7 @@ void add_arch(CLI::App& app, int& status) {
   struct Options {
     ArchOptions arch;
     std::vector<std::string> files;
+    std::string svg;
     bool json = false, unheard = false;
   };
   auto o = std::make_shared<Options>();
@@ -124,8 +131,9 @@ void add_arch(CLI::App& app, int& status) {
 
   CLI::App* shows = command->add_subcommand("show", "A chip with its causes and derived effects");
   o->arch.add_to(*shows, ArchOptions::kPositional);
+  shows->add_option("--svg", o->svg, "Draw it to an SVG file, - for stdout, instead")->check(some_text());
   add_json(*shows, o->json);
-  shows->callback([o, &status] { status = show(o->arch, o->json); });
+  shows->callback([o, &status] { status = show(o->arch, o->svg, o->json); });
 
   CLI::App* checks = command->add_subcommand("check", "Report every mistake of chip files");
   checks->add_option("FILE", o->files, "YAML files or device names")->required();

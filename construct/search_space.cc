@@ -239,8 +239,7 @@ SearchLimits limits_of(const expr::Expression& e, const arch::ArchSpec& a) {
     out.bank = elements(scratchpad->bank_width);
     out.banks = scratchpad->banks;
   }
-  constexpr std::int64_t kRegisterBytes = 4;
-  const std::int64_t of_result = base::ceil_div(base::size_of(e.accumulate).n, kRegisterBytes);
+  const std::int64_t of_result = base::ceil_div(base::size_of(e.accumulate).n, arch::kRegisterBytes);
   out.thread_results = arch::registers_of(a)->per_thread.value_or(std::numeric_limits<std::int64_t>::max()) / of_result;
   out.band = square_band(a.core.count);
   return out;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "arch/key.h"
+#include "base/check.h"
 #include "targets/simt/row.h"
 
 namespace tilescope::targets {

@@ -8,8 +8,7 @@
 
 namespace tilescope::tile {
 
-// Registers are counted in 32-bit ones; narrower elements share one, the first lowest.
-inline constexpr std::int64_t kRegisterBytes = 4;
+using arch::kRegisterBytes;
 
 // Whether a stage's program exceeds no limit of a chip; an error for each that it does, "which limit: needs N, the chip
 // has M".

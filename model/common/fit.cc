@@ -118,18 +118,14 @@ class Fitter {
     }
   }
 
-  // Derivatives by differences to both sides; a column a parameter.
-  MatrixXd slopes_of(const std::vector<Index>& parameters) const {
+  // Derivatives by differences to both sides, or to one at half the cost where the residuals here are given; a column a
+  // parameter.
+  MatrixXd slopes_of(const std::vector<Index>& parameters, const ArrayXd* here = nullptr) const {
     MatrixXd out(weights_.size(), std::ssize(parameters));
     for (Index k = 0; const Index i : parameters)
-      out.col(k++) = (residuals_with(i, x_[i] + kStep) - residuals_with(i, x_[i] - kStep)) / (2 * kStep);
-    return out;
-  }
-
-  // The same to one side, at half the cost.
-  MatrixXd rough_slopes_of(const std::vector<Index>& parameters, const ArrayXd& residuals) const {
-    MatrixXd out(weights_.size(), std::ssize(parameters));
-    for (Index k = 0; const Index i : parameters) out.col(k++) = (residuals_with(i, x_[i] + kStep) - residuals) / kStep;
+      out.col(k++) = here != nullptr
+                         ? ArrayXd((residuals_with(i, x_[i] + kStep) - *here) / kStep)
+                         : (residuals_with(i, x_[i] + kStep) - residuals_with(i, x_[i] - kStep)) / (2 * kStep);
     return out;
   }
 
@@ -144,7 +140,7 @@ class Fitter {
   // One step that lowers the loss; how far it went, 0 where there is none.
   double iterate(ArrayXd& residuals, double& damping) {
     const double bend = kHuber * scale_of(residuals, weights_);
-    const MatrixXd j = rough_slopes_of(free_, residuals);
+    const MatrixXd j = slopes_of(free_, &residuals);
     const VectorXd pull = weights_ * (bend / residuals.abs().max(1e-300)).min(1);
     const MatrixXd a = j.transpose() * pull.asDiagonal() * j;
     const VectorXd g = -j.transpose() * (pull.array() * residuals).matrix();

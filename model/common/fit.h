@@ -1,6 +1,9 @@
 #pragma once
 // Robust non-linear least squares for a handful of parameters: Levenberg-Marquardt with Huber's weights, derivatives by
 // finite differences. Knows neither chips nor programs; no state.
+//
+// Not Ceres: that would replace the descent alone, 70 lines of 260, at the price of 26 packages and 65 MB to build. The
+// scale, verdicts, giving up parameters and cluster-robust errors stay, and all residuals of one call are one function.
 
 #include <cstddef>
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/divisor.h"
 #include "base/integer.h"
 #include "model/simt/microkernel/costs.h"
 #include "tile/transfer/tma.h"
@@ -14,27 +15,12 @@
 namespace tilescope::model {
 namespace {
 
+using base::Divisor;
 using tile::Extents;
 using tile::Operand;
 using tile::StageProgram;
 
 constexpr std::size_t kMaxBanks = arch::kMostBanks;
-
-// Division by a divisor that is nearly always a power of two, rounding down.
-class Divisor {
- public:
-  explicit Divisor(std::int64_t n)
-      : n_(n), shift_((n & (n - 1)) == 0 ? std::countr_zero(static_cast<std::uint64_t>(n)) : -1) {}
-  std::int64_t quotient(std::int64_t a) const {
-    if (shift_ >= 0) return a >> shift_;
-    return a >= 0 ? a / n_ : -((n_ - 1 - a) / n_);
-  }
-  std::int64_t rest(std::int64_t a) const { return shift_ >= 0 ? a & (n_ - 1) : a - quotient(a) * n_; }
-
- private:
-  std::int64_t n_;
-  int shift_;
-};
 
 // The distinct words that a group of lanes asks of the banks: a chain of words for every bank.
 class BankWords {

@@ -13,13 +13,11 @@ namespace {
 // A pointer of 64 bit for every array in memory; an index and its bound for every loop: what the kernel itself has.
 constexpr std::int64_t kRegistersPerArray = 2;
 constexpr std::int64_t kRegistersPerLoop = 2;
-constexpr std::int64_t kRegisterBytes = 4;
 
 std::int64_t registers_needed(const lower::Kernel& k) {
   std::int64_t bookkeeping = 0, values = 0;
   for (const lower::Buffer& b : k.buffers) {
-    if (b.space == lower::Space::kRegister)
-      values += base::ceil_div(b.elements * base::size_of(b.dtype).n, kRegisterBytes);
+    if (b.space == lower::Space::kRegister) values += registers_of(b);
     if (b.space == lower::Space::kGlobal) bookkeeping += kRegistersPerArray;
   }
   for (const lower::Index& i : k.indices)

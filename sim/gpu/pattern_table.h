@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/memory/divisor.h"
-
 namespace tilescope::sim {
 
 template <class Value>

@@ -13,11 +13,7 @@ using lower::Kernel;
 using lower::Space;
 using lower::Statement;
 
-constexpr std::int64_t kRegisterBytes = 4;
-
-std::int64_t registers_of(const lower::Buffer& b) {
-  return base::ceil_div(b.elements * base::size_of(b.dtype).n, kRegisterBytes);
-}
+using arch::kRegisterBytes;
 
 // When register arrays are in use, by the order in which statements stand.
 class Lifetimes {
@@ -138,6 +134,10 @@ int add_index(Kernel& k, lower::Index index) {
 }
 
 }  // namespace
+
+std::int64_t registers_of(const lower::Buffer& b) {
+  return base::ceil_div(b.elements * base::size_of(b.dtype).n, kRegisterBytes);
+}
 
 std::int64_t registers_held(const Kernel& k) { return peak_of(k, Lifetimes(k)).registers; }
 

@@ -28,8 +28,8 @@ AddressMap::AddressMap(const AddressMapSpec& spec)
       lines_per_row_(spec.lines_per_row),
       bank_groups_(spec.bank_groups),
       banks_of_group_(spec.banks / spec.bank_groups) {
-  if (spec.channels % spec.slices == 0) channels_per_slice_ = Divisor(spec.channels / spec.slices);
-  if (spec.slices % spec.channels == 0) slices_per_channel_ = Divisor(spec.slices / spec.channels);
+  if (spec.channels % spec.slices == 0) channels_per_slice_ = base::Divisor(spec.channels / spec.slices);
+  if (spec.slices % spec.channels == 0) slices_per_channel_ = base::Divisor(spec.slices / spec.channels);
 }
 
 std::int64_t AddressMap::line_of(std::int64_t slice, std::int64_t in_slice) const {

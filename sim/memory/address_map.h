@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include "arch/hierarchy.h"
-#include "sim/memory/divisor.h"
+#include "base/divisor.h"
+#include "sim/memory/spread.h"
 
 namespace tilescope::sim {
 
@@ -41,14 +42,14 @@ class AddressMap {
 
  private:
   // Which of n a number falls to: neighbours to neighbours, every run of n beginning elsewhere.
-  static std::int64_t turned(std::int64_t number, const Divisor& n) {
+  static std::int64_t turned(std::int64_t number, const base::Divisor& n) {
     const std::int64_t run = n.quotient(number);
     const std::int64_t at = number - run * n.value() + one_of(mixed(run), n.value());
     return at < n.value() ? at : at - n.value();
   }
 
-  Divisor slices_, channels_, banks_, lines_per_row_;
-  Divisor channels_per_slice_{1}, slices_per_channel_{1};
+  base::Divisor slices_, channels_, banks_, lines_per_row_;
+  base::Divisor channels_per_slice_{1}, slices_per_channel_{1};
   std::int64_t bank_groups_ = 1, banks_of_group_ = 1;
 };
 

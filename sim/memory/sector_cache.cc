@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/integer.h"
+#include "sim/memory/spread.h"
 
 namespace tilescope::sim {
 namespace {
@@ -22,7 +23,7 @@ SectorCache::SectorCache(CacheSpec spec) : spec_(spec) {
   }
   spec_.ways = std::clamp<std::int64_t>(spec.ways, 1, spec.lines);
   const std::int64_t sets = spec.lines / spec_.ways;
-  sets_ = Divisor(sets);
+  sets_ = base::Divisor(sets);
   chunks_of_set_ = static_cast<std::size_t>(base::ceil_div(2 * spec_.ways, sizeof(Chunk)));
   order_ = ZeroedArray<Chunk>(static_cast<std::size_t>(sets) * chunks_of_set_);
   lines_ = ZeroedArray<Line>(static_cast<std::size_t>(sets * spec_.ways));

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "arch/spec.h"
+#include "base/divisor.h"
 #include "sim/memory/calendar.h"
-#include "sim/memory/divisor.h"
 #include "sim/memory/zeroed_array.h"
 
 namespace tilescope::sim {
@@ -122,7 +122,7 @@ class SectorCache {
   void link_latest(std::uint32_t number);
 
   CacheSpec spec_;
-  Divisor sets_{1};
+  base::Divisor sets_{1};
   std::size_t chunks_of_set_ = 1;
   ZeroedArray<Chunk> order_;  // none without sets
   ZeroedArray<Line> lines_;

@@ -37,6 +37,66 @@ TEST_F(Arch, ListSaysTheClassOfAChipWithoutCores) {
   EXPECT_THAT(r.out, testing::ContainsRegex("minimal_memory +memory +- +128 GB/s"));
 }
 
+// Elements are closed in their order, and neither texts nor attributes hold what XML would read otherwise.
+void expect_well_formed(const std::string& xml) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; at < xml.size();) {
+    const std::size_t less = xml.find('<', at), end = xml.find('>', less);
+    if (less == std::string::npos) break;
+    ASSERT_NE(end, std::string::npos);
+    for (std::size_t amp = xml.find('&', at); amp < less; amp = xml.find('&', amp + 1))
+      EXPECT_TRUE(xml.compare(amp, 5, "&amp;") == 0 || xml.compare(amp, 4, "&lt;") == 0) << xml.substr(amp, 20);
+    const std::string tag = xml.substr(less + 1, end - less - 1);
+    EXPECT_EQ(std::count(tag.begin(), tag.end(), '"') % 2, 0) << tag;
+    EXPECT_EQ(tag.find('<'), std::string::npos) << tag;
+    if (tag.starts_with('/')) {
+      ASSERT_FALSE(open.empty()) << tag;
+      EXPECT_EQ(tag.substr(1), open.back());
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.push_back(tag.substr(0, tag.find(' ')));
+    }
+    at = end + 1;
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST_F(Arch, ShowDrawsEveryDevice) {
+  for (const Json& d : json({"arch", "list"}).at("devices")) {
+    const std::string name = d.at("name");
+    SCOPED_TRACE(name);
+    const CliResult r = run({"arch", "show", name, "--svg", "-"});
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_THAT(r.out, testing::AllOf(StartsWith("<svg xmlns"), HasSubstr(">" + name)));
+    expect_well_formed(r.out);
+    const Json chip = json({"arch", "show", name});
+    for (const auto& [level, keys] : chip.at("memory").items()) {
+      std::int64_t capacity = keys.at("capacity_bytes");
+      const char* unit = "B";
+      if (capacity % 1'000'000'000 == 0) {
+        capacity /= 1'000'000'000;
+        unit = "GB";
+      }
+      for (const char* larger : {"KiB", "MiB", "GiB"})
+        if (capacity % 1024 == 0) {
+          capacity /= 1024;
+          unit = larger;
+        }
+      EXPECT_THAT(r.out, testing::ContainsRegex(">" + level + ": [a-z]+</text>"));
+      EXPECT_THAT(r.out, HasSubstr(">" + std::to_string(capacity) + " " + unit)) << level;
+    }
+    for (const Json& unit : chip.at("compute"))
+      EXPECT_THAT(r.out, HasSubstr(">" + unit.at("name").get<std::string>() + "</text>"));
+  }
+}
+
+TEST_F(Arch, ShowDrawsToAFile) {
+  const CliResult r = run({"arch", "show", "v100", "--svg", "v100.svg"});
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(text_of_file(path("v100.svg")), run({"arch", "show", "v100", "--svg", "-"}).out);
+}
+
 TEST_F(Arch, ShowHoldsCausesAndDerivedEffects) {
   const Json v100 = json({"arch", "show", "v100"});
   EXPECT_EQ(v100.at("name"), "v100");

@@ -17,10 +17,9 @@ CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_
 // What arrives of a box fills the banks as a warp's neighbouring words would.
 WarpAccess staged_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
                         std::int64_t warp) {
-  constexpr std::int64_t kWord = 4;
   WarpAccess access;
-  access.bytes = kWord;
-  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * kWord);
+  access.bytes = arch::kRegisterBytes;
+  for (std::int64_t lane = 0; lane < warp; ++lane) access.offset.push_back(lane * access.bytes);
   return access;
 }
 
