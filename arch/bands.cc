@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "arch/places.h"
+#include "arch/detail/places.h"
 #include "base/quantity.h"
 
 namespace tilescope::arch {
@@ -45,7 +45,7 @@ bool changes_in_map(const base::Map& over, const Value& under) {
   });
 }
 
-// Items with names are laid over those of their names (arch/merge.h); other lists take each other's place.
+// Items with names are laid over those of their names (arch/detail/merge.h); other lists take each other's place.
 bool changes_in_list(const base::List& over, const base::List& under) {
   return std::any_of(over.begin(), over.end(), [&](const Value& item) {
     const std::string* name = name_in(item);

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "arch/checks.h"
-#include "arch/complaints.h"
+#include "arch/detail/checks.h"
+#include "arch/detail/complaints.h"
 #include "arch/key.h"
 
 namespace tilescope::arch {

@@ -1,4 +1,4 @@
-#include "arch/checks.h"
+#include "arch/detail/checks.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
-#include "arch/complaints.h"
-#include "arch/fragment_checks.h"
+#include "arch/detail/complaints.h"
+#include "arch/detail/fragment_checks.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
 
@@ -40,8 +40,8 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
     if (!divides(c.warp, threads))
       complaints.add({"core", key}, fmt::format("{} threads are no multiple of the warp of {}", threads, c.warp),
                      {{"core", "warp"}});
-  if (c.warp > kMostLanes)
-    complaints.add({"core", "warp"}, fmt::format("a warp of {} threads is wider than {}", c.warp, kMostLanes));
+  if (c.warp > kMaxLanes)
+    complaints.add({"core", "warp"}, fmt::format("a warp of {} threads is wider than {}", c.warp, kMaxLanes));
   if (c.max_threads > 0 && c.max_block_threads > c.max_threads)
     complaints.add({"core", "max_block_threads"},
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads),

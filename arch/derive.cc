@@ -112,7 +112,7 @@ Bytes scratchpad_per_block(const ScratchpadLevel& level) { return level.per_bloc
 
 std::int64_t registers_per_core(const RegisterLevel& level) { return level.capacity.n / kRegisterBytes; }
 
-std::int64_t most_registers(const ArchSpec& a, std::int64_t threads) {
+std::int64_t max_registers(const ArchSpec& a, std::int64_t threads) {
   const RegisterLevel* level = registers_of(a);
   if (level == nullptr) return std::numeric_limits<std::int64_t>::max();
   const std::int64_t all = registers_per_core(*level), warps = base::ceil_div(threads, a.core.warp);

@@ -60,6 +60,6 @@ std::int64_t registers_per_core(const RegisterLevel& level);
 
 // What a compiler may give each thread of a block of so many: a block has to fit the core, whose partitions each have
 // their share of the registers and warps in turn (NVIDIA, cuda_occupancy.h). Without registers, as many as it likes.
-std::int64_t most_registers(const ArchSpec& a, std::int64_t threads);
+std::int64_t max_registers(const ArchSpec& a, std::int64_t threads);
 
 }  // namespace tilescope::arch

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/describe.h"
+#include "arch/detail/describe.h"
 #include "arch/load.h"
 
 namespace tilescope::arch {

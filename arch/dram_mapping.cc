@@ -12,7 +12,7 @@
 namespace tilescope::arch {
 namespace {
 
-constexpr int kMostBits = 62;
+constexpr int kMaxBits = 62;
 constexpr std::array<std::string_view, kDramParts> kNames = {"off", "co", "ch", "ra", "bg", "ba", "ro"};
 constexpr std::array<std::string_view, kDramParts> kMeanings = {
     "bytes of a burst", "bursts of a row", "channels", "ranks", "bank groups", "banks of a group", "rows"};
@@ -21,7 +21,7 @@ std::string_view name_of(DramPart p) { return kNames[static_cast<std::size_t>(p)
 
 std::optional<int> number(std::string_view text) {
   const auto n = base::parse_integer<int>(text);
-  return n && *n >= 0 && *n <= kMostBits ? n : std::nullopt;
+  return n && *n >= 0 && *n <= kMaxBits ? n : std::nullopt;
 }
 
 // name[low+width] or name^[low+width]
@@ -36,7 +36,7 @@ std::optional<MappingField> field_of(std::string_view text) {
   const auto known = std::find(kNames.begin(), kNames.end(), name);
   const auto low = number(text.substr(open + 1, plus - open - 1));
   const auto width = number(text.substr(plus + 1, text.size() - plus - 2));
-  if (known == kNames.end() || !low || !width || *low + *width > kMostBits) return std::nullopt;
+  if (known == kNames.end() || !low || !width || *low + *width > kMaxBits) return std::nullopt;
   f.part = static_cast<DramPart>(known - kNames.begin());
   f.low = *low;
   f.width = *width;
@@ -45,7 +45,7 @@ std::optional<MappingField> field_of(std::string_view text) {
 
 // Every bit up to the highest belongs to one field.
 std::string uncovered(const DramMapping& m) {
-  std::array<const MappingField*, kMostBits> owner{};
+  std::array<const MappingField*, kMaxBits> owner{};
   int top = 0;
   for (const MappingField& f : m.fields) {
     if (f.folded) continue;

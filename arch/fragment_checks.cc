@@ -1,7 +1,7 @@
 // What an instruction of several rows and columns says of its operands: that its maps have every element, that its
 // loads bring whole rows, that the chip has what it reads.
 
-#include "arch/fragment_checks.h"
+#include "arch/detail/fragment_checks.h"
 
 #include <algorithm>
 #include <string>
@@ -180,13 +180,13 @@ class FragmentCheck {
 
   void check_map(const FragmentMap& map, const Matrix& matrix, bool copies) {
     const std::int64_t most = a_.core.max_block_threads;
-    const bool wrong_warp = a_.core.warp <= 0 || a_.core.warp > kMostLanes;  // which is said elsewhere
+    const bool wrong_warp = a_.core.warp <= 0 || a_.core.warp > kMaxLanes;  // which is said elsewhere
     if (c_.m <= 0 || c_.n <= 0 || c_.k <= 0 || wrong_warp || map.lanes.empty()) return;
-    if (map.lanes.size() + map.elements.size() > kMostMapBits || matrix.row_count > kMostExtent ||
-        matrix.column_count > kMostExtent)
+    if (map.lanes.size() + map.elements.size() > kMaxMapBits || matrix.row_count > kMaxExtent ||
+        matrix.column_count > kMaxExtent)
       return add(
           {"fragments", matrix.key},
-          fmt::format("more than {} bits, or a matrix of more than {} rows or columns", kMostMapBits, kMostExtent));
+          fmt::format("more than {} bits, or a matrix of more than {} rows or columns", kMaxMapBits, kMaxExtent));
     const std::int64_t threads = c_.threads.value_or(a_.core.warp);
     if (most > 0 && threads > most) return;
     if (const std::string why = MapCheck(map, matrix).mistake(threads, copies); !why.empty())
@@ -219,8 +219,8 @@ class FragmentCheck {
           fmt::format("pieces of {} B hold no whole elements of {} B", piece, element));
   }
 
-  static constexpr std::size_t kMostMapBits = 24;
-  static constexpr std::int64_t kMostExtent = 4096;
+  static constexpr std::size_t kMaxMapBits = 24;
+  static constexpr std::int64_t kMaxExtent = 4096;
 
   const ArchSpec& a_;
   const ComputeSpec& c_;

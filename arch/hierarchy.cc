@@ -98,7 +98,7 @@ Hierarchy hierarchy_of(const ArchSpec& a) {
   Hierarchy h{registers_of(a), scratchpad_of(a), core_cache_of(a), {}, dram_of(a)};
   for (auto l = a.memory.rbegin(); l != a.memory.rend(); ++l)
     if (const auto* cache = std::get_if<CacheLevel>(&*l); cache != nullptr && cache->scope == Scope::kDevice)
-      if (h.device_caches.size() < kMostDeviceCaches) h.device_caches.push_back(cache);
+      if (h.device_caches.size() < kMaxDeviceCaches) h.device_caches.push_back(cache);
   return h;
 }
 

@@ -16,7 +16,7 @@ namespace tilescope::arch {
 enum class Role : std::uint8_t { kRegisters, kScratchpad, kCoreCache, kDeviceCache, kDram };
 
 // Caches of device scope that readers count with; the loader refuses more.
-inline constexpr std::size_t kMostDeviceCaches = 4;
+inline constexpr std::size_t kMaxDeviceCaches = 4;
 
 // What a level is to the readers of a class of chips.
 struct Standing {
@@ -35,7 +35,7 @@ struct Hierarchy {
   const ScratchpadLevel* scratchpad = nullptr;  // of a core
   const CacheLevel* core_cache = nullptr;       // of a core (L1)
   // From the one that requests of the cores reach first (L2) to the one beside the DRAM.
-  base::FixedVector<const CacheLevel*, kMostDeviceCaches> device_caches;
+  base::FixedVector<const CacheLevel*, kMaxDeviceCaches> device_caches;
   const DramLevel* dram = nullptr;
 };
 Hierarchy hierarchy_of(const ArchSpec& a);

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "arch/checks.h"
-#include "arch/complaints.h"
+#include "arch/detail/checks.h"
+#include "arch/detail/complaints.h"
 #include "arch/hierarchy.h"
 #include "arch/key.h"
 
@@ -70,12 +70,12 @@ void check_device_caches(const ArchSpec& a, Complaints& complaints) {
   for (const Level& level : a.memory)
     if (const auto* cache = std::get_if<CacheLevel>(&level); cache != nullptr && cache->scope == Scope::kDevice)
       caches.push_back(cache);
-  if (caches.size() > kMostDeviceCaches) {
+  if (caches.size() > kMaxDeviceCaches) {
     std::vector<Path> all;
     for (const CacheLevel* cache : caches) all.push_back({"memory", cache->name});
     complaints.add(
-        all[kMostDeviceCaches],
-        fmt::format("the {}th cache of device scope; {} are the most", kMostDeviceCaches + 1, kMostDeviceCaches), all);
+        all[kMaxDeviceCaches],
+        fmt::format("the {}th cache of device scope; {} are the most", kMaxDeviceCaches + 1, kMaxDeviceCaches), all);
   }
   for (std::size_t i = 0; i + 1 < caches.size(); ++i) {
     const CacheLevel &outer = *caches[i], &inner = *caches[i + 1];

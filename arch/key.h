@@ -1,6 +1,7 @@
 #pragma once
 // What a key of a chip's file is, apart from its type: its name, whether it must be there, its range and one sentence
-// for the reader. arch/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch show` follow it.
+// for the reader. arch/detail/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch show`
+// follow it.
 
 #include <cstdint>
 #include <string_view>

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
+#include "arch/detail/merge.h"
+#include "arch/detail/new_levels.h"
 #include "arch/load.h"
-#include "arch/merge.h"
-#include "arch/new_levels.h"
 #include "base/fields.h"
 
 namespace tilescope::arch {
@@ -21,7 +21,7 @@ using base::SourceId;
 using base::Value;
 
 constexpr std::size_t kLongestChain = 16;
-constexpr std::size_t kMostValues = 10'000;  // so that thousands of mistakes are still told in no time
+constexpr std::size_t kMaxValues = 10'000;  // so that thousands of mistakes are still told in no time
 
 // One document of the chain.
 struct Link {
@@ -97,8 +97,8 @@ std::optional<Link> parse_link(Link link, std::string_view text, Diagnostics& di
   auto document = base::read_yaml(text, link.source, diags);
   if (!document) return std::nullopt;
   const std::size_t values = count_values(*document);
-  if (values > kMostValues) {
-    diags.error({link.source, 0, 0}, fmt::format("{} values; a chip has at most {}", values, kMostValues));
+  if (values > kMaxValues) {
+    diags.error({link.source, 0, 0}, fmt::format("{} values; a chip has at most {}", values, kMaxValues));
     return std::nullopt;
   }
   report_repeated_names(*document, diags);

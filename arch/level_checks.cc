@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "arch/checks.h"
-#include "arch/complaints.h"
 #include "arch/derive.h"
+#include "arch/detail/checks.h"
+#include "arch/detail/complaints.h"
 #include "arch/dram_mapping.h"
 #include "arch/hierarchy.h"
 
@@ -189,10 +189,10 @@ void check_cache(const ArchSpec& a, const CacheLevel& l, Complaints& complaints)
   };
   granule("sector", l.sector, "line", l.line);
   if (l.access) granule("access", *l.access, "sector", l.sector);
-  if (l.line.n > 0 && l.sector.n > 0 && l.line.n / l.sector.n > kMostSectors)
+  if (l.line.n > 0 && l.sector.n > 0 && l.line.n / l.sector.n > kMaxSectors)
     complaints.add({"memory", l.name, "sector"},
                    fmt::format("{} B make {} sectors of a line of {} B; {} are the most, so {} B or more would do",
-                               l.sector.n, l.line.n / l.sector.n, l.line.n, kMostSectors, l.line.n / kMostSectors),
+                               l.sector.n, l.line.n / l.sector.n, l.line.n, kMaxSectors, l.line.n / kMaxSectors),
                    {{"memory", l.name, "line"}});
   if (!divides(l.line, l.capacity))
     complaints.add({"memory", l.name, "capacity"},
@@ -216,8 +216,8 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
                    fmt::format("{} B beside a block of {} B are more than the capacity of {} B", l.reserved_per_block.n,
                                l.per_block->n, l.capacity.n),
                    {{"memory", l.name, "per_block"}, {"memory", l.name, "capacity"}});
-  if (l.banks > kMostBanks)
-    complaints.add({"memory", l.name, "banks"}, fmt::format("{} banks are more than {}", l.banks, kMostBanks));
+  if (l.banks > kMaxBanks)
+    complaints.add({"memory", l.name, "banks"}, fmt::format("{} banks are more than {}", l.banks, kMaxBanks));
   complaints.require_product(
       {clock_factor(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }

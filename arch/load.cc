@@ -6,16 +6,16 @@
 #include <fmt/format.h>
 
 #include "arch/bands.h"
-#include "arch/checks.h"
 #include "arch/chip_source.h"
 #include "arch/derive.h"
-#include "arch/fragment_checks.h"
+#include "arch/detail/checks.h"
+#include "arch/detail/fragment_checks.h"
+#include "arch/detail/merge.h"
+#include "arch/detail/peaks.h"
+#include "arch/detail/places.h"
+#include "arch/detail/reader.h"
 #include "arch/layers.h"
-#include "arch/merge.h"
 #include "arch/override.h"
-#include "arch/peaks.h"
-#include "arch/places.h"
-#include "arch/reader.h"
 
 namespace tilescope::arch {
 namespace {

@@ -1,11 +1,11 @@
-#include "arch/merge.h"
+#include "arch/detail/merge.h"
 
 #include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "arch/places.h"
+#include "arch/detail/places.h"
 
 namespace tilescope::arch {
 namespace {

@@ -1,4 +1,4 @@
-#include "arch/new_levels.h"
+#include "arch/detail/new_levels.h"
 
 #include <algorithm>
 #include <array>

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "arch/describe.h"
+#include "arch/detail/describe.h"
 
 namespace tilescope::arch {
 namespace {

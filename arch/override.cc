@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "arch/detail/merge.h"
+#include "arch/detail/places.h"
+#include "arch/detail/shape.h"
 #include "arch/key.h"
-#include "arch/merge.h"
-#include "arch/places.h"
-#include "arch/shape.h"
 
 namespace tilescope::arch {
 namespace {

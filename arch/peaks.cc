@@ -1,4 +1,4 @@
-#include "arch/peaks.h"
+#include "arch/detail/peaks.h"
 
 #include <cmath>
 #include <string>
@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "arch/derive.h"
-#include "arch/places.h"
+#include "arch/detail/places.h"
 
 namespace tilescope::arch {
 namespace {

@@ -1,4 +1,4 @@
-#include "arch/places.h"
+#include "arch/detail/places.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

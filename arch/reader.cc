@@ -1,4 +1,4 @@
-#include "arch/reader.h"
+#include "arch/detail/reader.h"
 
 #include <cmath>
 #include <utility>
@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "arch/describe.h"
-#include "arch/shape.h"
+#include "arch/detail/describe.h"
+#include "arch/detail/shape.h"
 #include "base/quantity.h"
 
 namespace tilescope::arch {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "arch/detail/shape.h"
 #include "arch/load.h"
-#include "arch/shape.h"
 #include "arch/unheard_keys.h"
 #include "base/quantity.h"
 

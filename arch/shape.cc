@@ -1,4 +1,4 @@
-#include "arch/shape.h"
+#include "arch/detail/shape.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "arch/describe.h"
+#include "arch/detail/describe.h"
 
 namespace tilescope::arch {
 namespace {

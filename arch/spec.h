@@ -26,9 +26,9 @@ using base::Microseconds;
 
 // The widest warp, the most banks and the most sectors of a line that readers of a program count with; the loader
 // refuses more.
-inline constexpr std::int64_t kMostLanes = 128;
-inline constexpr std::int64_t kMostBanks = 512;
-inline constexpr std::int64_t kMostSectors = 16;
+inline constexpr std::int64_t kMaxLanes = 128;
+inline constexpr std::int64_t kMaxBanks = 512;
+inline constexpr std::int64_t kMaxSectors = 16;
 
 // Registers are counted in 32-bit ones; narrower elements share one, the first lowest.
 inline constexpr std::int64_t kRegisterBytes = 4;
@@ -63,9 +63,9 @@ struct CoreSpec {
   std::int64_t max_threads = 0;  // resident on one core
   std::int64_t max_blocks = 0;   // resident on one core
   std::int64_t max_block_threads = 0;
-  std::optional<Bytes> max_access;  // the widest access to memory of one thread; one element where absent
-  std::optional<Bytes> async_copy;  // the least that one thread copies past its registers; no such copies where absent
-  std::optional<TmaSpec> tma;       // no boxes are brought where absent
+  std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
+  std::optional<Bytes> async_copy;    // the least that one thread copies asynchronously; no such copies where absent
+  std::optional<TmaSpec> tma;         // no boxes are brought where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of

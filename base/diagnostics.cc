@@ -40,7 +40,7 @@ void Diagnostics::error(Position at, std::string text) {
   Diagnostic d{at, std::move(text)};
   // Two readers may look at one value; the user needs its mistake once.
   if (std::find(errors_.begin(), errors_.end(), d) != errors_.end()) return;
-  if (errors_.size() < kMostErrors)
+  if (errors_.size() < kMaxErrors)
     errors_.push_back(std::move(d));
   else
     ++dropped_;

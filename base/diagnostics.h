@@ -34,12 +34,12 @@ class Diagnostics {
   // Registers an input by the name that messages show.
   SourceId add_source(std::string name);
 
-  // Keeps the first kMostErrors; what a reader finds beyond them is only counted.
+  // Keeps the first kMaxErrors; what a reader finds beyond them is only counted.
   void error(Position at, std::string text);
   // Something the user should know that does not stop the work.
   void note(Position at, std::string text);
 
-  static constexpr std::size_t kMostErrors = 200;
+  static constexpr std::size_t kMaxErrors = 200;
 
   bool ok() const { return errors_.empty(); }
   // Of errors, with those that are only counted.

@@ -164,7 +164,7 @@ void add_compare(CLI::App& app, int& status) {
       ->needs(batch);
   command->add_option("--seed", o->compare.seed, "What the chance of the draw begins with; 1 by default")->needs(batch);
   for (CLI::Option* option : add_program_filter(*command, o->compare.programs)) option->needs(batch);
-  command->add_option("--min-tiles", o->compare.least_tiles,
+  command->add_option("--min-tiles", o->compare.min_tiles,
                       "Rank only groups that have at least so many block tiles; 2 by default");
   command->add_option("--plot", o->plot, "SVG file to draw predicted over measured times to")->check(some_text());
   command->add_option("--worst", o->worst, "How many of the rows that are farthest off the table shows; 10 by default");

@@ -42,13 +42,10 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       .add_option("--mma", workload_.instruction,
                   "The only matrix instruction of the chip that may multiply, by its name, or none")
       ->check(some_text());
-  static const std::map<std::string, bool> kStores = {{"any", false}, {"direct", true}};
   command
-      .add_option("--stores", workload_.direct_stores,
-                  "How results leave a block: from registers (direct), or as is fastest (any)")
-      ->transform(CLI::CheckedTransformer(kStores))
-      ->type_name("any|direct")
-      ->default_str("any");
+      .add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
+      ->check(CLI::IsMember({"any", "direct"}))
+      ->capture_default_str();
 }
 
 void WorkloadOptions::require() const {
@@ -134,8 +131,8 @@ std::optional<experiments::NamedText> read_batch(const std::string& name, base::
 }
 
 std::array<CLI::Option*, 2> add_program_filter(CLI::App& command, experiments::ProgramFilter& filter) {
-  return {command.add_option("--min-threads", filter.least_threads, "Leave out programs of fewer threads a block"),
-          command.add_option("--max-accumulators", filter.most_accumulators,
+  return {command.add_option("--min-threads", filter.min_threads, "Leave out programs of fewer threads a block"),
+          command.add_option("--max-accumulators", filter.max_accumulators,
                              "Leave out programs of which a thread computes more results at once")};
 }
 

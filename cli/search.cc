@@ -1,4 +1,4 @@
-// tilescope search: construction beside searches that try programs, all judged by the simulator.
+// tilescope search: construction beside searches that try programs, all evaluated by the simulator.
 
 #include <cmath>
 

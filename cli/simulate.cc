@@ -167,7 +167,7 @@ void add_timeline(CLI::App& command, experiments::TimelineWords& words) {
   add("--timeline-cores", words.cores, "Whose warps and ports it shows: 0-3,8 or all; 0-3 where nothing is said");
   add("--timeline-from", words.from, "What ended before is left out: 20us");
   add("--timeline-until", words.until, "What began later is left out: 40us");
-  add("--timeline-events", words.most_events, "It ends once it holds so many")
+  add("--timeline-events", words.max_events, "It ends once it holds so many")
       ->check(whole_number(1, 1'000'000'000))
       ->capture_default_str();
 }
@@ -219,7 +219,7 @@ int run(const Options& o) {
       fmt::print(stderr,
                  "note: {} ends at {:.6g} us, where it holds {} events; fewer cores, --timeline-from or "
                  "--timeline-events show more of the program\n",
-                 o.timeline.file, *r.timeline_until_us, o.timeline.most_events);
+                 o.timeline.file, *r.timeline_until_us, o.timeline.max_events);
   }
   if (o.json)
     print_json(experiments::to_document(*rows, o.programs.is_batch()), diags);

@@ -19,7 +19,7 @@
 namespace tilescope::cli {
 namespace {
 
-constexpr std::size_t kLeastText = 16;  // what a text is broken to at most
+constexpr std::size_t kMinText = 16;  // what a text is broken to at most
 
 struct Deleter {
   void operator()(libscols_table* t) const { scols_unref_table(t); }
@@ -99,8 +99,8 @@ bool narrow_one(Shown& shown, const std::vector<Column>& columns, std::size_t to
   std::size_t* widest = nullptr;
   for (std::size_t i = 0; i < shown.columns.size(); ++i)
     if (!columns[shown.columns[i]].right && (widest == nullptr || shown.widths[i] > *widest)) widest = &shown.widths[i];
-  if (widest == nullptr || *widest <= kLeastText) return false;
-  *widest = std::max(kLeastText, *widest - std::min(too_wide, *widest));
+  if (widest == nullptr || *widest <= kMinText) return false;
+  *widest = std::max(kMinText, *widest - std::min(too_wide, *widest));
   return true;
 }
 

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "arch/derive.h"
-#include "construct/layout.h"
+#include "construct/detail/layout.h"
+#include "construct/detail/tiles.h"
 #include "construct/search_space.h"
-#include "construct/tiles.h"
 #include "model/simt/registers.h"
 #include "tile/align.h"
 #include "tile/fit.h"
@@ -23,10 +23,10 @@ using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
 class Aligned {
  public:
-  Aligned(const SearchSpace& space, std::size_t fusion)
+  Aligned(const SearchSpace& space, std::size_t collapse)
       : search_(space),
-        fusion_(fusion),
-        space_(space.space(fusion)),
+        collapse_(collapse),
+        space_(space.space(collapse)),
         chip_(space.chip()),
         limits_(growth_limits(chip_)) {}
 
@@ -43,17 +43,17 @@ class Aligned {
   }
 
  private:
-  const std::vector<std::int64_t>& options(Choice choice, std::size_t axis) const {
-    const std::vector<Gene>& genes = search_.genes(fusion_);
-    return std::find_if(genes.begin(), genes.end(), [&](const Gene& g) { return g.choice == choice && g.of == axis; })
+  const std::vector<std::int64_t>& options(KnobKind kind, std::size_t axis) const {
+    const std::vector<Knob>& knobs = search_.knobs(collapse_);
+    return std::find_if(knobs.begin(), knobs.end(), [&](const Knob& g) { return g.kind == kind && g.of == axis; })
         ->options;
   }
 
   // What obeys rules 2 and 4.
   std::vector<AxisMapping> mappings_of_axis(std::size_t axis, double epsilon) const {
     std::vector<AxisMapping> out;
-    for (const std::int64_t threads : options(Choice::kThreads, axis))
-      for (const std::int64_t kept : options(Choice::kVirtual, axis)) {
+    for (const std::int64_t threads : options(KnobKind::kThreads, axis))
+      for (const std::int64_t kept : options(KnobKind::kVthread, axis)) {
         const std::int64_t extent = threads * kept;
         if (tile::wasted_ratio(space_->axes[axis].extent, extent) <= epsilon &&
             tile::fills_transactions(*space_, axis, extent, limits_.transaction))
@@ -83,7 +83,7 @@ class Aligned {
   }
 
   const SearchSpace& search_;
-  std::size_t fusion_;
+  std::size_t collapse_;
   const std::shared_ptr<const TileSpace>& space_;
   const arch::ArchSpec& chip_;
   GrowthLimits limits_;
@@ -93,19 +93,19 @@ class Aligned {
 
 // The tile in no layout but its own, but for the reduction step; rows placed as they are best.
 bool is_plain(const StageProgram& p, const StageProgram& tile, const arch::ArchSpec& chip) {
-  if (!(p.mapping == tile.mapping) || p.pipeline != tile.pipeline || !(p.split == tile.split)) return false;
-  if (p.raster != tile.raster || p.band != tile.band) return false;
+  if (!(p.mapping == tile.mapping) || p.num_stages != tile.num_stages || !(p.split == tile.split)) return false;
+  if (p.block_order != tile.block_order || p.group_m != tile.group_m) return false;
   for (std::size_t i = 0; i < p.operands.size(); ++i)
-    if (p.operands[i].staged != tile.operands[i].staged) return false;
-  return p.operands == laid_out(p, {chip}).operands;
+    if (p.operands[i].cached != tile.operands[i].cached) return false;
+  return p.operands == apply_layout(p, {chip}).operands;
 }
 
 }  // namespace
 
 AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most) {
   std::vector<StageProgram> every, plain;
-  for (std::size_t fusion = 0; fusion < space.constructed_fusions(); ++fusion)
-    for (const StageProgram& tile : Aligned(space, fusion).tiles())
+  for (std::size_t collapse = 0; collapse < space.constructed_collapses(); ++collapse)
+    for (const StageProgram& tile : Aligned(space, collapse).tiles())
       for (StageProgram& p : layouts_of(tile, {space.chip()})) {
         if (!tile::fits(p, space.chip())) continue;
         p = model::held_to_registers(std::move(p), space.machine());

@@ -13,12 +13,12 @@ class SearchSpace;
 struct AlignedPrograms {
   std::vector<tile::StageProgram> programs;  // none where `count` is more than was asked for
   std::size_t count = 0;
-  bool every_layout = false;  // of construct/layout.h; else only the reduction steps, staged, neighbours apart
+  bool every_layout = false;  // of construct/detail/layout.h; else only the reduction steps, cached, neighbours apart
 };
 
-// Every block tile over every register tile, in the fusions that construction uses, that fills warps (rule 1), ends on
-// memory transactions (rule 2) and wastes at most a tenth of an axis, or as little more as any tile does (rule 4); each
-// in every layout where that makes at most `most` programs, else in one layout a reduction step.
+// Every block tile over every register tile, in the ways to collapse loops that construction uses, that fills warps
+// (rule 1), ends on memory transactions (rule 2) and wastes at most a tenth of an axis, or as little more as any tile
+// does (rule 4); each in every layout where that makes at most `most` programs, else in one layout a reduction step.
 AlignedPrograms aligned_programs(const SearchSpace& space, std::size_t most);
 
 }  // namespace tilescope::construct

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "construct/asked.h"
-#include "construct/program_features.h"
-#include "construct/ranking_trees.h"
+#include "construct/detail/evaluation_log.h"
+#include "construct/detail/program_features.h"
+#include "construct/detail/ranking_trees.h"
 
 namespace tilescope::construct {
 namespace {
@@ -46,28 +46,28 @@ class Plan {
 
 class Anneal {
  public:
-  Anneal(const SearchSpace& space, const BatchJudge& judge, const SearchBudget& budget)
-      : space_(space), asked_(space, judge, budget) {}
+  Anneal(const SearchSpace& space, const BatchCostModel& cost_model, const SearchBudget& budget)
+      : space_(space), log_(space, cost_model, budget) {}
 
   Trace run() {
-    asked_.judge(asked_.fresh_points(kBatch));
-    while (asked_.left() > 0 && !asked_.trace().empty()) {  // empty where no program fits
+    log_.evaluate(log_.fresh_points(kBatch));
+    while (log_.left() > 0 && !log_.trace().empty()) {  // empty where no program fits
       learn();
       std::vector<Point> batch = planned();
       batch.resize(std::min(batch.size(), kBatch - kByChance));
       fill_by_chance(batch);
-      const std::size_t before = asked_.left();
-      asked_.judge(batch);
-      if (asked_.left() == before) break;  // the space has no more
+      const std::size_t before = log_.left();
+      log_.evaluate(batch);
+      if (log_.left() == before) break;  // the space has no more
     }
-    return asked_.trace();
+    return log_.trace();
   }
 
  private:
   void fill_by_chance(std::vector<Point>& batch) {
     std::set<Point> in(batch.begin(), batch.end());
     while (batch.size() < kBatch) {
-      const std::optional<Point> p = asked_.fresh_point(in);
+      const std::optional<Point> p = log_.fresh_point(in);
       if (!p) return;
       in.insert(*p);
       batch.push_back(*p);
@@ -77,9 +77,9 @@ class Anneal {
   void learn() {
     std::vector<Features> programs;
     std::vector<float> scores;
-    double best = asked_.trace().front().time.v;
-    for (const Ranked& r : asked_.trace()) best = std::min(best, r.time.v);
-    for (const Ranked& r : asked_.trace()) {
+    double best = log_.trace().front().time.v;
+    for (const Ranked& r : log_.trace()) best = std::min(best, r.time.v);
+    for (const Ranked& r : log_.trace()) {
       programs.push_back(features_of(r.program));
       scores.push_back(std::isinf(r.time.v) ? 0 : static_cast<float>(best / r.time.v));
     }
@@ -95,13 +95,13 @@ class Anneal {
 
   // What the trees rank first of all that the chains come by.
   std::vector<Point> planned() {
-    if (chains_.empty()) chains_ = asked_.fresh_points(kChains);
+    if (chains_.empty()) chains_ = log_.fresh_points(kChains);
     std::vector<float> scores = scores_of(chains_);
     Plan plan;
     const auto offer = [&](const std::vector<Point>& points, const std::vector<float>& theirs) {
       bool entered = false;
       for (std::size_t i = 0; i < points.size(); ++i)
-        if (!asked_.knows(points[i])) entered = plan.offer(points[i], theirs[i]) || entered;
+        if (!log_.knows(points[i])) entered = plan.offer(points[i], theirs[i]) || entered;
       return entered;
     };
     offer(chains_, scores);
@@ -111,7 +111,7 @@ class Anneal {
       for (const Point& p : chains_) next.push_back(neighbour(p));
       const std::vector<float> theirs = scores_of(next);
       for (std::size_t i = 0; i < next.size(); ++i)
-        if (asked_.happens(std::exp((theirs[i] - scores[i]) / temperature))) {
+        if (log_.happens(std::exp((theirs[i] - scores[i]) / temperature))) {
           chains_[i] = next[i];
           scores[i] = theirs[i];
         }
@@ -121,31 +121,31 @@ class Anneal {
     return plan.best_first();
   }
 
-  // One gene with another option; with the fusion all of them.
+  // One knob with another option; with the collapse all of them.
   Point neighbour(const Point& p) {
     for (int t = 0; t < kTries; ++t) {
-      const std::size_t genes = p.options.size();
-      const std::size_t gene = any_below(asked_.random(), genes + 1);
+      const std::size_t knobs = p.options.size();
+      const std::size_t knob = any_below(log_.random(), knobs + 1);
       Point out = p;
-      if (gene == genes)
-        out = space_.any_point(asked_.random(), any_below(asked_.random(), space_.fusions()));
+      if (knob == knobs)
+        out = space_.any_point(log_.random(), any_below(log_.random(), space_.collapses()));
       else
-        out.options[gene] = any_below(asked_.random(), space_.genes(p.fusion)[gene].options.size());
+        out.options[knob] = any_below(log_.random(), space_.knobs(p.collapse)[knob].options.size());
       if (out != p && space_.program_at(out)) return out;
     }
     return p;
   }
 
   const SearchSpace& space_;
-  Asked asked_;
+  EvaluationLog log_;
   RankingTrees trees_;
   std::vector<Point> chains_;
 };
 
 }  // namespace
 
-Trace anneal_search(const SearchSpace& space, const BatchJudge& judge, const SearchBudget& budget) {
-  return Anneal(space, judge, budget).run();
+Trace anneal_search(const SearchSpace& space, const BatchCostModel& cost_model, const SearchBudget& budget) {
+  return Anneal(space, cost_model, budget).run();
 }
 
 }  // namespace tilescope::construct

@@ -1,4 +1,4 @@
-#include "construct/growth.h"
+#include "construct/detail/growth.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 using tile::Extents;
 using tile::TileSpace;
 
-constexpr std::size_t kMostTiles = 96;  // visited per level; the reuse score decides which come first
+constexpr std::size_t kMaxTiles = 96;  // visited per level; the reuse score decides which come first
 
 double elements_of(const tile::Operand& o, const Extents& tile, Level level) {
   return level == Level::kThread ? tile::touched_elements(o, tile)
@@ -45,7 +45,7 @@ class Key {
   }
   bool operator==(const Key&) const = default;
 
-  static constexpr std::size_t kMostChoices = 256;
+  static constexpr std::size_t kMaxChoices = 256;
 
  private:
   static constexpr std::size_t kAxes = 8;  // of a word
@@ -61,8 +61,8 @@ class Growth {
   Growth(const TileSpace& space, Level level, const Extents& first, const AxisChoices& choices,
          const LevelLimits& limits)
       : space_(space), level_(level), limits_(limits), inputs_(space.inputs.size()) {
-    tiles_.reserve(kMostTiles);
-    next_.reserve(kMostTiles);
+    tiles_.reserve(kMaxTiles);
+    next_.reserve(kMaxTiles);
     for (std::size_t a = 0; a < space.axes.size(); ++a) {
       const auto cut = [&](std::int64_t extent) {
         return static_cast<double>(base::ceil_div(space.axes[a].extent, extent));
@@ -71,7 +71,7 @@ class Growth {
         steps_ *= cut(first[a]);
         continue;
       }
-      base::check(choices[a].size() <= Key::kMostChoices, "an axis has few extents to choose from");
+      base::check(choices[a].size() <= Key::kMaxChoices, "an axis has few extents to choose from");
       for (const std::int64_t n : choices[a]) along_[a].push_back({n, cut(n), n / choices[a].front()});
     }
     for (std::size_t i = 0; i <= inputs_; ++i)
@@ -160,14 +160,14 @@ class Growth {
     std::sort(steps.begin(), steps.end(),
               [](const Step& a, const Step& b) { return a.score != b.score ? a.score > b.score : a.to < b.to; });
     for (const Step& s : steps) {
-      if (tiles_.size() >= kMostTiles) break;
+      if (tiles_.size() >= kMaxTiles) break;
       if (!visited(next_[s.to].key)) enlarge(Tile(next_[s.to]));
     }
     next_.resize(first);
   }
 
   static constexpr int kLogPlaces = 8;
-  static_assert(kMostTiles < (1U << kLogPlaces));
+  static_assert(kMaxTiles < (1U << kLogPlaces));
 
   const TileSpace& space_;
   Level level_;
@@ -178,7 +178,7 @@ class Growth {
   std::array<std::array<bool, tile::kMaxOperands>, tile::kMaxAxes> uses_{};
   std::vector<Tile> next_;        // that are still to be visited, of every tile on the way
   std::vector<LevelTile> tiles_;  // all that were visited,
-  std::array<Key, kMostTiles> keys_{};
+  std::array<Key, kMaxTiles> keys_{};
   std::array<std::uint8_t, 1U << kLogPlaces> places_{};  // and a hash table of them: their numbers from one on
 };
 

@@ -1,4 +1,4 @@
-#include "construct/layout.h"
+#include "construct/detail/layout.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "construct/microkernel/knobs.h"
-#include "construct/tiles.h"
-#include "construct/transfer/knobs.h"
+#include "construct/detail/tiles.h"
+#include "construct/microkernel/detail/knobs.h"
+#include "construct/transfer/detail/knobs.h"
 #include "tile/transfer/vectors.h"
 
 namespace tilescope::construct {
@@ -33,13 +33,13 @@ struct Passes {
 // `use` is that of the operand where the rules know a memory.
 Passes passes_of(const StageProgram& p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const auto [write, read] = rules.known != nullptr ? rules.known->costs().of(use, p, i)
-                                                    : model::staged_cost(p, i, model::StagingChip(rules.arch));
+                                                    : model::cached_cost(p, i, model::StagingChip(rules.arch));
   return {write.accesses * static_cast<double>(write.use.passes) + read.accesses * static_cast<double>(read.use.passes),
           write.accesses * static_cast<double>(write.use.groups) + read.accesses * static_cast<double>(read.use.groups),
           write.instructions + read.instructions};
 }
 
-// The plan of a staged operand with the padding, rotation and vector that cost least, the first of equal ones.
+// The plan of a cached operand with the padding, rotation and vector that cost least, the first of equal ones.
 tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& rules, std::size_t use) {
   const base::Bytes max_access = arch::widest_access_of(rules.arch);
   const std::vector<RowPlacement> placements =
@@ -50,10 +50,10 @@ tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& ru
   tile::OperandPlan best;
   for (const RowPlacement& at : placements) {
     p.operands[i].padding = at.padding;
-    p.operands[i].swizzle = at.rotation;
+    p.operands[i].rotate = at.rotation;
     p.operands[i].vector = tile::default_vector(p, i, max_access);
     const Passes passes = passes_of(p, i, rules, use);
-    if (!best.staged || passes.cycles(rules.arch) < fewest) {
+    if (!best.cached || passes.cycles(rules.arch) < fewest) {
       fewest = passes.cycles(rules.arch);
       best = p.operands[i];
     }
@@ -65,21 +65,21 @@ tile::OperandPlan best_rows(StageProgram p, std::size_t i, const LayoutRules& ru
   return best;
 }
 
-void place_rows(StageProgram& p, std::size_t i, const LayoutRules& rules) {
+void choose_padding(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   if (rules.known == nullptr) {
     p.operands[i] = best_rows(p, i, rules, 0);
     return;
   }
   const std::size_t use = rules.known->costs().use_of(p, i);
   tile::OperandPlan placed = rules.known->placed(use, rules.pads);
-  if (!placed.staged) rules.known->placed(use, rules.pads) = placed = best_rows(p, i, rules, use);
+  if (!placed.cached) rules.known->placed(use, rules.pads) = placed = best_rows(p, i, rules, use);
   p.operands[i] = placed;
 }
 
-// Windows as far as a step has their points; false where a matrix instruction's fragments would be cut.
-bool fit_windows(StageProgram& q, const StageProgram& p) {
+// Register tiles as far as a step has their points; false where a matrix instruction's fragments would be cut.
+bool fit_reduction_tiles(StageProgram& q, const StageProgram& p) {
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    q.thread[a] = std::gcd(p.thread[a], q.points_along(a));
+    q.thread[a] = std::gcd(p.thread[a], q.iterations_along(a));
   return std::visit([&](const auto& kernel) { return whole_fragments(kernel, q); }, p.micro_kernel);
 }
 
@@ -88,21 +88,21 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
                 std::vector<StageProgram>& out) {
   StageProgram q = tile::make_stage_program(p.space, mapping, step, arch::widest_access_of(rules.arch));
   q.thread_order = p.thread_order;
-  q.order = p.order;
+  q.reduction_order = p.reduction_order;
   q.split = p.split;
-  q.pipeline = p.pipeline;
-  q.raster = p.raster;
-  q.band = p.band;
+  q.num_stages = p.num_stages;
+  q.block_order = p.block_order;
+  q.group_m = p.group_m;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    q.operands[i].staged = p.operands[i].staged;
+    q.operands[i].cached = p.operands[i].cached;
     q.operands[i].box = p.operands[i].box;
   }
   q.micro_kernel = p.micro_kernel;
-  if (fit_windows(q, p)) out.push_back(laid_out(std::move(q), rules));
+  if (fit_reduction_tiles(q, p)) out.push_back(apply_layout(std::move(q), rules));
 }
 
 bool stages_anything(const StageProgram& p) {
-  return std::any_of(p.operands.begin(), p.operands.end() - 1, [](const tile::OperandPlan& o) { return o.staged; });
+  return std::any_of(p.operands.begin(), p.operands.end() - 1, [](const tile::OperandPlan& o) { return o.cached; });
 }
 
 // Threads that own elements one stride apart, or so many neighbours.
@@ -113,28 +113,28 @@ std::vector<StageProgram> other_neighbours(const StageProgram& p, const LayoutRu
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
     if (!is_innermost(*p.space, a)) continue;
     const std::int64_t kept = p.mapping[a].thread_extent();
-    for (std::int64_t serial = 1; serial <= std::min(widest, kept) && kept % serial == 0; serial *= 2) {
-      if (serial == p.mapping[a].serial) continue;
+    for (std::int64_t per_thread = 1; per_thread <= std::min(widest, kept) && kept % per_thread == 0; per_thread *= 2) {
+      if (per_thread == p.mapping[a].per_thread) continue;
       Mapping m = p.mapping;
-      m[a].serial = serial;
-      m[a].virtual_threads = kept / serial;
+      m[a].per_thread = per_thread;
+      m[a].vthread = kept / per_thread;
       add_remade(p, m, p.block, rules, out);
     }
   }
   return out;
 }
 
-// Everything staged, nothing, or all but one.
+// Everything cached, nothing, or all but one.
 std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules& rules) {
   const std::size_t inputs = p.space->inputs.size();
   std::vector<StageProgram> out;
-  const auto add = [&](auto&& staged) {
+  const auto add = [&](auto&& cached) {
     StageProgram q = p;
-    for (std::size_t i = 0; i < inputs; ++i) q.operands[i] = {.staged = staged(i)};
-    if (!stages_anything(q)) q.pipeline = 1;
+    for (std::size_t i = 0; i < inputs; ++i) q.operands[i] = {.cached = cached(i)};
+    if (!stages_anything(q)) q.num_stages = 1;
     bool same = true;
-    for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].staged == p.operands[i].staged;
-    if (!same) out.push_back(laid_out(std::move(q), rules));
+    for (std::size_t i = 0; i < inputs; ++i) same = same && q.operands[i].cached == p.operands[i].cached;
+    if (!same) out.push_back(apply_layout(std::move(q), rules));
   };
   if (p.space->axes.size() == p.space->spatial || !tile::chooses_threads(p.micro_kernel)) return out;
   add([](std::size_t) { return true; });
@@ -145,7 +145,7 @@ std::vector<StageProgram> other_staging(const StageProgram& p, const LayoutRules
 }
 
 // Half, once, twice and four times the step along the longest reduced axis, with every number of steps under way: with
-// copies past the registers several, else the next one in registers. Together they share the scratchpad, so that one
+// asynchronous copies several, else the next one in registers. Together they share the scratchpad, so that one
 // is no choice without the other.
 std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
@@ -165,9 +165,9 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
     add_remade(p, p.mapping, e, rules, remade);
     for (const StageProgram& q : remade)
       for (std::int64_t n = 1; n <= (q.steps() > 1 ? stages : 1); ++n) {
-        if (other == step && n == p.pipeline) continue;
+        if (other == step && n == p.num_stages) continue;
         out.push_back(q);
-        out.back().pipeline = n;
+        out.back().num_stages = n;
       }
   }
   return out;
@@ -176,22 +176,22 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
 // Rows as they are: what a placement saves in passes may cost more in room.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   if (!chooses_rows(p)) return {};
-  StageProgram q = laid_out(p, {rules.arch, false, rules.known, rules.direct_stores});
+  StageProgram q = apply_layout(p, {rules.arch, false, rules.known, rules.direct_stores});
   return q.operands == p.operands ? std::vector<StageProgram>{} : std::vector<StageProgram>{std::move(q)};
 }
 
-std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules& rules) {
+std::vector<StageProgram> other_block_orders(const StageProgram& p, const LayoutRules& rules) {
   int long_axes = 0;
   for (std::size_t a = 0; a < p.space->spatial; ++a) long_axes += p.block[a] < p.space->axes[a].extent ? 1 : 0;
   if (long_axes < 2) return {};
   std::vector<StageProgram> out;
-  for (const tile::Raster raster : {tile::Raster::kRow, tile::Raster::kColumn}) {
+  for (const tile::BlockOrder block_order : {tile::BlockOrder::kRow, tile::BlockOrder::kColumn}) {
     StageProgram q = p;
-    q.raster = raster;
-    q.band = 1;
-    if (raster != p.raster) out.push_back(q);
-    if (!bands_fit(q, rules.arch.core.count)) continue;
-    q.band = square_band(rules.arch.core.count);
+    q.block_order = block_order;
+    q.group_m = 1;
+    if (block_order != p.block_order) out.push_back(q);
+    if (!groups_fit(q, rules.arch.core.count)) continue;
+    q.group_m = square_group(rules.arch.core.count);
     out.push_back(std::move(q));
   }
   return out;
@@ -199,14 +199,14 @@ std::vector<StageProgram> other_rasters(const StageProgram& p, const LayoutRules
 
 // Parts of the reduction, until blocks are a few times as many as cores.
 std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules& rules) {
-  constexpr std::int64_t kMostBlocksPerCore = 8;
+  constexpr std::int64_t kMaxBlocksPerCore = 8;
   std::vector<StageProgram> out;
   const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
   if (!longest) return out;
   const std::int64_t blocks = p.blocks() / p.split[*longest];
   for (std::int64_t parts = 1;; parts *= 2) {
-    const bool enough = parts > 1 && blocks * parts > kMostBlocksPerCore * rules.arch.core.count;
-    if (enough || parts > kMostParts ||
+    const bool enough = parts > 1 && blocks * parts > kMaxBlocksPerCore * rules.arch.core.count;
+    if (enough || parts > kMaxParts ||
         parts * p.block[*longest] > std::max(p.block[*longest], p.space->axes[*longest].extent))
       return out;
     if (parts == p.split[*longest]) continue;
@@ -216,58 +216,58 @@ std::vector<StageProgram> other_splits(const StageProgram& p, const LayoutRules&
 
 }  // namespace
 
-StageProgram laid_out(StageProgram p, const LayoutRules& rules) {
+StageProgram apply_layout(StageProgram p, const LayoutRules& rules) {
   const bool by_engine = !chooses_rows(p);
   p = copied_by_threads(std::move(p));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (!p.operands[i].staged) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
+    if (!p.operands[i].cached) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
   p = with_results_placed(std::move(p), rules);
   if (by_engine)
     if (std::optional<StageProgram> brought = brought_by_engine(p, rules.arch)) return std::move(*brought);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (p.operands[i].staged) place_rows(p, i, rules);
+    if (p.operands[i].cached) choose_padding(p, i, rules);
   return p;
 }
 
-std::span<const LayoutChoice> layout_choices() {
-  // Steps before staging: what is staged one step at a time may lose to direct reads, with the next step under way not.
-  static constexpr std::array<LayoutChoice, 8> kChoices = {other_neighbours, other_transfers, other_steps,
-                                                           other_staging,    other_splits,    other_stores,
-                                                           other_rasters,    other_rows};
-  return kChoices;
+std::span<const LayoutKnob> layout_knobs() {
+  // Steps before staging: what is cached one step at a time may lose to direct reads, with the next step under way not.
+  static constexpr std::array<LayoutKnob, 8> kKnobs = {other_neighbours,   other_transfers, other_steps,
+                                                       other_staging,      other_splits,    other_stores,
+                                                       other_block_orders, other_rows};
+  return kKnobs;
 }
 
 std::vector<StageProgram> layouts_of(const StageProgram& p, const LayoutRules& rules) {
   // Staging before steps: what stages nothing has no steps under way to choose from, and would come up once for each.
-  constexpr std::array<LayoutChoice, 8> kOrder = {other_neighbours, other_transfers, other_staging, other_steps,
-                                                  other_splits,     other_stores,    other_rasters, other_rows};
-  std::vector<StageProgram> out = {laid_out(p, rules)};
-  for (const LayoutChoice choice : kOrder) {
+  constexpr std::array<LayoutKnob, 8> kOrder = {other_neighbours, other_transfers, other_staging,      other_steps,
+                                                other_splits,     other_stores,    other_block_orders, other_rows};
+  std::vector<StageProgram> out = {apply_layout(p, rules)};
+  for (const LayoutKnob knob : kOrder) {
     const std::size_t so_far = out.size();
     for (std::size_t i = 0; i < so_far; ++i)
-      for (StageProgram& q : choice(out[i], rules)) out.push_back(std::move(q));
+      for (StageProgram& q : knob(out[i], rules)) out.push_back(std::move(q));
   }
   return out;
 }
 
-std::int64_t square_band(std::int64_t cores) {
-  std::int64_t band = 1;
-  while (band * band < cores) band *= 2;
-  return band;
+std::int64_t square_group(std::int64_t cores) {
+  std::int64_t group_m = 1;
+  while (group_m * group_m < cores) group_m *= 2;
+  return group_m;
 }
 
-bool bands_fit(const StageProgram& p, std::int64_t cores) {
-  const std::optional<std::size_t> banded = p.banded_axis();
-  const std::int64_t band = square_band(cores);
-  return banded && band > 1 && p.blocks() >= 2 * cores && p.blocks_along(*banded) % band == 0;
+bool groups_fit(const StageProgram& p, std::int64_t cores) {
+  const std::optional<std::size_t> grouped = p.grouped_axis();
+  const std::int64_t group_m = square_group(cores);
+  return grouped && group_m > 1 && p.blocks() >= 2 * cores && p.blocks_along(*grouped) % group_m == 0;
 }
 
 std::optional<StageProgram> split_into(const StageProgram& p, std::int64_t parts, const LayoutRules& rules) {
   StageProgram q = p;
   const std::size_t longest = tile::longest_reduced_axis(*p.space).value();
   q.split[longest] = parts;
-  if (!fit_windows(q, p)) return std::nullopt;
-  return laid_out(std::move(q), rules);
+  if (!fit_reduction_tiles(q, p)) return std::nullopt;
+  return apply_layout(std::move(q), rules);
 }
 
 }  // namespace tilescope::construct

@@ -1,4 +1,4 @@
-#include "construct/osdi22_policy.h"
+#include "construct/detail/osdi22_policy.h"
 
 #include <algorithm>
 #include <array>
@@ -17,9 +17,9 @@ constexpr Osdi22Figures kWithoutReuse = {
     .eps_step = 0.1, .multiples = 512, .first_transactions = 4, .step_growth = 2, .longest_step = 128};
 
 constexpr std::array<std::int64_t, 6> kRegisterExtents = {1, 2, 4, 8, 16, 32};
-constexpr double kMostThreads = 512;
-constexpr std::int64_t kMostTransaction = std::int64_t{1} << 40;  // elements; longer ones end no tile either
-constexpr double kLeastRegisterTile = 2;                          // elements, of the policy without reuse
+constexpr double kMaxThreads = 512;
+constexpr std::int64_t kMaxTransaction = std::int64_t{1} << 40;  // elements; longer ones end no tile either
+constexpr double kMinRegisterTile = 2;                           // elements, of the policy without reuse
 
 // Whether tiles of `extent` compute at most `eps` of the axis for nothing.
 bool wastes_at_most(double eps, std::int64_t length, std::int64_t extent) {
@@ -35,7 +35,7 @@ Osdi22Policy::Osdi22Policy(const tile::TileSpace& space, const arch::RollerBasel
       io_dependent_(quantities_.io_dependent()),
       figures_(io_dependent_ ? kWithReuse : kWithoutReuse),
       transaction_(std::clamp<std::int64_t>(constants.dram_transaction.n / base::size_of(space.expression.dtype).n, 1,
-                                            kMostTransaction)) {}
+                                            kMaxTransaction)) {}
 
 Osdi22Steps Osdi22Policy::register_steps(double eps) const {
   Osdi22Steps steps(space_.axes.size());
@@ -92,7 +92,7 @@ bool Osdi22Policy::fits(const Osdi22Tiles& p) const {
   const double registers = quantities_.registers(p.thread);
   if (p.in_registers()) return registers <= static_cast<double>(constants_.registers_per_thread);
   const double n = threads(p);
-  return n <= kMostThreads && registers * n <= static_cast<double>(constants_.registers_per_block) &&
+  return n <= kMaxThreads && registers * n <= static_cast<double>(constants_.registers_per_block) &&
          quantities_.footprint_bytes(p.block) < static_cast<double>(constants_.smem_per_block.n);
 }
 
@@ -112,7 +112,7 @@ bool Osdi22Policy::accepts(const Osdi22Tiles& p) const {
   if (io_dependent_) return fills_partitions(p) && is_intensive(p);
   double elements = 1;
   for (std::size_t a = 0; a < space_.spatial; ++a) elements *= static_cast<double>(p.thread[a]);
-  if (elements < kLeastRegisterTile) return false;
+  if (elements < kMinRegisterTile) return false;
   if (p.in_registers()) return true;
   return static_cast<std::int64_t>(threads(p)) % constants_.warp == 0 &&
          quantities_.fills_transactions(p.block, transaction_);

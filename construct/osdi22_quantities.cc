@@ -1,4 +1,4 @@
-#include "construct/osdi22_quantities.h"
+#include "construct/detail/osdi22_quantities.h"
 
 #include <algorithm>
 #include <limits>
@@ -31,8 +31,8 @@ TileShape Osdi22Quantities::input_tile(std::size_t input, const Extents& t) cons
   const tile::Operand& operand = space_.inputs[input];
   TileShape shape = tile::data_tile(operand, t);
   if (!pools_) return shape;
-  // The artifact writes pooling with the padding in its bounds: a window's dimension loses the padding of both sides,
-  // in a tile as in the whole tensor. Convolutions are written over an input that is padded already.
+  // The artifact writes pooling with the padding in its bounds: a register tile's dimension loses the padding of both
+  // sides, in a tile as in the whole tensor. Convolutions are written over an input that is padded already.
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (operand.dims[d].terms.size() > 1) shape[d] += 2 * std::min<std::int64_t>(0, operand.dims[d].low);
   return shape;

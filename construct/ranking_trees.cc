@@ -1,4 +1,4 @@
-#include "construct/ranking_trees.h"
+#include "construct/detail/ranking_trees.h"
 
 #include <array>
 #include <limits>

@@ -12,7 +12,7 @@ namespace tilescope::construct {
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
 // chip does to one tile.
 struct Restrictions {
-  bool pads = true;            // staged rows may be padded or rotated
+  bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
   // nothing says so.

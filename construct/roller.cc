@@ -8,8 +8,8 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "construct/layout.h"
-#include "construct/tiles.h"
+#include "construct/detail/layout.h"
+#include "construct/detail/tiles.h"
 #include "model/simt/registers.h"
 #include "tile/fit.h"
 #include "tile/microkernel/mma.h"
@@ -23,20 +23,21 @@ using tile::StageProgram;
 using tile::TileSpace;
 using SpacePtr = std::shared_ptr<const TileSpace>;
 
-constexpr std::size_t kFewTiles = 24;      // of one seed: fewer are no choice, so that tiles may waste more
-constexpr std::size_t kManyTiles = 200;    // with those that waste more
-constexpr std::size_t kJudged = 128;       // tiles of one seed that the judge sees, of those that waste little and more
-constexpr std::size_t kJudgedBeside = 32;  // of loops as they stand where they are seen as a matrix product too
-constexpr std::size_t kLaidOut = 32;       // tiles that are worth trying other layouts on
-constexpr std::size_t kLaidOutAgain = 4;   // a second time
+constexpr std::size_t kFewTiles = 24;    // of one seed: fewer are no choice, so that tiles may waste more
+constexpr std::size_t kManyTiles = 200;  // with those that waste more
+constexpr std::size_t kEvaluated =
+    128;  // tiles of one seed that the cost model sees, of those that waste little and more
+constexpr std::size_t kEvaluatedOfOthers = 32;  // of loops as they stand where they are seen as a matrix product too
+constexpr std::size_t kLaidOut = 32;            // tiles that are worth trying other layouts on
+constexpr std::size_t kLaidOutAgain = 4;        // a second time
 constexpr base::Microseconds kNever{std::numeric_limits<double>::infinity()};
 
-// What register tiles grow from: single elements, a window of filter taps that read overlapping elements, or the
+// What register tiles grow from: single elements, a register tile of filter taps that read overlapping elements, or the
 // fragments of a matrix instruction.
 struct Seed {
   SpacePtr space;
   Extents unit;
-  std::size_t judged = kJudged;
+  std::size_t evaluated = kEvaluated;
   const arch::ComputeSpec* instruction = nullptr;  // null: multiply-adds of single threads
   tile::MicroKernel kernel = {};
 };
@@ -74,7 +75,7 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
     if (given.lowering_refusal != nullptr && !given.lowering_refusal(c, a).empty()) continue;
     tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
     if (!tile::reads_operands_of(kernel, *space)) continue;
-    Seed seed{space, Extents(space->axes.size(), 1), kJudged, &c, std::move(kernel)};
+    Seed seed{space, Extents(space->axes.size(), 1), kEvaluated, &c, std::move(kernel)};
     seed.unit[axes->rows] = c.m;
     seed.unit[axes->columns] = c.n;
     seed.unit[axes->depth] = c.k;
@@ -82,44 +83,45 @@ void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Rest
   }
 }
 
-// The ways to fuse a stage's loops: as a matrix product where it is one, there also by the chip's matrix instructions,
-// and as it is; where it is no such product also with windows of the innermost axis of taps or of all of them.
+// The ways to collapse a stage's loops: as a matrix product where it is one, there also by the chip's matrix
+// instructions, and as it is; where it is no such product also with register tiles of the innermost axis of taps or of
+// all of them.
 std::vector<Seed> seeds_of(const expr::Expression& e, const arch::ArchSpec& chip, const Restrictions& given) {
   std::vector<Seed> out;
-  const auto add = [&](const tile::Fusion& fusion) {
-    const SpacePtr space = tile::make_space(e, fusion);
+  const auto add = [&](const tile::AxisCollapse& collapse) {
+    const SpacePtr space = tile::make_space(e, collapse);
     add_matrix_seeds(space, chip, given, out);
     out.push_back({space, Extents(space->axes.size(), 1)});
   };
-  const auto product = tile::contraction_fusion(e);
+  const auto product = tile::contraction_collapse(e);
   if (product) add(*product);
-  add(tile::contiguous_fusion(e));
+  add(tile::contiguous_collapse(e));
   if (product) {
-    out.back().judged = kJudgedBeside;
+    out.back().evaluated = kEvaluatedOfOthers;
     return out;
   }
-  Seed window = out.back();
-  for (std::size_t a = window.space->axes.size(); a-- > window.space->spatial;) {
-    if (!tile::taps_overlap(*window.space, a) || window.space->axes[a].extent == 1) continue;
-    window.unit[a] = window.space->axes[a].extent;
-    out.push_back(window);
+  Seed tiled = out.back();
+  for (std::size_t a = tiled.space->axes.size(); a-- > tiled.space->spatial;) {
+    if (!tile::taps_overlap(*tiled.space, a) || tiled.space->axes[a].extent == 1) continue;
+    tiled.unit[a] = tiled.space->axes[a].extent;
+    out.push_back(tiled);
   }
   return out;
 }
 
 // Elements of a register tile are strided over the threads, so that neighbouring threads touch neighbouring words
-// (ROLLER's virtual threads); without reuse the innermost axis is kept whole for wide accesses, and neighbours share a
-// window.
+// (ROLLER's vthreads); without reuse the innermost axis is kept whole for wide accesses, and neighbours share a
+// register tile.
 StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Extents& registers, const Extents& block) {
   const TileSpace& space = *seed.space;
   const bool reduces = space.axes.size() > space.spatial;
-  const bool windowed = seed.unit != Extents(space.axes.size(), 1);
+  const bool tiles_reduction = seed.unit != Extents(space.axes.size(), 1);
   const std::int64_t widest = elements_in(limits.max_access, base::size_of(space.expression.dtype));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space.spatial; ++a) {
     const bool wide = !reduces && a + 1 == space.spatial;
-    const std::int64_t serial = windowed ? registers[a] : wide ? std::min(registers[a], widest) : 1;
-    mapping.push_back({registers[a] / serial, block[a] / registers[a], serial});
+    const std::int64_t per_thread = tiles_reduction ? registers[a] : wide ? std::min(registers[a], widest) : 1;
+    mapping.push_back({registers[a] / per_thread, block[a] / registers[a], per_thread});
   }
   StageProgram p = tile::make_stage_program(seed.space, mapping, block, limits.max_access);
   for (std::size_t a = space.spatial; a < space.axes.size(); ++a) p.thread[a] = seed.unit[a];
@@ -128,14 +130,14 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
 
 class Ranking {
  public:
-  Ranking(const arch::ArchSpec& a, const Judge& judge)
-      : arch_(a), machine_(model::make_machine(a)), judge_(judge), asked_{a.name, {{}}, {}} {}
+  Ranking(const arch::ArchSpec& a, const CostModel& cost_model)
+      : arch_(a), machine_(model::make_machine(a)), cost_model_(cost_model), candidate_{a.name, {{}}, {}} {}
 
-  // Its time; never where it does not fit or the judge cannot tell.
+  // Its time; never where it does not fit or the cost model cannot tell.
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     const base::Microseconds time = ask(std::move(p));
-    if (time < kNever) programs_.push_back({std::move(asked_.stages[0]), time});
+    if (time < kNever) programs_.push_back({std::move(candidate_.nodes[0]), time});
     return time;
   }
 
@@ -144,7 +146,7 @@ class Ranking {
   base::Microseconds add_to(const Ranked& known, StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     const base::Microseconds time = ask(std::move(p));
-    const StageProgram& asked = asked_.stages[0];
+    const StageProgram& asked = candidate_.nodes[0];
     if (time < known.time || (time < kNever && !same_tiles(asked, known.program))) programs_.push_back({asked, time});
     return time;
   }
@@ -174,8 +176,8 @@ class Ranking {
   }
 
   base::Microseconds ask(StageProgram p) {
-    asked_.stages[0] = model::held_to_registers(std::move(p), machine_);
-    return tile::holds_registers(asked_.stages[0], arch_) ? judge_(asked_) : kNever;
+    candidate_.nodes[0] = model::held_to_registers(std::move(p), machine_);
+    return tile::holds_registers(candidate_.nodes[0], arch_) ? cost_model_(candidate_) : kNever;
   }
 
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {
@@ -187,23 +189,23 @@ class Ranking {
 
   const arch::ArchSpec& arch_;
   const model::Machine machine_;
-  const Judge& judge_;
-  tile::RProgram asked_;         // reused: one stage, replaced for every question
+  const CostModel& cost_model_;
+  tile::RProgram candidate_;     // reused: one stage, replaced for every question
   std::deque<Ranked> programs_;  // in the order of construction
 };
 
 // One run of the construction: what is known of the stage, the chip and the question.
 class Construction {
  public:
-  Construction(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-               const Restrictions& given, model::StagedCosts& known)
+  Construction(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
+               const Restrictions& given, model::CachedCosts& known)
       : arch_(a),
         given_(given),
         memory_(known),
         rules_{a, given.pads, &memory_, given.direct_stores},
         limits_(growth_limits(a)),
         seeds_(seeds_of(one_stage, a, given)),
-        ranking_(a, judge) {}
+        ranking_(a, cost_model) {}
 
   std::vector<Ranked> best(std::size_t keep) {
     for (const Seed& seed : seeds_) add_tiles(seed);
@@ -223,8 +225,8 @@ class Construction {
   };
 
   // What wastes little of an axis first, until there are tiles to choose from; then what wastes more, until there are
-  // many: irregular shapes have few of the first, and the judge finds some of the others faster. Both are ranked among
-  // themselves, so that neither takes the other's place.
+  // many: irregular shapes have few of the first, and the cost model finds some of the others faster. Both are ranked
+  // among themselves, so that neither takes the other's place.
   void add_tiles(const Seed& seed) {
     const GrowthLimits limits = limits_of(seed);
     Extents step = first_step(*seed.space, limits);
@@ -269,7 +271,7 @@ class Construction {
   // Those of the pairs that are nearest to what the chip could do.
   void add_best(const Seed& seed, const GrowthLimits& limits, std::span<TilePair> pairs) {
     std::stable_sort(pairs.begin(), pairs.end(), [](const TilePair& a, const TilePair& b) { return a.cost < b.cost; });
-    for (const TilePair& p : pairs.first(std::min(pairs.size(), seed.judged)))
+    for (const TilePair& p : pairs.first(std::min(pairs.size(), seed.evaluated)))
       add_tile(program_of(seed, limits, p.registers->extents, p.block));
   }
 
@@ -285,13 +287,13 @@ class Construction {
 
   // A tile by itself, and where its blocks leave cores idle with the reduction shared among as many as there are cores.
   void add_tile(const StageProgram& plain) {
-    const StageProgram p = fitting(laid_out(plain, rules_));
+    const StageProgram p = fitting(apply_layout(plain, rules_));
     ranking_.add(p);
     const std::optional<std::size_t> longest = tile::longest_reduced_axis(*p.space);
     const std::int64_t blocks = p.blocks(), cores = arch_.core.count;
     if (!longest || blocks >= cores) return;
     std::int64_t parts = 2;
-    while (parts * blocks < cores && parts < kMostParts) parts *= 2;
+    while (parts * blocks < cores && parts < kMaxParts) parts *= 2;
     if (parts * p.block[*longest] <= p.space->axes[*longest].extent)
       if (std::optional<StageProgram> split = split_into(p, parts, rules_)) ranking_.add(std::move(*split));
   }
@@ -314,7 +316,7 @@ class Construction {
   // For what no aligned tile covers: any tile of single elements, straight from memory. Slow, but a program.
   void add_unaligned(const Seed& seed) {
     GrowthLimits limits = limits_;
-    limits.staged_bytes = std::numeric_limits<std::int64_t>::max();
+    limits.cached_bytes = std::numeric_limits<std::int64_t>::max();
     const TileSpace& space = *seed.space;
     const Extents one(space.axes.size(), 1), step = first_step(space, limits);
     for (const LevelTile& block :
@@ -327,14 +329,14 @@ class Construction {
 
   // The program, with its rows as they are where it does not fit with them placed.
   StageProgram fitting(StageProgram p) const {
-    return tile::fits(p, arch_) ? p : laid_out(std::move(p), {arch_, false, rules_.known, rules_.direct_stores});
+    return tile::fits(p, arch_) ? p : apply_layout(std::move(p), {arch_, false, rules_.known, rules_.direct_stores});
   }
 
   // Takes one choice after the other to what is fastest while the others stay.
   void improve(Ranked at) {
     at.program.registers = 0;  // they are stated of each layout anew
-    for (const LayoutChoice choice : layout_choices())
-      for (StageProgram& other : choice(at.program, rules_)) {
+    for (const LayoutKnob knob : layout_knobs())
+      for (StageProgram& other : knob(at.program, rules_)) {
         StageProgram p = fitting(std::move(other));
         if (const base::Microseconds time = ranking_.add_to(at, p); time < at.time) at = {std::move(p), time};
       }
@@ -351,10 +353,10 @@ class Construction {
 
 }  // namespace
 
-std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
-                           std::size_t keep, const Restrictions& given, model::StagedCosts* known) {
-  model::StagedCosts own(a);
-  return Construction(one_stage, a, judge, given, known != nullptr ? *known : own).best(keep);
+std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
+                           std::size_t keep, const Restrictions& given, model::CachedCosts* known) {
+  model::CachedCosts own(a);
+  return Construction(one_stage, a, cost_model, given, known != nullptr ? *known : own).best(keep);
 }
 
 }  // namespace tilescope::construct

@@ -1,23 +1,23 @@
 #pragma once
 // ROLLER's construction (OSDI'22, section 3.3) for one stage: grow aligned rTiles level by level, lay them out for the
-// chip, and let a judge rank the programs.
+// chip, and let a cost model rank the programs.
 
 #include <cstddef>
 #include <vector>
 
 #include "arch/spec.h"
-#include "construct/judge.h"
+#include "construct/cost_model.h"
 #include "construct/restrictions.h"
 #include "expr/expression.h"
-#include "model/simt/staged_costs.h"
+#include "model/simt/cached_costs.h"
 
 namespace tilescope::construct {
 
 // The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
 // Empty only where no program fits the chip and the restrictions.
-// `known`, which the judge may share, remembers the bank passes that were counted.
-std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const Judge& judge,
+// `known`, which the cost model may share, remembers the bank passes that were counted.
+std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
                            std::size_t keep, const Restrictions& restrictions = {},
-                           model::StagedCosts* known = nullptr);
+                           model::CachedCosts* known = nullptr);
 
 }  // namespace tilescope::construct

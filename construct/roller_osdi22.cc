@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "construct/osdi22_policy.h"
+#include "construct/detail/osdi22_policy.h"
 
 namespace tilescope::construct {
 namespace {
@@ -116,7 +116,7 @@ class RoundSearch {
   std::unordered_set<Osdi22Tiles, HashOfTiles> visited_;
 };
 
-// Register elements are strided virtual threads, so that neighbouring threads touch neighbouring elements. Register
+// Register elements are strided vthreads, so that neighbouring threads touch neighbouring elements. Register
 // extents are powers of two that divide the block's, and halving both, until 1 is left, keeps it so: nothing is
 // rounded.
 tile::StageProgram stage_program(std::shared_ptr<const tile::TileSpace> space, const Osdi22Tiles& p,
@@ -124,7 +124,7 @@ tile::StageProgram stage_program(std::shared_ptr<const tile::TileSpace> space, c
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) {
     base::check(p.block[a] % p.thread[a] == 0, "a register tile divides its block tile");
-    mapping.push_back({.virtual_threads = p.thread[a], .threads = p.block[a] / p.thread[a], .serial = 1});
+    mapping.push_back({.vthread = p.thread[a], .threads = p.block[a] / p.thread[a], .per_thread = 1});
   }
   return tile::make_stage_program(std::move(space), mapping, p.block, max_vector);
 }
@@ -134,8 +134,8 @@ tile::StageProgram stage_program(std::shared_ptr<const tile::TileSpace> space, c
 Osdi22Result roller_osdi22(const expr::Expression& one_stage, const arch::RollerBaseline& constants, int keep,
                            base::Bytes max_vector) {
   // The artifact's tile axes: implicit GEMM of a convolution, the flat loops of what runs through memory in order.
-  const auto contraction = tile::contraction_fusion(one_stage);
-  const auto space = tile::make_space(one_stage, contraction ? *contraction : tile::contiguous_fusion(one_stage));
+  const auto contraction = tile::contraction_collapse(one_stage);
+  const auto space = tile::make_space(one_stage, contraction ? *contraction : tile::contiguous_collapse(one_stage));
   const Osdi22Policy policy(*space, constants);
   Osdi22Result out;
   out.io_dependent = policy.io_dependent();

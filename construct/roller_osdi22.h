@@ -3,7 +3,7 @@
 // reuse (matmul, convolution), one for the others (elementwise, pooling, reduction, depthwise convolution). They are
 // our baseline. Every constant of a chip comes from its `baselines`; the numbers in this code are the policies' own.
 //
-// Ignores: tensor cores, storage padding, and operators that were fused by hand.
+// Ignores: tensor cores, storage padding, and operators that were collapsed by hand.
 
 #include <vector>
 
@@ -31,7 +31,7 @@ struct Osdi22Result {
 };
 
 // Searches for `keep` programs of a single-stage expression. A program's block tile holds the published block tile and
-// reduction step, its thread tile the published register tile, whose elements are virtual threads (serial is 1).
+// reduction step, its thread tile the published register tile, whose elements are vthreads (per_thread is 1).
 // There may be none: no tile of a tiny operator fills a warp. `max_vector` bounds one access of one thread.
 Osdi22Result roller_osdi22(const expr::Expression& one_stage, const arch::RollerBaseline& constants, int keep,
                            base::Bytes max_vector);

@@ -2,29 +2,29 @@
 
 #include <utility>
 
-#include "construct/asked.h"
+#include "construct/detail/evaluation_log.h"
 
 namespace tilescope::construct {
 
-BatchJudge one_by_one(Judge judge) {
-  return [judge = std::move(judge)](std::span<const tile::RProgram> programs) {
+BatchCostModel one_by_one(CostModel cost_model) {
+  return [cost_model = std::move(cost_model)](std::span<const tile::RProgram> programs) {
     std::vector<base::Microseconds> times;
-    for (const tile::RProgram& p : programs) times.push_back(judge(p));
+    for (const tile::RProgram& p : programs) times.push_back(cost_model(p));
     return times;
   };
 }
 
-Trace random_search(const SearchSpace& space, const BatchJudge& judge, const SearchBudget& budget) {
-  Asked asked(space, judge, budget);
-  asked.judge(asked.fresh_points(budget.programs));
-  return asked.trace();
+Trace random_search(const SearchSpace& space, const BatchCostModel& cost_model, const SearchBudget& budget) {
+  EvaluationLog log(space, cost_model, budget);
+  log.evaluate(log.fresh_points(budget.programs));
+  return log.trace();
 }
 
 Trace exhaustive_search(const std::vector<tile::StageProgram>& programs, const arch::ArchSpec& a,
-                        const BatchJudge& judge) {
-  std::vector<tile::RProgram> asked;
-  for (const tile::StageProgram& p : programs) asked.push_back({a.name, {p}, {}});
-  const std::vector<base::Microseconds> times = judge(asked);
+                        const BatchCostModel& cost_model) {
+  std::vector<tile::RProgram> candidates;
+  for (const tile::StageProgram& p : programs) candidates.push_back({a.name, {p}, {}});
+  const std::vector<base::Microseconds> times = cost_model(candidates);
   Trace out;
   for (std::size_t i = 0; i < programs.size(); ++i) out.push_back({programs[i], times[i]});
   return out;

@@ -1,4 +1,4 @@
-#include "construct/tiles.h"
+#include "construct/detail/tiles.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 using tile::Extents;
 using tile::TileSpace;
 
-constexpr std::size_t kMostRegisterTiles = 16;  // that blocks are grown over
+constexpr std::size_t kMaxRegisterTiles = 16;  // that blocks are grown over
 constexpr double kClearlyLess = 0.75;
 constexpr double kWorthIt = 0.9;  // of the traffic, after doubling one axis of a single element
 constexpr double kSaves = 0.999;  // of the traffic: what saves less only follows from rounding
@@ -70,17 +70,18 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
 
 // Extents that a block may have along an axis, ascending: one thread, `serial` wide; threads by powers of two and what
 // cuts the axis into few equal parts, that waste at most `epsilon` of it.
-std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t serial, std::int64_t most, double epsilon) {
-  const std::int64_t whole = base::ceil_div(length, serial);
+std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most,
+                                        double epsilon) {
+  const std::int64_t whole = base::ceil_div(length, per_thread);
   std::vector<std::int64_t> threads;
   for (std::int64_t power = 2; power <= std::min(whole, most); power *= 2) threads.push_back(power);
-  for (std::int64_t parts = 1; parts <= kMostEqualParts; ++parts)
+  for (std::int64_t parts = 1; parts <= kMaxEqualParts; ++parts)
     if (const std::int64_t n = base::ceil_div(whole, parts); n > 1 && n <= most) threads.push_back(n);
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
-  std::vector<std::int64_t> out = {serial};
+  std::vector<std::int64_t> out = {per_thread};
   for (const std::int64_t n : threads)
-    if (tile::wasted_ratio(length, n * serial) <= epsilon) out.push_back(n * serial);
+    if (tile::wasted_ratio(length, n * per_thread) <= epsilon) out.push_back(n * per_thread);
   return out;
 }
 
@@ -103,7 +104,7 @@ GrowthLimits growth_limits(const arch::ArchSpec& a) {
   const std::int64_t all = arch::registers_per_core(*registers);
   // At least a warp on every partition has to fit beside its bookkeeping.
   g.registers = std::min(registers->per_thread.value_or(all), all / (a.core.warp * a.core.partitions)) * 3 / 4;
-  g.staged_bytes = arch::scratchpad_per_block(*scratchpad).n;
+  g.cached_bytes = arch::scratchpad_per_block(*scratchpad).n;
   g.max_threads = a.core.max_block_threads;
   g.warp = a.core.warp;
   g.transaction = arch::device_transaction_of(a);
@@ -145,7 +146,7 @@ std::vector<LevelTile> register_tiles(const TileSpace& space, const GrowthLimits
   keeps.of_input = registers_of(space.expression.dtype);
   keeps.of_output = registers_of(space.expression.accumulate);
   keeps.footprint = static_cast<double>(limits.registers);
-  return thinned(undominated(grown(space, Level::kThread, unit, choices, keeps)), kMostRegisterTiles);
+  return thinned(undominated(grown(space, Level::kThread, unit, choices, keeps)), kMaxRegisterTiles);
 }
 
 AxisChoices block_choices(const TileSpace& space, const GrowthLimits& limits, const Extents& registers,
@@ -178,7 +179,7 @@ std::vector<LevelTile> block_tiles(const TileSpace& space, const GrowthLimits& l
   keeps.parts = limits.max_threads;
   if (space.axes.size() > space.spatial)
     keeps.footprint =
-        static_cast<double>(limits.staged_bytes) / static_cast<double>(base::size_of(space.expression.dtype).n);
+        static_cast<double>(limits.cached_bytes) / static_cast<double>(base::size_of(space.expression.dtype).n);
   std::vector<LevelTile> grown = construct::grown(space, Level::kBlock, first, choices, keeps);
   if (alignment == Alignment::kAny) return grown;
   const auto threads_of = [&](const Extents& e) {

@@ -6,15 +6,15 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "expr/detail/print.h"
+#include "expr/detail/ranges.h"
+#include "expr/detail/resolve.h"
 #include "expr/extent.h"
-#include "expr/print.h"
-#include "expr/ranges.h"
-#include "expr/resolve.h"
 
 namespace tilescope::expr {
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMaxValue = std::numeric_limits<std::int64_t>::max();
 
 std::vector<std::int64_t> sizes_of(const Stage& stage) {
   std::vector<std::int64_t> out;
@@ -72,7 +72,7 @@ class Shapes {
     std::vector<Span> out;
     for (const Coordinate& c : read.at) {
       const auto span = span_of(c, sizes_of(stage));
-      if (!span || span->high == kMost) {
+      if (!span || span->high == kMaxValue) {
         error(at, fmt::format("a coordinate of {} does not fit 64 bits", to_text(draft_.e, stage, read)));
         return std::nullopt;
       }

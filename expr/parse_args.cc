@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "expr/detail/parse_index.h"
 #include "expr/lexer.h"
-#include "expr/parse_index.h"
 
 namespace tilescope::expr {
 namespace {

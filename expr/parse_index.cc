@@ -1,4 +1,4 @@
-#include "expr/parse_index.h"
+#include "expr/detail/parse_index.h"
 
 #include <algorithm>
 #include <charconv>

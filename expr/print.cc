@@ -1,4 +1,4 @@
-#include "expr/print.h"
+#include "expr/detail/print.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "expr/ranges.h"
+#include "expr/detail/ranges.h"
 
 #include <algorithm>
 #include <limits>

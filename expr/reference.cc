@@ -23,7 +23,7 @@ enum class Beyond : std::uint8_t {
 // A binary floating-point format: digits of the significand with the hidden one, and the least normal exponent.
 struct FloatFormat {
   int digits;
-  int least_exponent;
+  int min_exponent;
   double greatest;
   bool ties_away = false;  // from zero, not to even
   Beyond beyond = Beyond::kInfinity;
@@ -51,7 +51,7 @@ double beyond(double v, const FloatFormat& f) {
 double round_float(double v, const FloatFormat& f) {
   if (std::isinf(v)) return beyond(v, f);
   if (v == 0 || std::isnan(v)) return v;
-  const int exponent = std::max(std::ilogb(v), f.least_exponent) - (f.digits - 1);
+  const int exponent = std::max(std::ilogb(v), f.min_exponent) - (f.digits - 1);
   const double units = std::scalbn(v, -exponent);
   const double rounded = std::scalbn(f.ties_away ? std::round(units) : std::nearbyint(units), exponent);
   return std::fabs(rounded) > f.greatest ? beyond(v, f) : rounded;

@@ -1,4 +1,4 @@
-#include "expr/resolve.h"
+#include "expr/detail/resolve.h"
 
 #include <algorithm>
 #include <set>

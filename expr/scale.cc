@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "expr/detail/resolve.h"
 #include "expr/extent.h"
-#include "expr/resolve.h"
 
 namespace tilescope::expr {
 namespace {
@@ -20,7 +20,7 @@ std::vector<std::int64_t> sizes_of(const Stage& stage, const Problem& problem) {
   return sizes;
 }
 
-std::int64_t most_points_of(const Expression& e, const Problem& problem) {
+std::int64_t max_points_of(const Expression& e, const Problem& problem) {
   std::int64_t most = 0;
   for (const Stage& stage : e.stages) {
     std::int64_t points = 1;
@@ -43,7 +43,7 @@ std::int64_t highest_read(const Expression& e, const Problem& problem, std::size
 
 }  // namespace
 
-std::optional<Problem> scaled_down(const Problem& problem, std::int64_t most_points, base::Diagnostics& diags) {
+std::optional<Problem> scaled_down(const Problem& problem, std::int64_t max_points, base::Diagnostics& diags) {
   const auto e = build(problem, diags);
   if (!e) return std::nullopt;
   Problem small = problem;
@@ -51,7 +51,7 @@ std::optional<Problem> scaled_down(const Problem& problem, std::int64_t most_poi
     return std::max_element(small.sizes.begin(), small.sizes.end(),
                             [](const GivenSize& a, const GivenSize& b) { return a.size < b.size; });
   };
-  while (!small.sizes.empty() && greatest()->size > 1 && most_points_of(*e, small) > most_points)
+  while (!small.sizes.empty() && greatest()->size > 1 && max_points_of(*e, small) > max_points)
     greatest()->size = (greatest()->size + 1) / 2;
   for (GivenShape& s : small.shapes) {
     const auto tensor = find_tensor(*e, s.tensor);

@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 8> kSuites = {"roller",           "roller
                                                      "roller-irregular", "roller-tensorcore", "examples",
                                                      "searches",         "transformer_layer"};
 
-constexpr std::int64_t kMostCount = 1'000'000'000'000;  // totals stay far from the ends of doubles
+constexpr std::int64_t kMaxCount = 1'000'000'000'000;  // totals stay far from the ends of doubles
 
 // What several operators share: kind and expression.
 struct Form {
@@ -133,8 +133,8 @@ class SuiteReader {
 
   std::int64_t read_count(const base::Value* value) {
     const auto count = variables_.number(value, "count");
-    if (count && (*count < 1 || *count > kMostCount))
-      diags_.error(value->at, fmt::format("count: expected a whole number from 1 to {}, got {}{}", kMostCount, *count,
+    if (count && (*count < 1 || *count > kMaxCount))
+      diags_.error(value->at, fmt::format("count: expected a whole number from 1 to {}, got {}{}", kMaxCount, *count,
                                           value->get_if<std::string>() != nullptr
                                               ? fmt::format(" from '{}'", *value->get_if<std::string>())
                                               : ""));

@@ -1,4 +1,4 @@
-#include "lower/addresses.h"
+#include "lower/detail/addresses.h"
 
 #include <algorithm>
 
@@ -89,7 +89,7 @@ Affine Addresses::by_runs(const Operand& o, const std::vector<Affine>& axes) {
   Affine offset;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
-    for (const tile::FusedStep& run : o.steps[d]) {
+    for (const tile::CollapsedStep& run : o.steps[d]) {
       if (run.size == 1) continue;  // what is not 0 there is outside
       const bool slowest = &run == &o.steps[d].back();
       const Affine at =
@@ -101,7 +101,7 @@ Affine Addresses::by_runs(const Operand& o, const std::vector<Affine>& axes) {
 }
 
 Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes) {
-  if (o.gathered) return by_stage_axes(o, read, axes);
+  if (o.im2col) return by_stage_axes(o, read, axes);
   std::vector<Affine> at;
   for (const TileDim& dim : o.dims) {
     const expr::Coordinate& c = read.at[dim.first_dim];
@@ -112,7 +112,7 @@ Located Addresses::in_memory(const Operand& o, const expr::Read& read, const std
 
 Located Addresses::tile_element(const Operand& o, const expr::Read& read, const std::vector<Affine>& at,
                                 const std::vector<Affine>& begin) {
-  if (o.gathered) {  // a dimension of the tile is a tile axis
+  if (o.im2col) {  // a dimension of the tile is a tile axis
     std::vector<Affine> axes = begin;
     for (std::size_t d = 0; d < o.dims.size(); ++d) {
       Affine& axis = axes[static_cast<std::size_t>(o.dims[d].terms[0].axis)];
@@ -137,7 +137,7 @@ TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std
     if (dim.whole) {
       at = coordinate(read.at[dim.first_dim], axes);
       guard(at, dim.extent, out.inside);
-    } else if (!o.gathered) {
+    } else if (!o.im2col) {
       at = at + constant(read.at[dim.first_dim].offset - dim.low + far_end(dim, block_));
     }
     out.at.push_back(std::move(at));

@@ -6,7 +6,7 @@ std::vector<const Copy*> copies_of(const Kernel& k) {
   std::vector<const Copy*> out;
   for_each_statement(k.body, [&](const Statement& s) {
     if (const auto* copy = std::get_if<Copy>(&s.what)) out.push_back(copy);
-    if (const auto* load = std::get_if<LoadMatrices>(&s.what)) out.push_back(&load->rows);
+    if (const auto* load = std::get_if<LoadMatrix>(&s.what)) out.push_back(&load->rows);
   });
   return out;
 }

@@ -40,7 +40,7 @@ struct CopyCount {
 };
 
 // By copy of a kernel, then by bulk copy: the order in which they stand in its body, loops, Ifs and roles entered where
-// they stand. The rows that LoadMatrices reads are a copy. A bulk copy is a request of one lane: to memory for what of
+// they stand. The rows that LoadMatrix reads are a copy. A bulk copy is a request of one lane: to memory for what of
 // its box the tensor has, where that is anything, and to the scratchpad for the whole box, in full passes.
 using KernelCounters = std::vector<CopyCount>;
 

@@ -13,7 +13,7 @@ expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
 }  // namespace
 
 void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
-  for (const tile::StageProgram& stage : p.stages) {
+  for (const tile::StageProgram& stage : p.nodes) {
     const expr::Expression& e = stage.space->expression;
     std::vector<expr::Values> tensors;
     for (const expr::Tensor& t : e.tensors) {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
-#include "lower/kernel_run.h"
+#include "lower/detail/kernel_run.h"
 #include "lower/print.h"
 
 namespace tilescope::lower {
@@ -52,11 +52,11 @@ void KernelRun::begin_block() {
   }
   landings_.clear();
   group_ = 0;
-  signals_.clear();
-  for (const Signal& s : k_.signals) signals_.emplace_back(static_cast<std::size_t>(s.slots));
+  mbarriers_.clear();
+  for (const Mbarrier& s : k_.mbarriers) mbarriers_.emplace_back(static_cast<std::size_t>(s.stages));
   crews_.clear();
   crews_.push_back({0, 0, k_.threads, all_, {{&k_.body}}, {0}, {}});
-  parted_ = false;
+  specialized_ = false;
 }
 
 void KernelRun::end_block() {
@@ -65,8 +65,8 @@ void KernelRun::end_block() {
     if (!c.places.empty()) fail("roles that wait for each other", c.first);
   }
   if (!landings_.empty()) fail("an asynchronous copy that nobody waited for", 0);
-  for (const std::vector<Phase>& slots : signals_)
-    for (const Phase& p : slots)
+  for (const std::vector<Phase>& stages : mbarriers_)
+    for (const Phase& p : stages)
       if (!p.landings.empty()) fail("a bulk copy that nobody awaited", 0);
 }
 
@@ -83,7 +83,7 @@ bool KernelRun::advance() {
     return true;
   }
   statement_ = &(*at.body)[at.next];
-  if (const auto* a = std::get_if<Await>(&statement_->what); a != nullptr && !is_over(*a)) return false;
+  if (const auto* a = std::get_if<MbarrierWait>(&statement_->what); a != nullptr && !is_over(*a)) return false;
   ++at.next;
   std::visit([&](const auto& what) { run(what); }, statement_->what);
   return true;
@@ -154,13 +154,13 @@ std::int64_t KernelRun::common(const Affine& a, std::int64_t first, std::int64_t
 }
 
 void KernelRun::run(const Barrier&) {
-  if (parted_) fail("a barrier of a role", now_->first);
+  if (specialized_) fail("a barrier of a role", now_->first);
   for (std::vector<SharedWord>& buffer : shared_)
     for (SharedWord& w : buffer) w.writer = w.reader = kNobody;
 }
 
 void KernelRun::run(const Commit&) {
-  if (parted_) fail("asynchronous copies of a role", now_->first);
+  if (specialized_) fail("asynchronous copies of a role", now_->first);
   ++group_;
 }
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "lower/kernel_run.h"
+#include "lower/detail/kernel_run.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::lower {
@@ -29,7 +29,7 @@ const MatrixInstruction& KernelRun::instruction(int number) const {
   return k_.matrix_instructions[static_cast<std::size_t>(number)];
 }
 
-void KernelRun::run(const LoadMatrices& l) {
+void KernelRun::run(const LoadMatrix& l) {
   const auto to = static_cast<std::size_t>(l.rows.to.buffer), from = static_cast<std::size_t>(l.rows.from.buffer);
   const std::int64_t row = l.rows.elements, each = l.map.elements_of_lane();
   if (l.count > l.map.lane_count()) fail("more rows than lanes that name them", 0);
@@ -91,7 +91,7 @@ double KernelRun::product(double sum, const std::vector<double>& a, const std::v
   return expr::round_to(dtype, sum);
 }
 
-void KernelRun::run(const MultiplyMatrices& m) {
+void KernelRun::run(const Mma& m) {
   const MatrixInstruction& i = instruction(m.instruction);
   if (!i.a || !i.b) fail("an instruction that reads its factors from the scratchpad", 0);
   const auto sums = static_cast<std::size_t>(m.d.buffer);
@@ -109,22 +109,22 @@ void KernelRun::run(const MultiplyMatrices& m) {
   }
 }
 
-void KernelRun::run(const BeginProducts& begin) {
+void KernelRun::run(const WgmmaFence& begin) {
   if (now_->products_of) fail("products begin before others have ended", 0);
   now_->products_of = begin.sums;
 }
 
-void KernelRun::run(const EndProducts& end) {
+void KernelRun::run(const WgmmaCommitWait& end) {
   if (now_->products_of != end.sums) fail("the end of products that did not begin", 0);
   now_->products_of.reset();
 }
 
-void KernelRun::run(const Publish&) {
+void KernelRun::run(const ProxyFence&) {
   for (std::vector<SharedWord>& buffer : shared_)
     for (SharedWord& w : buffer) w.published = w.in_flight == 0;
 }
 
-double KernelRun::read(const StagedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
+double KernelRun::read(const SharedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
   const auto buffer = static_cast<std::size_t>(f.at.buffer);
   const std::int64_t swizzled = k_.buffers[buffer].swizzled_row;
   const std::int64_t columns =
@@ -141,7 +141,7 @@ double KernelRun::read(const StagedFactor& f, std::int64_t first, std::int64_t a
   return value;
 }
 
-void KernelRun::run(const MultiplyStaged& m) {
+void KernelRun::run(const Wgmma& m) {
   if (now_->products_of != m.d.buffer) fail("products that did not begin", 0);
   const MatrixInstruction& i = instruction(m.instruction);
   const MatrixShape s{i.shape.m, m.columns, i.shape.k};

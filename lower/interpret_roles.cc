@@ -1,4 +1,4 @@
-// Roles, the signals through which they meet, and the boxes that are brought for them.
+// Roles, the mbarriers through which they meet, and the boxes that are brought for them.
 
 #include <algorithm>
 
@@ -6,14 +6,14 @@
 
 #include "base/integer.h"
 #include "lower/affine.h"
-#include "lower/kernel_run.h"
+#include "lower/detail/kernel_run.h"
 
 namespace tilescope::lower {
 
-void KernelRun::run(const WarpRoles& w) {
-  if (parted_ || now_->places.size() > 1 || now_->places.back().next < now_->places.back().body->size())
+void KernelRun::run(const WarpSpecialized& w) {
+  if (specialized_ || now_->places.size() > 1 || now_->places.back().next < now_->places.back().body->size())
     fail("roles that are not the end of a kernel", 0);
-  parted_ = true;
+  specialized_ = true;
   std::vector<Crew> crews;
   std::int64_t end = 0;
   for (const WarpRole& r : w.roles) {
@@ -23,35 +23,35 @@ void KernelRun::run(const WarpRoles& w) {
     crews.push_back({crews.size(), r.first_thread, end, now_->lanes, {{&r.body}}, Clock(w.roles.size(), 0), {}});
   }
   if (end > k_.threads) fail("a role of more threads than there are", end);
-  for (std::vector<Phase>& slots : signals_)
-    for (Phase& p : slots) p.arriving = p.over = Clock(w.roles.size(), 0);
+  for (std::vector<Phase>& stages : mbarriers_)
+    for (Phase& p : stages) p.arriving = p.over = Clock(w.roles.size(), 0);
   crews_ = std::move(crews);
   now_ = crews_.data();
 }
 
-Phase& KernelRun::phase_of(int signal, std::int64_t use) {
-  std::vector<Phase>& slots = signals_[static_cast<std::size_t>(signal)];
-  return slots[static_cast<std::size_t>(base::floor_mod(use, std::ssize(slots)))];
+Phase& KernelRun::phase_of(int mbarrier, std::int64_t phase) {
+  std::vector<Phase>& stages = mbarriers_[static_cast<std::size_t>(mbarrier)];
+  return stages[static_cast<std::size_t>(base::floor_mod(phase, std::ssize(stages)))];
 }
 
-std::int64_t KernelRun::phase_number(int signal, std::int64_t use) const {
-  return base::floor_div(use, std::ssize(signals_[static_cast<std::size_t>(signal)]));
+std::int64_t KernelRun::phase_number(int mbarrier, std::int64_t phase) const {
+  return base::floor_div(phase, std::ssize(mbarriers_[static_cast<std::size_t>(mbarrier)]));
 }
 
-Phase& KernelRun::under_way(int signal, const Affine& number) {
-  if (!parted_) fail("a signal where there are no roles", 0);
-  const std::int64_t use = common(number);
-  Phase& p = phase_of(signal, use);
-  settle(signal, p);
-  if (p.number != phase_number(signal, use))
-    fail(fmt::format("use {} of {}, of whose slot phase {} is under way", use,
-                     k_.signals[static_cast<std::size_t>(signal)].name, p.number),
+Phase& KernelRun::under_way(int mbarrier, const Affine& number) {
+  if (!specialized_) fail("a signal where there are no roles", 0);
+  const std::int64_t phase = common(number);
+  Phase& p = phase_of(mbarrier, phase);
+  settle(mbarrier, p);
+  if (p.number != phase_number(mbarrier, phase))
+    fail(fmt::format("use {} of {}, of whose slot phase {} is under way", phase,
+                     k_.mbarriers[static_cast<std::size_t>(mbarrier)].name, p.number),
          now_->first);
   return p;
 }
 
-void KernelRun::settle(int signal, Phase& p) {
-  const Signal& s = k_.signals[static_cast<std::size_t>(signal)];
+void KernelRun::settle(int mbarrier, Phase& p) {
+  const Mbarrier& s = k_.mbarriers[static_cast<std::size_t>(mbarrier)];
   if (p.arrived > s.arrivals) fail(fmt::format("more arrive for {} than it waits for", s.name), now_->first);
   if (p.arrived < s.arrivals || p.asked != p.to_come) return;
   for (const Landing& l : p.landings)
@@ -66,30 +66,31 @@ void KernelRun::settle(int signal, Phase& p) {
   p = std::move(next);
 }
 
-bool KernelRun::is_over(const Await& a) {
-  if (!parted_) fail("a signal where there are no roles", 0);
-  const std::int64_t use = common(a.use);
-  const Signal& s = k_.signals[static_cast<std::size_t>(a.signal)];
+bool KernelRun::is_over(const MbarrierWait& a) {
+  if (!specialized_) fail("a signal where there are no roles", 0);
+  const std::int64_t phase = common(a.phase);
+  const Mbarrier& s = k_.mbarriers[static_cast<std::size_t>(a.mbarrier)];
   // Waiters tell a phase from the one before it alone, so that no more than one turn is over from the beginning.
-  if (use < -s.slots) fail(fmt::format("use {} of {}, more than a turn before the first", use, s.name), now_->first);
-  if (use < 0) return true;
-  Phase& p = phase_of(a.signal, use);
-  settle(a.signal, p);
-  const std::int64_t passed = p.number - phase_number(a.signal, use);
+  if (phase < -s.stages)
+    fail(fmt::format("use {} of {}, more than a turn before the first", phase, s.name), now_->first);
+  if (phase < 0) return true;
+  Phase& p = phase_of(a.mbarrier, phase);
+  settle(a.mbarrier, p);
+  const std::int64_t passed = p.number - phase_number(a.mbarrier, phase);
   if (passed > 1) fail("a use that is awaited after its slot's next one is over too", now_->first);
   return passed == 1;
 }
 
-void KernelRun::run(const Await& a) {
-  if (common(a.use) < 0) return;
-  const Phase& p = phase_of(a.signal, common(a.use));
+void KernelRun::run(const MbarrierWait& a) {
+  if (common(a.phase) < 0) return;
+  const Phase& p = phase_of(a.mbarrier, common(a.phase));
   for (std::size_t c = 0; c < crews_.size(); ++c) now_->seen[c] = std::max(now_->seen[c], p.over[c]);
   now_->met = std::max(now_->met, p.over[now_->number]);
 }
 
-void KernelRun::run(const Arrive& a) {
+void KernelRun::run(const MbarrierArrive& a) {
   if (now_->products_of) fail("an arrival while products still read the scratchpad", now_->first);
-  Phase& p = under_way(a.signal, a.use);
+  Phase& p = under_way(a.mbarrier, a.phase);
   const std::int64_t warps = (now_->end - now_->first) / k_.warp;
   p.arrived += warps;
   p.to_come += a.bytes * warps;
@@ -125,7 +126,7 @@ void KernelRun::run(const TmaStore& b) {
 }
 
 void KernelRun::run(const TmaLoad& b) {
-  Phase& p = under_way(b.signal, b.use);
+  Phase& p = under_way(b.mbarrier, b.phase);
   const auto to = static_cast<std::size_t>(b.shared.buffer);
   const std::int64_t elements = b.elements();
   Landing l{to, common(b.shared.offset), now_->first, std::vector<double>(static_cast<std::size_t>(elements), 0.0)};

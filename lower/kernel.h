@@ -8,11 +8,11 @@
 //   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
 //   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
 //   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
-//   LoadMatrices, MultiplyMatrices and MultiplyStaged are what lanes do together, as many as their maps have: threads
+//   LoadMatrix, Mma and Wgmma are what lanes do together, as many as their maps have: threads
 //   of a block from a multiple of that number on.
-//   Where warps part into roles, each role runs its own body beside the others and meets them through signals alone: a
-//   warp that awaits a use of a signal sees what those did before who arrived for it, and what the bulk copies brought
-//   that were asked for it. A Barrier is for kernels without roles.
+//   Where warps are specialised, each role runs its own body beside the others and meets them through mbarriers alone:
+//   a warp that awaits a phase of an mbarrier sees what those did before who arrived for it, and what the bulk copies
+//   brought that were asked for it. A Barrier is for kernels that are not warp-specialised.
 //   Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
@@ -65,17 +65,17 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
-  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (TmaBox, MultiplyStaged:
+  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (TmaBox, Wgmma:
   // they alone touch such an array, and count elements as if none had); 0 where elements lie in their order.
   std::int64_t swizzled_row = 0;
 };
 
-// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each slot. Its uses are numbered from 0 on:
-// use u is the (u / slots)-th phase of slot u % slots. It is over when `arrivals` warps arrived for it and all bytes
-// that they said are to come have come; then the slot's next one begins.
-struct Signal {
+// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each stage. Its phases are numbered from 0 on:
+// phase u is the (u / stages)-th completion of stage u % stages. It is over when `arrivals` warps arrived for it and
+// all bytes that they said are to come have come; then the stage's next one begins.
+struct Mbarrier {
   std::string name;
-  std::int64_t slots = 1, arrivals = 1;
+  std::int64_t stages = 1, arrivals = 1;
   std::int64_t offset_bytes = 0;  // of the first one in the block's scratchpad
 };
 
@@ -118,7 +118,7 @@ struct Compute {
 // many as `map` has. Lane l of the first `count` names row l, as `rows` says, whose `when` holds in no other lane.
 // Every lane then has, from `rows.to` on, the elements that `map` says: `r` adds to the number of a row, `c` to the
 // place in it. `transposed` says that neighbours of a lane are of different rows (PTX's ldmatrix.trans).
-struct LoadMatrices {
+struct LoadMatrix {
   Copy rows;
   std::int64_t count = 1;
   arch::FragmentMap map;
@@ -145,7 +145,7 @@ struct MatrixInstruction {
 // d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of the instruction's
 // lanes as its maps say. Each access is to the first of a lane's elements. Lanes that hold copies of an element of a or
 // b hold the same value.
-struct MultiplyMatrices {
+struct Mma {
   int instruction = 0;  // of Kernel::matrix_instructions
   Access d, a, b;
 };
@@ -153,42 +153,42 @@ struct MultiplyMatrices {
 // A factor in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
 // swizzled rows: from `at`, the first element of a group's part, so many elements to the next core matrix along m or n,
 // and along k. The rows run along k, or, transposed, along m or n.
-struct StagedFactor {
+struct SharedFactor {
   Access at;
   std::int64_t along = 0, deep = 0;
   bool transposed = false;
 };
 
 // d += a * b of a group of lanes, from factors in the scratchpad, as PTX's wgmma defines it: an instruction that runs
-// by itself between BeginProducts and EndProducts. It takes `columns`, whole fragments of the instruction's n side by
+// by itself between WgmmaFence and WgmmaCommitWait. It takes `columns`, whole fragments of the instruction's n side by
 // side: lanes hold d fragment after fragment, each as the instruction's map of c says; `d` is the first of a lane's
 // elements.
-struct MultiplyStaged {
+struct Wgmma {
   int instruction = 0;  // of Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
-  StagedFactor a, b;
+  SharedFactor a, b;
 };
-// Between the two a register buffer is MultiplyStaged's alone; after EndProducts all sums are there.
-struct BeginProducts {
+// Between the two a register buffer is Wgmma's alone; after WgmmaCommitWait all sums are there.
+struct WgmmaFence {
   int sums = 0;  // buffer
 };
-struct EndProducts {
+struct WgmmaCommitWait {
   int sums = 0;
 };
-// What this thread wrote to the scratchpad and what it waited for is seen by MultiplyStaged after the next Barrier.
-struct Publish {};
+// What this thread wrote to the scratchpad and what it waited for is seen by Wgmma after the next Barrier.
+struct ProxyFence {};
 
-// Every warp of the role arrives once for a use of a signal, and says how many bytes are to come for it.
-struct Arrive {
-  int signal = 0;  // of Kernel::signals
-  Affine use;
+// Every warp of the role arrives once for a phase of an mbarrier, and says how many bytes are to come for it.
+struct MbarrierArrive {
+  int mbarrier = 0;  // of Kernel::mbarriers
+  Affine phase;
   std::int64_t bytes = 0;
 };
-// Until that use of the signal is over; one of the turn before the first is.
-struct Await {
-  int signal = 0;
-  Affine use;
+// Until that phase of the mbarrier is over; one before the first of its stage is.
+struct MbarrierWait {
+  int mbarrier = 0;
+  Affine phase;
 };
 
 // A dimension of a box: where it begins in the tensor, which has so many elements along it, `stride` apart.
@@ -205,14 +205,14 @@ struct TmaBox {
 
   std::int64_t elements() const;
 };
-// One thread of the role asks for the box, which comes by itself, for a use of a signal; zeros where it goes beyond the
-// tensor.
+// One thread of the role asks for the box, which comes by itself, for a phase of an mbarrier; zeros where it goes
+// beyond the tensor.
 struct TmaLoad : TmaBox {
-  int signal = 0;
-  Affine use;
+  int mbarrier = 0;
+  Affine phase;
 };
 // One thread of the role, or of the block, has the box stored, and goes on when it has been read from the scratchpad;
-// what lies beyond the tensor is left out. Who wrote it had published it, and met the thread.
+// what lies beyond the tensor is left out. The threads that wrote it ran a ProxyFence after, and met the thread.
 struct TmaStore : TmaBox {};
 
 struct Barrier {};
@@ -240,13 +240,13 @@ struct WarpRole {
   std::int64_t first_thread = 0, threads = 0;
   std::vector<Statement> body;
 };
-// The last statement of a kernel that has roles.
-struct WarpRoles {
+// The last statement of a warp-specialised kernel.
+struct WarpSpecialized {
   std::vector<WarpRole> roles;
 };
 struct Statement {
-  std::variant<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts,
-               Publish, Barrier, Commit, Wait, WarpRoles, Arrive, Await, TmaLoad, TmaStore>
+  std::variant<Loop, If, Copy, Compute, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier,
+               Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
       what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };
@@ -256,8 +256,8 @@ template <class S, class Visit>
 void for_inner_bodies(S& statement, const Visit& visit) {
   if (auto* loop = std::get_if<Loop>(&statement.what)) visit(loop->body);
   if (auto* branch = std::get_if<If>(&statement.what)) visit(branch->body);
-  if (auto* parted = std::get_if<WarpRoles>(&statement.what))
-    for (auto& role : parted->roles) visit(role.body);
+  if (auto* specialized = std::get_if<WarpSpecialized>(&statement.what))
+    for (auto& role : specialized->roles) visit(role.body);
 }
 
 // Every statement of a body and of those inside it, in the order in which they stand.
@@ -280,7 +280,7 @@ struct Kernel {
   std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
   std::vector<Index> indices;
   std::vector<Buffer> buffers;
-  std::vector<Signal> signals;
+  std::vector<Mbarrier> mbarriers;
   std::vector<MatrixInstruction> matrix_instructions;  // that its statements name
   std::int64_t shared_bytes = 0;                       // of a block
   std::vector<Statement> body;
@@ -303,7 +303,7 @@ struct Module {
   std::vector<Kernel> kernels;
 };
 
-// The instruction that a MultiplyMatrices or MultiplyStaged names.
+// The instruction that an Mma or Wgmma names.
 template <class Multiply>
 const MatrixInstruction& instruction_of(const Kernel& k, const Multiply& m) {
   return k.matrix_instructions[static_cast<std::size_t>(m.instruction)];

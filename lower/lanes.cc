@@ -1,4 +1,4 @@
-#include "lower/lanes.h"
+#include "lower/detail/lanes.h"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "lower/simt/lower_stage.h"
-#include "lower/simt/microkernel/conditions.h"
+#include "lower/simt/detail/lower_stage.h"
+#include "lower/simt/microkernel/detail/conditions.h"
 #include "tile/fit.h"
 #include "tile/microkernel/mma.h"
 #include "tile/transfer/tma.h"
@@ -21,10 +21,10 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
       diags.error(at, fmt::format("edge {}: tensors pass between stages in {} only, not in {}", e.tensor,
                                   arch::dram_of(chip)->name, e.level));
   std::set<std::string> names;
-  for (const tile::StageProgram& p : program.stages)
+  for (const tile::StageProgram& p : program.nodes)
     for (const expr::Tensor& t : p.space->expression.tensors) names.insert(t.name);
   Module module;
-  for (const tile::StageProgram& p : program.stages)
+  for (const tile::StageProgram& p : program.nodes)
     if (check_lowerable(p, chip, diags, at) && diags.count() == before) lower_stage(p, chip, names, module, diags, at);
   if (diags.count() > before) return std::nullopt;
   return module;
@@ -41,7 +41,7 @@ bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, ba
                      base::Position at) {
   const std::size_t before = diags.count();
   if (!tile::fits(p, chip)) tile::check_fit(p, chip, diags, at);
-  if (std::string why = tile::boxes_refusal(p, chip); !why.empty()) diags.error(at, std::move(why));
+  if (std::string why = tile::tma_refusal(p, chip); !why.empty()) diags.error(at, std::move(why));
   std::visit([&](const auto& kernel) { add_refusals(kernel, p, chip, diags, at); }, p.micro_kernel);
   return diags.count() == before;
 }

@@ -52,8 +52,8 @@ class Printer {
     line(0, fmt::format("kernel {}: {} blocks of {} threads{}", k.name, k.blocks, k.threads, most));
     for (const Buffer& b : k.buffers) line(1, buffer(b));
     for (const MatrixInstruction& i : k.matrix_instructions) line(1, instruction(i));
-    for (const Signal& s : k.signals)
-      line(1, fmt::format("signal    {}[{}] of {} arrivals at byte {}", s.name, s.slots, s.arrivals, s.offset_bytes));
+    for (const Mbarrier& s : k.mbarriers)
+      line(1, fmt::format("signal    {}[{}] of {} arrivals at byte {}", s.name, s.stages, s.arrivals, s.offset_bytes));
     for (const Index& i : k.indices)
       if (i.kind == IndexKind::kDerived) line(1, derived(i));
     body(k.body, 1);
@@ -101,26 +101,26 @@ class Printer {
     body(i.body, depth + 1);
   }
   void statement(const Copy& c, const std::string& note, int depth) { copy(c, "", note, depth); }
-  void statement(const LoadMatrices& l, const std::string& note, int depth) {
+  void statement(const LoadMatrix& l, const std::string& note, int depth) {
     copy(l.rows, fmt::format(", {} rows{}", l.count, l.transposed ? " transposed" : ""), note, depth);
   }
-  void statement(const MultiplyMatrices& m, const std::string& note, int depth) {
+  void statement(const Mma& m, const std::string& note, int depth) {
     const MatrixInstruction& i = instruction_of(*k_, m);
     line(depth, fmt::format("{} += {} * {} by {}, {}x{}x{}{}", access(m.d), access(m.a), access(m.b), i.name, i.shape.m,
                             i.shape.n, i.shape.k, note));
   }
-  void statement(const MultiplyStaged& m, const std::string& note, int depth) {
+  void statement(const Wgmma& m, const std::string& note, int depth) {
     const MatrixInstruction& i = instruction_of(*k_, m);
     line(depth, fmt::format("{} += {} * {} staged by {}, {}x{}x{}{}", access(m.d), factor(m.a), factor(m.b), i.name,
                             i.shape.m, m.columns, i.shape.k, note));
   }
-  void statement(const BeginProducts& b, const std::string& note, int depth) {
+  void statement(const WgmmaFence& b, const std::string& note, int depth) {
     line(depth, fmt::format("begin products of {}{}", k_->buffers[static_cast<std::size_t>(b.sums)].name, note));
   }
-  void statement(const EndProducts& e, const std::string& note, int depth) {
+  void statement(const WgmmaCommitWait& e, const std::string& note, int depth) {
     line(depth, fmt::format("end products of {}{}", k_->buffers[static_cast<std::size_t>(e.sums)].name, note));
   }
-  void statement(const Publish&, const std::string& note, int depth) { line(depth, "publish" + note); }
+  void statement(const ProxyFence&, const std::string& note, int depth) { line(depth, "publish" + note); }
   void copy(const Copy& c, const std::string& how, const std::string& note, int depth) {
     const std::string wide = c.elements > 1 ? fmt::format(" x{}", c.elements) : "";
     std::string text =
@@ -148,21 +148,21 @@ class Printer {
   void statement(const Wait& w, const std::string& note, int depth) {
     line(depth, fmt::format("wait until {} pending{}", w.pending, note));
   }
-  void statement(const WarpRoles& w, const std::string& note, int depth) {
+  void statement(const WarpSpecialized& w, const std::string& note, int depth) {
     for (const WarpRole& r : w.roles) {
       line(depth, fmt::format("threads {}..{}: {}{}", r.first_thread, r.first_thread + r.threads - 1, r.name, note));
       body(r.body, depth + 1);
     }
   }
-  void statement(const Arrive& a, const std::string& note, int depth) {
+  void statement(const MbarrierArrive& a, const std::string& note, int depth) {
     const std::string bytes = a.bytes > 0 ? fmt::format(", {} B to come", a.bytes) : "";
-    line(depth, fmt::format("arrive at {}{}{}", use(a.signal, a.use), bytes, note));
+    line(depth, fmt::format("arrive at {}{}{}", phase(a.mbarrier, a.phase), bytes, note));
   }
-  void statement(const Await& a, const std::string& note, int depth) {
-    line(depth, fmt::format("await {}{}", use(a.signal, a.use), note));
+  void statement(const MbarrierWait& a, const std::string& note, int depth) {
+    line(depth, fmt::format("await {}{}", phase(a.mbarrier, a.phase), note));
   }
   void statement(const TmaLoad& b, const std::string& note, int depth) {
-    line(depth, fmt::format("{} <~ box {} for {}{}", access(b.shared), box(b), use(b.signal, b.use), note));
+    line(depth, fmt::format("{} <~ box {} for {}{}", access(b.shared), box(b), phase(b.mbarrier, b.phase), note));
   }
   void statement(const TmaStore& b, const std::string& note, int depth) {
     line(depth, fmt::format("box {} <~ {}{}", box(b), access(b.shared), note));
@@ -173,11 +173,11 @@ class Printer {
     for (const BoxDim& d : b.dims) dims.push_back(fmt::format("{} of {} x{}", print(*k_, d.at), d.extent, d.box));
     return fmt::format("{}[{}]", k_->buffers[static_cast<std::size_t>(b.memory)].name, fmt::join(dims, ", "));
   }
-  std::string use(int signal, const Affine& number) const {
-    return fmt::format("{}[{}]", k_->signals[static_cast<std::size_t>(signal)].name, print(*k_, number));
+  std::string phase(int mbarrier, const Affine& number) const {
+    return fmt::format("{}[{}]", k_->mbarriers[static_cast<std::size_t>(mbarrier)].name, print(*k_, number));
   }
 
-  std::string factor(const StagedFactor& f) const {
+  std::string factor(const SharedFactor& f) const {
     return fmt::format("{}{} by {}, {}", access(f.at), f.transposed ? " transposed" : "", f.along, f.deep);
   }
   std::string access(const Access& a) const {

@@ -37,18 +37,18 @@ void for_each_access(S& s, const Visit& visit) {
     visit(b, AccessKind::kRead);
     visit(d, AccessKind::kAccumulate);
   };
-  std::visit(Visitor{[&](OneOf<Copy> auto& c) { copy(c); }, [&](OneOf<LoadMatrices> auto& l) { copy(l.rows); },
+  std::visit(Visitor{[&](OneOf<Copy> auto& c) { copy(c); }, [&](OneOf<LoadMatrix> auto& l) { copy(l.rows); },
                      [&](OneOf<Compute> auto& c) {
                        for (auto& a : c.operands) visit(a, AccessKind::kRead);
                        visit(c.target,
                              c.reducer == expr::Reducer::kNone ? AccessKind::kWrite : AccessKind::kAccumulate);
                      },
-                     [&](OneOf<MultiplyMatrices> auto& m) { product(m.a, m.b, m.d); },
-                     [&](OneOf<MultiplyStaged> auto& m) { product(m.a.at, m.b.at, m.d); },
+                     [&](OneOf<Mma> auto& m) { product(m.a, m.b, m.d); },
+                     [&](OneOf<Wgmma> auto& m) { product(m.a.at, m.b.at, m.d); },
                      [&](OneOf<TmaLoad> auto& b) { visit(b.shared, AccessKind::kWrite); },
                      [&](OneOf<TmaStore> auto& b) { visit(b.shared, AccessKind::kRead); },
-                     [](OneOf<Loop, If, WarpRoles, BeginProducts, EndProducts, Publish, Barrier, Commit, Wait, Arrive,
-                              Await> auto&) {}},
+                     [](OneOf<Loop, If, WarpSpecialized, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, Commit, Wait,
+                              MbarrierArrive, MbarrierWait> auto&) {}},
              s.what);
 }
 
@@ -63,26 +63,26 @@ void for_each_guard(S& s, const Visit& visit) {
     all(c.inside);
   };
   std::visit(Visitor{[&](OneOf<If> auto& i) { all(i.when); }, [&](OneOf<Copy> auto& c) { copy(c); },
-                     [&](OneOf<LoadMatrices> auto& l) { copy(l.rows); },
-                     [](OneOf<Loop, Compute, MultiplyMatrices, MultiplyStaged, BeginProducts, EndProducts, Publish,
-                              Barrier, Commit, Wait, WarpRoles, Arrive, Await, TmaLoad, TmaStore> auto&) {}},
+                     [&](OneOf<LoadMatrix> auto& l) { copy(l.rows); },
+                     [](OneOf<Loop, Compute, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, Commit, Wait,
+                              WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) {}},
              s.what);
 }
 
-// Calls visit(affine) for the offsets of accesses, uses of signals and beginnings of boxes of the statement itself.
+// Calls visit(affine) for the offsets of accesses, phases of mbarriers and beginnings of boxes of the statement itself.
 template <class S, class Visit>
 void for_each_place(S& s, const Visit& visit) {
   for_each_access(s, [&](auto& access, AccessKind) { visit(access.offset); });
-  std::visit(Visitor{[&](OneOf<Arrive, Await> auto& a) { visit(a.use); },
+  std::visit(Visitor{[&](OneOf<MbarrierArrive, MbarrierWait> auto& a) { visit(a.phase); },
                      [&](OneOf<TmaLoad> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
-                       visit(b.use);
+                       visit(b.phase);
                      },
                      [&](OneOf<TmaStore> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                      },
-                     [](OneOf<Loop, If, Copy, Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, BeginProducts,
-                              EndProducts, Publish, Barrier, Commit, Wait, WarpRoles> auto&) {}},
+                     [](OneOf<Loop, If, Copy, Compute, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
+                              Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
              s.what);
 }
 

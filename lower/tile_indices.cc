@@ -1,4 +1,4 @@
-#include "lower/tile_indices.h"
+#include "lower/detail/tile_indices.h"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
       block_begin_(p.space->axes.size()),
       thread_begin_(p.space->axes.size()) {
   mapping_.resize(p.space->axes.size());
-  // Blocks: in the program's raster, parts of a split reduction slowest of all.
+  // Blocks: in the program's block_order, parts of a split reduction slowest of all.
   std::int64_t faster = 1;
   const auto digits = p.block_digits();
   for (std::size_t i = digits.size(); i-- > 0;) {
@@ -44,7 +44,8 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
     const auto a = static_cast<std::size_t>(p.thread_order[i]);
     const tile::AxisMapping& m = p.mapping[a];
     thread_begin_[a] =
-        maker.quotient(maker.thread(), faster_threads, m.threads, "thread_" + spelled(space().axes[a].name)) * m.serial;
+        maker.quotient(maker.thread(), faster_threads, m.threads, "thread_" + spelled(space().axes[a].name)) *
+        m.per_thread;
     faster_threads *= m.threads;
   }
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
@@ -60,8 +61,8 @@ std::int64_t TileIndices::part_extent(std::size_t axis) const {
 StepPosition TileIndices::at_step(const Affine& step) {
   StepPosition out{block_begin_, step};
   std::int64_t faster = 1;
-  for (std::size_t i = p_.order.size(); i-- > 0;) {
-    const auto a = static_cast<std::size_t>(p_.order[i]);
+  for (std::size_t i = p_.reduction_order.size(); i-- > 0;) {
+    const auto a = static_cast<std::size_t>(p_.reduction_order[i]);
     const std::int64_t count = base::ceil_div(part_extent(a), p_.block[a]);
     const Affine at = maker_.quotient(step, faster, i == 0 ? 0 : count, "step_" + spelled(space().axes[a].name));
     out.begin[a] = block_begin_[a] + at * p_.block[a];
@@ -78,12 +79,12 @@ int TileIndices::thread_loop(std::size_t axis, std::int64_t kind, const std::str
 
 std::vector<AxisLoop> TileIndices::far_loops(std::size_t axis) {
   const tile::AxisMapping& m = mapping_[axis];
-  if (m.virtual_threads == 1) return {};
-  return {{thread_loop(axis, 0, "_far", m.virtual_threads), m.virtual_threads, m.threads * m.serial, m.serial}};
+  if (m.vthread == 1) return {};
+  return {{thread_loop(axis, 0, "_far", m.vthread), m.vthread, m.threads * m.per_thread, m.per_thread}};
 }
 
 std::vector<AxisLoop> TileIndices::near_loops(std::size_t axis, std::int64_t vector) {
-  const std::int64_t pieces = mapping_[axis].serial / vector;
+  const std::int64_t pieces = mapping_[axis].per_thread / vector;
   if (pieces <= 1) return {};
   const std::string suffix = vector > 1 ? "_by" + std::to_string(vector) : "_near";
   return {{thread_loop(axis, vector, suffix, pieces), pieces, vector, vector}};
@@ -101,11 +102,11 @@ std::vector<AxisLoop> TileIndices::run_loops(std::size_t axis, std::int64_t exte
   return {{index, extent / vector, vector, vector}};
 }
 
-std::int64_t TileIndices::points(std::size_t axis) const { return p_.points_along(axis); }
+std::int64_t TileIndices::points(std::size_t axis) const { return p_.iterations_along(axis); }
 
 std::optional<std::size_t> TileIndices::innermost() const {
-  for (std::size_t i = p_.order.size(); i-- > 0;)
-    if (const auto a = static_cast<std::size_t>(p_.order[i]); points(a) > 1) return a;
+  for (std::size_t i = p_.reduction_order.size(); i-- > 0;)
+    if (const auto a = static_cast<std::size_t>(p_.reduction_order[i]); points(a) > 1) return a;
   return std::nullopt;
 }
 
@@ -113,15 +114,15 @@ void TileIndices::cut(std::size_t axis, std::int64_t length) {
   const std::string name = spelled(space().axes[axis].name) + "_by" + std::to_string(length);
   const std::int64_t chunks = points(axis) / length;
   thread_begin_[axis] = chunks > 1 ? maker_.value(maker_.loop(name, chunks)) * length : constant(0);
-  mapping_[axis].serial = length;
+  mapping_[axis].per_thread = length;
 }
 
 std::vector<AxisLoop> TileIndices::chunk_loops() const {
   std::vector<AxisLoop> out;
-  for (const int axis : p_.order) {
+  for (const int axis : p_.reduction_order) {
     const auto a = static_cast<std::size_t>(axis);
     if (thread_begin_[a].terms.empty()) continue;
-    const std::int64_t length = mapping_[a].serial;
+    const std::int64_t length = mapping_[a].per_thread;
     out.push_back({thread_begin_[a].terms.front().index, points(a) / length, length, length});
   }
   return out;
@@ -129,7 +130,7 @@ std::vector<AxisLoop> TileIndices::chunk_loops() const {
 
 std::vector<AxisLoop> TileIndices::point_loops() {
   std::vector<AxisLoop> out;
-  for (const int axis : p_.order)
+  for (const int axis : p_.reduction_order)
     for (const AxisLoop& l : thread_loops(static_cast<std::size_t>(axis), 1)) out.push_back(l);
   return out;
 }

@@ -1,7 +1,7 @@
 // Counting without time: every warp of every block walks its operations, and nothing waits.
 
-#include "sim/gpu/machine.h"
-#include "sim/gpu/warp_code.h"
+#include "sim/gpu/detail/machine.h"
+#include "sim/gpu/detail/warp_code.h"
 #include "sim/simulate.h"
 
 namespace tilescope::sim {
@@ -41,7 +41,7 @@ void walk(WarpCode& code, std::int64_t warp, Uniforms u, std::int64_t pass_bytes
       }
       case Kind::kTmaLoad:
       case Kind::kTmaStore: {
-        const BulkBox& box = code.box(op.number);
+        const TmaBoxLines& box = code.box(op.number);
         if (warp != box.warp()) break;
         const lower::CopyCount count = box.count(box.lines(u), pass_bytes);
         counters[code.counted_box(op.number)].global += count.global;

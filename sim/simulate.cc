@@ -9,8 +9,8 @@
 
 #include "base/check.h"
 #include "base/integer.h"
-#include "sim/gpu/event_loop.h"
-#include "sim/gpu/spills.h"
+#include "sim/gpu/detail/event_loop.h"
+#include "sim/gpu/detail/spills.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -36,7 +36,7 @@ std::array<Cycle, kStalls> shared_out(const std::array<std::int64_t, kStalls>& w
 }
 
 // Warps that cores have no block for wait at the tail.
-std::vector<StallReport> stalls_of(const Tally& t, const Occupancy& o, const Machine& m, const lower::Kernel& k,
+std::vector<StallReport> stalls_of(const Statistics& t, const Occupancy& o, const Machine& m, const lower::Kernel& k,
                                    Cycle running) {
   std::array<std::int64_t, kStalls> weights = t.stalls;
   const std::int64_t warps = std::min(o.blocks_per_core * m.cores, k.blocks) * o.warps;
@@ -53,7 +53,7 @@ std::vector<StallReport> stalls_of(const Tally& t, const Occupancy& o, const Mac
   return out;
 }
 
-std::vector<LevelReport> levels_of(const Tally& t, const lower::Kernel& k, const Machine& m) {
+std::vector<LevelReport> levels_of(const Statistics& t, const lower::Kernel& k, const Machine& m) {
   std::vector<LevelReport> out;
   const auto add = [&](const std::string& name, LevelRole role) {
     if (!name.empty()) out.push_back({name, t.level(role)});
@@ -64,7 +64,7 @@ std::vector<LevelReport> levels_of(const Tally& t, const lower::Kernel& k, const
   add(m.scratchpad_name, LevelRole::kScratchpad);
   if (m.scratchpad_name.empty()) return out;
   const std::vector<const lower::Copy*> copies = lower::copies_of(k);
-  LevelTally& pad = out.back().amounts;
+  LevelStatistics& pad = out.back().amounts;
   for (std::size_t c = 0; c < copies.size(); ++c) {
     const bool writes = k.buffers[static_cast<std::size_t>(copies[c]->to.buffer)].space == lower::Space::kShared;
     (writes ? pad.written_bytes : pad.read_bytes) += t.copies[c].shared.bytes;
@@ -93,8 +93,8 @@ void keep_own(const std::vector<bool>& own, lower::KernelCounters& counters) {
   counters = std::move(kept);
 }
 
-KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, const Tally& t, const Gpu& gpu,
-                       Cycle running) {
+KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, const Statistics& t,
+                       const Gpu& gpu, Cycle running) {
   KernelReport r;
   r.name = k.name;
   r.cycles = running + m.launch;
@@ -129,8 +129,8 @@ void add_to(SimReport& all, const KernelReport& k) {
   } else {
     for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].cycles += k.stalls[s].cycles;
     for (std::size_t l = 0; l < k.levels.size(); ++l) {
-      LevelTally& sum = all.levels[l].amounts;
-      const LevelTally& more = k.levels[l].amounts;
+      LevelStatistics& sum = all.levels[l].amounts;
+      const LevelStatistics& more = k.levels[l].amounts;
       sum.requests += more.requests;
       sum.transactions += more.transactions;
       sum.hits += more.hits;
@@ -158,10 +158,10 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     if (occupancies[i].spilled_per_thread > 0)
       spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
     WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, access_shapes(machine));
-    Tally tally;
+    Statistics statistics;
     const Cycle begin = loop.now();
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
-    gpu.begin(code, occupancies[i], tally, options.mode == Mode::kSampled, bytes, begin);
+    gpu.begin(code, occupancies[i], statistics, options.mode == Mode::kSampled, bytes, begin);
     loop.run();
     if (const auto why = gpu.done() ? std::nullopt : gpu.stuck())
       throw SimError(fmt::format("kernel {}: {}", k.name, *why));
@@ -170,8 +170,8 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
       gpu.show(std::max(loop.now(), gpu.end() + gpu.turn()));
       options.timeline->end_kernel(gpu.end());
     }
-    if (spilled) keep_own(spilled->of_kernel, tally.copies);
-    add_to(all, report_of(k, machine, occupancies[i], tally, gpu, gpu.end() - begin + gpu.sampler().skipped()));
+    if (spilled) keep_own(spilled->of_kernel, statistics.copies);
+    add_to(all, report_of(k, machine, occupancies[i], statistics, gpu, gpu.end() - begin + gpu.sampler().skipped()));
   }
   return all;
 }

@@ -34,7 +34,7 @@ double Timeline::shown(double at, Side side) const {
 }
 
 void Timeline::count() {
-  if (++events_ < options_.most_events || full_at_) return;
+  if (++events_ < options_.max_events || full_at_) return;
   full_at_ = std::min(options_.until, shown(static_cast<double>(settled_), Side::kBehind));
   options_.until = *full_at_;
 }
@@ -179,10 +179,10 @@ void Timeline::unit(int core, int partition, bool computes, double from, double 
   add({Track::Kind::kPartition, core, partition}, {computes ? "arithmetic" : "issue", from, until, 0});
 }
 
-void Timeline::port(const Track& track, const Calendar& calendar, Cycle until) {
+void Timeline::port(const Track& track, const ReservationTable& reservation_table, Cycle until) {
   Row& row = rows_[track];
-  row.told_until =
-      calendar.visit_busy(row.told_until, until, [&](double from, double end) { add(track, {"busy", from, end, 0}); });
+  row.told_until = reservation_table.visit_busy(row.told_until, until,
+                                                [&](double from, double end) { add(track, {"busy", from, end, 0}); });
 }
 
 // --- memory

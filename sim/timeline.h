@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/gpu/windows.h"
-#include "sim/memory/calendar.h"
+#include "sim/gpu/sampling_units.h"
+#include "sim/memory/reservation_table.h"
 
 namespace tilescope::sim {
 
@@ -73,7 +73,7 @@ class TimelineSink {
 struct TimelineOptions {
   std::vector<int> cores;                                            // whose inside is shown
   double from = 0, until = std::numeric_limits<double>::infinity();  // what lies outside is not handed over
-  std::int64_t most_events = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max_events = std::numeric_limits<std::int64_t>::max();
 };
 
 class Timeline {
@@ -82,7 +82,7 @@ class Timeline {
   Timeline(TimelineOptions options, TimelineSink& sink);
 
   bool shows(int core) const;
-  // Where it ends because it has handed over `most_events`; nothing where it has not. Kernels are shown to their ends.
+  // Where it ends because it has handed over `max_events`; nothing where it has not. Kernels are shown to their ends.
   std::optional<double> full_at() const { return full_at_; }
 
   // A kernel's launch, so that its blocks begin at `now`; its end, when nothing is under way any more.
@@ -102,7 +102,7 @@ class Timeline {
   // A partition issues, or holds its arithmetic units.
   void unit(int core, int partition, bool computes, double from, double until);
   // A port's bookings until then, of which those that were told already are not told again.
-  void port(const Track& track, const Calendar& calendar, Cycle until);
+  void port(const Track& track, const ReservationTable& reservation_table, Cycle until);
   // On the data bus of a channel.
   void burst(int channel, bool write, bool row_hit, double from, double until, std::int64_t bytes);
   void refresh(int channel, std::int64_t rank, double from, double until);

@@ -11,7 +11,7 @@
 #include "arch/derive.h"
 #include "arch/dram_mapping.h"
 #include "base/check.h"
-#include "sim/memory/address_map.h"
+#include "sim/memory/detail/address_map.h"
 
 namespace tilescope::sim {
 namespace {

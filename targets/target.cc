@@ -4,7 +4,7 @@
 
 #include "arch/key.h"
 #include "base/check.h"
-#include "targets/simt/row.h"
+#include "targets/simt/detail/row.h"
 
 namespace tilescope::targets {
 namespace {

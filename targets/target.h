@@ -79,18 +79,19 @@ class Ability<Result(Parameters...)> {
 using Estimator =
     std::function<std::optional<model::Estimate>(const tile::RProgram& p, base::Diagnostics* diags, base::Position at)>;
 
-// The judge of a search (construct/search.h).
-using Judge = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
+// The cost model of a search (construct/search.h).
+using CostModel = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
 
 struct Target {
   // Finds at most `keep` programs of a single-stage expression, as the model ranks them.
   Ability<ConstructedStage(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given)>
       construct;
-  // The trace of a search that tries programs, by the judge's times; empty after an error where an exhaustive one would
-  // need more than the budget.
+  // The trace of a search that tries programs, by the cost model's times; empty after an error where an exhaustive one
+  // would need more than the budget.
   Ability<std::vector<construct::Ranked>(const expr::Expression& stage, const arch::ArchSpec& a,
-                                         const SearchOptions& how, const Judge& judge, base::Diagnostics& diags)>
+                                         const SearchOptions& how, const CostModel& cost_model,
+                                         base::Diagnostics& diags)>
       search;
   // The programs that an exhaustive search tries (construct/aligned_programs.h).
   Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;

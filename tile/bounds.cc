@@ -1,4 +1,4 @@
-#include "tile/bounds.h"
+#include "tile/detail/bounds.h"
 
 #include <array>
 #include <cmath>
@@ -8,9 +8,9 @@
 namespace tilescope::tile {
 namespace {
 
-constexpr double kMostExtent = 0x1p31;    // of one axis of a tile, and threads of a block
-constexpr double kMostElements = 0x1p40;  // of one data tile, padded
-constexpr double kMostReach = 0x1p58;     // elements of memory from one corner of a data tile to the other
+constexpr double kMaxExtent = 0x1p31;    // of one axis of a tile, and threads of a block
+constexpr double kMaxElements = 0x1p40;  // of one data tile, padded
+constexpr double kMaxReach = 0x1p58;     // elements of memory from one corner of a data tile to the other
 
 using TileReals = std::array<double, kMaxAxes>;
 
@@ -47,8 +47,8 @@ void check_operand(const Operand& o, const TileReals& tile, base::Position at, B
     elements *= n;
     reach += n * static_cast<double>(o.steps[d].front().stride);
   }
-  bounds.at_most(elements, kMostElements, at, "tiles: elements of '{}' in a block's tile", o.name);
-  bounds.at_most(reach, kMostReach, at, "tiles: elements of '{}' that a block's tile spans", o.name);
+  bounds.at_most(elements, kMaxElements, at, "tiles: elements of '{}' in a block's tile", o.name);
+  bounds.at_most(reach, kMaxReach, at, "tiles: elements of '{}' that a block's tile spans", o.name);
 }
 
 }  // namespace
@@ -62,11 +62,11 @@ bool tile_in_bounds(const TileSpace& space, const base::FixedVector<AxisMapping,
     tile[a] = static_cast<double>(step[a]);
     if (a >= space.spatial) continue;
     const AxisMapping& m = mapping[a];
-    tile[a] = static_cast<double>(m.virtual_threads) * static_cast<double>(m.threads) * static_cast<double>(m.serial);
+    tile[a] = static_cast<double>(m.vthread) * static_cast<double>(m.threads) * static_cast<double>(m.per_thread);
     threads *= static_cast<double>(m.threads);
-    bounds.at_most(tile[a], kMostExtent, mapping_at, "mapping.{}: vthread x threads x per_thread", space.axes[a].name);
+    bounds.at_most(tile[a], kMaxExtent, mapping_at, "mapping.{}: vthread x threads x per_thread", space.axes[a].name);
   }
-  bounds.at_most(threads, kMostExtent, mapping_at, "mapping: the threads of all axes", {});
+  bounds.at_most(threads, kMaxExtent, mapping_at, "mapping: the threads of all axes", {});
   for (std::size_t i = 0; i < space.operand_count(); ++i) check_operand(space.operand(i), tile, tiles_at, bounds);
   return bounds.kept();
 }
@@ -75,8 +75,8 @@ bool padding_in_bounds(const StageProgram& p, base::Position padding_at, base::D
   Bounds bounds(diags);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const Operand& o = p.space->inputs[i];
-    bounds.at_most(static_cast<double>(data_tile_elements(o, p.block, p.operands[i].padding)), kMostElements,
-                   padding_at, "padding.{}: elements of the padded tile", o.name);
+    bounds.at_most(static_cast<double>(data_tile_elements(o, p.block, p.operands[i].padding)), kMaxElements, padding_at,
+                   "padding.{}: elements of the padded tile", o.name);
   }
   return bounds.kept();
 }

@@ -18,12 +18,12 @@ struct Limit {
 };
 
 Limit threads_limit(const StageProgram& p, const arch::ArchSpec& a) {
-  return {p.threads_with_copiers(a.core.warp), a.core.max_block_threads};
+  return {p.threads_with_producers(a.core.warp), a.core.max_block_threads};
 }
 
 // Of programs that say how many they take; else it is the compiler's business.
 Limit registers_limit(const StageProgram& p, const arch::ArchSpec& a) {
-  return {p.registers, arch::most_registers(a, p.threads_with_copiers(a.core.warp))};
+  return {p.registers, arch::max_registers(a, p.threads_with_producers(a.core.warp))};
 }
 
 // Sums are there until the reduction is done, whatever else a compiler puts off or computes again. Of a program that

@@ -1,4 +1,5 @@
-// From a stage and a fusion to its tile space: the operands, their data tiles and how these lie in memory.
+// From a stage and a way to collapse loops to its tile space: the operands, their data tiles and how these lie in
+// memory.
 
 #include <algorithm>
 #include <cstdlib>
@@ -45,9 +46,9 @@ std::int64_t stride_of(const Read& read, const std::vector<std::int64_t>& stride
   return sum;
 }
 
-std::vector<FusedStep> steps_of_group(const TileAxis& group, const Stage& stage, const Read& read,
-                                      const std::vector<std::int64_t>& strides) {
-  std::vector<FusedStep> steps;
+std::vector<CollapsedStep> steps_of_group(const TileAxis& group, const Stage& stage, const Read& read,
+                                          const std::vector<std::int64_t>& strides) {
+  std::vector<CollapsedStep> steps;
   std::int64_t period = 1;
   for (auto a = group.axes.rbegin(); a != group.axes.rend(); ++a) {
     const std::int64_t size = stage.axes[static_cast<std::size_t>(*a)].size;
@@ -62,7 +63,7 @@ std::vector<FusedStep> steps_of_group(const TileAxis& group, const Stage& stage,
   return steps;
 }
 
-// One coordinate of a read over tile axes: a tensor dimension, or several neighbours that a fused loop runs through
+// One coordinate of a read over tile axes: a tensor dimension, or several neighbours that a collapsed loop runs through
 // whole.
 struct TileCoordinate {
   base::FixedVector<Term, kMaxAxes> terms;
@@ -92,7 +93,7 @@ class OperandMaker {
     if (const auto coordinates = tile_coordinates(first, tensor.shape, strides)) {
       for (const TileCoordinate& c : *coordinates) add_plain_dim(c, first, o);
     } else {
-      o.gathered = true;
+      o.im2col = true;
       add_gathered_dims(first, strides, o);
     }
     return o;
@@ -101,9 +102,9 @@ class OperandMaker {
  private:
   const Stage& stage() const { return e_.stages.front(); }
   std::size_t group(int axis) const { return group_of_[static_cast<std::size_t>(axis)]; }
-  const std::vector<int>& fused_with(int axis) const { return axes_[group(axis)].axes; }
+  const std::vector<int>& collapsed_with(int axis) const { return axes_[group(axis)].axes; }
 
-  // The read over tile axes, or nothing where a fused loop is not a run of whole neighbouring dimensions.
+  // The read over tile axes, or nothing where a collapsed loop is not a run of whole neighbouring dimensions.
   std::optional<std::vector<TileCoordinate>> tile_coordinates(const Read& read, const std::vector<std::int64_t>& shape,
                                                               const std::vector<std::int64_t>& strides) const {
     std::vector<TileCoordinate> out;
@@ -122,14 +123,14 @@ class OperandMaker {
     return out;
   }
 
-  // How many dimensions from `d` on one tile axis runs through: 1 for loops that are not fused, 0 where a fused loop
-  // does not fit.
+  // How many dimensions from `d` on one tile axis runs through: 1 for loops that are not collapsed, 0 where a collapsed
+  // loop does not fit.
   std::size_t dims_run_through(const Read& read, std::size_t d, const std::vector<std::int64_t>& shape) const {
     const Coordinate& c = read.at[d];
-    const bool any_fused =
-        std::any_of(c.terms.begin(), c.terms.end(), [&](const Term& t) { return fused_with(t.axis).size() > 1; });
-    if (!any_fused) return 1;
-    const std::vector<int>& loops = fused_with(c.terms[0].axis);
+    const bool any_collapsed =
+        std::any_of(c.terms.begin(), c.terms.end(), [&](const Term& t) { return collapsed_with(t.axis).size() > 1; });
+    if (!any_collapsed) return 1;
+    const std::vector<int>& loops = collapsed_with(c.terms[0].axis);
     if (d + loops.size() > read.at.size()) return 0;
     for (std::size_t j = 0; j < loops.size(); ++j) {
       const bool whole = j == 0 || shape[d + j] == stage().axes[static_cast<std::size_t>(loops[j])].size;
@@ -204,26 +205,26 @@ void count_work(const Stage& stage, TileSpace& s) {
         ++others;
         break;
       case NodeKind::kDivide:
-        ++s.special_per_point;
+        ++s.special_per_iteration;
         break;
       case NodeKind::kCall:
         if (n.function == expr::Function::kRelu || n.function == expr::Function::kAbs ||
             n.function == expr::Function::kMax || n.function == expr::Function::kMin)
           ++others;
         else
-          ++s.special_per_point;
+          ++s.special_per_iteration;
         break;
       default:
         break;
     }
   }
   if (stage.reducer == expr::Reducer::kSum && multiplies > 0) {
-    s.multiply_adds_per_point = 1;
+    s.macs_per_iteration = 1;
     --multiplies;
   } else if (stage.reducer != expr::Reducer::kNone) {
     ++others;
   }
-  s.other_flops_per_point = multiplies + others;
+  s.other_flops_per_iteration = multiplies + others;
 }
 
 }  // namespace
@@ -234,12 +235,12 @@ Read output_read(const Stage& stage) {
   return read;
 }
 
-std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const Fusion& fusion) {
+std::shared_ptr<const TileSpace> make_space(const Expression& one_stage, const AxisCollapse& collapse) {
   base::check(one_stage.stages.size() == 1, "a tile space is of one stage");
   const Stage& stage = one_stage.stages.front();
   auto s = std::make_shared<TileSpace>();
   s->expression = one_stage;
-  for (const std::vector<int>& group : fusion) {
+  for (const std::vector<int>& group : collapse) {
     TileAxis axis;
     for (const int a : group) {
       const expr::Axis& loop = stage.axes[static_cast<std::size_t>(a)];

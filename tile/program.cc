@@ -10,20 +10,20 @@
 
 namespace tilescope::tile {
 
-std::optional<std::size_t> StageProgram::banded_axis() const {
+std::optional<std::size_t> StageProgram::grouped_axis() const {
   if (space->spatial < 2) return std::nullopt;
-  return raster == Raster::kRow ? space->spatial - 2 : 1;
+  return block_order == BlockOrder::kRow ? space->spatial - 2 : 1;
 }
 
 base::FixedVector<BlockDigit, kMaxAxes + 1> StageProgram::block_digits() const {
   base::FixedVector<BlockDigit, kMaxAxes + 1> out;
-  const std::optional<std::size_t> banded = banded_axis();
+  const std::optional<std::size_t> grouped = grouped_axis();
   for (std::size_t i = 0; i < space->spatial; ++i) {
-    const std::size_t a = raster == Raster::kRow ? i : space->spatial - 1 - i;
-    const std::int64_t rows = a == banded ? band : 1;
+    const std::size_t a = block_order == BlockOrder::kRow ? i : space->spatial - 1 - i;
+    const std::int64_t rows = a == grouped ? group_m : 1;
     out.push_back({a, blocks_along(a) / rows, rows});
   }
-  if (band > 1 && banded) out.push_back({*banded, band, 1});
+  if (group_m > 1 && grouped) out.push_back({*grouped, group_m, 1});
   return out;
 }
 
@@ -33,21 +33,21 @@ std::int64_t SimtSchedule::threads() const {
   return n;
 }
 
-std::int64_t StageProgram::slots() const { return pipeline > 1 && steps() > 1 ? pipeline : 1; }
+std::int64_t StageProgram::stages_held() const { return num_stages > 1 && steps() > 1 ? num_stages : 1; }
 
 namespace {
 
 // How many neighbours along an axis a thread takes at a time.
 std::int64_t neighbours_along(const StageProgram& p, std::size_t axis) {
-  return axis < p.space->spatial ? p.mapping[axis].serial : p.thread[axis];
+  return axis < p.space->spatial ? p.mapping[axis].per_thread : p.thread[axis];
 }
 
 }  // namespace
 
-bool reads_window(const StageProgram& p, const Operand& o, std::size_t dim) {
+bool reads_reduction_tile(const StageProgram& p, const Operand& o, std::size_t dim) {
   const TileDim& d = o.dims[dim];
-  if (o.gathered || d.whole || d.terms.size() < 2) return false;
-  bool beside = false, window = false;
+  if (o.im2col || d.whole || d.terms.size() < 2) return false;
+  bool beside = false, shares = false;
   std::int64_t one_by_one = 1;
   for (const expr::Term& t : d.terms) {
     const auto axis = static_cast<std::size_t>(t.axis);
@@ -56,13 +56,13 @@ bool reads_window(const StageProgram& p, const Operand& o, std::size_t dim) {
       for (const expr::Term& u : o.dims[other].terms)
         if (other != dim && u.axis == t.axis) return false;
     beside = beside || t.coefficient == 1;
-    window = window || (axis >= p.space->spatial && p.thread[axis] > 1);
+    shares = shares || (axis >= p.space->spatial && p.thread[axis] > 1);
     one_by_one *= neighbours_along(p, axis);
   }
-  return beside && window && window_extent(p, d) <= one_by_one;
+  return beside && shares && reduction_tile_extent(p, d) <= one_by_one;
 }
 
-std::int64_t window_extent(const StageProgram& p, const TileDim& dim) {
+std::int64_t reduction_tile_extent(const StageProgram& p, const TileDim& dim) {
   std::int64_t n = 1;
   for (const expr::Term& t : dim.terms)
     n += t.coefficient * (neighbours_along(p, static_cast<std::size_t>(t.axis)) - 1);
@@ -71,19 +71,19 @@ std::int64_t window_extent(const StageProgram& p, const TileDim& dim) {
 
 double fragment_elements(const StageProgram& p, std::size_t operand) {
   const Operand& o = p.space->operand(operand);
-  // Neighbours along an axis may share what they read; elements that virtual threads stride apart do not.
+  // Neighbours along an axis may share what they read; elements that vthreads stride apart do not.
   Extents together = p.thread;
   double apart = 1;
   for (std::size_t a = 0; a < p.space->spatial; ++a) {
-    together[a] = p.mapping[a].serial;
-    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].virtual_threads);
+    together[a] = p.mapping[a].per_thread;
+    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].vthread);
   }
   return apart * touched_elements(o, together);
 }
 
 bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t columns, std::size_t depth) {
-  const bool product = space.multiply_adds_per_point == 1 && space.other_flops_per_point == 0 &&
-                       space.special_per_point == 0 && space.inputs.size() == 2;
+  const bool product = space.macs_per_iteration == 1 && space.other_flops_per_iteration == 0 &&
+                       space.special_per_iteration == 0 && space.inputs.size() == 2;
   const bool kinds = rows < space.spatial && columns < space.spatial && depth >= space.spatial;
   if (!product || !kinds || depth >= space.axes.size()) return false;
   const auto uses = [&](std::size_t input, std::size_t axis) {
@@ -109,11 +109,11 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
     p.thread[a] = mapping[a].thread_extent();
     p.thread_order.push_back(static_cast<int>(a));
   }
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.order.push_back(static_cast<int>(a));
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) p.reduction_order.push_back(static_cast<int>(a));
   const bool reduces = space->axes.size() > space->spatial;
   p.space = std::move(space);
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands.push_back({.staged = reduces && i < p.space->inputs.size()});
+    p.operands.push_back({.cached = reduces && i < p.space->inputs.size()});
     p.operands[i].vector = default_vector(p, i, max_vector);
   }
   return p;

@@ -10,7 +10,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
-#include "tile/microkernel/document.h"
+#include "tile/microkernel/detail/document.h"
 #include "tile/transfer/document.h"
 
 namespace tilescope::tile {
@@ -90,13 +90,13 @@ Map mapping_of(const StageProgram& p) {
     const auto a = static_cast<std::size_t>(axis);
     const AxisMapping& m = p.mapping[a];
     out.push_back({p.space->axes[a].name,
-                   Map{{"vthread", m.virtual_threads, {}}, {"threads", m.threads, {}}, {"per_thread", m.serial, {}}},
+                   Map{{"vthread", m.vthread, {}}, {"threads", m.threads, {}}, {"per_thread", m.per_thread, {}}},
                    {}});
   }
   return out;
 }
 
-// Windows of reduced axes are named where there are some.
+// Register tiles of reduced axes are named where there are some.
 Map register_tile(const StageProgram& p) {
   Map out = named(*p.space, p.thread, 0, p.space->spatial);
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
@@ -112,7 +112,7 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
   TransferDocument transfers = transfer_document(p, scratchpad);
   List order;
-  for (const int a : p.order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
+  for (const int a : p.reduction_order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
   Map out{
       {"expr", stage.text, {}},
@@ -129,10 +129,10 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
       {"vector", std::move(transfers.vector), {}},
       {"reduction_order", std::move(order), {}},
       {"unroll", p.unroll, {}},
-      {"num_stages", p.pipeline, {}},
+      {"num_stages", p.num_stages, {}},
       {"split", named(space, p.split, space.spatial, axes), {}},
-      {"order", p.raster == Raster::kRow ? "row" : "column", {}}};
-  if (p.band != 1) out.push_back({"group_m", p.band, {}});
+      {"order", p.block_order == BlockOrder::kRow ? "row" : "column", {}}};
+  if (p.group_m != 1) out.push_back({"group_m", p.group_m, {}});
   if (p.registers != 0) out.push_back({"registers", p.registers, {}});
   for (auto& [key, entries] :
        {std::pair("rotate", &transfers.rotate), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})
@@ -188,14 +188,14 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
     for (const Value& v : *stages)
       if (auto stage = read_stage(v, arch, cache, diags, [](Fields&) {})) {
         shared.add(*stage, v.at, diags);
-        program.stages.push_back(std::move(*stage));
+        program.nodes.push_back(std::move(*stage));
       }
     if (stages->empty()) diags.error(document.at, "nodes: expected at least one node");
     if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
       for (const Value& v : *edges)
         if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
           // Nodes that could not be read are reported already, and say nothing about the edge.
-          if (program.stages.size() == stages->size()) check_edge(*edge, program.stages, v.at, diags);
+          if (program.nodes.size() == stages->size()) check_edge(*edge, program.nodes, v.at, diags);
           program.edges.push_back(std::move(*edge));
         }
   }
@@ -234,13 +234,13 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
     keys_of_lines(f);
   });
   if (!stage) return std::nullopt;
-  out.program.stages.push_back(std::move(*stage));
+  out.program.nodes.push_back(std::move(*stage));
   return out;
 }
 
 Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
   List stages, edges;
-  for (const StageProgram& p : program.stages) stages.push_back(stage_document(p, arch));
+  for (const StageProgram& p : program.nodes) stages.push_back(stage_document(p, arch));
   for (const Edge& e : program.edges)
     edges.push_back(Map{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}});
   return Map{{"format", kProgramFormat, {}},

@@ -64,7 +64,7 @@ double touched_elements(const Operand& operand, const Extents& tile) {
 
 bool taps_overlap(const TileSpace& space, std::size_t reduced) {
   for (const Operand& o : space.inputs) {
-    if (o.gathered) continue;
+    if (o.im2col) continue;
     for (const TileDim& d : o.dims) {
       bool taps = false, spatial = false;
       for (const Term& t : d.terms) {
@@ -89,8 +89,8 @@ Runs runs_of(const Operand& operand, const Extents& tile) {
   Runs runs;
   if (shape.empty()) return runs;
   const std::size_t last = shape.size() - 1;
-  if (operand.gathered) {
-    const FusedStep& inner = operand.steps[last].front();
+  if (operand.im2col) {
+    const CollapsedStep& inner = operand.steps[last].front();
     const std::int64_t n = std::min(shape[last], operand.dims[last].extent);
     runs.length = std::min(n, inner.size);
     runs.stride = std::max<std::int64_t>(1, inner.stride);
@@ -109,7 +109,7 @@ Runs runs_of(const Operand& operand, const Extents& tile) {
 
 std::int64_t memory_offset(const Operand& operand, std::size_t dim, std::int64_t index) {
   std::int64_t offset = 0;
-  for (const FusedStep& s : operand.steps[dim]) {
+  for (const CollapsedStep& s : operand.steps[dim]) {
     if (index < s.period) break;  // this loop and all slower ones stand at zero
     offset += index / s.period % s.size * s.stride;
   }

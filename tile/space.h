@@ -1,7 +1,7 @@
 #pragma once
-// A stage's loops as tiles see them. Loops may be fused (`n.y.x`, the last one fastest), and every tensor of the stage
-// has a data tile whose extents follow from the loop extents by the access functions (ROLLER OSDI'22, section 3.1: an
-// access a*s + b*d over tile extents Ta, Tb covers (Ta-1)*s + (Tb-1)*d + 1).
+// A stage's loops as tiles see them. Loops may be collapsed (`n.y.x`, the last one fastest), and every tensor of the
+// stage has a data tile whose extents follow from the loop extents by the access functions (ROLLER OSDI'22, section
+// 3.1: an access a*s + b*d over tile extents Ta, Tb covers (Ta-1)*s + (Tb-1)*d + 1).
 
 #include <cstdint>
 #include <memory>
@@ -21,13 +21,13 @@ inline constexpr std::size_t kMaxOperands = expr::kMaxReads + 1;  // inputs and 
 
 // One number per tile axis: spatial axes first, then reduced ones.
 using Extents = base::FixedVector<std::int64_t, kMaxAxes>;
-// One number per dimension of a data tile, innermost last. A gathered operand has a dimension per axis that it uses.
+// One number per dimension of a data tile, innermost last. An im2col operand has a dimension per axis that it uses.
 using TileShape = base::FixedVector<std::int64_t, kMaxAxes>;
-// Which loops are fused: each group lists axes of the stage, outermost first; groups are in tile order.
-using Fusion = std::vector<std::vector<int>>;
+// Which loops are collapsed: each group lists axes of the stage, outermost first; groups are in tile order.
+using AxisCollapse = std::vector<std::vector<int>>;
 
 struct TileAxis {
-  std::string name;       // "m", or "n.y.x" of a fused one
+  std::string name;       // "m", or "n.y.x" of a collapsed one
   std::vector<int> axes;  // of the stage
   std::int64_t extent = 1;
   bool reduction = false;
@@ -38,30 +38,30 @@ struct TileDim {
   base::FixedVector<expr::Term, kMaxAxes> terms;  // over tile axes
   std::int64_t low = 0;                           // least constant offset of the reads it serves
   std::int64_t spread = 0;                        // the greatest offset minus the least
-  std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is gathered
-  std::size_t first_dim = 0;  // of the tensor, the first of those that it joins; of no use where gathered
+  std::int64_t extent = 1;    // of the tensor's dimension, or of the tile axis where the operand is im2col
+  std::size_t first_dim = 0;  // of the tensor, the first of those that it joins; of no use where im2col
   bool whole = false;         // a read that is not affine takes the full extent
 };
 
-// A part of a fused loop that one division takes off: index / period * stride elements of the tensor.
-struct FusedStep {
+// A part of a collapsed loop that one division takes off: index / period * stride elements of the tensor.
+struct CollapsedStep {
   std::int64_t period = 1;  // product of the faster loops of the group
   std::int64_t size = 1;    // of this loop
   std::int64_t stride = 0;  // elements of the tensor per index
 };
 
-// One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a fused loop with
-// others is `gathered`: its data tile has one dimension per tile axis, as implicit GEMM stages its patches.
+// One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
+// others is `im2col`: its data tile has one dimension per tile axis, as implicit GEMM stages its patches.
 struct Operand {
   int tensor = 0;
   std::string name;  // the tensor's; A#2 where the stage reads A in a second pattern
   base::Bytes element;
   std::vector<int> reads;  // of the stage; empty for the output
-  bool gathered = false;
+  bool im2col = false;
   base::FixedVector<TileDim, kMaxAxes> dims;
   std::int64_t elements = 1;  // of the whole tensor
-  // Per dimension: how an index of it (of the tile axis where gathered) moves through the tensor, fastest loop first.
-  std::vector<std::vector<FusedStep>> steps;
+  // Per dimension: how an index of it (of the tile axis where im2col) moves through the tensor, fastest loop first.
+  std::vector<std::vector<CollapsedStep>> steps;
 
   bool uses(int tile_axis) const {
     for (const TileDim& d : dims)
@@ -71,17 +71,17 @@ struct Operand {
   }
 };
 
-// A stage, its fusion and its operands: immutable once made, shared by all programs of the stage.
+// A stage, its collapsed axes and its operands: immutable once made, shared by all programs of the stage.
 struct TileSpace {
   expr::Expression expression;  // of one stage
   std::vector<TileAxis> axes;   // spatial first
   std::size_t spatial = 0;      // how many of them
   std::vector<Operand> inputs;
   Operand output;
-  std::int64_t reduced = 1;            // product of the reduced extents
-  double multiply_adds_per_point = 0;  // products that are summed, per point of the iteration space: 0 or 1
-  double other_flops_per_point = 0;    // further arithmetic of the body, per point
-  double special_per_point = 0;        // calls of exp, sqrt, ... per point
+  std::int64_t reduced = 1;              // product of the reduced extents
+  double macs_per_iteration = 0;         // products that are summed, per point of the iteration space: 0 or 1
+  double other_flops_per_iteration = 0;  // further arithmetic of the body, per point
+  double special_per_iteration = 0;      // calls of exp, sqrt, ... per point
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
@@ -90,21 +90,21 @@ struct TileSpace {
 };
 
 // Every loop on its own.
-Fusion no_fusion(const expr::Stage& stage);
+AxisCollapse no_collapse(const expr::Stage& stage);
 
 // Neighbouring loops of one kind that stay neighbours, contiguous in memory, in every tensor that has either: free, and
 // it turns 17x11x3 elements into 561 (ROLLER OSDI'22, section 3.3).
-Fusion contiguous_fusion(const expr::Expression& one_stage);
+AxisCollapse contiguous_collapse(const expr::Expression& one_stage);
 
-// A sum of products whose loops fall into classes by the operands that they index, each class fused into one loop:
+// A sum of products whose loops fall into classes by the operands that they index, each class collapsed into one loop:
 // implicit GEMM. Nothing where the body is no product of two reads or the classes are single loops already.
-std::optional<Fusion> contraction_fusion(const expr::Expression& one_stage);
+std::optional<AxisCollapse> contraction_collapse(const expr::Expression& one_stage);
 
-// The fusion that names such as {"f", "n.y.x", "c.r.s"} write, or nothing where they are not exactly the stage's loops.
-std::optional<Fusion> fusion_of_names(const expr::Stage& stage, const std::vector<std::string_view>& names);
+// The axes that names such as {"f", "n.y.x", "c.r.s"} write, or nothing where they are not exactly the stage's loops.
+std::optional<AxisCollapse> collapse_of_names(const expr::Stage& stage, const std::vector<std::string_view>& names);
 
 // The space of a single-stage expression. Spatial groups come first; a group does not mix the kinds (checked).
-std::shared_ptr<const TileSpace> make_space(const expr::Expression& one_stage, const Fusion& fusion);
+std::shared_ptr<const TileSpace> make_space(const expr::Expression& one_stage, const AxisCollapse& collapse);
 
 // A stage's access to its output as a read of its spatial axes, so that inputs and output are treated alike.
 expr::Read output_read(const expr::Stage& stage);

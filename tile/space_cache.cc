@@ -17,7 +17,7 @@ using base::Value;
 
 constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes", "dtype", "accumulate"};
 
-// The axes of the first tile, whose names say which loops are fused.
+// The axes of the first tile, whose names say which loops are collapsed.
 std::vector<std::string_view> tile_axis_names(const Value& stage) {
   std::vector<std::string_view> names;
   const Value* tiles = stage.find("tiles");
@@ -100,8 +100,8 @@ std::shared_ptr<const TileSpace> SpaceCache::space_of(const Value& stage, Diagno
   if (!e) return nullptr;
   const expr::Stage& loops = e->stages.front();
   // Wrong names fall back to plain loops: the reader then reports each of them with its place.
-  const Fusion fusion = fusion_of_names(loops, tile_axis_names(stage)).value_or(no_fusion(loops));
-  auto space = make_space(*e, fusion);
+  const AxisCollapse collapse = collapse_of_names(loops, tile_axis_names(stage)).value_or(no_collapse(loops));
+  auto space = make_space(*e, collapse);
   spaces_.emplace(std::move(key), space);
   return space;
 }

@@ -9,8 +9,8 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
-#include "tile/bounds.h"
-#include "tile/microkernel/document.h"
+#include "tile/detail/bounds.h"
+#include "tile/microkernel/detail/document.h"
 #include "tile/node_fields.h"
 #include "tile/transfer/document.h"
 
@@ -70,7 +70,7 @@ class StageReader {
     if (tiles != nullptr && tiles->is_map()) check_tiles(*tiles, p);
     read_reduction_order(p);
     read_split(p);
-    if (tiles != nullptr && tiles->is_map()) read_windows(*tiles, p);
+    if (tiles != nullptr && tiles->is_map()) read_reduction_tiles(*tiles, p);
     read_micro_kernel(node_, comparable_, p);
     // Default vectors know where the parts of a split begin, and what a warp's lanes hold.
     read_transfers(node_, comparable_, p);
@@ -79,7 +79,7 @@ class StageReader {
     };
     number("registers", kNotNegative, p.registers);
     number("unroll", kNotNegative, p.unroll);
-    number("num_stages", {1, 64}, p.pipeline);
+    number("num_stages", {1, 64}, p.num_stages);
     read_order(p);
     read_group(p);
     return p;
@@ -104,9 +104,9 @@ class StageReader {
         return node_.integer(f.take(key), where, key, kPositive).value_or(1);
       };
       AxisMapping& m = mapping_[*a];
-      m.virtual_threads = factor("vthread");
+      m.vthread = factor("vthread");
       m.threads = factor("threads");
-      m.serial = factor("per_thread");
+      m.per_thread = factor("per_thread");
       f.finish();
       thread_order_.push_back(static_cast<int>(*a));
     }
@@ -152,7 +152,8 @@ class StageReader {
       if (!a) continue;
       seen[*a] = true;
       const auto n = node_.integer(&e.value, where, e.key, kPositive);
-      const bool given = *a < needed || needed == space_->axes.size();  // a window of registers is read elsewhere
+      const bool given =
+          *a < needed || needed == space_->axes.size();  // a register tile of registers is read elsewhere
       if (n && comparable_ && given && *n != expected[*a])
         diags_.error(e.value.at, fmt::format("{}.{} is {}, but mapping and reduction steps make it {}", where, e.key,
                                              *n, expected[*a]));
@@ -161,8 +162,8 @@ class StageReader {
       if (!seen[a]) diags_.error(tile->at, fmt::format("{} lacks the axis '{}'", where, space_->axes[a].name));
   }
 
-  // The register tile's extents of reduced axes, which cut the points of a step into whole windows.
-  void read_windows(const Value& tiles, StageProgram& p) {
+  // The register tile's extents of reduced axes, which cut the points of a step into whole register tiles.
+  void read_reduction_tiles(const Value& tiles, StageProgram& p) {
     const std::string_view registers = level_name(arch::registers_of(arch_));
     const Value* tile = tiles.find(registers);
     const Map* extents = tile == nullptr ? nullptr : tile->get_if<Map>();
@@ -171,9 +172,9 @@ class StageReader {
       for (std::size_t a = space_->spatial; a < space_->axes.size(); ++a) {
         const auto* n = e.key == space_->axes[a].name ? e.value.get_if<std::int64_t>() : nullptr;
         if (n == nullptr || *n < 1) continue;
-        if (p.points_along(a) % *n != 0)
+        if (p.iterations_along(a) % *n != 0)
           diags_.error(e.value.at, fmt::format("tiles.{}.{}: expected a divisor of the {} iterations of a step, got {}",
-                                               registers, e.key, p.points_along(a), *n));
+                                               registers, e.key, p.iterations_along(a), *n));
         else
           p.thread[a] = *n;
       }
@@ -196,7 +197,7 @@ class StageReader {
         order.push_back(static_cast<int>(*a));
     }
     if (order.size() == space_->axes.size() - space_->spatial)
-      p.order = order;
+      p.reduction_order = order;
     else
       diags_.error(v->at, "reduction_order: expected every reduced axis once");
   }
@@ -207,7 +208,7 @@ class StageReader {
     if (v != nullptr && v->get_if<List>() != nullptr)
       diags_.error(v->at, "order: the order of reduced loops is now called reduction_order");
     else if (const auto r = base::as_choice(v, "order", {"row", "column"}, diags_))
-      p.raster = static_cast<Raster>(*r);
+      p.block_order = static_cast<BlockOrder>(*r);
   }
 
   void read_split(StageProgram& p) {
@@ -226,14 +227,14 @@ class StageReader {
   void read_group(StageProgram& p) {
     const Value* v = fields_.take("group_m");
     const auto n = base::as_integer(v, "group_m", {.least = 1}, diags_);
-    const std::optional<std::size_t> banded = p.banded_axis();
+    const std::optional<std::size_t> grouped = p.grouped_axis();
     if (!n || !comparable_) return;
-    const std::int64_t rows = banded ? p.blocks_along(*banded) : 1;
+    const std::int64_t rows = grouped ? p.blocks_along(*grouped) : 1;
     if (rows % *n != 0)
       diags_.error(v->at, fmt::format("group_m: expected a divisor of {}, the blocks along {}, got {}", rows,
-                                      banded ? space_->axes[*banded].name : "the only axis", *n));
+                                      grouped ? space_->axes[*grouped].name : "the only axis", *n));
     else
-      p.band = *n;
+      p.group_m = *n;
   }
 
   const arch::ArchSpec& arch_;

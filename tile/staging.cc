@@ -19,18 +19,18 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
   // No access of one thread straddles the beginning of a tile.
   const std::int64_t access = std::max(kElementAlignment, arch::widest_access_of(a).n);
   const TmaStaging tma = tma_staging(p, a);
-  const std::int64_t alignment = base::round_up(tma.alignment.n, access), slots = p.slots();
+  const std::int64_t alignment = base::round_up(tma.alignment.n, access), stages = p.stages_held();
   StagingLayout out;
   out.begins.assign(p.space->inputs.size(), {0});
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.operands[i].staged) continue;
+    if (!p.operands[i].cached) continue;
     const Operand& o = p.space->inputs[i];
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
-    out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * slots);
+    out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * stages);
   }
   out.bytes = std::max(out.bytes, result_tile_bytes(p));
-  out.signals = {base::round_up(out.bytes.n, tma.mbarrier.n)};
-  out.bytes = out.signals + tma.mbarrier * tma.mbarriers;
+  out.mbarriers = {base::round_up(out.bytes.n, tma.mbarrier.n)};
+  out.bytes = out.mbarriers + tma.mbarrier * tma.mbarriers;
   return out;
 }
 

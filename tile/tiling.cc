@@ -23,18 +23,18 @@ std::int64_t Tiling::steps() const {
   return n;
 }
 
-std::int64_t Tiling::points_along(std::size_t axis) const {
+std::int64_t Tiling::iterations_along(std::size_t axis) const {
   return std::min(block[axis], base::ceil_div(space->axes[axis].extent, split[axis]));
 }
 
-double Tiling::points_per_step() const {
+double Tiling::iterations_per_step() const {
   double n = 1;
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n *= static_cast<double>(points_along(a));
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n *= static_cast<double>(iterations_along(a));
   return n;
 }
 
-double Tiling::windows_per_step() const {
-  double n = points_per_step();
+double Tiling::reduction_tiles_per_step() const {
+  double n = iterations_per_step();
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n /= static_cast<double>(thread[a]);
   return n;
 }

@@ -12,20 +12,21 @@ namespace tilescope::tile {
 struct Tiling {
   std::shared_ptr<const TileSpace> space;
   Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
-  Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the points of a window
+  Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the iterations of a register
+                   // tile
   Extents split;   // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
-  base::FixedVector<int, kMaxAxes> order;  // reduced axes, outermost loop first
+  base::FixedVector<int, kMaxAxes> reduction_order;  // reduced axes, outermost loop first
 
   std::int64_t blocks_along(std::size_t spatial_axis) const;
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;
-  // Points of the reduction that one thread walks through in a step, for each of its results.
-  double points_per_step() const;
-  // Points of a reduced axis in one step of one part.
-  std::int64_t points_along(std::size_t axis) const;
-  // Windows that one thread walks through in a step.
-  double windows_per_step() const;
+  // Iterations of the reduction that one thread walks through in a step, for each of its results.
+  double iterations_per_step() const;
+  // Iterations of a reduced axis in one step of one part.
+  std::int64_t iterations_along(std::size_t axis) const;
+  // Register tiles that one thread walks through in a step.
+  double reduction_tiles_per_step() const;
 };
 
 }  // namespace tilescope::tile

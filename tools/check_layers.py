@@ -4,7 +4,8 @@
 The table is checked first: its rows have no cycle, and each of its lists names rows. A file belongs to the longest row
 that it stands under; a name in a list is that row alone, and one with a * is a pattern of rows ("experiments/*").
 
-A word of the table stands in its folders alone, and in tests.
+A word of the table stands in its folders alone, and in tests. A header in a folder `detail` is its target's own: the
+target's files include it, and tests/unit.
 
 Includes are followed: what a file reaches through headers counts as included, libraries too, so that a library's
 header in a public header of another folder is found. Prints one line per violation, with the chain; exit status 1.
@@ -35,6 +36,7 @@ class Rules:
                           for name, library in data["libraries"].items()}
         self.words = {word: {**rule, "folders": self._rows_of(word, rule["folders"], rows)}
                       for word, rule in data["words"].items()}
+        self.private = data["private"]
         self.standard = set(" ".join(data["standard"]).split())
         self.note_above = data["lines"]["note_above"]
         self.refuse_above = data["lines"]["refuse_above"]
@@ -57,7 +59,15 @@ class Rules:
                 return "/".join(parts[:n])
         return None
 
+    def is_hidden(self, path, target):
+        """Whether a header is private to another target than the file's."""
+        tests = self.private["tests"] + "/"
+        return self.private["folder"] in target.split("/") and not path.startswith(tests) and \
+            target_of(path) != target_of(target)
+
     def may_include(self, path, target):
+        if self.is_hidden(path, target):
+            return False
         if path in self.files:
             return path == target or target in self.files[path] or self.folder_of(target) in self.files[path]
         own, other = self.folder_of(path), self.folder_of(target)
@@ -144,6 +154,12 @@ class Tree:
             self.libraries[path].append((line, library))
         elif header not in self.rules.standard:
             self.problems.append(f"{path}:{line}: <{header}>: neither standard nor in tools/layers.json")
+
+
+def target_of(path):
+    """The folder of the library that a file is part of."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] in ("backends", "experiments") else parts[0]
 
 
 def chains(tree, start):

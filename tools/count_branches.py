@@ -16,7 +16,7 @@ FAMILIES = {"transfer", "microkernel", "pipeline"}
 # Fields and functions of a program that tell entries of a family apart: of today, and of releases before.
 WORDS = re.compile(
     r"\b(?:p|p_|q|s\.p|stage|stages\[0\])(?:\.|->)matrix\b|\bseed\.(?:matrix|instruction)\b"
-    r"|\b(?:factors_staged|in_core_matrices|in_boxes|chunked|swizzle)\b|(?:\.|->)box\b(?! [-+*/%])"
+    r"|\b(?:factors_staged|in_core_matrices|in_boxes|by_tma|chunked|blocked|swizzle|rotate)\b|(?:\.|->)box\b(?! [-+*/%])"
     r"|(?:holds_alternative|get_if)<(?:tile::)?(?:Fma|Mma|Wgmma|PerThread|CpAsync|Tma)>")
 CONDITION = re.compile(r"\bif\b|\?|&&|\|\||\bwhile\b|\breturn\b.*[!=]=|holds_alternative|get_if")
 COMMENT = re.compile(r"//.*")

@@ -1,4 +1,4 @@
-#include "backends/cuda/amd_builtins.h"
+#include "backends/cuda/detail/amd_builtins.h"
 
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "backends/cuda/arithmetic.h"
+#include "backends/cuda/detail/arithmetic.h"
 
 #include <algorithm>
 #include <array>

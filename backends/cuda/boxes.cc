@@ -1,4 +1,4 @@
-#include "backends/cuda/boxes.h"
+#include "backends/cuda/detail/boxes.h"
 
 #include <algorithm>
 
@@ -8,12 +8,12 @@
 namespace tilescope::cuda {
 namespace {
 
-constexpr std::size_t kMostDims = 5;  // PTX ISA, "Tensor Dimension, size and format"
+constexpr std::size_t kMaxDims = 5;  // PTX ISA, "Tensor Dimension, size and format"
 
 }  // namespace
 
 TensorMap map_of(const lower::Kernel& k, const lower::TmaBox& copy) {
-  base::check(!copy.dims.empty() && copy.dims.size() <= kMostDims, "a tensor of boxes has up to five dimensions");
+  base::check(!copy.dims.empty() && copy.dims.size() <= kMaxDims, "a tensor of boxes has up to five dimensions");
   const lower::Buffer& from = k.buffers[static_cast<std::size_t>(copy.memory)];
   TensorMap out{from.global, from.dtype, {}, k.buffers[static_cast<std::size_t>(copy.shared.buffer)].swizzled_row};
   for (const lower::BoxDim& d : copy.dims) out.dims.push_back({d.extent, d.stride, d.box});

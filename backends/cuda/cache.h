@@ -11,7 +11,7 @@ namespace tilescope::cuda {
 std::string default_cache_folder();
 
 // What a cache may hold in bytes before files that were not used for a day are dropped.
-inline constexpr std::uintmax_t kMostKeptBytes = std::uintmax_t{1} << 30;
+inline constexpr std::uintmax_t kMaxKeptBytes = std::uintmax_t{1} << 30;
 
 // Whether a kept file is there; it then counts as used now.
 bool find_kept(const std::string& path);

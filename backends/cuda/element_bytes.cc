@@ -1,4 +1,4 @@
-#include "backends/cuda/element_bytes.h"
+#include "backends/cuda/detail/element_bytes.h"
 
 #include <bit>
 #include <cmath>

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/cuda/arithmetic.h"
-#include "backends/cuda/boxes.h"
-#include "backends/cuda/matrices.h"
-#include "backends/cuda/scopes.h"
+#include "backends/cuda/detail/arithmetic.h"
+#include "backends/cuda/detail/boxes.h"
+#include "backends/cuda/detail/matrices.h"
+#include "backends/cuda/detail/scopes.h"
 #include "base/check.h"
 #include "lower/counters.h"
 
@@ -165,7 +165,7 @@ class KernelEmitter {
     for (const int i : scopes_.at_top()) page_.add(formulas_.definition(i));
     arrays();
     page_.add("");
-    signals();
+    mbarriers();
     statements(kernel_.body);
     page_.close();
     return std::move(out_);
@@ -200,7 +200,7 @@ class KernelEmitter {
     page_.close();
   }
 
-  void operator()(const lower::LoadMatrices& load) {
+  void operator()(const lower::LoadMatrix& load) {
     base::check(buffer(load.rows.from).space == Space::kShared && load.rows.inside.empty(),
                 "matrices are loaded from the scratchpad");
     const std::vector<std::string> arguments = {fmt::format("&{},", formulas_.element(load.rows.to)),
@@ -209,14 +209,14 @@ class KernelEmitter {
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
-  void operator()(const lower::MultiplyMatrices& m) {
+  void operator()(const lower::Mma& m) {
     page_.add_list(fmt::format("multiply_matrices<{}>(", matrices_.name_of(lower::instruction_of(kernel_, m))),
                    {fmt::format("&{},", formulas_.element(m.d)), fmt::format("&{},", formulas_.element(m.a)),
                     fmt::format("&{});", formulas_.element(m.b))});
   }
 
-  void operator()(const lower::MultiplyStaged& m) {
-    const auto factor = [&](const lower::StagedFactor& f, char end) {
+  void operator()(const lower::Wgmma& m) {
+    const auto factor = [&](const lower::SharedFactor& f, char end) {
       return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end == ')' ? ");" : ",");
     };
     const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;
@@ -226,9 +226,9 @@ class KernelEmitter {
                     m.columns, m.a.transposed, m.b.transposed, rows),
         {fmt::format("&{},", formulas_.element(m.d)), factor(m.a, ','), factor(m.b, ')')});
   }
-  void operator()(const lower::BeginProducts& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
-  void operator()(const lower::EndProducts& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
-  void operator()(const lower::Publish&) { page_.add("publish();"); }
+  void operator()(const lower::WgmmaFence& b) { page_.add(fmt::format("begin_products({});", sums(b.sums))); }
+  void operator()(const lower::WgmmaCommitWait& e) { page_.add(fmt::format("end_products({});", sums(e.sums))); }
+  void operator()(const lower::ProxyFence&) { page_.add("publish();"); }
 
   void operator()(const lower::Copy& copy) {
     const auto when = ended(formulas_.conditions(copy.when), " &&", ",");
@@ -244,9 +244,9 @@ class KernelEmitter {
 
   void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
 
-  void operator()(const lower::WarpRoles& parted) {
+  void operator()(const lower::WarpSpecialized& specialized) {
     std::int64_t end = 0;  // of the threads of the roles before
-    for (const lower::WarpRole& r : parted.roles) {
+    for (const lower::WarpRole& r : specialized.roles) {
       const std::string head = fmt::format("{}{{  // {}", in_role(r, end), r.name);
       if (end == 0)
         page_.open(head);
@@ -260,19 +260,20 @@ class KernelEmitter {
     if (end > 0) page_.close();
   }
 
-  void operator()(const lower::Arrive& a) {
+  void operator()(const lower::MbarrierArrive& a) {
     const std::string bytes = a.bytes > 0 ? fmt::format(", {}", a.bytes) : "";
-    page_.add(fmt::format("arrive<{}>({}{});", signal(a.signal).slots, use(a.signal, a.use), bytes));
+    page_.add(fmt::format("arrive<{}>({}{});", mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase), bytes));
   }
-  void operator()(const lower::Await& a) {
-    base::check(lower::range_of(kernel_, a.use).low >= -signal(a.signal).slots,
+  void operator()(const lower::MbarrierWait& a) {
+    base::check(lower::range_of(kernel_, a.phase).low >= -mbarrier(a.mbarrier).stages,
                 "nobody awaits what is more than a turn of the ring before the first use");
-    page_.add(fmt::format("await<{}>({});", signal(a.signal).slots, use(a.signal, a.use)));
+    page_.add(fmt::format("await<{}>({});", mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase)));
   }
 
   void operator()(const lower::TmaLoad& load) {
     base::check(role_ != nullptr, "TMA loads are a role's");
-    add_box(fmt::format("bring_box_if<{}>(", signal(load.signal).slots), load, use(load.signal, load.use) + ");");
+    add_box(fmt::format("bring_box_if<{}>(", mbarrier(load.mbarrier).stages), load,
+            phase(load.mbarrier, load.phase) + ");");
   }
   void operator()(const lower::TmaStore& store) { add_box("store_box_if(", store, ""); }
 
@@ -299,9 +300,9 @@ class KernelEmitter {
 
   const std::string& sums(int buffer) const { return names_.buffers[static_cast<std::size_t>(buffer)]; }
 
-  const lower::Signal& signal(int i) const { return kernel_.signals[static_cast<std::size_t>(i)]; }
-  std::string use(int signal, const lower::Affine& number) const {
-    return fmt::format("{}, {}", names_.signals[static_cast<std::size_t>(signal)], formulas_.affine(number));
+  const lower::Mbarrier& mbarrier(int i) const { return kernel_.mbarriers[static_cast<std::size_t>(i)]; }
+  std::string phase(int mbarrier, const lower::Affine& number) const {
+    return fmt::format("{}, {}", names_.mbarriers[static_cast<std::size_t>(mbarrier)], formulas_.affine(number));
   }
 
   // "if (threadIdx.x < 256) ", where the roles before end at thread `begin`; nothing where all others are of the role.
@@ -356,14 +357,14 @@ class KernelEmitter {
         if (kernel_.buffers[i].space == space) page_.add(array(kernel_.buffers[i], names_.buffers[i]));
   }
 
-  void signals() {
-    for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
-      page_.add(fmt::format("mbarrier* const {} = shared_array<mbarrier>({});", names_.signals[i],
-                            kernel_.signals[i].offset_bytes));
-    for (std::size_t i = 0; i < kernel_.signals.size(); ++i)
-      page_.add(fmt::format("set_up_barriers<{}>({}, {});", kernel_.signals[i].slots, names_.signals[i],
-                            kernel_.signals[i].arrivals));
-    if (kernel_.signals.empty()) return;
+  void mbarriers() {
+    for (std::size_t i = 0; i < kernel_.mbarriers.size(); ++i)
+      page_.add(fmt::format("mbarrier* const {} = shared_array<mbarrier>({});", names_.mbarriers[i],
+                            kernel_.mbarriers[i].offset_bytes));
+    for (std::size_t i = 0; i < kernel_.mbarriers.size(); ++i)
+      page_.add(fmt::format("set_up_barriers<{}>({}, {});", kernel_.mbarriers[i].stages, names_.mbarriers[i],
+                            kernel_.mbarriers[i].arrivals));
+    if (kernel_.mbarriers.empty()) return;
     page_.add("barriers_are_set_up();");
     page_.add("");
   }
@@ -409,7 +410,7 @@ namespace {
 
 bool has_boxes(const lower::Module& module) {
   return std::any_of(module.kernels.begin(), module.kernels.end(),
-                     [](const lower::Kernel& k) { return !k.signals.empty(); });
+                     [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ std::string hip_prelude();
 std::string_view matrix_prelude();
 // What follows where a kernel multiplies factors in the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
-// What follows where a kernel has signals (backends/cuda/boxes.cuh).
+// What follows where a kernel has mbarriers (backends/cuda/boxes.cuh).
 std::string_view boxes_prelude();
 
 }  // namespace tilescope::cuda

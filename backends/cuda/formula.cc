@@ -1,4 +1,4 @@
-#include "backends/cuda/formula.h"
+#include "backends/cuda/detail/formula.h"
 
 #include <cstdlib>
 #include <limits>
@@ -11,9 +11,9 @@ namespace {
 using lower::Affine;
 using lower::AffineTerm;
 
-constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
 
-bool fits_32_bits(const expr::Span& s) { return s.low >= -kMostInt && s.high <= kMostInt; }
+bool fits_32_bits(const expr::Span& s) { return s.low >= -kMaxInt && s.high <= kMaxInt; }
 
 }  // namespace
 
@@ -52,7 +52,7 @@ bool Formulas::needs_64_bits(const Affine& a) const {
     const expr::Span s = lower::range_of(kernel_, Affine{{t}, 0});
     most += std::max(std::abs(s.low), std::abs(s.high));
   }
-  return most > kMostInt;
+  return most > kMaxInt;
 }
 
 std::string_view Formulas::type_of_index(int i) const {

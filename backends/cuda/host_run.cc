@@ -9,11 +9,11 @@
 
 #include "arch/derive.h"
 #include "backends/cuda/cache.h"
-#include "backends/cuda/element_bytes.h"
+#include "backends/cuda/detail/element_bytes.h"
+#include "backends/cuda/detail/units.h"
 #include "backends/cuda/host/wire.h"
 #include "backends/cuda/process.h"
 #include "backends/cuda/toolchain.h"
-#include "backends/cuda/units.h"
 #include "base/check.h"
 
 namespace tilescope::cuda {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "backends/cuda/driver_version.h"
+#include "backends/cuda/detail/driver_version.h"
 #include "backends/cuda/library.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/process.h"

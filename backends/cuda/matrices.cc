@@ -1,12 +1,12 @@
-#include "backends/cuda/matrices.h"
+#include "backends/cuda/detail/matrices.h"
 
 #include <algorithm>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "backends/cuda/amd_builtins.h"
-#include "backends/cuda/formula.h"
+#include "backends/cuda/detail/amd_builtins.h"
+#include "backends/cuda/detail/formula.h"
 #include "base/check.h"
 
 namespace tilescope::cuda {
@@ -57,8 +57,8 @@ std::string sum_of(const std::vector<FragmentBit>& bits, std::string_view number
 // The function that says the place of a lane's i-th element.
 std::string place(std::string_view name, const FragmentMap& map, const Weights& weights) {
   const std::string of_lane = sum_of(map.lanes, "lane", weights), of_element = sum_of(map.elements, "i", weights);
-  constexpr std::size_t kMostColumns = 100;
-  const bool broken = of_lane.size() + of_element.size() > kMostColumns && !of_lane.empty();
+  constexpr std::size_t kMaxColumns = 100;
+  const bool broken = of_lane.size() + of_element.size() > kMaxColumns && !of_lane.empty();
   const std::string all = of_lane + (broken ? "\n          " : "") + of_element;
   return fmt::format("  static constexpr int {}(int{}, int{}) {{\n    return {};\n  }}\n", name,
                      of_lane.empty() ? "" : " lane", of_element.empty() ? "" : " i",
@@ -160,13 +160,13 @@ std::size_t MatrixDefinitions::add(const lower::MatrixInstruction& instruction, 
 }
 
 void MatrixDefinitions::add(const lower::Kernel& kernel, const lower::Statement& statement, NamePool& pool) {
-  if (const auto* m = std::get_if<lower::MultiplyMatrices>(&statement.what)) {
+  if (const auto* m = std::get_if<lower::Mma>(&statement.what)) {
     add(lower::instruction_of(kernel, *m), pool);
-  } else if (const auto* products = std::get_if<lower::MultiplyStaged>(&statement.what)) {
+  } else if (const auto* products = std::get_if<lower::Wgmma>(&statement.what)) {
     const Staged s{add(lower::instruction_of(kernel, *products), pool), products->columns, products->a.transposed,
                    products->b.transposed};
     if (std::find(staged_.begin(), staged_.end(), s) == staged_.end()) staged_.push_back(s);
-  } else if (const auto* load = std::get_if<lower::LoadMatrices>(&statement.what)) {
+  } else if (const auto* load = std::get_if<lower::LoadMatrix>(&statement.what)) {
     RowLoad r{load->count, load->rows.elements, kernel.buffers[static_cast<std::size_t>(load->rows.to.buffer)].dtype,
               load->map, load->transposed};
     if (std::any_of(rows_.begin(), rows_.end(), [&](const Rows& o) { return o.what == r; })) return;
@@ -182,7 +182,7 @@ const std::string& MatrixDefinitions::name_of(const lower::MatrixInstruction& in
   return known->name;
 }
 
-const std::string& MatrixDefinitions::name_of(const lower::Kernel& kernel, const lower::LoadMatrices& load) const {
+const std::string& MatrixDefinitions::name_of(const lower::Kernel& kernel, const lower::LoadMatrix& load) const {
   const RowLoad r{load.count, load.rows.elements, kernel.buffers[static_cast<std::size_t>(load.rows.to.buffer)].dtype,
                   load.map, load.transposed};
   const auto known = std::find_if(rows_.begin(), rows_.end(), [&](const Rows& o) { return o.what == r; });

@@ -1,4 +1,4 @@
-#include "backends/cuda/names.h"
+#include "backends/cuda/detail/names.h"
 
 #include <cctype>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/boxes.h"
+#include "backends/cuda/detail/boxes.h"
 #include "backends/cuda/emit.h"
 
 namespace tilescope::cuda {
@@ -87,7 +87,7 @@ KernelNames names_of(const lower::Module& module, const lower::Kernel& kernel, c
   }
   for (const std::string& s : module.scalars) out.scalars.push_back(pool.take(s));
   for (const lower::Index& i : kernel.indices) out.indices.push_back(pool.take(i.name));
-  for (const lower::Signal& s : kernel.signals) out.signals.push_back(pool.take(s.name));
+  for (const lower::Mbarrier& s : kernel.mbarriers) out.mbarriers.push_back(pool.take(s.name));
   for (const TensorMap& m : maps_of(kernel))
     out.maps.push_back(pool.take(module.globals[static_cast<std::size_t>(m.global)].name + "_boxes"));
   return out;

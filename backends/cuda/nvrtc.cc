@@ -124,7 +124,7 @@ DeviceCompiler::DeviceCompiler(const std::string& cache_folder)
 DeviceCompiler::~DeviceCompiler() {
   if (!added_) return;
   const FolderLock lock(folder_);
-  drop_least_recently_used(folder_, kMostKeptBytes);
+  drop_least_recently_used(folder_, kMaxKeptBytes);
 }
 
 std::string DeviceCompiler::refusal_of(std::string_view target) const {

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cuda/temporary_folders.h"
+#include "backends/cuda/detail/temporary_folders.h"
 
 namespace tilescope::cuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/cuda/ptx.h"
+#include "backends/cuda/detail/ptx.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@ constexpr std::int64_t kWord = 4;  // bytes of a register
 
 // What ldmatrix loads (PTX ISA, "Warp-level matrix load instruction: ldmatrix"): 1, 2 or 4 matrices of eight rows of 16
 // bytes; of each a lane has 4 neighbouring bytes of a row, or, transposed, two elements of 2 bytes of a column.
-constexpr std::int64_t kLanes = 32, kRows = 8, kRowBytes = 16, kMostMatrices = 4, kTransposed = 2;
+constexpr std::int64_t kLanes = 32, kRows = 8, kRowBytes = 16, kMaxMatrices = 4, kTransposed = 2;
 constexpr std::int64_t kLanesOfRow = kRowBytes / kWord;
 
 constexpr std::int64_t kInALine = 8;  // operands
@@ -90,7 +90,7 @@ std::optional<std::int64_t> word_of_matrix(const RowLoad& load, std::int64_t mat
 
 std::string ldmatrix_of(const RowLoad& load) {
   const std::int64_t bytes = base::size_of(load.dtype).n, matrices = load.rows / kRows;
-  const bool powers = matrices == 1 || matrices == 2 || matrices == kMostMatrices;
+  const bool powers = matrices == 1 || matrices == 2 || matrices == kMaxMatrices;
   if (load.rows % kRows != 0 || !powers || bytes > kWord || load.columns * bytes != kRowBytes) return {};
   if (load.map.lane_count() != kLanes || load.map.elements_of_lane() * bytes != matrices * kWord) return {};
   if (load.transposed && bytes != kTransposed) return {};

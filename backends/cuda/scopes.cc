@@ -1,4 +1,4 @@
-#include "backends/cuda/scopes.h"
+#include "backends/cuda/detail/scopes.h"
 
 #include <algorithm>
 #include <variant>
@@ -34,7 +34,7 @@ std::vector<bool> Scopes::used_in(const std::vector<lower::Statement>& body) con
   lower::for_each_statement(body, [&](const lower::Statement& s) {
     lower::for_each_place(s, mark);
     // Which lanes read is not written down.
-    if (!std::holds_alternative<lower::LoadMatrices>(s.what)) lower::for_each_guard(s, mark);
+    if (!std::holds_alternative<lower::LoadMatrix>(s.what)) lower::for_each_guard(s, mark);
   });
   for (std::size_t i = used.size(); i-- > 0;)
     if (used[i])

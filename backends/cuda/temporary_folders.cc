@@ -1,7 +1,7 @@
 // What a signal's handler does may only call functions that are safe there (signal-safety(7)): no allocation, so
 // folders are read by the system call, and their names stand in slots.
 
-#include "backends/cuda/temporary_folders.h"
+#include "backends/cuda/detail/temporary_folders.h"
 
 #include <algorithm>
 #include <array>

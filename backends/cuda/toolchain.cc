@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRuntimeFolder = "backends/cuda/host";
 
-// What every translation unit is compiled with. Registers that nobody wrote hold a pattern and not yesterday's value;
+// What every translation unit is compiled with. Registers that were not written hold a pattern and not yesterday's
+// value;
 // products and sums are joined only where the text says so; integers wrap as the chip's do.
 std::vector<std::string> common_flags() {
   return {"-std=c++20", "-fno-strict-aliasing", "-ffp-contract=off", "-fwrapv", "-ftrivial-auto-var-init=pattern"};
@@ -59,8 +60,8 @@ std::vector<std::string> words(const std::string& text) {
 }
 
 std::string first_lines(const std::string& text) {
-  constexpr std::size_t kMost = 4000;
-  return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
+  constexpr std::size_t kMaxValue = 4000;
+  return text.size() <= kMaxValue ? text : text.substr(0, kMaxValue) + "...";
 }
 
 // The folder that includes are written from.
@@ -114,7 +115,7 @@ std::string Toolchain::name_of(HostBuild build, const std::string& text) const {
       fmt::format("{}{}{}{}", identity_, joined(kernel_flags(build)), joined(runtime_flags(build)), text));
 }
 
-// A finished object is moved to its name at once, so that nobody sees half of one.
+// A finished object is moved to its name at once, so that no process sees half of one.
 std::vector<Object> Toolchain::compile(HostBuild build, const std::vector<std::string>& flags,
                                        const std::vector<std::string>& units, int jobs) const {
   const TemporaryFolder scratch;
@@ -175,7 +176,7 @@ std::string Toolchain::link(HostBuild build, const std::vector<std::string>& obj
   if (!linked.ok()) why = fmt::format("{} failed: {}", joined(command), first_lines(linked.output));
   if (error) why = fmt::format("{} cannot be written: {}", path, error.message());
   const FolderLock lock(folder_);
-  drop_least_recently_used(folder_, kMostKeptBytes);
+  drop_least_recently_used(folder_, kMaxKeptBytes);
   return why.empty() ? path : "";
 }
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/units.h"
+#include "backends/cuda/detail/units.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,10 +1,10 @@
-#include "construct/microkernel/knobs.h"
+#include "construct/microkernel/detail/knobs.h"
 
 #include <algorithm>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
-#include "construct/tiles.h"
+#include "construct/detail/tiles.h"
 #include "tile/align.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"

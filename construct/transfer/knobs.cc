@@ -1,12 +1,12 @@
-#include "construct/transfer/knobs.h"
+#include "construct/transfer/detail/knobs.h"
 
 #include <algorithm>
 #include <array>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
-#include "construct/tiles.h"
-#include "model/simt/staged_costs.h"
+#include "construct/detail/tiles.h"
+#include "model/simt/cached_costs.h"
 #include "model/simt/transfer/results.h"
 #include "tile/transfer/tma.h"
 
@@ -15,10 +15,10 @@ namespace tilescope::construct {
 using tile::StageProgram;
 
 std::int64_t max_stages(const StageProgram& p, const arch::ArchSpec& chip) {
-  // Far with TMA, which costs those who compute nothing; less far with copies past the registers, which cost issue
+  // Far with TMA, which costs those who compute nothing; less far with asynchronous copies, which cost issue
   // slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
   constexpr std::int64_t kOfTma = 8, kPastRegisters = 4, kOfRegisters = 2;
-  if (p.in_boxes()) return kOfTma;
+  if (p.by_tma()) return kOfTma;
   return chip.core.async_copy ? kPastRegisters : kOfRegisters;
 }
 
@@ -28,11 +28,11 @@ StageProgram copied_by_threads(StageProgram p) {
 }
 
 std::optional<StageProgram> brought_by_engine(const StageProgram& p, const arch::ArchSpec& chip) {
-  return tile::with_boxes(p, chip);
+  return tile::with_tma_loads(p, chip);
 }
 
 std::vector<StageProgram> other_transfers(const StageProgram& p, const LayoutRules& rules) {
-  if (p.in_boxes()) return {laid_out(copied_by_threads(p), rules)};
+  if (p.by_tma()) return {apply_layout(copied_by_threads(p), rules)};
   std::optional<StageProgram> brought = brought_by_engine(p, rules.arch);
   return brought ? std::vector<StageProgram>{std::move(*brought)} : std::vector<StageProgram>{};
 }
@@ -86,7 +86,7 @@ std::vector<StageProgram> tma_stores(const StageProgram& p, const LayoutRules& r
 
 StageProgram with_results_placed(StageProgram p, const LayoutRules& rules) {
   const tile::OperandPlan& now = p.operands.back();
-  if (!now.staged) return tile::with_direct_stores(std::move(p), arch::widest_access_of(rules.arch));
+  if (!now.cached) return tile::with_direct_stores(std::move(p), arch::widest_access_of(rules.arch));
   if (now.box != 0)
     if (auto stored = tile::with_tma_stores(p, p.space->output.element * now.box, rules.arch)) return *stored;
   return best_row_stores(p, rules);
@@ -97,11 +97,11 @@ std::vector<StageProgram> other_stores(const StageProgram& p, const LayoutRules&
   const tile::OperandPlan& now = p.operands.back();
   std::vector<StageProgram> out = tma_stores(p, rules);
   std::erase_if(out, [&](const StageProgram& q) { return q.operands.back().box == now.box; });
-  if (now.staged) out.push_back(tile::with_direct_stores(p, arch::widest_access_of(rules.arch)));
-  if (!now.staged || now.box != 0) out.push_back(best_row_stores(p, rules));
+  if (now.cached) out.push_back(tile::with_direct_stores(p, arch::widest_access_of(rules.arch)));
+  if (!now.cached || now.box != 0) out.push_back(best_row_stores(p, rules));
   return out;
 }
 
-bool chooses_rows(const StageProgram& p) { return !p.in_boxes(); }
+bool chooses_rows(const StageProgram& p) { return !p.by_tma(); }
 
 }  // namespace tilescope::construct

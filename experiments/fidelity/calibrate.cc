@@ -25,7 +25,7 @@ namespace tilescope::experiments {
 namespace {
 
 constexpr std::size_t kFolds = 5;
-constexpr std::size_t kLeastShapes = 5;  // of a band
+constexpr std::size_t kMinShapes = 5;  // of a band
 constexpr std::size_t kChunk = 256;
 
 // A program that ran, and for how long.
@@ -49,16 +49,16 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
     base::Diagnostics diags;
     if (g.errors.empty()) estimate(*g.program, &diags, {diags.add_source(g.place)});
     base::append(g.errors, diags.formatted_errors());
-    if (g.errors.empty() && g.program->stages.size() > 1)
-      g.errors.push_back(fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place,
-                                     g.program->stages.size()));
+    if (g.errors.empty() && g.program->nodes.size() > 1)
+      g.errors.push_back(
+          fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place, g.program->nodes.size()));
     run.refused.insert(run.refused.end(), g.errors.begin(), g.errors.end());
     if (!g.errors.empty()) continue;
-    if (!takes(run.programs, g.program->stages.front())) {
+    if (!takes(run.programs, g.program->nodes.front())) {
       ++run.left_out;
       continue;
     }
-    const expr::Expression& e = g.program->stages.front().space->expression;
+    const expr::Expression& e = g.program->nodes.front().space->expression;
     Sample s{{}, kind_of(e), std::move(g.group), shape_of(e), *g.measured_us};
     // A row of no group stands for itself.
     if (s.group.empty()) s.group = "\n" + g.place;
@@ -68,7 +68,7 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
   return out;
 }
 
-base::Dtype dtype_of(const Sample& s) { return s.program.stages.front().space->expression.dtype; }
+base::Dtype dtype_of(const Sample& s) { return s.program.nodes.front().space->expression.dtype; }
 
 // What rows weigh: all of a group together as much as any other group.
 struct Grouping {
@@ -123,8 +123,8 @@ class Predictor {
   model::Fit fit(std::span<const std::size_t> rows) const {
     model::FitProblem p;
     for (const double ratio : ratios()) p.start.push_back(std::log(ratio));
-    p.least = std::log(kLeastRatio);
-    p.most = std::log(kMostRatio);
+    p.least = std::log(kMinRatio);
+    p.most = std::log(kMaxRatio);
     Grouping grouping = group_rows(samples_, rows);
     p.weights = std::move(grouping.weights);
     p.cluster = std::move(grouping.group);
@@ -218,7 +218,7 @@ std::vector<BandOfKind> bands_of(const std::vector<Sample>& samples, const std::
   }
   std::vector<BandOfKind> out;
   const auto add = [&](std::string kind, base::Dtype dtype, const Rows& rows) {
-    if (rows.shapes.size() < kLeastShapes) return;
+    if (rows.shapes.size() < kMinShapes) return;
     out.push_back({std::move(kind), dtype, quantile_of(rows.ratios, 0.1), quantile_of(rows.ratios, 0.9),
                    rows.ratios.size(), rows.shapes.size()});
   };
@@ -239,7 +239,7 @@ std::string why_not(const model::FittedParameter& p) {
       return std::isfinite(p.standard_error) ? fmt::format("its standard error is {:.0f} %", 100 * p.standard_error)
                                              : "too few groups, or other ratios explain the rows as well";
     case model::Verdict::kAtBound:
-      return fmt::format("the rows ask for a ratio outside of {} to {}", kLeastRatio, kMostRatio);
+      return fmt::format("the rows ask for a ratio outside of {} to {}", kMinRatio, kMaxRatio);
   }
   return {};
 }

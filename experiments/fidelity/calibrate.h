@@ -23,7 +23,7 @@ struct CalibrateOptions {
 };
 
 // What a ratio may be.
-inline constexpr double kLeastRatio = 0.05, kMostRatio = 1.5;
+inline constexpr double kMinRatio = 0.05, kMaxRatio = 1.5;
 
 // One ratio that the model reads.
 struct CalibratedRatio {

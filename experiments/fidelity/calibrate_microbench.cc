@@ -22,8 +22,8 @@ namespace tilescope::experiments {
 namespace {
 
 constexpr std::string_view kUnit = "GB/s";
-constexpr double kMostRise = 0.1;    // of a curve from its last but one point to its last
-constexpr double kMostSpread = 0.1;  // of what a ratio is taken from
+constexpr double kMaxRise = 0.1;    // of a curve from its last but one point to its last
+constexpr double kMaxSpread = 0.1;  // of what a ratio is taken from
 // Over resident threads. Which ratio of the dram each gives.
 constexpr std::pair<std::string_view, std::string_view> kDramCurves[] = {
     {"read", "read"}, {"write", "write"}, {"scale", "copy"}};
@@ -125,7 +125,7 @@ Reached best_of(std::string_view curve, const std::vector<Point>& all) {
   }
   out.spread = 1 - sorted.gbps[n - 2] / sorted.gbps.back();
   const double rise = points.back().gbps / points[n - 2].gbps - 1;
-  if (rise > kMostRise) out.why_not = fmt::format("{} still rises by {:.0f} % at its end", curve, 100 * rise);
+  if (rise > kMaxRise) out.why_not = fmt::format("{} still rises by {:.0f} % at its end", curve, 100 * rise);
   return out;
 }
 
@@ -160,10 +160,10 @@ CalibratedRatio ratio_from(CalibratedRatio r, const Reached& reached) {
   r.source = fmt::format("{}, {:.5g} of {:.5g} GB/s ({})", reached.how, reached.gbps, reached.peak_gbps,
                          fmt::join(reached.sources, "; "));
   r.why = reached.why_not;
-  if (const double spread = reached.spread.value_or(0); r.why.empty() && spread > kMostSpread)
+  if (const double spread = reached.spread.value_or(0); r.why.empty() && spread > kMaxSpread)
     r.why = fmt::format("what it is taken from is {:.0f} % apart", 100 * spread);
-  if (r.why.empty() && (ratio < kLeastRatio || ratio > kMostRatio))
-    r.why = fmt::format("{}: outside of {} to {}", r.source, kLeastRatio, kMostRatio);
+  if (r.why.empty() && (ratio < kMinRatio || ratio > kMaxRatio))
+    r.why = fmt::format("{}: outside of {} to {}", r.source, kMinRatio, kMaxRatio);
   r.identified = r.why.empty();
   if (!r.identified) return r;
   r.after = ratio;

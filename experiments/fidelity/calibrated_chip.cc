@@ -28,10 +28,10 @@ std::string quoted(const std::string& text) { return base::to_json(text); }
 // Which rows a run took: "160 rows of 40 groups (at least 32 threads a block)".
 std::string rows_of(const CalibrationRun& run) {
   std::vector<std::string> only;
-  if (run.programs.least_threads > 1)
-    only.push_back(fmt::format("at least {} threads a block", run.programs.least_threads));
-  if (run.programs.most_accumulators)
-    only.push_back(fmt::format("at most {} results a thread", *run.programs.most_accumulators));
+  if (run.programs.min_threads > 1)
+    only.push_back(fmt::format("at least {} threads a block", run.programs.min_threads));
+  if (run.programs.max_accumulators)
+    only.push_back(fmt::format("at most {} results a thread", *run.programs.max_accumulators));
   return fmt::format("{} rows of {} groups{}", run.rows, run.groups,
                      only.empty() ? "" : fmt::format(" ({})", fmt::join(only, ", ")));
 }

@@ -54,7 +54,7 @@ std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& 
     if (!c.row.comparable) continue;
     c.row.kind = kind_of_whole(*given.program);
     c.row.operations = operations_of(*given.program);
-    c.row.tile = tile_of(given.program->stages.front());
+    c.row.tile = tile_of(given.program->nodes.front());
     c.program = std::move(given.program);
   }
   return out;
@@ -75,7 +75,7 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
 // Keeps what is wanted, and what is wrong: that is told.
 void leave_out(std::vector<Candidate>& candidates, const ProgramFilter& filter) {
   std::erase_if(candidates,
-                [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, c.program->stages.front()); });
+                [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, c.program->nodes.front()); });
 }
 
 // Keeps `sample` rows of each group. Groups come in order, so that the draw is the same on every machine.
@@ -183,13 +183,13 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
 // Rows of one kind, or of all.
 template <class Ours, class Truth>
 std::optional<Fidelity> fidelity_where(const Comparison& c, const std::string* kind, Ours ours, Truth truth) {
-  std::vector<JudgedTime> times;
+  std::vector<PredictedTime> times;
   for (const ComparedRow& r : c.rows) {
     if (kind != nullptr && r.kind != *kind) continue;
     if (const auto t = truth(r)) times.push_back({r.group, r.tile, ours(r), *t});
   }
   if (times.empty()) return std::nullopt;
-  return fidelity_of(times, c.least_tiles);
+  return fidelity_of(times, c.min_tiles);
 }
 
 FidelityOfClass fidelity_of_class(const Comparison& c, const std::string* kind) {
@@ -225,7 +225,7 @@ std::optional<Comparison> compare(const ProgramSource& source, const arch::ArchS
                                   const Progress& progress, base::Diagnostics& diags) {
   std::vector<Candidate> candidates;
   Comparison out;
-  out.least_tiles = options.least_tiles;
+  out.min_tiles = options.min_tiles;
   if (source.batch) {
     candidates = read_lines(*source.batch, a, options);
     refuse_lone_rows(candidates);

@@ -27,7 +27,7 @@ struct CompareOptions {
   std::optional<std::size_t> sample;  // so many rows of each group, drawn at random
   std::uint64_t seed = 1;             // of the draw
   ProgramFilter programs;             // of a batch, the others are left out
-  std::size_t least_tiles = 2;        // block tiles of a group that is ranked
+  std::size_t min_tiles = 2;          // block tiles of a group that is ranked
   int jobs = 1;
 };
 
@@ -53,7 +53,7 @@ struct ComparedRow {
 struct Comparison {
   std::vector<ComparedRow> rows;
   std::size_t left_out = 0;  // rows that the options left out
-  std::size_t least_tiles = 2;
+  std::size_t min_tiles = 2;
   std::string measured;  // where the measured times are from, of a suite
 };
 

@@ -120,24 +120,24 @@ double kendall(std::span<const double> a, std::span<const double> b) {
   return scale > 0 ? static_cast<double>(agree) / std::sqrt(scale) : 0;
 }
 
-Fidelity fidelity_of(std::span<const JudgedTime> times, std::size_t least_tiles) {
+Fidelity fidelity_of(std::span<const PredictedTime> times, std::size_t min_tiles) {
   Fidelity out;
   out.rows = times.size();
   std::vector<double> errors;
   std::map<std::string, Group> groups;
-  for (const JudgedTime& t : times) {
+  for (const PredictedTime& t : times) {
     if (t.ours_us) errors.push_back(*t.ours_us / t.measured_us - 1);
     const double ours = t.ours_us.value_or(kRefused);
     Group& g = groups[t.group];
     g.rows.add(ours, t.measured_us);
-    auto& [our_least, measured_least] = g.tiles.try_emplace(t.tile, kRefused, kRefused).first->second;
-    our_least = std::min(our_least, ours);
-    measured_least = std::min(measured_least, t.measured_us);
+    auto& [our_min, measured_min] = g.tiles.try_emplace(t.tile, kRefused, kRefused).first->second;
+    our_min = std::min(our_min, ours);
+    measured_min = std::min(measured_min, t.measured_us);
   }
   out.errors = statistics_of(errors);
   RankSum by_row, by_tile;
   for (const auto& [name, g] : groups) {
-    if (g.tiles.size() < std::max<std::size_t>(2, least_tiles)) continue;
+    if (g.tiles.size() < std::max<std::size_t>(2, min_tiles)) continue;
     by_row.add(g.rows);
     Choices tiles;
     for (const auto& [tile, least] : g.tiles) tiles.add(least.first, least.second);

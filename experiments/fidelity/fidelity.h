@@ -15,7 +15,7 @@
 namespace tilescope::experiments {
 
 // A program that was measured. Without a time of ours it ranks behind all others and counts in no error.
-struct JudgedTime {
+struct PredictedTime {
   std::string group;  // of programs that compute the same
   std::string tile;   // block tile, however written
   std::optional<double> ours_us;
@@ -37,8 +37,8 @@ struct Fidelity {
   RankStatistics by_row, by_tile;
 };
 
-// Groups of fewer than `least_tiles` (at least two) block tiles are left out of the ranks.
-Fidelity fidelity_of(std::span<const JudgedTime> times, std::size_t least_tiles);
+// Groups of fewer than `min_tiles` (at least two) block tiles are left out of the ranks.
+Fidelity fidelity_of(std::span<const PredictedTime> times, std::size_t min_tiles);
 
 // Spearman's correlation of ranks, and Kendall's tau-b, of pairs of values; 0 where one side is all ties.
 double spearman(std::span<const double> a, std::span<const double> b);

@@ -1,4 +1,4 @@
-#include "experiments/measure/device_check.h"
+#include "experiments/measure/detail/device_check.h"
 
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "experiments/measure/gpu_worker.h"
+#include "experiments/measure/detail/gpu_worker.h"
 
 #include <filesystem>
 

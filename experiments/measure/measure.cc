@@ -9,7 +9,7 @@
 
 #include "base/dtype.h"
 #include "experiments/common/parallel.h"
-#include "experiments/measure/baselines.h"
+#include "experiments/measure/detail/baselines.h"
 #include "experiments/measure/plan.h"
 #include "experiments/measure/rows.h"
 #include "experiments/measure/run.h"
@@ -71,7 +71,7 @@ class Planner {
 
  private:
   static std::string dtype_of(const tile::RProgram& p) {
-    return std::string(base::name_of(p.stages.front().space->expression.dtype));
+    return std::string(base::name_of(p.nodes.front().space->expression.dtype));
   }
 
   std::string timing() const { return options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string(); }

@@ -8,8 +8,8 @@
 #include "backends/cuda/device/supervise.h"
 #include "backends/cuda/process.h"
 #include "base/check.h"
-#include "experiments/measure/device_check.h"
-#include "experiments/measure/gpu_worker.h"
+#include "experiments/measure/detail/device_check.h"
+#include "experiments/measure/detail/gpu_worker.h"
 #include "experiments/measure/rows.h"
 #include "experiments/programs/device_usage.h"
 

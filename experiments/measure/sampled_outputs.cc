@@ -16,15 +16,15 @@ namespace tilescope::experiments {
 namespace {
 
 // Elements that all samples of an output may read together.
-constexpr std::int64_t kMostReads = 1 << 22;
+constexpr std::int64_t kMaxReads = 1 << 22;
 
 // A program's tensors, element by element as they are asked for. What a stage computes is kept.
 class LazyValues {
  public:
-  LazyValues(const tile::RProgram& p, const lower::Module& m) : program_(p), kept_(p.stages.size()) {
+  LazyValues(const tile::RProgram& p, const lower::Module& m) : program_(p), kept_(p.nodes.size()) {
     std::map<std::string, std::size_t> producers;
-    for (std::size_t s = 0; s < p.stages.size(); ++s) {
-      const expr::Expression& e = p.stages[s].space->expression;
+    for (std::size_t s = 0; s < p.nodes.size(); ++s) {
+      const expr::Expression& e = p.nodes[s].space->expression;
       std::vector<Source>& sources = sources_.emplace_back();
       for (const expr::Tensor& t : e.tensors) {
         const auto producer = producers.find(t.name);
@@ -54,7 +54,7 @@ class LazyValues {
 
   double value(std::size_t stage, std::int64_t element) {
     if (const auto known = kept_[stage].find(element); known != kept_[stage].end()) return known->second;
-    const expr::Expression& e = program_.stages[stage].space->expression;
+    const expr::Expression& e = program_.nodes[stage].space->expression;
     const double v = expr::evaluate_element(
         e, 0, element, std::vector<double>(e.scalars.size(), lower::kScalar), [&](int tensor, std::int64_t at) {
           ++reads_;
@@ -99,7 +99,7 @@ std::vector<SampledOutput> sampled_outputs(const tile::RProgram& p, const lower:
     std::map<std::int64_t, double> sampled;
     const std::int64_t before = values.reads();
     for (const std::int64_t e : places(global.elements, most)) {
-      if (sampled.size() >= kEnds && values.reads() - before > kMostReads) break;
+      if (sampled.size() >= kEnds && values.reads() - before > kMaxReads) break;
       sampled[e] = values.of(global.name, e);
     }
     SampledOutput& s = out.emplace_back();

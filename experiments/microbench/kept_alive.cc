@@ -1,4 +1,4 @@
-#include "experiments/microbench/kept_alive.h"
+#include "experiments/microbench/detail/kept_alive.h"
 
 #include <cstdint>
 #include <set>

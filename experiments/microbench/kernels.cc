@@ -1,4 +1,4 @@
-#include "experiments/microbench/kernels.h"
+#include "experiments/microbench/detail/kernels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "experiments/microbench/stencil_kernel.h"
+#include "experiments/microbench/detail/stencil_kernel.h"
 #include "lower/kernel_builder.h"
 
 namespace tilescope::experiments {
@@ -60,16 +60,16 @@ lower::Module chase(std::int64_t links, std::int64_t accesses) {
 }
 
 std::optional<Microbenchmark> latency(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
-  constexpr std::int64_t kLeast = 4096, kManyTimes = 2;
+  constexpr std::int64_t kMinValue = 4096, kManyTimes = 2;
   const std::int64_t bytes = std::llround(footprint_kb * 1024), links = bytes / kChaseBytes;
   if (links < 1) {
     why = fmt::format("a chase needs {} B", kChaseBytes);
     return std::nullopt;
   }
   // Beyond all caches nothing is met twice; else one lap fills them, and the next ones are what is measured.
-  const bool misses = bytes > kManyTimes * device_cache_bytes(chip) && links > 3 * kLeast;
-  const std::int64_t warm = misses ? kLeast : base::round_up(kLeast, links);
-  const std::int64_t more = misses ? 2 * kLeast : warm;
+  const bool misses = bytes > kManyTimes * device_cache_bytes(chip) && links > 3 * kMinValue;
+  const std::int64_t warm = misses ? kMinValue : base::round_up(kMinValue, links);
+  const std::int64_t more = misses ? 2 * kMinValue : warm;
   return Microbenchmark{chase(links, warm), chase(links, warm + more), static_cast<double>(more), 1};
 }
 
@@ -134,9 +134,9 @@ std::optional<Microbenchmark> streamed(StreamKind kind, double all_threads, cons
 
 // One block a core; each reads the whole buffer `laps` times, `unroll` loads of a thread under way.
 lower::Module one_buffer(std::int64_t words, std::int64_t laps, const arch::ArchSpec& chip) {
-  constexpr std::int64_t kThreads = 256, kMostUnroll = 32;
+  constexpr std::int64_t kThreads = 256, kMaxUnroll = 32;
   const std::int64_t of_a_thread = words / kThreads;
-  std::int64_t unroll = std::min(kMostUnroll, of_a_thread);
+  std::int64_t unroll = std::min(kMaxUnroll, of_a_thread);
   while (of_a_thread % unroll != 0) --unroll;
   KernelBuilder b("microbenchmark", chip.core.count, kThreads);
   const int a = b.global("A", words);
@@ -155,10 +155,10 @@ lower::Module one_buffer(std::int64_t words, std::int64_t laps, const arch::Arch
 }
 
 std::optional<Microbenchmark> same_buffer(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
-  constexpr std::int64_t kLeastBytes = 256 * kWordBytes, kEnough = 512 * 1024;  // bytes of a core, and to be steady
-  const std::int64_t bytes = std::llround(footprint_kb * 1024) / kLeastBytes * kLeastBytes;
-  if (bytes < kLeastBytes) {
-    why = fmt::format("a buffer needs {} B", kLeastBytes);
+  constexpr std::int64_t kMinBytes = 256 * kWordBytes, kEnough = 512 * 1024;  // bytes of a core, and to be steady
+  const std::int64_t bytes = std::llround(footprint_kb * 1024) / kMinBytes * kMinBytes;
+  if (bytes < kMinBytes) {
+    why = fmt::format("a buffer needs {} B", kMinBytes);
     return std::nullopt;
   }
   const std::int64_t laps = std::max<std::int64_t>(1, kEnough / bytes);
@@ -274,7 +274,7 @@ lower::Module copied(std::int64_t blocks, std::int64_t threads, std::int64_t wid
 }
 
 std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpec& chip, std::string& why) {
-  constexpr std::int64_t kWaves = 8, kMostWaves = 48;
+  constexpr std::int64_t kWaves = 8, kMaxWaves = 48;
   const auto width = static_cast<std::int64_t>(width_bytes);
   if (width < 1 || (width & (width - 1)) != 0 || (chip.core.max_access && width > chip.core.max_access->n)) {
     why = "a thread's access is a power of two of bytes, at most core.max_access";
@@ -284,7 +284,7 @@ std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpe
   const std::int64_t wave = chip.core.count * (chip.core.max_threads / threads);
   // Written lines stay in the device's cache until it is full; narrow copies are not bound by what leaves it.
   const std::int64_t fill = base::ceil_div(3 * device_cache_bytes(chip) / 2, threads * width);
-  const std::int64_t first = base::round_up(std::clamp(fill, kWaves * wave, kMostWaves * wave), wave);
+  const std::int64_t first = base::round_up(std::clamp(fill, kWaves * wave, kMaxWaves * wave), wave);
   const std::int64_t more = base::round_up(std::max(first / 2, kWaves * wave), wave);
   return Microbenchmark{copied(first, threads, width), copied(first + more, threads, width),
                         static_cast<double>(2 * more * threads * width)};

@@ -9,9 +9,9 @@
 #include "base/check.h"
 #include "experiments/measure/rows.h"
 #include "experiments/measure/run.h"
-#include "experiments/microbench/kept_alive.h"
-#include "experiments/microbench/kernels.h"
-#include "experiments/microbench/points.h"
+#include "experiments/microbench/detail/kept_alive.h"
+#include "experiments/microbench/detail/kernels.h"
+#include "experiments/microbench/detail/points.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {

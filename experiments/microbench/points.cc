@@ -1,4 +1,4 @@
-#include "experiments/microbench/points.h"
+#include "experiments/microbench/detail/points.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 
 #include "base/parse_number.h"
 #include "experiments/common/workers.h"
-#include "experiments/microbench/kernels.h"
-#include "experiments/microbench/points.h"
+#include "experiments/microbench/detail/kernels.h"
+#include "experiments/microbench/detail/points.h"
 #include "sim/common/report.h"
 #include "targets/target.h"
 

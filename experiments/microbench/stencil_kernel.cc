@@ -1,4 +1,4 @@
-#include "experiments/microbench/stencil_kernel.h"
+#include "experiments/microbench/detail/stencil_kernel.h"
 
 #include <utility>
 #include <vector>

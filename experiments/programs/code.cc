@@ -13,9 +13,9 @@
 namespace tilescope::experiments {
 namespace {
 
-std::int64_t staged_bytes(const tile::RProgram& program, const arch::ArchSpec& a) {
+std::int64_t cached_bytes(const tile::RProgram& program, const arch::ArchSpec& a) {
   std::int64_t most = 0;
-  for (const tile::StageProgram& stage : program.stages) most = std::max(most, tile::staging_of(stage, a).bytes.n);
+  for (const tile::StageProgram& stage : program.nodes) most = std::max(most, tile::staging_of(stage, a).bytes.n);
   return most;
 }
 
@@ -36,7 +36,7 @@ std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& 
     diags.error(at, code.error);
     return std::nullopt;
   }
-  DeviceUsage usage{*a.target, {}, staged_bytes(p, a)};
+  DeviceUsage usage{*a.target, {}, cached_bytes(p, a)};
   for (const cuda::EmittedKernel& k : emitted->kernels) usage.kernels.push_back(use_of(k, code.kernels));
   return ProgramCode{std::move(module), std::move(*emitted), std::move(code.cubin), std::move(usage)};
 }
@@ -51,7 +51,7 @@ lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, co
   for (std::size_t k = 0; k < out.kernels.size(); ++k) {
     std::int64_t& registers = out.kernels[k].registers;
     if (held.usage.kernels[k].spill_bytes == 0 || registers == 0) continue;
-    const std::int64_t most = arch::most_registers(a, out.kernels[k].threads);
+    const std::int64_t most = arch::max_registers(a, out.kernels[k].threads);
     registers = more == kNoLimit || registers + more > most ? 0 : registers + more;
   }
   return out;
@@ -61,7 +61,7 @@ lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, co
 
 std::string about(const tile::RProgram& p) {
   std::string out;
-  for (const tile::StageProgram& stage : p.stages) out += stage.space->stage().text + "\n";
+  for (const tile::StageProgram& stage : p.nodes) out += stage.space->stage().text + "\n";
   return out;
 }
 

@@ -38,23 +38,23 @@ std::string layout_of(const tile::StageProgram& p) {
   const auto more_than_one = [&](std::string_view name, std::int64_t n) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
-  if (tile::chooses_threads(p.micro_kernel)) more_than_one("per_thread", p.mapping.back().serial);
+  if (tile::chooses_threads(p.micro_kernel)) more_than_one("per_thread", p.mapping.back().per_thread);
   for (std::size_t a = 0; a < p.split.size(); ++a) more_than_one("split_" + p.space->axes[a].name, p.split[a]);
-  more_than_one("num_stages", p.pipeline);
-  if (p.raster == tile::Raster::kColumn) parts.emplace_back("column");
-  more_than_one("group_m", p.band);
+  more_than_one("num_stages", p.num_stages);
+  if (p.block_order == tile::BlockOrder::kColumn) parts.emplace_back("column");
+  more_than_one("group_m", p.group_m);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
 }
 
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
-  const tile::StageProgram& first = p.stages.front();
+  const tile::StageProgram& first = p.nodes.front();
   return {prediction_of(e, a, p),
-          p.stages.size(),
+          p.nodes.size(),
           axis_names(*first.space),
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
-          first.threads_with_copiers(a.core.warp),
+          first.threads_with_producers(a.core.warp),
           tile::to_document(p, a),
           {},
           {}};

@@ -92,7 +92,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
   std::vector<tile::RProgram> programs(count);
   for (std::size_t r = 0; r < count; ++r) {
     programs[r] = {arch_.name, {}, edges_of(e, arch_)};
-    for (auto& stage : stages) programs[r].stages.push_back(std::move(stage[r]));
+    for (auto& stage : stages) programs[r].nodes.push_back(std::move(stage[r]));
   }
   return programs;
 }

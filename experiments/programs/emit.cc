@@ -4,8 +4,8 @@
 
 #include "backends/cuda/emit.h"
 #include "experiments/programs/code.h"
+#include "experiments/programs/detail/launch_document.h"
 #include "experiments/programs/given.h"
-#include "experiments/programs/launch_document.h"
 #include "lower/print.h"
 #include "targets/target.h"
 #include "tile/program_json.h"

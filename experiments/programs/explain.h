@@ -65,7 +65,7 @@ struct MeanElasticity {
 };
 
 // An elasticity below this is called none.
-inline constexpr double kLeastElasticity = 0.005;
+inline constexpr double kMinElasticity = 0.005;
 
 // Explains every operator of the workload on `jobs` threads; the result does not depend on their number. Each number is
 // raised by a tenth; a count or an amount of bytes that is a power of two is doubled and halved instead, and so is one

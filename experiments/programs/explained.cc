@@ -16,7 +16,7 @@ using base::Value;
 // Without effect on the time left out; the rest strongest first, and as they were where equally strong.
 template <class Rows>
 void keep_strongest(Rows& rows) {
-  std::erase_if(rows, [](const auto& e) { return std::abs(e.elasticity) < kLeastElasticity; });
+  std::erase_if(rows, [](const auto& e) { return std::abs(e.elasticity) < kMinElasticity; });
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return std::abs(a.elasticity) > std::abs(b.elasticity); });
 }
@@ -98,7 +98,7 @@ Value row_of(const ExplainedOperator& op) {
 }  // namespace
 
 bool is_luck(const Elasticity& e, const ExplainedOperator& op) {
-  return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kLeastElasticity);
+  return e.here_us && op.prediction && *e.here_us < op.prediction->predicted_us * (1 - kMinElasticity);
 }
 
 Totals totals_of(const std::vector<ExplainedOperator>& operators) {

@@ -98,8 +98,7 @@ std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::Arch
 bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
   std::int64_t accumulators = 1;
   for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
-  return p.threads() >= filter.least_threads &&
-         (!filter.most_accumulators || accumulators <= *filter.most_accumulators);
+  return p.threads() >= filter.min_threads && (!filter.max_accumulators || accumulators <= *filter.max_accumulators);
 }
 
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,

@@ -84,7 +84,7 @@ class Notes {
 };
 
 void add_widened(const tile::RProgram& p, std::set<Dtypes>& to) {
-  for (const tile::StageProgram& stage : p.stages)
+  for (const tile::StageProgram& stage : p.nodes)
     if (tile::name_of(stage.micro_kernel).empty()) to.insert(dtypes_of(stage.space->expression));
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/programs/launch_document.h"
+#include "experiments/programs/detail/launch_document.h"
 
 #include <string>
 #include <string_view>

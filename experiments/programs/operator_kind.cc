@@ -39,12 +39,12 @@ std::string kind_of(const expr::Expression& one_stage) {
 std::string kind_of_whole(const expr::Expression& e) { return e.stages.size() == 1 ? kind_of(e) : "several stages"; }
 
 std::string kind_of_whole(const tile::RProgram& p) {
-  return p.stages.size() == 1 ? kind_of(p.stages.front().space->expression) : "several stages";
+  return p.nodes.size() == 1 ? kind_of(p.nodes.front().space->expression) : "several stages";
 }
 
 double operations_of(const tile::RProgram& p) {
   double sum = 0;
-  for (const tile::StageProgram& s : p.stages) sum += operations_of(s.space->expression);
+  for (const tile::StageProgram& s : p.nodes) sum += operations_of(s.space->expression);
   return sum;
 }
 

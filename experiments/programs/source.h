@@ -17,8 +17,8 @@ struct NamedText {
 
 // Which programs of a batch are taken; others are left out.
 struct ProgramFilter {
-  std::int64_t least_threads = 1;                 // of a block
-  std::optional<std::int64_t> most_accumulators;  // of a thread
+  std::int64_t min_threads = 1;                  // of a block
+  std::optional<std::int64_t> max_accumulators;  // of a thread
 };
 
 // A program file or a batch where there is one; else the workload, of which every operator's first programs are taken.

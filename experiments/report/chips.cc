@@ -1,4 +1,4 @@
-#include "experiments/report/chips.h"
+#include "experiments/report/detail/chips.h"
 
 #include <algorithm>
 #include <iterator>

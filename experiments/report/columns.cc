@@ -1,4 +1,4 @@
-#include "experiments/report/columns.h"
+#include "experiments/report/detail/columns.h"
 
 #include <array>
 #include <charconv>

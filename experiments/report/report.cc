@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/report/chips.h"
-#include "experiments/report/columns.h"
-#include "experiments/report/rows.h"
+#include "experiments/report/detail/chips.h"
+#include "experiments/report/detail/columns.h"
+#include "experiments/report/detail/rows.h"
 
 namespace tilescope::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/report/rows.h"
+#include "experiments/report/detail/rows.h"
 
 #include <set>
 #include <string_view>
@@ -17,7 +17,7 @@ using base::Map;
 using base::Value;
 
 constexpr const char* kAll = "all";
-constexpr std::size_t kLeastRanked = 2;  // chips of an operator
+constexpr std::size_t kMinRanked = 2;  // chips of an operator
 
 std::string occupancy_text(const Prediction& p) {
   return fmt::format("{:.0f} %, {}", 100 * p.occupancy_ratio, p.occupancy_limit);
@@ -34,12 +34,12 @@ struct Source {
 
 // One kind of operator: `in_band` counts the truths that lie within the band of their prediction.
 struct KindTimes {
-  std::vector<JudgedTime> times;
+  std::vector<PredictedTime> times;
   std::size_t banded = 0, in_band = 0;
 };
 
 Map entries_of(const std::string& kind, const KindTimes& k) {
-  const Fidelity f = fidelity_of(k.times, kLeastRanked);
+  const Fidelity f = fidelity_of(k.times, kMinRanked);
   const bool ranked = f.by_row.groups > 0;
   const auto if_ranked = [&](double x) { return ranked ? figure(x) : Value(); };
   return {{"kind", kind, {}},
@@ -54,7 +54,7 @@ Map entries_of(const std::string& kind, const KindTimes& k) {
            {}}};
 }
 
-void judge(KindTimes& k, const SweepRows& rows, std::size_t row, const Source& ours, const Source& truth) {
+void cost_model(KindTimes& k, const SweepRows& rows, std::size_t row, const Source& ours, const Source& truth) {
   const std::size_t operators = rows.workloads.size();
   const double t = *truth.times[row];
   k.times.push_back({rows.workloads[row % operators].name, std::to_string(row / operators), ours.times[row], t});
@@ -73,8 +73,8 @@ List kinds_of(const SweepRows& rows, const Source& ours, const Source& truth) {
     const std::size_t workload = row % rows.workloads.size();
     if (!ours.times[row] || !truth.times[row]) continue;
     if (!seen.emplace(rows.points[row / rows.workloads.size()].chip, rows.program[row], workload).second) continue;
-    judge(kinds[rows.workloads[workload].kind], rows, row, ours, truth);
-    judge(all, rows, row, ours, truth);
+    cost_model(kinds[rows.workloads[workload].kind], rows, row, ours, truth);
+    cost_model(all, rows, row, ours, truth);
   }
   List out;
   for (const auto& [kind, k] : kinds) out.emplace_back(entries_of(kind, k));

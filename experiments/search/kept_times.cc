@@ -1,4 +1,4 @@
-#include "experiments/search/kept_times.h"
+#include "experiments/search/detail/kept_times.h"
 
 #include <cmath>
 #include <limits>

@@ -13,7 +13,7 @@
 #include "experiments/programs/constructor.h"
 #include "experiments/programs/instructions.h"
 #include "experiments/programs/workload.h"
-#include "experiments/search/kept_times.h"
+#include "experiments/search/detail/kept_times.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "expr/infer.h"
 #include "targets/target.h"
@@ -24,18 +24,18 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// The simulator as a judge, which remembers what it was asked.
-class SimulatedJudge {
+// The simulator as a cost model, which remembers what it was asked.
+class SimulatedCostModel {
  public:
   // `lost` becomes why a simulation's process ended without an answer, which is no time of its program.
-  SimulatedJudge(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::string& lost,
-                 std::function<void(std::size_t)> judged)
+  SimulatedCostModel(const arch::ArchSpec& a, int jobs, KeptTimes& kept, std::string& lost,
+                     std::function<void(std::size_t)> evaluated)
       : chip_(a),
         jobs_(jobs),
         simulator_(simulator_version() + base::to_json(arch::to_document(a))),
         kept_(kept),
         lost_(lost),
-        judged_(std::move(judged)) {}
+        evaluated_(std::move(evaluated)) {}
 
   std::vector<base::Microseconds> operator()(std::span<const tile::RProgram> programs) {
     // Few at a time, so that little is lost where the work is ended.
@@ -48,7 +48,7 @@ class SimulatedJudge {
         const double* us = kept_.find(key_of(p));
         times.push_back({us == nullptr ? kNone : *us});
       }
-      judged_(some.size());
+      evaluated_(some.size());
     }
     return times;
   }
@@ -78,24 +78,24 @@ class SimulatedJudge {
   std::string simulator_;  // its code and everything about the chip: what a time depends on beside its program
   KeptTimes& kept_;
   std::string& lost_;
-  std::function<void(std::size_t)> judged_;
+  std::function<void(std::size_t)> evaluated_;
 };
 
 // All searches on one operator.
 class Trial {
  public:
   Trial(const NamedExpression& op, const arch::ArchSpec& a, const SearchQualityOptions& options,
-        const construct::BatchJudge& judge)
+        const construct::BatchCostModel& cost_model)
       : op_(op),
         options_(options),
-        judge_(judge),
+        cost_model_(cost_model),
         arch_(a),
         target_(targets::target_of(a)),
         stage_(expr::single_stage(op.expression, 0)),
         aligned_(target_.aligned(stage_, a, options.exhaustive_limit)) {}
 
-  // That the judge is asked about.
-  std::size_t most_programs() const {
+  // That the cost model is asked about.
+  std::size_t max_programs() const {
     return 2 * kConstructed + std::size(kTrying) * options_.budget + aligned_.programs.size();
   }
 
@@ -111,14 +111,14 @@ class Trial {
  private:
   void add_constructed(Search search) {
     const Constructor constructor(arch_, {search}, kConstructed);
-    add(search, judge_(constructor.construct(op_.expression).programs));
+    add(search, cost_model_(constructor.construct(op_.expression).programs));
   }
 
   void add_searched(Search search) {
     base::Diagnostics diags;
     std::vector<base::Microseconds> times;
     for (const construct::Ranked& r :
-         target_.search(stage_, arch_, {search, options_.budget, options_.seed}, judge_, diags))
+         target_.search(stage_, arch_, {search, options_.budget, options_.seed}, cost_model_, diags))
       times.push_back(r.time);
     add(search, times);
   }
@@ -126,7 +126,7 @@ class Trial {
   void add_exhaustive() {
     out_.aligned = aligned_.count;
     out_.every_layout = aligned_.every_layout;
-    for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, arch_, judge_))
+    for (const construct::Ranked& r : construct::exhaustive_search(aligned_.programs, arch_, cost_model_))
       out_.exhaustive_us = std::min(out_.exhaustive_us.value_or(kNone), r.time.v);
   }
 
@@ -137,7 +137,7 @@ class Trial {
 
   const NamedExpression& op_;
   const SearchQualityOptions& options_;
-  const construct::BatchJudge& judge_;
+  const construct::BatchCostModel& cost_model_;
   const arch::ArchSpec& arch_;
   const targets::Target& target_;
   expr::Expression stage_;
@@ -156,14 +156,14 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
   KeptTimes kept(options.log);
   std::string lost;
   std::size_t done = 0, all = 0;
-  const construct::BatchJudge judge = SimulatedJudge(a, jobs, kept, lost, [&](std::size_t n) {
+  const construct::BatchCostModel cost_model = SimulatedCostModel(a, jobs, kept, lost, [&](std::size_t n) {
     done += n;
     progress(done, all);
   });
   std::vector<std::optional<Trial>> trials;  // none of an expression of several stages
   for (const NamedExpression& op : *expressions) {
     trials.emplace_back();
-    if (op.expression.stages.size() == 1) all += trials.back().emplace(op, a, options, judge).most_programs();
+    if (op.expression.stages.size() == 1) all += trials.back().emplace(op, a, options, cost_model).max_programs();
   }
   std::vector<SearchedOperator> operators;
   for (std::size_t i = 0, before = 0; i < trials.size(); ++i) {
@@ -175,7 +175,7 @@ std::optional<SearchQuality> search_quality(const Workload& workload, const arch
     if (!lost.empty())
       operators.back().error = fmt::format("a simulation was lost, try again (--log keeps the others): {}", lost);
     lost.clear();
-    before += trials[i] ? trials[i]->most_programs() : 0;
+    before += trials[i] ? trials[i]->max_programs() : 0;
     done = before;  // a small space may have had fewer
   }
   return quality_of(std::move(operators), options.budget);

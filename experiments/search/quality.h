@@ -1,6 +1,6 @@
 #pragma once
 // `tilescope search`: construction on trial. What construction finds without trying, and what searches find by trying
-// programs, all judged by the simulator.
+// programs, all evaluated by the simulator.
 
 #include <optional>
 #include <string>

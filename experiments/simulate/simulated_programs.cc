@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "experiments/simulate/from_sim.h"
-#include "experiments/simulate/timeline_file.h"
+#include "experiments/simulate/detail/from_sim.h"
+#include "experiments/simulate/detail/timeline_file.h"
 #include "lower/kernel.h"
 #include "sim/common/report.h"
 #include "targets/target.h"

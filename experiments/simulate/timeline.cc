@@ -65,7 +65,7 @@ std::optional<TimelineRequest> timeline_request(const TimelineWords& words, cons
                                                 base::Diagnostics& diags) {
   TimelineRequest out;
   out.file = words.file;
-  out.most_events = words.most_events;
+  out.max_events = words.max_events;
   out.cores = cores_of(words.cores, a, diags);
   out.from_us = time_of(words.from, "--timeline-from", diags).value_or(out.from_us);
   out.until_us = time_of(words.until, "--timeline-until", diags).value_or(out.until_us);

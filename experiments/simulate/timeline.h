@@ -17,14 +17,14 @@ struct TimelineWords {
   std::string file;
   std::string cores;        // 0-3,8 or all; the first four
   std::string from, until;  // 20us; all of the program
-  std::int64_t most_events = 1'000'000;
+  std::int64_t max_events = 1'000'000;
 };
 
 struct TimelineRequest {
   std::string file;
   std::vector<int> cores;  // whose inside is shown
   double from_us = 0, until_us = std::numeric_limits<double>::infinity();
-  std::int64_t most_events = 0;
+  std::int64_t max_events = 0;
 };
 
 // Nothing after errors: no cores of this chip, no times, an end that is not behind the beginning.

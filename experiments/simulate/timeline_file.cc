@@ -1,4 +1,4 @@
-#include "experiments/simulate/timeline_file.h"
+#include "experiments/simulate/detail/timeline_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -128,7 +128,7 @@ sim::TimelineOptions TimelineFile::options() const {
   return {.cores = request_.cores,
           .from = request_.from_us * cycles_per_us,
           .until = request_.until_us * cycles_per_us,
-          .most_events = request_.most_events};
+          .max_events = request_.max_events};
 }
 
 void TimelineFile::write(const std::string& event) {
@@ -190,7 +190,7 @@ std::optional<double> TimelineFile::finish(const sim::Timeline& timeline) {
     end_us = *full * 1e6 / static_cast<double>(arch_.clock.n);
     const Place place = place_of({kKernels});
     write(fmt::format(R"({{"ph":"i","s":"g","pid":{},"tid":{},"ts":{},"name":"the timeline ends here: {} events"}})",
-                      place.process, place.thread, microseconds(picoseconds(*full)), request_.most_events));
+                      place.process, place.thread, microseconds(picoseconds(*full)), request_.max_events));
   }
   file_.write(fmt::format("\n],\"otherData\":{{\"chip\":{},\"clock_hz\":{}}}}}\n", quoted(arch_.name), arch_.clock.n));
   file_.finish();

@@ -16,8 +16,8 @@ namespace tilescope::experiments {
 namespace {
 
 // Beyond these a burst's number or address no longer fits.
-constexpr std::int64_t kMostAddress = std::int64_t{1} << 62, kMostBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMostBursts = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxAddress = std::int64_t{1} << 62, kMaxBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxBursts = std::numeric_limits<std::int32_t>::max();
 
 // A message about a part of a trace's line, and where in it.
 struct Mistake {
@@ -52,12 +52,12 @@ std::optional<sim::TraceRequest> request_of(std::string_view line, Mistake& m) {
   const auto at = base::parse_integer<std::int64_t>(address, 16),
              bytes = base::parse_integer<std::int64_t>(words[2].second);
   const std::string_view kind = words[1].second;
-  if (!at || *at < 0 || *at > kMostAddress)
+  if (!at || *at < 0 || *at > kMaxAddress)
     m = {words[0].first, fmt::format("'{}' is no hexadecimal address", words[0].second)};
   else if (kind != "R" && kind != "W")
     m = {words[1].first, fmt::format("expected R or W, got '{}'", kind)};
-  else if (!bytes || *bytes <= 0 || *bytes > kMostBytes)
-    m = {words[2].first, fmt::format("'{}' is no number of bytes from 1 to {}", words[2].second, kMostBytes)};
+  else if (!bytes || *bytes <= 0 || *bytes > kMaxBytes)
+    m = {words[2].first, fmt::format("'{}' is no number of bytes from 1 to {}", words[2].second, kMaxBytes)};
   else
     return sim::TraceRequest{*at, *bytes, kind == "W"};
   return std::nullopt;
@@ -116,8 +116,8 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
     diags.note({diags.add_source(a.name)}, fmt::format("memory.{}.mapping: {}", level->name, derived));
   std::int64_t most = 0;  // bursts, a request being at most one more than its bytes fill
   for (const sim::TraceRequest& r : requests) most += base::ceil_div(r.bytes, spec.burst_bytes) + 1;
-  if (most > kMostBursts) {
-    diags.error({source}, fmt::format("{} bursts are more than the {} that are replayed at once", most, kMostBursts));
+  if (most > kMaxBursts) {
+    diags.error({source}, fmt::format("{} bursts are more than the {} that are replayed at once", most, kMaxBursts));
     return std::nullopt;
   }
   const sim::TraceResult counts = sim::replay(requests, spec, *injection);

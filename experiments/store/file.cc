@@ -1,4 +1,4 @@
-#include "experiments/store/file.h"
+#include "experiments/store/detail/file.h"
 
 #include <filesystem>
 
@@ -79,7 +79,7 @@ Handle refuse(base::Diagnostics& diags, const std::string& path, std::string why
   return nullptr;
 }
 
-// Readers of a store that lies in a folder nobody may write to need no log beside it.
+// Readers of a store that lies in a folder that may not be written to need no log beside it.
 std::string uri_of(const std::string& path) {
   std::string out = "file:";
   for (const char c : plain_name(path))

@@ -1,4 +1,4 @@
-#include "experiments/store/lock.h"
+#include "experiments/store/detail/lock.h"
 
 #include <cerrno>
 #include <cstring>

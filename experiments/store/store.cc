@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "experiments/store/file.h"
-#include "experiments/store/text.h"
+#include "experiments/store/detail/file.h"
+#include "experiments/store/detail/text.h"
 
 namespace tilescope::experiments {
 namespace {

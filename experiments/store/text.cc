@@ -1,4 +1,4 @@
-#include "experiments/store/text.h"
+#include "experiments/store/detail/text.h"
 
 #include "base/diagnostics.h"
 

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "experiments/store/file.h"
-#include "experiments/store/lock.h"
-#include "experiments/store/text.h"
+#include "experiments/store/detail/file.h"
+#include "experiments/store/detail/lock.h"
+#include "experiments/store/detail/text.h"
 
 namespace tilescope::experiments {
 namespace {

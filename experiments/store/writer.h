@@ -1,6 +1,6 @@
 #pragma once
 // Adds to a store; for the .cc files of experiments/ alone. One writer at a time has a store
-// (experiments/store/lock.h).
+// (experiments/store/detail/lock.h).
 
 #include <cstdint>
 #include <memory>

@@ -12,7 +12,7 @@
 #include "base/parse_number.h"
 #include "base/plain_text.h"
 #include "base/quantity.h"
-#include "experiments/sweep/spec.h"
+#include "experiments/sweep/detail/spec.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -20,9 +20,9 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
-constexpr std::size_t kMostValues = 100'000;  // of one range
+constexpr std::size_t kMaxValues = 100'000;  // of one range
 // No scratchpad holds a longer tile, and construction need not be safe against products of any numbers.
-constexpr std::int64_t kMostExtent = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
 // A value in the base unit of its dimension.
 std::optional<double> amount_of(const Value* v, const std::string& name, const arch::Number& n, Diagnostics& diags) {
@@ -72,8 +72,8 @@ std::optional<std::string> complaint_of_block(std::string_view text) {
     const bool number = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
     if (!number || dims == expr::kMaxRank) return "expected the extents of a block tile such as 128x64, or best";
     const auto extent = base::parse_integer<std::int64_t>(digits);  // none where 64 bits do not hold it
-    if (!extent || *extent < 1 || *extent > kMostExtent)
-      return fmt::format("an extent of a block is from 1 to {}", kMostExtent);
+    if (!extent || *extent < 1 || *extent > kMaxExtent)
+      return fmt::format("an extent of a block is from 1 to {}", kMaxExtent);
     if (x == text.size()) return std::nullopt;
     text.remove_prefix(x + 1);
   }
@@ -206,7 +206,7 @@ class AxesReader {
       const double value = n.whole ? std::round(at) : at;
       if (std::abs(value - at) > kRounding * at)
         return diags_.error(v.at, fmt::format("{}: {:.12g} of the range is no whole number", n.path, at));
-      if (i == kMostValues) return diags_.error(v.at, fmt::format("{}: more than {} values", n.path, kMostValues));
+      if (i == kMaxValues) return diags_.error(v.at, fmt::format("{}: more than {} values", n.path, kMaxValues));
       axis.values.push_back({value_of(n, value)});
       at = times > 1 ? at * times : from + static_cast<double>(i + 1) * step;
     }

@@ -8,7 +8,7 @@
 #include "arch/override.h"
 #include "base/fields.h"
 #include "base/plain_text.h"
-#include "experiments/sweep/spec.h"
+#include "experiments/sweep/detail/spec.h"
 
 namespace tilescope::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/sweep/formula.h"
+#include "experiments/sweep/detail/formula.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "experiments/sweep/plan.h"
+#include "experiments/sweep/detail/plan.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
-constexpr std::size_t kMostCombinations = 20'000'000, kMostPoints = 1'000'000;
+constexpr std::size_t kMaxCombinations = 20'000'000, kMaxPoints = 1'000'000;
 
 std::string unit_of(const arch::Number* n) {
   if (n == nullptr || !n->dimension) return {};
@@ -136,9 +136,9 @@ class Planner {
     for (const SweepAxis& a : spec_.axes) {
       if (!a.equals) sizes.push_back(a.values.size());
       if (!a.equals) all *= a.values.size();
-      if (all > kMostCombinations) {
+      if (all > kMaxCombinations) {
         diags_.error(spec_.axes_at, fmt::format("more than {} combinations of values; take fewer values, or tie axes",
-                                                kMostCombinations));
+                                                kMaxCombinations));
         return false;
       }
     }
@@ -172,8 +172,8 @@ class Planner {
       met = met && this_one;
     }
     if (met) add_points(index, at);
-    if (plan_.points.size() <= kMostPoints) return true;
-    diags_.error(spec_.axes_at, fmt::format("more than {} points; take fewer values or constrain them", kMostPoints));
+    if (plan_.points.size() <= kMaxPoints) return true;
+    diags_.error(spec_.axes_at, fmt::format("more than {} points; take fewer values or constrain them", kMaxPoints));
     return false;
   }
 

@@ -1,4 +1,4 @@
-#include "experiments/sweep/searches.h"
+#include "experiments/sweep/detail/searches.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "experiments/sweep/spec.h"
+#include "experiments/sweep/detail/spec.h"
 
 #include <algorithm>
 #include <filesystem>

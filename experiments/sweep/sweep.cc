@@ -20,10 +20,10 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "experiments/store/writer.h"
-#include "experiments/sweep/plan.h"
-#include "experiments/sweep/searches.h"
-#include "experiments/sweep/spec.h"
-#include "experiments/sweep/task.h"
+#include "experiments/sweep/detail/plan.h"
+#include "experiments/sweep/detail/searches.h"
+#include "experiments/sweep/detail/spec.h"
+#include "experiments/sweep/detail/task.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -33,8 +33,8 @@ using base::Diagnostics;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kCommitEvery = std::chrono::milliseconds(500);
-constexpr std::size_t kShown = 10;       // best points of a summary
-constexpr std::size_t kMostKept = 4096;  // searches whose programs wait for other points, where there are few operators
+constexpr std::size_t kShown = 10;      // best points of a summary
+constexpr std::size_t kMaxKept = 4096;  // searches whose programs wait for other points, where there are few operators
 
 double process_cpu_seconds() {
   timespec t{};
@@ -50,7 +50,7 @@ struct Task {
   construct::Restrictions restrictions;
   std::size_t base = 0;
   std::optional<std::size_t> search;     // that constructs for it, where programs are constructed,
-  std::vector<std::size_t> beside;       // and those whose programs are judged too
+  std::vector<std::size_t> beside;       // and those whose programs are evaluated too
   std::optional<std::size_t> reference;  // the task whose programs are taken
   bool is_reference = false, simulate = false;
   std::vector<std::size_t> points;  // of the plan
@@ -287,7 +287,7 @@ class Runner {
 
   // Point by point, of as few operators at a time that the programs which points keep for each other are bounded.
   std::vector<Unit> in_order(std::vector<Unit> units) const {
-    const std::size_t at_a_time = std::max<std::size_t>(1, kMostKept / std::max<std::size_t>(1, tasks_.size()));
+    const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.size()));
     std::stable_sort(units.begin(), units.end(),
                      [&](const Unit& a, const Unit& b) { return a.workload / at_a_time < b.workload / at_a_time; });
     return units;

@@ -1,4 +1,4 @@
-#include "experiments/sweep/task.h"
+#include "experiments/sweep/detail/task.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 #include "experiments/programs/from_model.h"
 #include "experiments/programs/given.h"
 #include "experiments/programs/instructions.h"
-#include "experiments/sweep/searches.h"
+#include "experiments/sweep/detail/searches.h"
 #include "expr/infer.h"
 #include "model/common/estimate.h"
 
@@ -121,7 +121,7 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
     for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
     if (!g.program) continue;
     std::string key;
-    for (const tile::StageProgram& s : g.program->stages) key += key_of(s.space->expression);
+    for (const tile::StageProgram& s : g.program->nodes) key += key_of(s.space->expression);
     const auto found = workload_of.find(key);
     if (found == workload_of.end()) continue;
     const std::size_t w = found->second;

@@ -9,7 +9,7 @@
 #include "base/fields.h"
 #include "experiments/programs/operator_kind.h"
 #include "experiments/programs/workload.h"
-#include "experiments/sweep/spec.h"
+#include "experiments/sweep/detail/spec.h"
 #include "expr/parse_args.h"
 #include "expr/suites.h"
 
@@ -19,7 +19,7 @@ namespace {
 using base::Diagnostics;
 using base::Value;
 
-constexpr double kMostWeight = 1e12;  // totals stay far from the ends of doubles
+constexpr double kMaxWeight = 1e12;  // totals stay far from the ends of doubles
 
 class WorkloadsReader {
  public:
@@ -54,7 +54,7 @@ class WorkloadsReader {
 
   double read_weight(const Value* v) {
     const auto weight = base::as_number(v, "weight", diags_);
-    if (weight && (*weight <= 0 || *weight > kMostWeight))
+    if (weight && (*weight <= 0 || *weight > kMaxWeight))
       diags_.error(v->at, "weight: expected a number above 0 and at most 1e12");
     return weight.value_or(1);
   }

@@ -69,10 +69,10 @@ double allowed_ratio(const tile::StageProgram& s) {
 // what a later stage makes of it.
 double allowed_neighbours(const tile::RProgram& p) {
   double ratio = 0;
-  for (const tile::StageProgram& s : p.stages)
+  for (const tile::StageProgram& s : p.nodes)
     if (const base::Dtype dtype = s.space->expression.dtype; base::is_float8(dtype))
       ratio = std::max(ratio, 2 * half_unit(dtype));
-  return p.stages.size() > 1 ? 2 * ratio : ratio;
+  return p.nodes.size() > 1 ? 2 * ratio : ratio;
 }
 
 // A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at
@@ -108,9 +108,9 @@ double unit_of(base::Dtype dtype, double scale) {
 }  // namespace
 
 ValueErrors allowed_errors(const tile::RProgram& p) {
-  if (std::all_of(p.stages.begin(), p.stages.end(), exact)) return {};
+  if (std::all_of(p.nodes.begin(), p.nodes.end(), exact)) return {};
   ValueErrors out{allowed_neighbours(p), 0};
-  for (const tile::StageProgram& s : p.stages)
+  for (const tile::StageProgram& s : p.nodes)
     if (base::is_integer(s.space->expression.dtype))
       out.units = own_units(s) + gain(s) * out.units;
     else

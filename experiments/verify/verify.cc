@@ -20,7 +20,7 @@ namespace tilescope::experiments {
 namespace {
 
 // Of so many points a program takes a minute or two on the CPU; more are refused.
-constexpr double kMostPoints = 1 << 30;
+constexpr double kMaxPoints = 1 << 30;
 
 constexpr unsigned kSeed = 1;
 
@@ -33,7 +33,7 @@ struct Candidate {
 
 double points_of(const tile::RProgram& p) {
   double points = 0;
-  for (const tile::StageProgram& s : p.stages) {
+  for (const tile::StageProgram& s : p.nodes) {
     double n = 1;
     for (const expr::Axis& a : s.space->stage().axes) n *= static_cast<double>(a.size);
     points += n;
@@ -118,10 +118,10 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
     row.kind = g.kind;
     row.errors = g.errors;
     if (!g.program) continue;
-    if (const double points = points_of(*g.program); points > kMostPoints) {
+    if (const double points = points_of(*g.program); points > kMaxPoints) {
       row.errors.push_back(
           fmt::format("{}: {:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small", g.place,
-                      points, kMostPoints));
+                      points, kMaxPoints));
       continue;
     }
     base::Diagnostics lowering;

@@ -1,4 +1,4 @@
-#include "lower/simt/block_builder.h"
+#include "lower/simt/detail/block_builder.h"
 
 #include <algorithm>
 #include <utility>

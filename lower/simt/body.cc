@@ -1,4 +1,4 @@
-#include "lower/simt/body.h"
+#include "lower/simt/detail/body.h"
 
 #include <iterator>
 #include <utility>

@@ -3,7 +3,7 @@
 
 #include "base/integer.h"
 #include "lower/affine.h"
-#include "lower/simt/lower_stage.h"
+#include "lower/simt/detail/lower_stage.h"
 
 namespace tilescope::lower {
 

@@ -1,6 +1,6 @@
-#include "lower/simt/lower_stage.h"
+#include "lower/simt/detail/lower_stage.h"
 
-#include "lower/simt/pipeline/lowering.h"
+#include "lower/simt/pipeline/detail/lowering.h"
 
 namespace tilescope::lower {
 namespace {

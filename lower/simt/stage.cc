@@ -1,4 +1,4 @@
-#include "lower/simt/stage.h"
+#include "lower/simt/detail/stage.h"
 
 #include <algorithm>
 
@@ -29,15 +29,15 @@ bool Stage::split() const {
   return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; });
 }
 
-bool Stage::any_staged() const {
+bool Stage::any_cached() const {
   return std::any_of(p.operands.begin(), p.operands.begin() + space().inputs.size(),
-                     [](const tile::OperandPlan& o) { return o.staged; });
+                     [](const tile::OperandPlan& o) { return o.cached; });
 }
 
-bool Stage::staged(std::size_t r) const {
+bool Stage::cached(std::size_t r) const {
   const std::size_t i = operand_of_[r];
   const Operand& o = space().inputs[i];
-  return p.operands[i].staged && (!o.gathered || read(r) == read(static_cast<std::size_t>(o.reads.front())));
+  return p.operands[i].cached && (!o.im2col || read(r) == read(static_cast<std::size_t>(o.reads.front())));
 }
 
 std::vector<Affine> Stage::local_values(const std::vector<std::vector<AxisLoop>>& loops) const {
@@ -52,14 +52,14 @@ std::vector<Affine> Stage::absolute_values(const std::vector<Affine>& local, con
   return axes;
 }
 
-StagedTile Stage::shape_of_tile(std::size_t operand) const {
-  StagedTile t;
+CachedTile Stage::shape_of_tile(std::size_t operand) const {
+  CachedTile t;
   t.shape = tile::data_tile(space().operand(operand), p.block);
   t.pitch = t.shape;
-  t.slot_elements = 1;
+  t.ring_stage_elements = 1;
   for (std::size_t d = t.shape.size(); d-- > 0;) {
-    t.pitch[d] = t.slot_elements;
-    t.slot_elements *= t.shape[d] + (d + 1 == t.shape.size() ? p.operands[operand].padding : 0);
+    t.pitch[d] = t.ring_stage_elements;
+    t.ring_stage_elements *= t.shape[d] + (d + 1 == t.shape.size() ? p.operands[operand].padding : 0);
   }
   return t;
 }

@@ -13,9 +13,9 @@
 namespace tilescope::model {
 
 // Scratchpad, core cache, device caches, DRAM.
-inline constexpr std::size_t kMostLevels = arch::kMostDeviceCaches + 3;
+inline constexpr std::size_t kMaxLevels = arch::kMaxDeviceCaches + 3;
 // A term a level, and of what is no level: issue, arithmetic, latency, launch.
-inline constexpr std::size_t kMostTerms = kMostLevels + 4;
+inline constexpr std::size_t kMaxTerms = kMaxLevels + 4;
 
 // What a time is made of.
 struct NamedTerm {
@@ -23,7 +23,7 @@ struct NamedTerm {
   bool overlaps = true;   // with the others that do; a term that does not comes on top of them
   double time_us = 0;     // that it alone would take
 };
-using Terms = base::FixedVector<NamedTerm, kMostTerms>;
+using Terms = base::FixedVector<NamedTerm, kMaxTerms>;
 
 // What one level moves.
 struct LevelUse {
@@ -33,7 +33,7 @@ struct LevelUse {
   double conflict_ratio = 1;  // scratchpad: passes over the least that the bytes need; else bytes moved over bytes used
   double time_us = 0;         // at this level's rate alone
 };
-using LevelUses = base::FixedVector<LevelUse, kMostLevels>;
+using LevelUses = base::FixedVector<LevelUse, kMaxLevels>;
 
 struct Occupancy {
   std::int64_t registers_per_thread = 0;  // 32-bit, what the compiler is expected to use

@@ -20,12 +20,11 @@ constexpr double kStep = 0.01;       // of a difference: over the kinks of a mod
 constexpr double kFarthest = 0.3;    // a parameter moves in one iteration
 constexpr double kConverged = 1e-3;  // the largest move that is none
 constexpr double kGained = 1e-4;     // of the loss of rows within Huber's bend: less is no gain
-constexpr int kMostIterations = 40;
-constexpr double kHuber = 1.345;  // scales; 95 % as efficient as least squares where errors are normal
-constexpr double kLeastScale =
-    0.005;                          // of a residual: rows that agree exactly still leave Huber something to divide by
-constexpr double kAtBound = 1e-3;   // from a bound, at it
-constexpr double kVanishes = 1e-8;  // an eigenvalue beside a unit diagonal
+constexpr int kMaxIterations = 40;
+constexpr double kHuber = 1.345;     // scales; 95 % as efficient as least squares where errors are normal
+constexpr double kMinScale = 0.005;  // of a residual: rows that agree exactly still leave Huber something to divide by
+constexpr double kAtBound = 1e-3;    // from a bound, at it
+constexpr double kVanishes = 1e-8;   // an eigenvalue beside a unit diagonal
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // The parameter that the others explain, or that nothing depends on, if there is one.
@@ -47,8 +46,8 @@ double scale_of(const ArrayXd& residuals, const ArrayXd& weights) {
                    [&](Index a, Index b) { return std::abs(residuals[a]) < std::abs(residuals[b]); });
   double left = weights.sum() / 2;
   for (const Index i : order)
-    if ((left -= weights[i]) <= 0) return std::max(1.4826 * std::abs(residuals[i]), kLeastScale);
-  return kLeastScale;
+    if ((left -= weights[i]) <= 0) return std::max(1.4826 * std::abs(residuals[i]), kMinScale);
+  return kMinScale;
 }
 
 double loss(const ArrayXd& residuals, const ArrayXd& weights, double bend) {
@@ -79,7 +78,7 @@ class Fitter {
     for (;;) {
       descend();
       judge(out.parameters);
-      const std::vector<Index> least = least_known(out.parameters);
+      const std::vector<Index> least = min_known(out.parameters);
       if (least.empty()) break;
       for (const Index i : least) give_up(i);
     }
@@ -133,7 +132,7 @@ class Fitter {
     if (free_.empty()) return;
     ArrayXd residuals = residuals_at(x_);
     double damping = 1e-3;
-    for (int iteration = 0; iteration < kMostIterations; ++iteration)
+    for (int iteration = 0; iteration < kMaxIterations; ++iteration)
       if (iterate(residuals, damping) < kConverged) return;
   }
 
@@ -183,7 +182,7 @@ class Fitter {
       p.response = sum > 0 ? (weights_ * slopes.col(k).array().abs()).sum() / sum : 0;
       p.standard_error = kInfinite;
       p.verdict = Verdict::kNoResponse;
-      if (p.response > kLeastResponse) responding.push_back(k);
+      if (p.response > kMinResponse) responding.push_back(k);
     }
     const VectorXd errors = standard_errors(slopes(Eigen::all, responding));
     for (Index k = 0; const Index column : responding) {
@@ -191,7 +190,7 @@ class Fitter {
       FittedParameter& p = out[static_cast<std::size_t>(i)];
       p.standard_error = errors[k++];
       p.verdict = x_[i] <= p_.least + kAtBound || x_[i] >= p_.most - kAtBound ? Verdict::kAtBound
-                  : p.standard_error > kMostStandardError                     ? Verdict::kUncertain
+                  : p.standard_error > kMaxStandardError                      ? Verdict::kUncertain
                                                                               : Verdict::kIdentified;
     }
   }
@@ -225,7 +224,7 @@ class Fitter {
   }
 
   // All that nothing depends on; else the one free parameter that is known least; none where all are identified.
-  std::vector<Index> least_known(const std::vector<FittedParameter>& parameters) const {
+  std::vector<Index> min_known(const std::vector<FittedParameter>& parameters) const {
     const auto at = [&](Index i) -> const FittedParameter& { return parameters[static_cast<std::size_t>(i)]; };
     std::vector<Index> unknown, silent;
     for (const Index i : free_) {

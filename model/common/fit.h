@@ -29,8 +29,8 @@ enum class Verdict : std::uint8_t {
   kAtBound,     // the best value lies beyond what is allowed
 };
 
-inline constexpr double kLeastResponse = 0.01;     // of a parameter that the rows say something of
-inline constexpr double kMostStandardError = 0.1;  // likewise
+inline constexpr double kMinResponse = 0.01;      // of a parameter that the rows say something of
+inline constexpr double kMaxStandardError = 0.1;  // likewise
 
 struct FittedParameter {
   double value = 0;           // where it started unless it is identified

@@ -1,4 +1,4 @@
-#include "model/common/overlap.h"
+#include "model/common/detail/overlap.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 namespace tilescope::model {
 
 double cycles_per_round(std::span<const double> demand, double waiting, int customers) {
-  base::check(demand.size() <= kMostResources, "a network has at most kMostResources resources");
+  base::check(demand.size() <= kMaxResources, "a network has at most kMostResources resources");
   // Resources that are asked for nothing delay no customer.
-  std::array<double, kMostResources> needed;
-  std::array<double, kMostResources> residence;
-  std::array<double, kMostResources> queue;  // customers found at a resource on arrival
+  std::array<double, kMaxResources> needed;
+  std::array<double, kMaxResources> residence;
+  std::array<double, kMaxResources> queue;  // customers found at a resource on arrival
   std::size_t resources = 0;
   for (const double cycles : demand) {
     if (cycles == 0) continue;

@@ -1,14 +1,14 @@
-#include "model/simt/block_work.h"
+#include "model/simt/detail/block_work.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "model/simt/microkernel/costs.h"
-#include "model/simt/staged_costs.h"
-#include "model/simt/transfer/costs.h"
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/cached_costs.h"
+#include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/transfer/detail/costs.h"
+#include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 
@@ -21,18 +21,18 @@ using tile::StageProgram;
 class BlockCounter {
  public:
   BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic,
-               StagedCosts* known)
+               CachedCosts* known)
       : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-    points_ = p.points_per_step();
+    points_ = p.iterations_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
     instruction_ = of_micro_kernel(p, [&](const auto& kernel) { return instruction_work(kernel, p); });
   }
 
   BlockWork count(const Occupancy& occupancy) {
     for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
-      if (p_.operands[i].staged)
-        count_staged(i);
+      if (p_.operands[i].cached)
+        count_cached(i);
       else
         count_direct(i);
     }
@@ -78,18 +78,18 @@ class BlockCounter {
     return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
   }
 
-  void count_staged(std::size_t i) {
-    work_.staged = true;
-    const StagedCost use = known_ != nullptr ? known_->of(p_, i) : staged_cost(p_, i, StagingChip(*m_.arch));
+  void count_cached(std::size_t i) {
+    work_.cached = true;
+    const CachedCost use = known_ != nullptr ? known_->of(p_, i) : cached_cost(p_, i, StagingChip(*m_.arch));
     const double before = work_.load.scratchpad_cycles;
     add_scratchpad(work_.load, work_.step_passes, use.write);
     const double written = work_.load.scratchpad_cycles - before;
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
     work_.load.issue_cycles += issue_cycles(copy.requests * (copy.instructions + m_.address_instructions));
-    // What arrives past the registers is written where it belongs and passes the port once (NVIDIA, tuning guide for
+    // What asynchronous copies bring is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
-    if (copy.past_registers)
+    if (copy.asynchronous)
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
     else
       work_.load.core_cache_cycles +=
@@ -100,27 +100,27 @@ class BlockCounter {
 
   void count_direct(std::size_t i) {
     const auto vector = static_cast<double>(p_.operands[i].vector);
-    const double reads = tile::fragment_elements(p_, i) / vector * p_.windows_per_step();
+    const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
     work_.load.issue_cycles += issue_cycles(reads * (1 + m_.address_instructions));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
-  void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const StagedAccess& access) const {
+  void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const CachedAccess& access) const {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
     phase.scratchpad_cycles += static_cast<double>(access.served) * access.accesses / m_.scratchpad_ratio;
     passes.passes += static_cast<double>(use.passes) * access.accesses;
-    passes.least_passes += static_cast<double>(use.groups) * access.accesses;
+    passes.min_passes += static_cast<double>(use.groups) * access.accesses;
     passes.bytes += bytes * access.accesses;
   }
 
   void count_arithmetic() {
     const double points = results_ * points_;
-    const double operations = points * (space_.multiply_adds_per_point + space_.other_flops_per_point);
+    const double operations = points * (space_.macs_per_iteration + space_.other_flops_per_iteration);
     // No special unit computes in f64: its functions are polynomials.
     constexpr double kOfWideFunction = 20;
     const bool wide = space_.expression.accumulate == base::Dtype::kF64;
-    const double special = points * space_.special_per_point * (wide ? kOfWideFunction : 1);
+    const double special = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + special);
     double cycles = operations * lanes / arithmetic_.per_cycle;
@@ -132,8 +132,8 @@ class BlockCounter {
     const double busy = std::ceil(warps_ / partitions) * results_ * cycles_per_result;
     const double chain = std::max(arithmetic_.latency_cycles, busy * instruction_.depth);
     work_.compute_latency_cycles =
-        points_ / instruction_.depth * chain * (space_.multiply_adds_per_point + space_.other_flops_per_point) +
-        (work_.staged ? m_.scratchpad_latency_cycles : 0);
+        points_ / instruction_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
+        (work_.cached ? m_.scratchpad_latency_cycles : 0);
   }
 
   // A value that lives in local memory is loaded and stored again at every point of the reduction.
@@ -157,7 +157,7 @@ class BlockCounter {
       if (a->per_warp <= 0) continue;
       if (!a->by_engine) work_.store.issue_cycles += issue_cycles(a->per_warp);
       add_scratchpad(work_.store, work_.store_passes,
-                     staged_access(a->access, a->per_warp * warps_, 0, StagingChip(*m_.arch)));
+                     cached_access(a->access, a->per_warp * warps_, 0, StagingChip(*m_.arch)));
     }
   }
 
@@ -166,7 +166,7 @@ class BlockCounter {
   const Arithmetic& arithmetic_;
   const Traffic& traffic_;
   const tile::TileSpace& space_;
-  StagedCosts* known_;
+  CachedCosts* known_;
   double warps_ = 1, points_ = 1, results_ = 1;
   InstructionWork instruction_;
   BlockWork work_;
@@ -186,7 +186,7 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
 }
 
 BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy, const Traffic& traffic, StagedCosts* known) {
+                        const Occupancy& occupancy, const Traffic& traffic, CachedCosts* known) {
   return BlockCounter(p, m, arithmetic, traffic, known).count(occupancy);
 }
 

@@ -7,10 +7,10 @@
 
 #include "base/fixed_vector.h"
 #include "base/integer.h"
-#include "model/common/overlap.h"
-#include "model/simt/block_work.h"
-#include "model/simt/microkernel/costs.h"
-#include "model/simt/traffic.h"
+#include "model/common/detail/overlap.h"
+#include "model/simt/detail/block_work.h"
+#include "model/simt/detail/traffic.h"
+#include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
 namespace {
@@ -32,19 +32,19 @@ double memory_latency_cycles(const Traffic& t, const Machine& m) {
   return latency;
 }
 
-// Cycles that a block waits for memory in one step: once for what it stages, and at every window for what its threads
-// read directly, for their registers hold one window's values.
+// Cycles that a block waits for memory in one step: once for what it stages, and at every register tile for what its
+// threads read directly, for their registers hold one register tile's values.
 double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
-  double once = 0, at_a_window = 0;
+  double once = 0, at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (p.operands[i].staged)
+    if (p.operands[i].cached)
       once = memory + m.scratchpad_latency_cycles;
     else
-      at_a_window = std::max(at_a_window, hit + t.operand[i].missed_ratio * (memory - hit));
+      at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
   }
-  return once + at_a_window * p.windows_per_step();
+  return once + at_a_reduction_tile * p.reduction_tiles_per_step();
 }
 
 double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache) {
@@ -70,7 +70,7 @@ struct Wave {
 class CoreTime {
  public:
   CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
-      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), slots_(static_cast<int>(p.slots())) {
+      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), stages_(static_cast<int>(p.stages_held())) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     latency_cycles_ = waits_of_a_step(p, traffic, m);
     Traffic reads = traffic, writes = traffic;
@@ -95,28 +95,30 @@ class CoreTime {
     const double uneven = unevenness(w.blocks);
     const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
     const double store = work_.store.longest(machine_, uneven);
-    // What a step takes when nobody else is there: the copy, then its use, which lasts as long as its own chain of
+    // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
     // dependent results.
     const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
     const double alone = copy + use;
     // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
     // used and its copy is there, which began as many steps before as there are copies under way beside the step in
     // use.
-    const double next = slots_ == 1 ? alone : std::max({alone / slots_, use, copy / (slots_ - 1)});
+    const double next = stages_ == 1 ? alone : std::max({alone / stages_, use, copy / (stages_ - 1)});
     // All steps under way, of all blocks and pipeline stages, share the core's resources: what a step needs of the
     // busiest one is queued for, and the rest of its phases runs beside other steps' work. One block's steps are used
     // one after the other. Stores go beside the next wave's work; after the last one's there is none.
     const double core = (work_.load + work_.compute).longest(machine_, uneven);
     const Shared& beside = w.last ? reads_ : everything_;
-    base::FixedVector<double, kMostResources> demand;
+    base::FixedVector<double, kMaxResources> demand;
     demand.push_back(core);
     for (const double cycles : beside) demand.push_back(cycles * w.share);
     demand.push_back(w.last ? 0 : store / steps_);
-    const auto round = [&](double alone_cycles, int slots) {
+    const auto round = [&](double alone_cycles, int stages) {
       return cycles_per_round({demand.begin(), demand.size()}, std::max(0.0, alone_cycles - core),
-                              static_cast<int>(w.blocks) * slots);
+                              static_cast<int>(w.blocks) * stages);
     };
-    const auto step = [&](double alone_cycles) { return std::max(round(slots_ * alone_cycles, slots_) / slots_, use); };
+    const auto step = [&](double alone_cycles) {
+      return std::max(round(stages_ * alone_cycles, stages_) / stages_, use);
+    };
     double longest_store = store;
     for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
     const double stores_after = w.last ? w.blocks * longest_store : 0;
@@ -129,7 +131,7 @@ class CoreTime {
  private:
   // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
   // DRAM.
-  using Shared = base::FixedVector<double, arch::kMostDeviceCaches + 1>;
+  using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
 
   // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
   double unevenness(double blocks) const {
@@ -140,7 +142,7 @@ class CoreTime {
   const BlockWork& work_;
   const Machine& machine_;
   double steps_, warps_ = 1, latency_cycles_ = 0;
-  int slots_;
+  int stages_;
   Shared everything_, reads_, writes_;
 };
 
@@ -148,7 +150,7 @@ class CoreTime {
 // each after the one before has come: partial results come from a cache of the device as far as they fit it, of the
 // first one as far as they fit the part of it that their reader's own partition is.
 struct Combining {
-  std::array<double, arch::kMostDeviceCaches> cache_us{};
+  std::array<double, arch::kMaxDeviceCaches> cache_us{};
   double dram_us = 0, latency_us = 0;
 };
 
@@ -213,14 +215,14 @@ void fill_levels(Estimate& s, const StageProgram& p, const BlockWork& work, cons
   };
   level->bytes = of_all(&BlockWork::Passes::bytes);
   level->transactions = of_all(&BlockWork::Passes::passes);
-  if (const double least = of_all(&BlockWork::Passes::least_passes); least > 0)
+  if (const double least = of_all(&BlockWork::Passes::min_passes); least > 0)
     level->conflict_ratio = level->transactions / least;
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
 }  // namespace
 
-std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, StagedCosts* known) {
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
   const std::optional<Arithmetic> arithmetic =
       of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
   if (!arithmetic) return std::nullopt;
@@ -271,10 +273,10 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
   for (const double part : {1.0, 0.75, 0.5}) core_cycles = std::min(core_cycles, cycles_of(std::ceil(part * per_core)));
 
   // What each resource alone would take on the core that gets the most blocks.
-  const double most_blocks = full * per_core + last;
+  const double max_blocks = full * per_core + last;
   const auto steps = static_cast<double>(p.steps());
   const auto alone_us = [&](double CoreBusy::* cycles) {
-    return most_blocks * (steps * (work.load.*cycles + work.compute.*cycles) + work.store.*cycles) * us_per_cycle;
+    return max_blocks * (steps * (work.load.*cycles + work.compute.*cycles) + work.store.*cycles) * us_per_cycle;
   };
   Part kernel{.elapsed_us = core_cycles * us_per_cycle, .launch_us = m.launch_us};
   for (double CoreBusy::* cycles : {&CoreBusy::issue_cycles, &CoreBusy::arithmetic_cycles, &CoreBusy::scratchpad_cycles,
@@ -300,9 +302,9 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  if (p.stages.size() == 1) return estimate_stage(p.stages.front(), m);
+  if (p.nodes.size() == 1) return estimate_stage(p.nodes.front(), m);
   std::vector<Estimate> stages;
-  for (const StageProgram& stage : p.stages) {
+  for (const StageProgram& stage : p.nodes) {
     const std::optional<Estimate> s = estimate_stage(stage, m);
     if (!s) return std::nullopt;
     stages.push_back(*s);

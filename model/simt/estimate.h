@@ -11,15 +11,15 @@
 #include <optional>
 
 #include "model/common/estimate.h"
+#include "model/simt/cached_costs.h"
 #include "model/simt/machine.h"
-#include "model/simt/staged_costs.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
 
 // Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.
-std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, StagedCosts* known = nullptr);
+std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, CachedCosts* known = nullptr);
 
 // Stages run one after another.
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);

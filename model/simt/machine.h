@@ -47,7 +47,7 @@ struct Machine {
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
   // From the one that cores reach first (L2) to the one beside DRAM; none on a chip whose cores reach DRAM at once.
-  base::FixedVector<DeviceCache, arch::kMostDeviceCaches> device_caches;
+  base::FixedVector<DeviceCache, arch::kMaxDeviceCaches> device_caches;
   double cache_partitions = 1;          // of the first, each of which keeps what its own cores use
   std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
   std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache

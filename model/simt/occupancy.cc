@@ -1,4 +1,4 @@
-#include "model/simt/occupancy.h"
+#include "model/simt/detail/occupancy.h"
 
 #include <algorithm>
 #include <limits>
@@ -18,7 +18,7 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
 
 Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   Occupancy o;
-  const std::int64_t threads = base::round_up(p.threads_with_copiers(m.warp), m.warp);
+  const std::int64_t threads = base::round_up(p.threads_with_producers(m.warp), m.warp);
   const std::int64_t needed = registers_needed(p, m);
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
   std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
@@ -33,13 +33,13 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
     std::int64_t blocks;
     std::string_view name;
   };
-  const std::int64_t staged = tile::staging_of(p, *m.arch).bytes.n;
+  const std::int64_t cached = tile::staging_of(p, *m.arch).bytes.n;
   const Bound bounds[] = {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},
       {warps_held * m.warp / threads, "registers"},
-      {staged == 0 ? std::numeric_limits<std::int64_t>::max()
-                   : m.scratchpad_bytes / (staged + m.scratchpad_reserved_bytes),
+      {cached == 0 ? std::numeric_limits<std::int64_t>::max()
+                   : m.scratchpad_bytes / (cached + m.scratchpad_reserved_bytes),
        "scratchpad"},
   };
   const Bound* least = std::min_element(std::begin(bounds), std::end(bounds),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "model/simt/microkernel/costs.h"
-#include "model/simt/occupancy.h"
-#include "model/simt/transfer/costs.h"
+#include "model/simt/detail/occupancy.h"
+#include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/transfer/detail/costs.h"
 
 namespace tilescope::model {
 namespace {
@@ -18,7 +18,7 @@ std::int64_t accumulators_of(const StageProgram& p) {
 
 // The next step's pieces are under way while this one's fragments are in use.
 std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t copies) {
-  return p.slots() > 1 ? fragments + copies : std::max(fragments, copies);
+  return p.stages_held() > 1 ? fragments + copies : std::max(fragments, copies);
 }
 
 // --- kernels of lower/, by their compiler's allowances
@@ -29,8 +29,8 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
       of_micro_kernel(p, [&](const auto& kernel) { return operand_registers(kernel, p, m); });
   std::int64_t copies = 0, bookkeeping = a.base.value_or(0);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.operands[i].staged) {
-      if (p.space->inputs[i].gathered) bookkeeping += a.im2col_read.value_or(0) * fragment_of(p, i);
+    if (!p.operands[i].cached) {
+      if (p.space->inputs[i].im2col) bookkeeping += a.im2col_read.value_or(0) * fragment_of(p, i);
       continue;
     }
     const CopyRegisters c =
@@ -53,7 +53,7 @@ std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
   std::int64_t fragments = 0, copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     fragments += of_micro_kernel(p, [&](const auto& kernel) { return fragment_registers(kernel, p, i); });
-    if (!p.operands[i].staged) continue;
+    if (!p.operands[i].cached) continue;
     const CopyRegisters c =
         std::visit([&](const auto& entry) { return others_registers(entry, p, i); }, transfer_of(p, i, m));
     copies += c.pieces;
@@ -72,7 +72,7 @@ StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
   const Occupancy o = occupancy_of(p, m);
   const std::int64_t more =
-      std::min({m.registers_per_thread, registers_left(m, p.threads_with_copiers(m.warp), o.blocks_per_core),
+      std::min({m.registers_per_thread, registers_left(m, p.threads_with_producers(m.warp), o.blocks_per_core),
                 o.registers_per_thread + o.registers_per_thread / 10});
   p.registers = std::max(o.registers_per_thread, more / m.register_granule * m.register_granule);
   return p;

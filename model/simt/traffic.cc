@@ -1,11 +1,11 @@
-#include "model/simt/traffic.h"
+#include "model/simt/detail/traffic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "base/integer.h"
-#include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 #include "tile/staging.h"
@@ -26,7 +26,7 @@ std::int64_t start_multiple_of_runs(const StageProgram& p, const Operand& o) {
     step(o.dims[d].low * stride);
     for (const expr::Term& t : o.dims[d].terms)
       step(t.coefficient * p.block[static_cast<std::size_t>(t.axis)] * stride);
-    for (const tile::FusedStep& s : o.steps[d])
+    for (const tile::CollapsedStep& s : o.steps[d])
       if (&s != &o.steps[d].front()) step(s.stride);
     if (d + 1 < o.dims.size()) step(stride);
   }
@@ -65,7 +65,7 @@ double share_inside(const Shares& shares, const Operand& o) {
 // as the whole operand does.
 double distinct_elements(const Operand& o, const Extents& tile) {
   double n = static_cast<double>(tile::data_tile_elements_inside(o, tile));
-  if (!o.gathered) return n;
+  if (!o.im2col) return n;
   double whole = 1;
   for (const tile::TileDim& d : o.dims) whole *= static_cast<double>(d.extent);
   return n * std::min(1.0, static_cast<double>(o.elements) / whole);
@@ -77,7 +77,7 @@ double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t star
   return distinct_elements(o, tile) * run_bytes_of(o, runs, start_multiple, granule) / static_cast<double>(runs.length);
 }
 
-// What the blocks of one wave cover along every axis: consecutive blocks in the program's raster, and all of a
+// What the blocks of one wave cover along every axis: consecutive blocks in the program's block_order, and all of a
 // reduction. A part of a row counts as that part, so that a block more is never a row more.
 Extents wave_tile(const StageProgram& p, std::int64_t resident) {
   auto left = static_cast<double>(resident);
@@ -106,15 +106,15 @@ double line_bytes_of(const StageProgram& p, const Machine& m, const Operand& o, 
 
 // Bytes of the core's cache that what blocks stage leaves over; may be negative.
 double room_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
-  const double staged = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
-  return m.core_cache_bytes - staged;
+  const double cached = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
+  return m.core_cache_bytes - cached;
 }
 
 // Bytes that the lines of a block's direct reads of one step take up in its core's cache.
 double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
   double bytes = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (p.operands[i].staged) continue;
+    if (p.operands[i].cached) continue;
     bytes += line_bytes_of(p, m, p.space->inputs[i], p.block);
   }
   return bytes;
@@ -131,7 +131,7 @@ double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_c
 std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
   const auto by_loads = [](const auto& entry) { return loads_through_core_cache(entry); };
   const bool loaded =
-      i < p.space->inputs.size() && (!p.operands[i].staged || std::visit(by_loads, transfer_of(p, i, m)));
+      i < p.space->inputs.size() && (!p.operands[i].cached || std::visit(by_loads, transfer_of(p, i, m)));
   return loaded ? m.load_sector_bytes : m.sector_bytes;
 }
 
@@ -145,12 +145,12 @@ double share_of_cut_tiles(const StageProgram& p, const Operand& o) {
   return share;
 }
 
-// Bytes of all requests of one step of one block for an input that is not staged, or of all its stores, in whole
+// Bytes of all requests of one step of one block for an input that is not cached, or of all its stores, in whole
 // sectors.
 double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   const auto reads = [&] {
     const double fragment = tile::fragment_elements(p, i) / static_cast<double>(p.operands[i].vector * p.lanes());
-    return ResultAccess{memory_access(p, i, m.warp), fragment * p.windows_per_step()};
+    return ResultAccess{memory_access(p, i, m.warp), fragment * p.reduction_tiles_per_step()};
   };
   const ResultAccess asked = i < p.space->inputs.size()
                                  ? reads()
@@ -171,7 +171,7 @@ struct Stretch {
 Stretch stretch_of(const StageProgram& p, std::size_t loops) {
   Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0)};
   for (std::size_t k = 0; k < loops; ++k) {
-    const auto a = static_cast<std::size_t>(p.order[p.order.size() - 1 - k]);
+    const auto a = static_cast<std::size_t>(p.reduction_order[p.reduction_order.size() - 1 - k]);
     const std::int64_t part = base::ceil_div(p.space->axes[a].extent, p.split[a]);
     const std::int64_t steps = base::ceil_div(part, p.block[a]);
     s.steps *= static_cast<double>(steps);
@@ -186,7 +186,7 @@ Stretch stretch_of(const StageProgram& p, std::size_t loops) {
 std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
   const double room = room_in_core_cache(p, m, per_core);
   std::size_t loops = 0;
-  while (loops < p.order.size()) {
+  while (loops < p.reduction_order.size()) {
     const Stretch s = stretch_of(p, loops + 1);
     double lines = 0;
     for (const Operand& o : p.space->inputs) lines += line_bytes_of(p, m, o, s.tile);
@@ -196,9 +196,9 @@ std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::in
   return loops;
 }
 
-// Bytes of a staged operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
+// Bytes of a cached operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
 // in the core's cache touch, over their steps.
-double staged_bytes(const StageProgram& p, const Machine& m, std::size_t i, double alone, std::int64_t per_core) {
+double cached_bytes(const StageProgram& p, const Machine& m, std::size_t i, double alone, std::int64_t per_core) {
   const Operand& o = p.space->inputs[i];
   const std::int64_t multiple = start_multiple_of_runs(p, o);
   const std::size_t loops_in_cache = loops_in_core_cache(p, m, per_core);
@@ -234,8 +234,8 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   double useful = static_cast<double>(runs.count * runs.length) * element;
   if (output) {
     sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
-  } else if (p.operands[i].staged) {
-    if (sectors > useful) sectors = staged_bytes(p, m, i, sectors, per_core);
+  } else if (p.operands[i].cached) {
+    if (sectors > useful) sectors = cached_bytes(p, m, i, sectors, per_core);
   } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;
@@ -246,7 +246,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
     useful = std::min(useful, touched);
   }
   OperandTraffic t;
-  if (!output && !p.operands[i].staged) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
+  if (!output && !p.operands[i].cached) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
   // Inputs move once per reduction step; the output once.
   const auto blocks = static_cast<double>(p.blocks());
   t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
@@ -288,7 +288,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
     touched += t.operand[i].wave_bytes;
   }
   // What fits a cache, or one before it, need not come through it again.
-  std::array<double, arch::kMostDeviceCaches> kept{};
+  std::array<double, arch::kMaxDeviceCaches> kept{};
   double capacity = 0;
   for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
     capacity = std::max(capacity, m.device_caches[c].capacity_bytes);

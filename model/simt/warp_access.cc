@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/divisor.h"
 #include "base/integer.h"
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::model {
@@ -20,7 +20,7 @@ using tile::Extents;
 using tile::Operand;
 using tile::StageProgram;
 
-constexpr std::size_t kMaxBanks = arch::kMostBanks;
+constexpr std::size_t kMaxBanks = arch::kMaxBanks;
 
 // The distinct words that a group of lanes asks of the banks: a chain of words for every bank.
 class BankWords {
@@ -63,7 +63,7 @@ class BankWords {
   std::int32_t worst_ = 0;
 };
 
-// Lanes of the first warp (virtual thread 0, serial 0): `base` plus, for every axis, part(axis, index along it)
+// Lanes of the first warp (vthread 0, per_thread 0): `base` plus, for every axis, part(axis, index along it)
 // elements.
 template <class Part>
 WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
@@ -78,7 +78,7 @@ WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base,
     const tile::AxisMapping& m = p.mapping[axis];
     const std::int64_t faster = filled;  // lanes that differ in faster axes alone
     for (std::int64_t t = 1; t < m.threads && filled < lanes; ++t) {
-      const std::int64_t shift = part(axis, t * m.serial) * element_bytes;
+      const std::int64_t shift = part(axis, t * m.per_thread) * element_bytes;
       const std::int64_t n = std::min(faster, lanes - filled);
       std::int64_t* to = access.offset.begin() + filled;
       for (std::int64_t k = 0; k < n; ++k) to[k] = access.offset[static_cast<std::size_t>(k)] + shift;
@@ -200,8 +200,8 @@ std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
   return granules_of_sorted(sorted, access.bytes, size);
 }
 
-std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
-  return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
+std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
+  return row * (length + plan.padding) + (column + row * plan.rotate) % length;
 }
 
 tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding) {
@@ -217,8 +217,8 @@ tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding
 namespace {
 
 // The lanes of scratchpad_read where every row is rotated: rows and columns apart, then together.
-WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
-                         std::int64_t warp) {
+WarpAccess rotated_read(const StageProgram& p, std::size_t operand, const tile::TileShape& shape, std::int64_t vector,
+                        std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   tile::TileShape row_pitch = shape, column_pitch = shape;
   std::int64_t rows = 1;
@@ -231,7 +231,7 @@ WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile:
   WarpAccess access = affine_lanes(p, warp, o, column_pitch, vector, o.element);
   const WarpAccess row = affine_lanes(p, warp, o, row_pitch, vector, o.element);
   for (std::size_t lane = 0; lane < access.offset.size(); ++lane)
-    access.offset[lane] = o.element.n * staged_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
+    access.offset[lane] = o.element.n * cached_offset(row.offset[lane] / o.element.n, access.offset[lane] / o.element.n,
                                                       shape.back(), p.operands[operand]);
   return access;
 }
@@ -241,7 +241,7 @@ WarpAccess swizzled_read(const StageProgram& p, std::size_t operand, const tile:
 WarpAccess scratchpad_read(const StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
   const tile::TileShape shape = tile::data_tile(o, p.block);
-  if (p.operands[operand].swizzle != 0 && !shape.empty()) return swizzled_read(p, operand, shape, vector, warp);
+  if (p.operands[operand].rotate != 0 && !shape.empty()) return rotated_read(p, operand, shape, vector, warp);
   return affine_lanes(p, warp, o, pitch_of_rows(shape, p.operands[operand].padding), vector, o.element);
 }
 
@@ -276,7 +276,7 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
   if (operand == p.space->inputs.size())
     if (auto store = of_micro_kernel(p, [&](const auto& kernel) { return result_store(kernel, p, warp); }))
       return std::move(*store);
-  if (o.gathered)
+  if (o.im2col)
     return lanes_of(p, warp, 0, vector, o.element.n, [&](std::size_t axis, std::int64_t index) {
       std::int64_t offset = 0;
       for (std::size_t d = 0; d < o.dims.size(); ++d)
@@ -284,24 +284,24 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
       return offset;
     });
   tile::TileShape pitch;
-  for (const std::vector<tile::FusedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
+  for (const std::vector<tile::CollapsedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
   return affine_lanes(p, warp, o, pitch, vector, o.element);
 }
 
 namespace {
 
-// Elements side by side that every window of a row begins and ends at a multiple of.
-std::int64_t window_run(const StageProgram& p, const tile::TileDim& dim) {
-  std::int64_t run = tile::window_extent(p, dim);
+// Elements side by side that every register tile of a row begins and ends at a multiple of.
+std::int64_t reduction_tile_run(const StageProgram& p, const tile::TileDim& dim) {
+  std::int64_t run = tile::reduction_tile_extent(p, dim);
   for (const expr::Term& t : dim.terms) {
     const auto a = static_cast<std::size_t>(t.axis);
     if (a >= p.space->spatial) {
-      if (p.points_along(a) > p.thread[a]) run = std::gcd(run, p.thread[a] * t.coefficient);
+      if (p.iterations_along(a) > p.thread[a]) run = std::gcd(run, p.thread[a] * t.coefficient);
       continue;
     }
     const tile::AxisMapping& m = p.mapping[a];
-    if (m.threads > 1) run = std::gcd(run, m.serial * t.coefficient);
-    if (m.virtual_threads > 1) run = std::gcd(run, m.threads * m.serial * t.coefficient);
+    if (m.threads > 1) run = std::gcd(run, m.per_thread * t.coefficient);
+    if (m.vthread > 1) run = std::gcd(run, m.threads * m.per_thread * t.coefficient);
   }
   return run;
 }
@@ -316,19 +316,19 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   std::int64_t run = 1;
   for (std::size_t d = shape.size(); d-- > 0;) {
     const tile::TileDim& dim = o.dims[d];
-    if (d + 1 == shape.size() && tile::reads_window(p, o, d)) {
-      run = std::gcd(window_run(p, dim), shape.back() + plan.padding);
+    if (d + 1 == shape.size() && tile::reads_reduction_tile(p, o, d)) {
+      run = std::gcd(reduction_tile_run(p, dim), shape.back() + plan.padding);
       break;
     }
     if (dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1) break;
     const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
     const bool shared = axis < p.space->spatial && p.mapping[axis].threads > 1;
-    run *= shared ? p.mapping[axis].serial : shape[d];
+    run *= shared ? p.mapping[axis].per_thread : shape[d];
     if (shared || plan.padding != 0) break;
   }
   // Rows begin where padding puts them; neighbours of a rotated row stay neighbours in pieces of the rotation.
   if (plan.padding != 0) run = std::gcd(run, shape.back() + plan.padding);
-  run = std::gcd(run, plan.swizzle);
+  run = std::gcd(run, plan.rotate);
   std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);
   while (v > 1 && run % v != 0) v /= 2;
   return v;

@@ -11,7 +11,7 @@
 
 namespace tilescope::model {
 
-inline constexpr std::size_t kMaxWarp = arch::kMostLanes;
+inline constexpr std::size_t kMaxWarp = arch::kMaxLanes;
 
 // Byte offsets of the lanes of one warp, and the bytes that each lane accesses there.
 struct WarpAccess {
@@ -38,13 +38,13 @@ inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, st
 // Distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch.
 std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule);
 
-// Elements from a staged tile's beginning to the element of that row and column; its rows are `length` long.
-std::int64_t staged_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan);
+// Elements from a cached tile's beginning to the element of that row and column; its rows are `length` long.
+std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan);
 
-// Elements between neighbours of a dimension of a staged tile whose rows are padded.
+// Elements between neighbours of a dimension of a cached tile whose rows are padded.
 tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding);
 
-// The first warp's read of a staged operand for one point of the reduction: every lane reads `vector` elements of its
+// The first warp's read of a cached operand for one point of the reduction: every lane reads `vector` elements of its
 // own first index.
 WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);
 
@@ -63,11 +63,11 @@ class ResultTile {
 // The first warp's write of its first results, `vector` neighbours of `element` bytes a lane, to that tile.
 WarpAccess result_write(const tile::StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element);
 
-// The first warp's access to an operand's own memory (an input that is not staged, or the output): offsets from the
-// lowest corner of the block's tile, or where the operand is gathered from its first element.
+// The first warp's access to an operand's own memory (an input that is not cached, or the output): offsets from the
+// lowest corner of the block's tile, or where the operand is im2col from its first element.
 WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
-// The widest access, in elements, with which a thread can read a staged operand from the scratchpad. What it needs of a
+// The widest access, in elements, with which a thread can read a cached operand from the scratchpad. What it needs of a
 // step lies in runs: whole rows of reduced axes and of axes that threads do not share, up to its `serial` neighbours of
 // one that they do; the access divides the run and the chip's widest one.
 std::int64_t scratchpad_vector(const tile::StageProgram& p, std::size_t operand, base::Bytes max_access);

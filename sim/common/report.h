@@ -32,19 +32,19 @@ struct SimOptions {
 };
 
 // Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
-struct LevelTally {
+struct LevelStatistics {
   std::int64_t requests = 0;
   std::int64_t transactions = 0;
   std::int64_t hits = 0;
   std::int64_t read_bytes = 0;
   std::int64_t written_bytes = 0;
 
-  bool operator==(const LevelTally&) const = default;
+  bool operator==(const LevelStatistics&) const = default;
 };
 
 struct LevelReport {
   std::string name;
-  LevelTally amounts;
+  LevelStatistics amounts;
 };
 
 struct StallReport {

@@ -1,4 +1,4 @@
-#include "sim/gpu/access_patterns.h"
+#include "sim/gpu/detail/access_patterns.h"
 
 #include <algorithm>
 
@@ -130,7 +130,7 @@ const AccessPattern& AccessPatterns::begun_at(Places& p, std::int64_t in_line) c
   known = std::make_unique<AccessPattern>();
   known->count = p.count;
   known->cache_passes = p.cache_passes;
-  std::array<std::int64_t, arch::kMostLanes> at;
+  std::array<std::int64_t, arch::kMaxLanes> at;
   std::transform(p.memory.begin(), p.memory.end(), at.begin(), [in_line](std::int64_t a) { return a + in_line; });
   known->touches = touched_lines(std::span(at).first(p.memory.size()), bytes_, shapes_.line);
   known->count.global.sectors = sectors_of(known->touches);

@@ -1,10 +1,10 @@
-#include "sim/gpu/arithmetic.h"
+#include "sim/gpu/detail/arithmetic.h"
 
 #include <fmt/format.h>
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "sim/gpu/machine.h"
+#include "sim/gpu/detail/machine.h"
 
 namespace tilescope::sim {
 namespace {
@@ -153,7 +153,7 @@ const ComputeSpec& unit_of(const arch::ArchSpec& chip, const lower::MatrixInstru
 
 }  // namespace
 
-ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
+ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
   const ComputeSpec& c = unit_of(chip, i);
   const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
@@ -163,7 +163,7 @@ ArithmeticCost arithmetic_cost(const lower::MultiplyMatrices& m, const lower::Ke
           .latency = c.latency.n};
 }
 
-ArithmeticCost arithmetic_cost(const lower::MultiplyStaged& m, const lower::Kernel& k, const arch::ArchSpec& chip,
+ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, const arch::ArchSpec& chip,
                                std::int64_t pass_bytes) {
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
   const ComputeSpec& c = unit_of(chip, i);

@@ -1,4 +1,4 @@
-#include "sim/gpu/core.h"
+#include "sim/gpu/detail/core.h"
 
 #include <algorithm>
 
@@ -16,12 +16,12 @@ Core::Core(int number, const Machine& machine)
       cache_port_(Rate{}),
       address_(machine.address) {}
 
-void Core::prepare(WarpCode& code, const Occupancy& occupancy, Tally& tally) {
+void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& statistics) {
   base::check(resident_ == 0 && events_.empty(), "a core is prepared when nothing runs on it");
   code_ = &code;
-  tally_ = &tally;
+  statistics_ = &statistics;
   warps_per_block_ = occupancy.warps;
-  launched_ = stored_ = ran_until_ = copier_free_ = 0;
+  launched_ = stored_ = ran_until_ = tma_free_ = 0;
   ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0);
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});
@@ -43,9 +43,9 @@ std::optional<Cycle> Core::next() const {
   return events_.empty() ? std::nullopt : std::optional<Cycle>(events_.top().at);
 }
 
-void Core::account(Warp& w, Stall why, Cycle until) {
+void Core::count_stall(Warp& w, Stall why, Cycle until) {
   if (until <= w.since) return;
-  tally_->stall(why) += until - w.since;
+  statistics_->stall(why) += until - w.since;
   if (timeline_ != nullptr)
     timeline_->warp(number_, w.block, w.number, machine_.stall_names[static_cast<std::size_t>(why)], w.since, until);
   w.since = until;
@@ -67,7 +67,7 @@ void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
            .running = warps_per_block_,
            .stamp = since + skipped,
            .steps_begun = free->steps_begun,
-           .signals = BlockSignals(code_->indices().kernel().signals)};
+           .mbarriers = BlockMbarriers(code_->indices().kernel().mbarriers)};
   ++resident_;
   const Uniforms uniforms = code_->start(block);
   for (std::int64_t n = 0; n < warps_per_block_; ++n) {
@@ -127,29 +127,29 @@ void Core::run(Cycle until) {
   }
 }
 
-// The warp goes on as long as nobody else on the core has something to do first.
+// The warp goes on as long as no other warp of the core has something to do first.
 void Core::resume(Warp& w, Cycle now, Cycle until) {
   if (w.state == State::kWaitsForLoads || w.state == State::kWaitsForCopies)
-    account(w, arrived(w)->from, now);
+    count_stall(w, arrived(w)->from, now);
   else if (w.state == State::kAtBarrier)
-    account(w, Stall::kBarrier, now);
-  else if (w.state == State::kWaitsForSignal)
-    account(w, block_of(w).signals.over(w.signal, w.use).value_or(BlockSignals::Last{}).what, now);
+    count_stall(w, Stall::kBarrier, now);
+  else if (w.state == State::kWaitsForMbarrier)
+    count_stall(w, block_of(w).mbarriers.over(w.mbarrier, w.phase).value_or(BlockMbarriers::Last{}).what, now);
   else if (w.state == State::kWaitsForStores)
-    account(w, Stall::kScratchpad, now);
+    count_stall(w, Stall::kScratchpad, now);
   else if (w.state == State::kIsLaunched)
-    account(w, Stall::kDispatch, now);
+    count_stall(w, Stall::kDispatch, now);
   else if (w.state == State::kWaitsForMisses)
-    account(w, last_from_, now);
+    count_stall(w, last_from_, now);
   w.state = State::kRuns;
   w.queued = false;
   Cycle t = now;
   while (true) {
     const WarpOp& op = code_->ops()[static_cast<std::size_t>(w.pc)];
-    const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kProducts || op.kind == Kind::kLoad ||
+    const bool meets_others = op.kind == Kind::kSegment || op.kind == Kind::kWgmma || op.kind == Kind::kLoad ||
                               op.kind == Kind::kStore || op.kind == Kind::kAsync || op.kind == Kind::kWait ||
-                              op.kind == Kind::kArrive || op.kind == Kind::kAwait || op.kind == Kind::kTmaLoad ||
-                              op.kind == Kind::kTmaStore;
+                              op.kind == Kind::kMbarrierArrive || op.kind == Kind::kMbarrierWait ||
+                              op.kind == Kind::kTmaLoad || op.kind == Kind::kTmaStore;
     if (meets_others && t > now && (t >= until || (!events_.empty() && events_.top().at < t))) break;
     const std::optional<Cycle> then = step(w, op, t);
     if (!then) return;
@@ -171,10 +171,10 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return t;
     case Kind::kSegment:
       return run_segment(w, op, t);
-    case Kind::kProducts:
-      return begin_products(w, op, t);
-    case Kind::kEndProducts:
-      return end_products(w, t);
+    case Kind::kWgmma:
+      return begin_wgmma(w, op, t);
+    case Kind::kWgmmaCommitWait:
+      return wait_for_wgmma(w, t);
     case Kind::kLoad:
     case Kind::kStore:
     case Kind::kAsync:
@@ -187,9 +187,9 @@ std::optional<Cycle> Core::step(Warp& w, const WarpOp& op, Cycle t) {
       return wait_for_copies(w, w.copies_begin + static_cast<std::int64_t>(w.copies.size()) - 1 - op.number, t);
     case Kind::kBarrier:
       return reach_barrier(w, t);
-    case Kind::kArrive:
+    case Kind::kMbarrierArrive:
       return arrive(w, op, t);
-    case Kind::kAwait:
+    case Kind::kMbarrierWait:
       return await(w, op, t);
     case Kind::kTmaLoad:
       return ask_for_box(w, op, t);
@@ -212,7 +212,7 @@ std::optional<Cycle> Core::run_loop(Warp& w, const WarpOp& op, Cycle t) {
   if (op.number == code_->step_loop()) {
     w.in_steps = goes_on;
     if (goes_on) {
-      ++tally_->warp_steps;
+      ++statistics_->warp_steps;
       ++blocks_[static_cast<std::size_t>(w.block)].steps_begun;
     }
   }
@@ -330,7 +330,7 @@ void Core::progress(std::vector<StepProgress>& out) const {
       p.crowd = std::max(p.crowd, in_partition[static_cast<std::size_t>(w.partition)]);
       if (!w.in_steps) continue;
       const std::int64_t left = code_->remaining(code_->loop(code_->step_loop()), w.uniforms);
-      p.least_remaining = &w == &*first ? left : std::min(p.least_remaining, left);
+      p.min_remaining = &w == &*first ? left : std::min(p.min_remaining, left);
     }
     out.push_back(p);
   }
@@ -346,7 +346,7 @@ std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<
     if (j.successor >= 0) blocks_[b].stamp = j.stamp;
     const std::span warps(warps_.begin() + static_cast<std::ptrdiff_t>(b) * warps_per_block_,
                           static_cast<std::size_t>(warps_per_block_));
-    // All warps of a block by as many steps, for they meet at the barriers and signals of each.
+    // All warps of a block by as many steps, for they meet at the barriers and mbarriers of each.
     std::int64_t n = j.steps;
     for (const Warp& w : warps) n = std::max(n, -code_->done(steps, w.uniforms));
     for (Warp& w : warps) {
@@ -354,8 +354,8 @@ std::span<const StepJump> Core::jump(std::span<const StepJump> jumps, std::span<
       if (j.steps != 0) code_->jump(steps, w.uniforms, n);
     }
     if (j.steps == 0) continue;
-    const int signals = static_cast<int>(code_->indices().kernel().signals.size());
-    for (int s = 0; s < signals; ++s) blocks_[b].signals.leave_out(s, n * code_->uses_per_step(s));
+    const int mbarriers = static_cast<int>(code_->indices().kernel().mbarriers.size());
+    for (int s = 0; s < mbarriers; ++s) blocks_[b].mbarriers.leave_out(s, n * code_->phases_per_step(s));
   }
   return jumps;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/gpu/core.h"
+#include "sim/gpu/detail/core.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -35,8 +35,8 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   const std::int64_t pieces = pieces_of(c);
   if (w.pieces_left == 0) {
     w.pieces_left = pieces;
-    for (const auto& [copy, count] : c.shared) tally_->copies[static_cast<std::size_t>(copy)].shared += count;
-    LevelTally& level = tally_->level(LevelRole::kScratchpad);
+    for (const auto& [copy, count] : c.shared) statistics_->copies[static_cast<std::size_t>(copy)].shared += count;
+    LevelStatistics& level = statistics_->level(LevelRole::kScratchpad);
     level.requests += c.accesses;
     level.transactions += c.passes;
   }
@@ -69,19 +69,19 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
     moved = scratchpad_.book(passes_from, base::ceil_div(c.passes, pieces), computes ? work / kCycleParts : 0);
     if (!computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - 1;
   }
-  account(w, Stall::kIssue, done);
-  account(w, Stall::kScratchpad, moved);
+  count_stall(w, Stall::kIssue, done);
+  count_stall(w, Stall::kScratchpad, moved);
   return std::max(done, moved);
 }
 
 // Products take units and scratchpad as a segment does; the warp goes on once they are issued, of long ones the last
 // piece.
-std::optional<Cycle> Core::begin_products(Warp& w, const WarpOp& op, Cycle t) {
+std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
   const SegmentCost& c = code_->segment(op.number).at(w.number, w.uniforms);
   const std::int64_t pieces = pieces_of(c);
   if (w.pieces_left == 0) {
     w.pieces_left = pieces;
-    tally_->level(LevelRole::kScratchpad).transactions += c.passes;
+    statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
   const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
   const std::int64_t work = std::max(issue, c.arithmetic_parts / pieces);
@@ -92,17 +92,17 @@ std::optional<Cycle> Core::begin_products(Warp& w, const WarpOp& op, Cycle t) {
   Cycle done = std::max(base::ceil_div(free, kCycleParts), begin / kCycleParts + c.latency / pieces);
   if (c.passes > 0)
     done = std::max(done, scratchpad_.book(begin / kCycleParts, base::ceil_div(c.passes, pieces), work / kCycleParts));
-  w.products_end = std::max(w.products_end, done);
+  w.wgmma_end = std::max(w.wgmma_end, done);
   const bool last = --w.pieces_left == 0;
   if (last) ++w.pc;
   const Cycle then = last ? t + base::ceil_div(issue, kCycleParts) : done;
-  account(w, Stall::kIssue, then);
+  count_stall(w, Stall::kIssue, then);
   return then;
 }
 
-std::optional<Cycle> Core::end_products(Warp& w, Cycle t) {
-  const Cycle then = std::max(t, w.products_end);
-  account(w, Stall::kIssue, then);
+std::optional<Cycle> Core::wait_for_wgmma(Warp& w, Cycle t) {
+  const Cycle then = std::max(t, w.wgmma_end);
+  count_stall(w, Stall::kIssue, then);
   ++w.pc;
   return then;
 }
@@ -126,16 +126,16 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 
 // When an access leaves the core, lanes, data and tags being looked after side by side. The latency of a level holds
 // the time of a whole warp's lanes and of one pass.
-Cycle Core::access_port(const AccessPattern& p, bool past_registers, std::int64_t line, Cycle t) {
+Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
   const Cycle lanes = address_.book(t, warp) - cycles_of(machine_.address, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
   const Cycle tags = tag_passes(line, p.touches, c.tags);
-  // What is copied past the registers passes the banks once, when it arrives.
-  const Cycle passes = past_registers ? 0 : p.cache_passes;
+  // What is copied asynchronously passes the banks once, when it arrives.
+  const Cycle passes = asynchronous ? 0 : p.cache_passes;
   if (c.shares_scratchpad) return std::max(lanes, scratchpad_.book(t, std::max(passes, tags)) - 1);
-  const Cycle data = past_registers ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
+  const Cycle data = asynchronous ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
   return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1);
 }
 
@@ -145,12 +145,12 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
   if (waits_for_a_miss(w, t)) return std::nullopt;
   const AccessPatterns::Found found = code_->access(op.number).at(w.number, w.uniforms);
   const AccessPattern& p = *found.pattern;
-  lower::CopyCount& sum = tally_->copies[static_cast<std::size_t>(op.number)];
+  lower::CopyCount& sum = statistics_->copies[static_cast<std::size_t>(op.number)];
   sum.global += p.count.global;
   sum.shared += p.count.shared;
   ++w.pc;
   const Cycle issued = issue_one(w, t);
-  account(w, Stall::kIssue, issued);
+  count_stall(w, Stall::kIssue, issued);
   const auto self = static_cast<int>(&w - warps_.data());
   Waiter waiter;
   if (op.kind == Kind::kStore)
@@ -161,7 +161,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
     waiter = {Waiter::Kind::kCopy, self, w.copies_begin + static_cast<std::int64_t>(w.copies.size()) - 1,
               p.count.shared.passes};
   if (op.kind == Kind::kAsync) {
-    LevelTally& level = tally_->level(LevelRole::kScratchpad);
+    LevelStatistics& level = statistics_->level(LevelRole::kScratchpad);
     level.requests += p.count.shared.requests;
     level.transactions += p.count.shared.passes;
   }
@@ -198,7 +198,7 @@ std::uint32_t Core::own_sectors(std::uint32_t sectors) const {
 
 void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at) {
   if (!cached || cache_.lines() == 0) return request(waiter, line, sectors, false, nullptr, at);
-  LevelTally& level = tally_->level(LevelRole::kCoreCache);
+  LevelStatistics& level = statistics_->level(LevelRole::kCoreCache);
   const SectorCache::Result hit = cache_.touch(line, own_sectors(sectors));
   const std::uint32_t missing = hit.missing;
   ++level.requests;

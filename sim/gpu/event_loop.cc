@@ -1,4 +1,4 @@
-#include "sim/gpu/event_loop.h"
+#include "sim/gpu/detail/event_loop.h"
 
 #include <algorithm>
 #include <deque>

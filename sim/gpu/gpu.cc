@@ -1,4 +1,4 @@
-#include "sim/gpu/gpu.h"
+#include "sim/gpu/detail/gpu.h"
 
 #include <algorithm>
 #include <map>
@@ -14,9 +14,9 @@ constexpr double kUsed = 0.25, kReplaced = 2;
 // Requests and replies ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
 
-Tally& nobodys() {
-  static Tally tally;  // until the first kernel begins
-  return tally;
+Statistics& unused_statistics() {
+  static Statistics statistics;  // until the first kernel begins
+  return statistics;
 }
 
 }  // namespace
@@ -25,8 +25,8 @@ Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
     : machine_(machine),
       tolerance_(tolerance),
       timeline_(timeline),
-      memory_(machine.memory, nobodys()),
-      turn_(memory_.least_latency()) {
+      memory_(machine.memory, unused_statistics()),
+      turn_(memory_.min_latency()) {
   for (int c = 0; c < machine.cores; ++c) cores_.emplace_back(c, machine);
   touched_.assign(cores_.size(), false);
   if (timeline == nullptr) return;
@@ -35,12 +35,12 @@ Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
     if (timeline->shows(c)) core(c).watch(*timeline);
 }
 
-void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool sampled, std::int64_t footprint,
-                Cycle now) {
-  tally_ = &tally;
-  tally.copies.assign(code.counted(), {});
-  memory_.use(tally);
-  for (Core& c : cores_) c.prepare(code, occupancy, tally);
+void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statistics, bool sampled,
+                std::int64_t footprint, Cycle now) {
+  statistics_ = &statistics;
+  statistics.copies.assign(code.counted(), {});
+  memory_.use(statistics);
+  for (Core& c : cores_) c.prepare(code, occupancy, statistics);
   blocks_ = code.indices().kernel().blocks;
   next_block_ = 0;
   resident_blocks_ = 0;
@@ -54,7 +54,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Tally& tally, bool s
                                .step_period = code.step_period(),
                                .cache_bytes = memory_.bytes_of_caches(),
                                .tolerance = tolerance_},
-                   tally);
+                   statistics);
 }
 
 Cycle Gpu::end() const {
@@ -86,8 +86,8 @@ void Gpu::settle(Cycle end, std::vector<int>& ran) {
 void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
   for (const int c : ran)
     if (const Core::Finished f = core(c).take_finished(); f.blocks > 0) {
-      tally_->blocks += f.blocks;
-      tally_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
+      statistics_->blocks += f.blocks;
+      statistics_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
       resident_blocks_ -= f.blocks;
       end_ = std::max(end_, std::min(end, f.last));
       sampler_->residents_changed(end);
@@ -150,7 +150,7 @@ void Gpu::sample(Cycle now) {
   if (!has_steps_ || !sampler_->steps_due(resident_blocks_ * warps_per_block_)) return;
   std::vector<StepProgress> progress;
   for (const Core& c : cores_) c.progress(progress);
-  const Turnover t = sampler_->jump_steps(now, progress, next_block_, blocks_ - next_block_);
+  const FastForward t = sampler_->jump_steps(now, progress, next_block_, blocks_ - next_block_);
   if (t.jumps.empty()) return;
   next_block_ += t.blocks;
   warm(t);
@@ -160,36 +160,37 @@ void Gpu::sample(Cycle now) {
 
 // The caches see what the last of a jump's steps would have touched, in the order in which they would have run
 // (Wunderlich et al., SMARTS, ISCA 2003, call it functional warming). Else a block that lags behind would read again
-// what those ahead of it have read in steps that nobody ran.
-void Gpu::warm(const Turnover& t) {
+// what those ahead of it have read in steps that were skipped.
+void Gpu::warm(const FastForward& t) {
   struct Step {
     double at;
-    const Leg* leg;
+    const SkippedSteps* skipped;
     std::int64_t number;
   };
   std::vector<Step> steps;
-  for (const Leg& leg : t.legs) {
-    if (leg.steps == 0) continue;
-    const double each = (leg.to - leg.from) / static_cast<double>(leg.steps);
-    const auto before = static_cast<std::int64_t>(std::max(0.0, (t.cycles - t.walked - leg.from) / each));
-    for (std::int64_t n = leg.steps - 1; n >= before; --n)
-      steps.push_back({leg.from + (static_cast<double>(n) + 1) * each, &leg, n});
+  for (const SkippedSteps& skipped : t.skipped) {
+    if (skipped.steps == 0) continue;
+    const double each = (skipped.to - skipped.from) / static_cast<double>(skipped.steps);
+    const auto before = static_cast<std::int64_t>(std::max(0.0, (t.cycles - t.warmed - skipped.from) / each));
+    for (std::int64_t n = skipped.steps - 1; n >= before; --n)
+      steps.push_back({skipped.from + (static_cast<double>(n) + 1) * each, &skipped, n});
   }
   std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-    return a.at != b.at ? a.at < b.at : a.leg->place < b.leg->place;
+    return a.at != b.at ? a.at < b.at : a.skipped->place < b.skipped->place;
   });
   const auto places = static_cast<std::size_t>(core(0).capacity());
   for (const Step& s : steps)
-    core(static_cast<int>(s.leg->place / places)).walk(s.leg->place % places, *s.leg, s.number, memory_);
+    core(static_cast<int>(s.skipped->place / places))
+        .warm_caches(s.skipped->place % places, *s.skipped, s.number, memory_);
   sampler_->cleaned(memory_.take_cleaned());
 }
 
 // Blocks jump, and those that started meanwhile were dealt to their cores' partitions as any.
-void Gpu::jump(const Turnover& t) {
+void Gpu::jump(const FastForward& t) {
   const auto places = static_cast<std::size_t>(core(0).capacity());
   std::map<std::int64_t, std::size_t> started;  // by block, which is their order; where
-  for (const Leg& leg : t.legs)
-    if (leg.block >= 0) started[leg.block] = leg.place;
+  for (const SkippedSteps& skipped : t.skipped)
+    if (skipped.block >= 0) started[skipped.block] = skipped.place;
   std::vector<std::vector<std::size_t>> on_core(cores_.size());
   for (const auto& [block, place] : started) on_core[place / places].push_back(place % places);
   std::span<const StepJump> left = t.jumps;

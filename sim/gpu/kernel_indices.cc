@@ -1,4 +1,4 @@
-#include "sim/gpu/kernel_indices.h"
+#include "sim/gpu/detail/kernel_indices.h"
 
 #include <algorithm>
 

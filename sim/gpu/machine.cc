@@ -1,4 +1,4 @@
-#include "sim/gpu/machine.h"
+#include "sim/gpu/detail/machine.h"
 
 #include <cmath>
 #include <numeric>
@@ -32,9 +32,9 @@ CacheSpec slice_of(const CacheLevel& level) {
 }
 
 void require_few_sectors(const ArchSpec& chip, const LineShape& shape) {
-  if (shape.line / shape.sector > SectorCache::kMostSectors)
+  if (shape.line / shape.sector > SectorCache::kMaxSectors)
     throw SimError(
-        fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMostSectors));
+        fmt::format("{}: lines of more than {} sectors are not simulated", chip.name, SectorCache::kMaxSectors));
 }
 
 // The cache that cores reach first.
@@ -95,7 +95,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
   c.shares_scratchpad = level.shares.has_value();
   c.ways = level.ways.value_or(CacheSpec::kAnyWay);
   c.sectors = std::max<std::int64_t>(1, std::min(level.sector.n, shape.line) / shape.sector);
-  c.tags = level.tag_lookups.value_or(arch::kMostLanes);
+  c.tags = level.tag_lookups.value_or(arch::kMaxLanes);
   c.rate = rate_in_core_cycles(chip, level, level.width.n);
   c.latency = latency_of(chip, level);
   return c;

@@ -1,11 +1,11 @@
-#include "sim/gpu/occupancy.h"
+#include "sim/gpu/detail/occupancy.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/integer.h"
-#include "sim/gpu/spills.h"
+#include "sim/gpu/detail/spills.h"
 
 namespace tilescope::sim {
 namespace {

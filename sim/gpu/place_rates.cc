@@ -1,4 +1,4 @@
-#include "sim/gpu/place_rates.h"
+#include "sim/gpu/detail/place_rates.h"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@ namespace tilescope::sim {
 namespace {
 
 // Steps of one warp per cycle, by block.
-std::vector<double> own_rates(const Window& w) {
+std::vector<double> own_rates(const SamplingUnit& w) {
   std::vector<double> rates;
   for (std::size_t b = 0; b < w.to->blocks.size(); ++b) {
     const auto steps = static_cast<double>(w.to->blocks[b].begun - w.from->blocks[b].begun);
@@ -39,9 +39,10 @@ std::vector<double> mean_rates(const std::vector<StepProgress>& blocks, const st
   return means;
 }
 
-// The part of the differences between blocks that lasts, of those which both windows together show; the rest is where
-// steps happened to begin. What one window says of the other is stepped up to two (Spearman and Brown 1910).
-double lasting_part(const Window& first, const Window& second) {
+// The part of the differences between blocks that lasts, of those which both sampling units together show; the rest is
+// where steps happened to begin. What one sampling unit says of the other is stepped up to two (Spearman and Brown
+// 1910).
+double lasting_part(const SamplingUnit& first, const SamplingUnit& second) {
   const std::vector<StepProgress>& blocks = second.to->blocks;
   const std::vector<double> a = own_rates(first), b = own_rates(second);
   const std::vector<double> mean_a = mean_rates(blocks, a, true), mean_b = mean_rates(blocks, b, true);
@@ -59,7 +60,7 @@ double lasting_part(const Window& first, const Window& second) {
 
 // Blocks advance alike where as many share their core and their partition, but for `part` of their differences. Those
 // are theirs and not their successors', whose partitions are others too.
-std::vector<PlaceRate> rates_of(const Window& all, double part) {
+std::vector<PlaceRate> rates_of(const SamplingUnit& all, double part) {
   const std::vector<double> own = own_rates(all);
   const std::vector<double> mean = mean_rates(all.to->blocks, own, true);
   const std::vector<double> later = mean_rates(all.to->blocks, own, false);
@@ -72,10 +73,10 @@ std::vector<PlaceRate> rates_of(const Window& all, double part) {
 
 }  // namespace
 
-std::vector<PlaceRate> place_rates(const Window& first, const Window& second) {
+std::vector<PlaceRate> place_rates(const SamplingUnit& first, const SamplingUnit& second) {
   return rates_of({first.from, second.to}, lasting_part(first, second));
 }
 
-std::vector<PlaceRate> place_rates(const Window& w) { return rates_of(w, 0); }
+std::vector<PlaceRate> place_rates(const SamplingUnit& w) { return rates_of(w, 0); }
 
 }  // namespace tilescope::sim

@@ -1,4 +1,4 @@
-#include "sim/gpu/segment.h"
+#include "sim/gpu/detail/segment.h"
 
 #include <algorithm>
 #include <numeric>

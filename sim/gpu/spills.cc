@@ -1,4 +1,4 @@
-#include "sim/gpu/spills.h"
+#include "sim/gpu/detail/spills.h"
 
 #include <algorithm>
 

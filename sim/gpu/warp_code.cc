@@ -1,10 +1,10 @@
-#include "sim/gpu/warp_code.h"
+#include "sim/gpu/detail/warp_code.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "lower/counters.h"
-#include "sim/gpu/warp_code_builder.h"
+#include "sim/gpu/detail/warp_code_builder.h"
 
 namespace tilescope::sim {
 

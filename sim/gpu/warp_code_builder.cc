@@ -1,4 +1,4 @@
-#include "sim/gpu/warp_code_builder.h"
+#include "sim/gpu/detail/warp_code_builder.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/integer.h"
 #include "lower/statement_parts.h"
-#include "sim/gpu/machine.h"
+#include "sim/gpu/detail/machine.h"
 
 namespace tilescope::sim {
 namespace {
@@ -15,14 +15,14 @@ namespace {
 using lower::Compute;
 using lower::Copy;
 using lower::If;
-using lower::LoadMatrices;
+using lower::LoadMatrix;
 using lower::Loop;
-using lower::MultiplyMatrices;
-using lower::MultiplyStaged;
+using lower::Mma;
 using lower::OneOf;
 using lower::Space;
 using lower::Statement;
 using lower::Visitor;
+using lower::Wgmma;
 using Kind = WarpOp::Kind;
 
 // Whether iterations of a loop add to the same sums.
@@ -73,7 +73,7 @@ LoadGroups WarpCodeBuilder::group_of(int buffer) const {
 bool WarpCodeBuilder::is_products(const Statement& s) {
   const auto all = [](const Body& b) { return !b.empty() && std::all_of(b.begin(), b.end(), &is_products); };
   return std::visit(Visitor{[&](const OneOf<Loop, If> auto& l) { return all(l.body); },
-                            [](const MultiplyStaged&) { return true; }, [](const auto&) { return false; }},
+                            [](const Wgmma&) { return true; }, [](const auto&) { return false; }},
                     s.what);
 }
 
@@ -84,13 +84,10 @@ bool WarpCodeBuilder::alone(const Statement& s) const {
                 return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
               },
               [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
-              [](const OneOf<Compute, LoadMatrices, MultiplyMatrices, lower::BeginProducts, lower::Publish> auto&) {
-                return true;
-              },
-              [](const OneOf<MultiplyStaged, lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait,
-                             lower::WarpRoles, lower::Arrive, lower::Await, lower::TmaLoad, lower::TmaStore> auto&) {
-                return false;
-              }},
+              [](const OneOf<Compute, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence> auto&) { return true; },
+              [](const OneOf<Wgmma, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait,
+                             lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad,
+                             lower::TmaStore> auto&) { return false; }},
       s.what);
 }
 
@@ -146,7 +143,7 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
     if (!has(s, part)) continue;
     if (is_products(s)) {
       flush();
-      emit_segment({&s}, Kind::kProducts);
+      emit_segment({&s}, Kind::kWgmma);
       continue;
     }
     if (alone(s)) {
@@ -163,24 +160,28 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
 void WarpCodeBuilder::emit(const Statement& s, Part part) {
   std::visit(
       Visitor{[&](const Loop& l) { emit_loop(l, part); }, [&](const If& i) { emit_if(i, part); },
-              [&](const Copy& c) { emit_access(c); }, [&](const lower::WarpRoles& w) { emit_roles(w); },
+              [&](const Copy& c) { emit_access(c); }, [&](const lower::WarpSpecialized& w) { emit_roles(w); },
               [&](const lower::TmaLoad& b) {
                 base::check(!code_.roles_.empty(), "TMA loads are of a role");
-                emit_op({.kind = Kind::kTmaLoad, .number = add_box(b), .signal_use = add_signal_use(b.signal, b.use)});
+                emit_op({.kind = Kind::kTmaLoad,
+                         .number = add_box(b),
+                         .mbarrier_phase = add_mbarrier_phase(b.mbarrier, b.phase)});
               },
               [&](const lower::TmaStore& b) { emit_op({.kind = Kind::kTmaStore, .number = add_box(b)}); },
-              [&](const lower::Arrive& a) {
-                emit_op({.kind = Kind::kArrive, .signal_use = add_signal_use(a.signal, a.use, a.bytes)});
+              [&](const lower::MbarrierArrive& a) {
+                emit_op({.kind = Kind::kMbarrierArrive,
+                         .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase, a.bytes)});
               },
-              [&](const lower::Await& a) {
-                emit_op({.kind = Kind::kAwait, .signal_use = add_signal_use(a.signal, a.use)});
+              [&](const lower::MbarrierWait& a) {
+                emit_op({.kind = Kind::kMbarrierWait, .mbarrier_phase = add_mbarrier_phase(a.mbarrier, a.phase)});
               },
               [&](const lower::Wait& w) { emit_op({.kind = Kind::kWait, .number = static_cast<int>(w.pending)}); },
-              [&](const lower::EndProducts&) { emit_op({.kind = Kind::kEndProducts}); },
+              [&](const lower::WgmmaCommitWait&) { emit_op({.kind = Kind::kWgmmaCommitWait}); },
               [&](const lower::Barrier&) { emit_op({.kind = Kind::kBarrier}); },
               [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
-              [](const OneOf<Compute, LoadMatrices, MultiplyMatrices, MultiplyStaged, lower::BeginProducts,
-                             lower::Publish> auto&) { base::check(false, "it needs no other warp"); }},
+              [](const OneOf<Compute, LoadMatrix, Mma, Wgmma, lower::WgmmaFence, lower::ProxyFence> auto&) {
+                base::check(false, "it needs no other warp");
+              }},
       s.what);
 }
 
@@ -232,7 +233,7 @@ void WarpCodeBuilder::emit_if(const If& i, Part part) {
   code_.ops_[static_cast<std::size_t>(begin)].jump = static_cast<int>(code_.ops_.size());
 }
 
-void WarpCodeBuilder::emit_roles(const lower::WarpRoles& w) {
+void WarpCodeBuilder::emit_roles(const lower::WarpSpecialized& w) {
   for (const lower::WarpRole& r : w.roles) {
     const auto number = static_cast<int>(code_.roles_.size());
     code_.roles_.push_back({r.first_thread / chip_.core.warp, base::ceil_div(r.threads, chip_.core.warp)});
@@ -243,11 +244,11 @@ void WarpCodeBuilder::emit_roles(const lower::WarpRoles& w) {
   }
 }
 
-int WarpCodeBuilder::add_signal_use(int signal, const lower::Affine& use, std::int64_t bytes) {
-  code_.signal_uses_.push_back({signal, code_.indices_.form(use, 1), bytes});
-  const LaneForm& form = code_.signal_uses_.back().use;
+int WarpCodeBuilder::add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes) {
+  code_.mbarrier_phases_.push_back({mbarrier, code_.indices_.form(phase, 1), bytes});
+  const LaneForm& form = code_.mbarrier_phases_.back().phase;
   base::check(form.lane.empty() && form.mixed.empty(), "a use of a signal is the same for all threads");
-  return static_cast<int>(code_.signal_uses_.size() - 1);
+  return static_cast<int>(code_.mbarrier_phases_.size() - 1);
 }
 
 int WarpCodeBuilder::add_box(const lower::TmaBox& b) {
@@ -307,16 +308,16 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
                 n.guards = uniform_guards(i.when);
                 children(i.body);
               },
-              [&](const Copy& c) { copy(c); }, [&](const LoadMatrices& l) { copy(l.rows); },
-              [&](const OneOf<Compute, MultiplyMatrices> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
-              [&](const MultiplyStaged& m) {
+              [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
+              [&](const OneOf<Compute, Mma> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
+              [&](const Wgmma& m) {
                 const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
                 compute(arithmetic_cost(m, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n));
               },
               // An instruction that only orders others.
-              [&](const OneOf<lower::BeginProducts, lower::Publish> auto&) { compute({.issue = 1}); },
-              [](const OneOf<lower::EndProducts, lower::Barrier, lower::Commit, lower::Wait, lower::WarpRoles,
-                             lower::Arrive, lower::Await, lower::TmaLoad, lower::TmaStore> auto&) {
+              [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
+              [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
+                             lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
                 base::check(false, "a segment needs no other warp");
               }},
       s.what);
@@ -338,14 +339,14 @@ void WarpCodeBuilder::find_step_loop() {
     if (l.from >= 0 || iterations <= most) continue;
     const auto begin = code_.ops_.begin() + (&op - code_.ops_.data());
     const bool steps = std::any_of(begin, code_.ops_.begin() + op.jump, [](const WarpOp& o) {
-      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kProducts ||
-             o.kind == Kind::kAwait;
+      return o.kind == Kind::kBarrier || o.kind == Kind::kSegment || o.kind == Kind::kWgmma ||
+             o.kind == Kind::kMbarrierWait;
     });
-    if (!steps || !in_all_roles(op.number) || !find_uses_per_step(l)) continue;
+    if (!steps || !in_all_roles(op.number) || !find_phases_per_step(l)) continue;
     most = iterations;
     code_.step_loop_ = op.number;
   }
-  if (code_.step_loop_ >= 0) find_uses_per_step(code_.loop(code_.step_loop_));
+  if (code_.step_loop_ >= 0) find_phases_per_step(code_.loop(code_.step_loop_));
 }
 
 bool WarpCodeBuilder::in_all_roles(int loop) const {
@@ -355,21 +356,21 @@ bool WarpCodeBuilder::in_all_roles(int loop) const {
          }) == std::ssize(code_.roles_);
 }
 
-bool WarpCodeBuilder::find_uses_per_step(const CodeLoop& steps) {
-  std::vector<std::optional<std::int64_t>> known(kernel_.signals.size());
+bool WarpCodeBuilder::find_phases_per_step(const CodeLoop& steps) {
+  std::vector<std::optional<std::int64_t>> known(kernel_.mbarriers.size());
   const int index = steps.own ? steps.inner : steps.slot;
-  for (const SignalUse& use : code_.signal_uses_) {
+  for (const MbarrierPhase& phase : code_.mbarrier_phases_) {
     std::int64_t uses = 0;
-    for (const lower::AffineTerm& t : use.use.uniform) {
+    for (const lower::AffineTerm& t : phase.phase.uniform) {
       if (t.index != index && code_.indices_.depends(t.index, index)) return false;
       if (t.index == index) uses = t.coefficient * steps.stride;
     }
-    std::optional<std::int64_t>& of_signal = known[static_cast<std::size_t>(use.signal)];
-    if (of_signal && *of_signal != uses) return false;
-    of_signal = uses;
+    std::optional<std::int64_t>& of_mbarrier = known[static_cast<std::size_t>(phase.mbarrier)];
+    if (of_mbarrier && *of_mbarrier != uses) return false;
+    of_mbarrier = uses;
   }
-  code_.uses_per_step_.clear();
-  for (const auto& uses : known) code_.uses_per_step_.push_back(uses.value_or(0));
+  code_.phases_per_step_.clear();
+  for (const auto& uses : known) code_.phases_per_step_.push_back(uses.value_or(0));
   return true;
 }
 

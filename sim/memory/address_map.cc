@@ -1,4 +1,4 @@
-#include "sim/memory/address_map.h"
+#include "sim/memory/detail/address_map.h"
 
 #include <algorithm>
 

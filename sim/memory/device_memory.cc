@@ -1,4 +1,4 @@
-#include "sim/memory/device_memory.h"
+#include "sim/memory/detail/device_memory.h"
 
 #include <algorithm>
 #include <bit>
@@ -11,25 +11,25 @@ namespace {
 
 // Served requests ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
-constexpr int kNobodyWaits = -1;  // the fill of a write that nobody waits for
+constexpr int kNoWaiter = -1;  // the fill of a write that no warp waits for
 
 AddressMapSpec of_one_partition(const MemorySpec& spec) { return {.slices = spec.slices / spec.partitions}; }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(const MemorySpec& spec, Tally& tally)
+DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
     : spec_(spec),
-      tally_(&tally),
+      statistics_(&statistics),
       last_(spec.outer.empty() ? spec.shape : spec.outer.back().shape),
       map_(spec.map),
       near_(of_one_partition(spec)),
       slices_of_partition_(spec.slices / spec.partitions) {
   if (spec.tlb) tlb_.emplace(*spec.tlb);
   const Rate link = spec.link_rate.value_or(Rate{});
-  send_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
-  receive_.assign(static_cast<std::size_t>(spec.cores), Calendar(link));
+  send_.assign(static_cast<std::size_t>(spec.cores), ReservationTable(link));
+  receive_.assign(static_cast<std::size_t>(spec.cores), ReservationTable(link));
   for (std::int64_t s = 0; s < spec.slices; ++s)
-    slices_.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
+    slices_.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
   channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
@@ -63,7 +63,7 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
     sent = send_[static_cast<std::size_t>(r.core)].book(r.at, r.write ? bytes : beat) - 1;
   }
   const Cycle served = slice.port.book(sent + forward_, bytes + spec_.request_bytes);
-  LevelTally& t = tally_->level(LevelRole::kDeviceCache);
+  LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
   (r.write ? t.written_bytes : t.read_bytes) += bytes;
@@ -78,7 +78,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   const std::int64_t bytes = bytes_of(r.sectors), local = near_.in_slice(r.line);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
-  LevelTally& t = tally_->level(LevelRole::kDeviceCache);
+  LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   t.hits += std::popcount(r.sectors & ~hit.missing);
   if (hit.victim) evict(number, hit.victim, served, nullptr);
   if (hit.missing != 0 && spec_.partitions > 1 && read_far(r, hit, served, replies)) {
@@ -132,10 +132,11 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   const std::int64_t dropped = drop_others(r.core, r.line, r.sectors);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
-  tally_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
+  statistics_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
   const Waiter writer{r.core, r.ticket, 0};
   bool waits = false;
-  if (!outer_) tally_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty())) - dropped;
+  if (!outer_)
+    statistics_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty())) - dropped;
   if (hit.line != nullptr) {
     hit.line->write(r.sectors);
     if (hit.victim) waits = evict(number, hit.victim, served, &writer);
@@ -207,7 +208,7 @@ bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v,
 bool DeviceMemory::write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer) {
   if (!outer_) return write_to_dram(line, sectors, at, writer);
   asked_.clear();
-  outer_->write(line, sectors, at, *tally_, asked_);
+  outer_->write(line, sectors, at, *statistics_, asked_);
   return send_to_dram(writer);
 }
 
@@ -216,7 +217,7 @@ void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cyc
   if (tlb_) at += tlb_->translate(line * spec_.shape.line);
   if (!outer_) return to_dram(line, sectors, false, fill, at);
   asked_.clear();
-  const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *tally_, asked_);
+  const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *statistics_, asked_);
   send_to_dram(nullptr);
   Fill& f = fills_[static_cast<std::size_t>(fill)];
   f.pending = asked.pending;
@@ -238,7 +239,7 @@ bool DeviceMemory::write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle
   const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
   const bool waits =
       writer != nullptr && spec_.write_backlog > 0 && channels_[channel].waiting_writes() >= spec_.write_backlog;
-  to_dram(line, sectors, true, waits ? new_fill(nullptr, *writer) : kNobodyWaits, at);
+  to_dram(line, sectors, true, waits ? new_fill(nullptr, *writer) : kNoWaiter, at);
   return waits;
 }
 
@@ -281,20 +282,20 @@ void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
 }
 
 void DeviceMemory::expect(const DramServed& s) const {
-  if (s.id != kNobodyWaits && !outer_) __builtin_prefetch(&fills_[static_cast<std::size_t>(s.id)]);
+  if (s.id != kNoWaiter && !outer_) __builtin_prefetch(&fills_[static_cast<std::size_t>(s.id)]);
 }
 
 void DeviceMemory::expect_now(const DramServed& s) const {
-  if (s.id != kNobodyWaits && !outer_) __builtin_prefetch(fills_[static_cast<std::size_t>(s.id)].line, 1);
+  if (s.id != kNoWaiter && !outer_) __builtin_prefetch(fills_[static_cast<std::size_t>(s.id)].line, 1);
 }
 
 void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies) {
-  LevelTally& t = tally_->level(LevelRole::kDram);
+  LevelStatistics& t = statistics_->level(LevelRole::kDram);
   ++t.requests;
   t.transactions += s.bursts;
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
-  if (s.id == kNobodyWaits) return;
+  if (s.id == kNoWaiter) return;
   const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();

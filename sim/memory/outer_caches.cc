@@ -1,4 +1,4 @@
-#include "sim/memory/outer_caches.h"
+#include "sim/memory/detail/outer_caches.h"
 
 #include <algorithm>
 #include <bit>
@@ -36,7 +36,7 @@ OuterCaches::OuterCaches(const std::vector<OuterCacheSpec>& specs, LineShape inn
   for (const OuterCacheSpec& spec : specs) {
     Level& l = levels_.emplace_back(spec, inner);
     for (std::int64_t s = 0; s < spec.slices; ++s)
-      l.slices.push_back({Calendar(spec.slice_rate), SectorCache(spec.slice)});
+      l.slices.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice)});
     for (const Slice& s : l.slices) l.lines += s.cache.lines();
     const std::int64_t asked = std::max(inner.sector, spec.shape.sector);
     const Cycle wire =
@@ -64,7 +64,7 @@ int OuterCaches::new_fill(Level& l, SectorCache::Line* line, int first) {
   return fill;
 }
 
-OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelTally& t) {
+OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_t mask, Cycle at, LevelStatistics& t) {
   const std::int64_t number = l.map.slice(own);
   Slice& slice = l.slices[static_cast<std::size_t>(number)];
   const Cycle served = slice.port.book(at + l.to, bytes_of(l.spec.shape, mask) + l.spec.request_bytes);
@@ -77,14 +77,14 @@ OuterCaches::Found OuterCaches::look_up(Level& l, std::int64_t own, std::uint32_
 }
 
 OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, std::uint32_t sectors, int id, Cycle at,
-                                        Tally& tally, std::vector<ToDram>& out) {
+                                        Statistics& statistics, std::vector<ToDram>& out) {
   Asked all{.ready = at, .level = level + 1};
   each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
     Level& l = levels_[level];
-    LevelTally& t = tally.level(role_of_device_cache(level + 1));
+    LevelStatistics& t = statistics.level(role_of_device_cache(level + 1));
     const auto [number, served, hit] = look_up(l, own, mask, at, t);
     t.read_bytes += bytes_of(l.spec.shape, mask);
-    if (hit.victim) write_back(level, number, hit.victim, served, tally, out);
+    if (hit.victim) write_back(level, number, hit.victim, served, statistics, out);
     if (hit.missing == 0) {
       if (hit.line->pending()) {
         l.others.append(l.fills[static_cast<std::size_t>(hit.line->fill())].others, id);
@@ -100,7 +100,7 @@ OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, st
       ++all.pending;
       return;
     }
-    const Asked more = read_at(level + 1, own, hit.missing, fill, served, tally, out);
+    const Asked more = read_at(level + 1, own, hit.missing, fill, served, statistics, out);
     Fill& f = l.fills[static_cast<std::size_t>(fill)];
     f.pending = more.pending;
     f.ready = more.ready;
@@ -116,26 +116,26 @@ OuterCaches::Asked OuterCaches::read_at(std::size_t level, std::int64_t line, st
   return all;
 }
 
-void OuterCaches::write_at(std::size_t level, std::int64_t line, std::uint32_t sectors, Cycle at, Tally& tally,
-                           std::vector<ToDram>& out) {
+void OuterCaches::write_at(std::size_t level, std::int64_t line, std::uint32_t sectors, Cycle at,
+                           Statistics& statistics, std::vector<ToDram>& out) {
   each_line(levels_[level].inner, levels_[level].spec.shape, line, sectors, [&](std::int64_t own, std::uint32_t mask) {
     Level& l = levels_[level];
-    LevelTally& t = tally.level(role_of_device_cache(level + 1));
+    LevelStatistics& t = statistics.level(role_of_device_cache(level + 1));
     const auto [number, served, hit] = look_up(l, own, mask, at, t);
     t.written_bytes += bytes_of(l.spec.shape, mask);
-    if (is_last(level)) tally.dirtied_bytes += bytes_of(l.spec.shape, mask & ~hit.line->dirty());
+    if (is_last(level)) statistics.dirtied_bytes += bytes_of(l.spec.shape, mask & ~hit.line->dirty());
     hit.line->write(mask);
-    if (hit.victim) write_back(level, number, hit.victim, served, tally, out);
+    if (hit.victim) write_back(level, number, hit.victim, served, statistics, out);
   });
 }
 
 void OuterCaches::write_back(std::size_t level, std::int64_t slice, const SectorCache::Victim& v, Cycle at,
-                             Tally& tally, std::vector<ToDram>& out) {
+                             Statistics& statistics, std::vector<ToDram>& out) {
   const std::int64_t line = levels_[level].map.line_of(slice, v.line);
   if (is_last(level))
     out.push_back({line, v.dirty, true, -1, at});
   else
-    write_at(level + 1, line, v.dirty, at, tally, out);
+    write_at(level + 1, line, v.dirty, at, statistics, out);
 }
 
 void OuterCaches::arrive_at(std::size_t level, int fill, Cycle at, std::vector<std::pair<int, Cycle>>& arrived) {

@@ -1,20 +1,20 @@
-#include "sim/memory/sector_cache.h"
+#include "sim/memory/detail/sector_cache.h"
 
 #include <algorithm>
 
 #include "base/integer.h"
-#include "sim/memory/spread.h"
+#include "sim/memory/detail/spread.h"
 
 namespace tilescope::sim {
 namespace {
 
-constexpr std::int64_t kMostWays = 256;  // a way is a byte
+constexpr std::int64_t kMaxWays = 256;  // a way is a byte
 
 }  // namespace
 
 SectorCache::SectorCache(CacheSpec spec) : spec_(spec) {
   if (spec.lines <= 0) return;
-  if (spec.ways == CacheSpec::kAnyWay || spec.ways > kMostWays) {
+  if (spec.ways == CacheSpec::kAnyWay || spec.ways > kMaxWays) {
     const auto lines = static_cast<std::size_t>(spec.lines);
     lines_ = ZeroedArray<Line>(lines);
     ring_ = ZeroedArray<Neighbours>(lines + 1);

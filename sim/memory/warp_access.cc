@@ -1,4 +1,4 @@
-#include "sim/memory/warp_access.h"
+#include "sim/memory/detail/warp_access.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@ namespace {
 std::int64_t worst_bank(std::vector<std::int64_t>& words, std::int64_t banks) {
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  std::array<std::int32_t, arch::kMostBanks> count{};
+  std::array<std::int32_t, arch::kMaxBanks> count{};
   std::int32_t worst = 0;
   for (const std::int64_t w : words) worst = std::max(worst, ++count[static_cast<std::size_t>(w % banks)]);
   return worst;
@@ -23,7 +23,7 @@ std::int64_t worst_bank(std::vector<std::int64_t>& words, std::int64_t banks) {
 }  // namespace
 
 std::int64_t bank_passes(const LaneAddresses& a, const Banks& banks) {
-  base::check(banks.count <= arch::kMostBanks, "the loader bounds the number of banks");
+  base::check(banks.count <= arch::kMaxBanks, "the loader bounds the number of banks");
   const std::int64_t group = std::max<std::int64_t>(1, banks.count * banks.width / a.bytes);
   std::vector<std::int64_t> words;
   std::int64_t passes = 0;
@@ -64,8 +64,8 @@ std::vector<Touch> touched_lines(std::span<const std::int64_t> addresses, std::i
 
 std::int64_t tag_passes(std::int64_t first_line, std::span<const Touch> touches, std::int64_t banks) {
   if (touches.size() <= 1 || banks <= 1) return static_cast<std::int64_t>(touches.size());
-  std::array<std::int32_t, arch::kMostLanes> lines{};
-  const auto many = static_cast<std::uint64_t>(std::min(banks, arch::kMostLanes));
+  std::array<std::int32_t, arch::kMaxLanes> lines{};
+  const auto many = static_cast<std::uint64_t>(std::min(banks, arch::kMaxLanes));
   const bool folds = std::has_single_bit(many);
   const int digit = std::countr_zero(many);
   std::int32_t worst = 0;

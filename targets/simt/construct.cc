@@ -1,4 +1,4 @@
-#include "targets/simt/construct.h"
+#include "targets/simt/detail/construct.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,8 +11,8 @@
 #include "construct/roller_osdi22.h"
 #include "construct/search_space.h"
 #include "lower/lower.h"
+#include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
-#include "model/simt/staged_costs.h"
 #include "tile/fit.h"
 
 namespace tilescope::targets::simt {
@@ -21,16 +21,16 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 // The model's opinion; it remembers in `known` what it has counted.
-construct::Judge judged_by(const model::Machine& machine, model::StagedCosts& known) {
+construct::CostModel ranked_by(const model::Machine& machine, model::CachedCosts& known) {
   return [&machine, &known](const tile::RProgram& p) {
-    const auto e = model::estimate_stage(p.stages.front(), machine, &known);
+    const auto e = model::estimate_stage(p.nodes.front(), machine, &known);
     return base::Microseconds{e ? e->total_us : kNone};
   };
 }
 
 // One thread that computes one element a block: what exceeds a limit here exceeds it everywhere.
 tile::StageProgram smallest_program(const expr::Expression& stage) {
-  const auto space = tile::make_space(stage, tile::no_fusion(stage.stages.front()));
+  const auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   mapping.assign(space->spatial, {});
   return tile::make_stage_program(space, mapping, tile::Extents(space->axes.size(), 1), {});
@@ -58,11 +58,11 @@ ConstructedStage published(const expr::Expression& stage, const arch::ArchSpec& 
 }
 
 construct::Trace search_in(const construct::SearchSpace& space, const SearchOptions& how,
-                           const construct::BatchJudge& judge, base::Diagnostics& diags) {
+                           const construct::BatchCostModel& cost_model, base::Diagnostics& diags) {
   const construct::SearchBudget budget{how.budget, how.seed};
-  if (how.search == Search::kRandom) return construct::random_search(space, judge, budget);
-  if (how.search == Search::kGenetic) return construct::genetic_search(space, judge, budget);
-  if (how.search == Search::kAnneal) return construct::anneal_search(space, judge, budget);
+  if (how.search == Search::kRandom) return construct::random_search(space, cost_model, budget);
+  if (how.search == Search::kGenetic) return construct::genetic_search(space, cost_model, budget);
+  if (how.search == Search::kAnneal) return construct::anneal_search(space, cost_model, budget);
   base::check(how.search == Search::kExhaustive, "construction is no search");
   const construct::AlignedPrograms programs = construct::aligned_programs(space, how.budget);
   if (programs.count > how.budget)
@@ -70,7 +70,7 @@ construct::Trace search_in(const construct::SearchSpace& space, const SearchOpti
                                 "more, or choose another "
                                 "--search",
                                 programs.count, how.budget));
-  return construct::exhaustive_search(programs.programs, space.chip(), judge);
+  return construct::exhaustive_search(programs.programs, space.chip(), cost_model);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ construct::Trace search_in(const construct::SearchSpace& space, const SearchOpti
 ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given) {
   const model::Machine machine = model::make_machine(a);
-  model::StagedCosts known(a);
+  model::CachedCosts known(a);
   ConstructedStage out;
   construct::Trace found;
   if (how.search == Search::kRollerOsdi22) {
@@ -86,10 +86,10 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;
-    found = construct::roller(stage, a, judged_by(machine, known), keep, restrictions, &known);
+    found = construct::roller(stage, a, ranked_by(machine, known), keep, restrictions, &known);
   } else {
     base::Diagnostics diags;
-    found = search(stage, a, how, construct::one_by_one(judged_by(machine, known)), diags);
+    found = search(stage, a, how, construct::one_by_one(ranked_by(machine, known)), diags);
     if (!diags.ok()) out.why = diags.sentences().front();
     // Equal times in the order of the trace.
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.time < y.time; });
@@ -102,8 +102,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
 }
 
 construct::Trace search(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
-                        const construct::BatchJudge& judge, base::Diagnostics& diags) {
-  return search_in(construct::SearchSpace(stage, a), how, judge, diags);
+                        const construct::BatchCostModel& cost_model, base::Diagnostics& diags) {
+  return search_in(construct::SearchSpace(stage, a), how, cost_model, diags);
 }
 
 std::string no_instruction(const expr::Expression& e, const model::Machine& m) {

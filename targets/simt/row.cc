@@ -1,4 +1,4 @@
-#include "targets/simt/row.h"
+#include "targets/simt/detail/row.h"
 
 #include <utility>
 
@@ -8,23 +8,23 @@
 #include "lower/lower.h"
 #include "model/simt/estimate.h"
 #include "sim/simulate.h"
-#include "targets/simt/construct.h"
-#include "targets/simt/verifier.h"
+#include "targets/simt/detail/construct.h"
+#include "targets/simt/detail/verifier.h"
 
 namespace tilescope::targets::simt {
 namespace {
 
 // The stage's number where there are several.
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
-  return p.stages.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
+  return p.nodes.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
 std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                        base::Position at) {
   const std::size_t before = diags.count();
-  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+  for (std::size_t s = 0; s < p.nodes.size(); ++s) {
     base::Diagnostics of_stage;
-    if (auto taken = lower::taken_by(std::move(p.stages[s]), a, of_stage)) p.stages[s] = std::move(*taken);
+    if (auto taken = lower::taken_by(std::move(p.nodes[s]), a, of_stage)) p.nodes[s] = std::move(*taken);
     for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
   }
   if (diags.count() > before) return std::nullopt;
@@ -34,8 +34,8 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
 Estimator estimator(const arch::ArchSpec& a) {
   return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags, base::Position at) {
     auto estimate = model::estimate(p, machine);
-    for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages.size(); ++s)
-      if (const std::string none = no_instruction(p.stages[s].space->expression, machine); !none.empty())
+    for (std::size_t s = 0; !estimate && diags != nullptr && s < p.nodes.size(); ++s)
+      if (const std::string none = no_instruction(p.nodes[s].space->expression, machine); !none.empty())
         diags->error(at, stage_name(p, s) + none);
     return estimate;
   };

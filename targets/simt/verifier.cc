@@ -1,4 +1,4 @@
-#include "targets/simt/verifier.h"
+#include "targets/simt/detail/verifier.h"
 
 #include <stdexcept>
 #include <utility>

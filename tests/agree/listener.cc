@@ -111,36 +111,36 @@ std::string simulation(const lower::Module& m, const ArchSpec& a) {
 // Programs that just fit: one more thread a block, or half of a capacity, and they do not.
 std::vector<tile::StageProgram> full_programs(const ArchSpec& a) {
   std::vector<tile::StageProgram> out;
-  const auto space_of = [](const expr::Expression& e) { return tile::make_space(e, tile::no_fusion(e.stages[0])); };
+  const auto space_of = [](const expr::Expression& e) { return tile::make_space(e, tile::no_collapse(e.stages[0])); };
   const auto relu = [&](std::int64_t elements, std::int64_t threads, std::int64_t each) {
     const expr::Expression e = built({"O[i] = A[i]", fmt::format("i={}", elements).c_str()});
     out.push_back(tile::make_stage_program(space_of(e), {{1, threads, each}}, {1}, arch::widest_access_of(a)));
   };
   relu(1 << 20, a.core.max_block_threads, 1);
   relu(arch::spec_of(a.memory.front()).capacity.n / 12, a.core.warp, 1);
-  const std::int64_t staged = arch::scratchpad_per_block(*arch::scratchpad_of(a)).n / 4;
-  const expr::Expression sums = built({"O[i] +=! A[i,k]", fmt::format("i=1024,k={}", staged).c_str()});
-  out.push_back(tile::make_stage_program(space_of(sums), {{1, 1, 1}}, {1, staged * 3 / 4}, {4}));
+  const std::int64_t cached = arch::scratchpad_per_block(*arch::scratchpad_of(a)).n / 4;
+  const expr::Expression sums = built({"O[i] +=! A[i,k]", fmt::format("i=1024,k={}", cached).c_str()});
+  out.push_back(tile::make_stage_program(space_of(sums), {{1, 1, 1}}, {1, cached * 3 / 4}, {4}));
   tile::StageProgram held = out.front();
-  held.registers = arch::most_registers(a, held.threads());
+  held.registers = arch::max_registers(a, held.threads());
   out.push_back(held);
   return out;
 }
 
 // Programs of the same tiles that read past the scratchpad, where they fit.
 std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
-  tile::StageProgram& stage = p.stages[0];
+  tile::StageProgram& stage = p.nodes[0];
   if (stage.matrix()) return std::nullopt;
   for (tile::OperandPlan& plan : stage.operands) plan = {};
-  stage.pipeline = 1;
+  stage.num_stages = 1;
   return tile::fits(stage, a) ? std::optional(std::move(p)) : std::nullopt;
 }
 
 // Programs of the same tiles with three steps under way, where they fit.
 std::optional<tile::RProgram> deeper(tile::RProgram p, const ArchSpec& a) {
-  tile::StageProgram& stage = p.stages[0];
-  stage.pipeline = 3;
-  if (stage.slots() < 3 || stage.in_boxes() || !tile::fits(stage, a)) return std::nullopt;
+  tile::StageProgram& stage = p.nodes[0];
+  stage.num_stages = 3;
+  if (stage.stages_held() < 3 || stage.by_tma() || !tile::fits(stage, a)) return std::nullopt;
   return p;
 }
 
@@ -149,9 +149,9 @@ tile::RProgram by_hand(const ArchSpec& a, base::Dtype dtype, base::Dtype accumul
                        std::int64_t step) {
   const expr::Expression e = built({kProduct, "m=128,n=128,k=256", dtype, accumulate});
   tile::StageProgram p =
-      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages[0])), {{each, 8, 1}, {each, 8, 1}},
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages[0])), {{each, 8, 1}, {each, 8, 1}},
                                {1, 1, step}, arch::widest_access_of(a));
-  p.registers = arch::most_registers(a, p.threads());
+  p.registers = arch::max_registers(a, p.threads());
   return {a.name, {std::move(p)}, {}};
 }
 
@@ -160,7 +160,7 @@ tile::RProgram by_hand(const ArchSpec& a, base::Dtype dtype, base::Dtype accumul
 std::optional<tile::RProgram> by_hand(const ArchSpec& a, const arch::ComputeSpec& c, const char* product) {
   const std::string sizes = fmt::format("m={},n={},k={}", 4 * c.m, 4 * c.n, 8 * c.k);
   const expr::Expression e = built({product, sizes.c_str(), c.dtype, c.accumulate});
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages[0]));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages[0]));
   tile::MatrixUnit along;
   along.columns = 1;
   along.depth = 2;
@@ -170,16 +170,16 @@ std::optional<tile::RProgram> by_hand(const ArchSpec& a, const arch::ComputeSpec
   tile::StageProgram p = tile::with_micro_kernel(
       tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)),
       kernel, arch::widest_access_of(a));
-  p.registers = arch::most_registers(a, p.threads());
+  p.registers = arch::max_registers(a, p.threads());
   return tile::fits(p, a) ? std::optional(tile::RProgram{a.name, {std::move(p)}, {}}) : std::nullopt;
 }
 
-// A convolution whose staged tiles' rows no number of threads divides, three steps under way; with fused axes it is
+// A convolution whose cached tiles' rows no number of threads divides, three steps under way; with collapsed axes it is
 // gathered.
 tile::RProgram convolution_by_hand(const ArchSpec& a, bool gathers) {
   const expr::Expression e = built({"O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=8,f=64,y=28,x=28,c=32,r=3,s=3"});
   const auto space =
-      tile::make_space(e, gathers ? tile::contraction_fusion(e).value() : tile::no_fusion(e.stages.front()));
+      tile::make_space(e, gathers ? tile::contraction_collapse(e).value() : tile::no_collapse(e.stages.front()));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   if (gathers)
     mapping = {{1, 8, 1}, {3, 9, 1}};
@@ -189,14 +189,14 @@ tile::RProgram convolution_by_hand(const ArchSpec& a, bool gathers) {
   for (std::size_t axis = space->spatial; axis < space->axes.size(); ++axis)
     step[axis] = std::min<std::int64_t>(gathers ? 32 : 3, space->axes[axis].extent);
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, arch::widest_access_of(a));
-  p.pipeline = 3;
-  p.registers = arch::most_registers(a, p.threads());
+  p.num_stages = 3;
+  p.registers = arch::max_registers(a, p.threads());
   return {a.name, {std::move(p)}, {}};
 }
 
 // What boxes are made of tensors that just have some: of five dimensions, with rows that begin at single granules, as
 // far apart as they can, and of as many rows as a box has.
-std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
+std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
   struct Tensors {
     const char* expression;
     const char* sizes;
@@ -207,11 +207,11 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
                            {"C[a,b,c,m,n] +=! A[a,b,c,m,k] * B[a,b,c,n,k]", "a=2,b=2,c=2,m=64,n=64,k=64", 64, 8, 32},
                            {"C[b,m,n] +=! A[b,m,k] * B[b,n,k]", "b=2,m=16781313,n=64,k=32760", 64, 8, 16}}) {
     const expr::Expression e = built({t.expression, t.sizes, unit.dtype, unit.accumulate});
-    const auto space = tile::make_space(e, tile::no_fusion(e.stages[0]));
+    const auto space = tile::make_space(e, tile::no_collapse(e.stages[0]));
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
     mapping.assign(space->spatial, {});
-    mapping[space->spatial - 2].serial = t.m;
-    mapping[space->spatial - 1].serial = t.n;
+    mapping[space->spatial - 2].per_thread = t.m;
+    mapping[space->spatial - 1].per_thread = t.n;
     tile::MatrixUnit of;
     of.rows = space->spatial - 2;
     of.columns = space->spatial - 1;
@@ -219,8 +219,8 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
     tile::Extents step(space->axes.size(), 1);
     step.back() = t.k;
     tile::StageProgram p = tile::make_stage_program(space, mapping, step, arch::widest_access_of(a));
-    p.pipeline = 3;
-    const auto boxed = tile::with_boxes(
+    p.num_stages = 3;
+    const auto boxed = tile::with_tma_loads(
         tile::with_micro_kernel(std::move(p), tile::micro_kernel_of(unit, a, of), arch::widest_access_of(a)), a);
     if (!boxed) {
       out += "none;";
@@ -235,8 +235,8 @@ std::string boxes_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
 // The program as a reader of its document has it for another chip: with that one's instruction of the name, where it is
 // of the same shape.
 std::optional<tile::RProgram> read_for(tile::RProgram p, const ArchSpec& a) {
-  if (!p.stages[0].matrix()) return p;
-  tile::MicroKernel& kernel = p.stages[0].micro_kernel;
+  if (!p.nodes[0].matrix()) return p;
+  tile::MicroKernel& kernel = p.nodes[0].micro_kernel;
   for (const arch::ComputeSpec& c : a.compute) {
     if (c.name != tile::unit_of(kernel)->instruction) continue;
     tile::MicroKernel there = tile::micro_kernel_of(c, a, *tile::unit_of(kernel));
@@ -337,7 +337,7 @@ void Listener::add_programs() {
     const bool alone = is_of_one(c);
     for (const char* sizes : {"m=1024,n=1024,k=512", "m=64,n=64,k=4096", kSmall}) {
       auto p = best(built({"C[m,n] +=! A[m,k] * B[n,k]", sizes, c.dtype, c.accumulate}), chip_, alone ? "" : c.name);
-      if (!p || (!alone && !p->stages[0].matrix())) continue;
+      if (!p || (!alone && !p->nodes[0].matrix())) continue;
       if (sizes == kSmall && (!alone || c.dtype == base::Dtype::kF32)) small.push_back(*p);
       programs_.push_back(std::move(*p));
     }
@@ -383,18 +383,18 @@ void Listener::add_programs() {
   });
   for (const arch::ComputeSpec& c : chip_.compute)
     if (c.operands && c.dtype == base::Dtype::kF16)
-      add("boxes of " + c.name, [c](const ArchSpec& a) { return boxes_answer(a, c); });
+      add("boxes of " + c.name, [c](const ArchSpec& a) { return tma_answer(a, c); });
   add("kernels", [small, this](const ArchSpec& a) {
     std::string out;
     for (const tile::RProgram& p : small) out += lowering(p, a);
     for (const tile::RProgram& p : programs_)
-      if (p.stages[0].matrix() && p.stages[0].steps() <= 4) out += lowering(p, a);
+      if (p.nodes[0].matrix() && p.nodes[0].steps() <= 4) out += lowering(p, a);
     return out;
   });
   add_kernels();
   add_overtaking();
   for (const tile::RProgram& p : small)
-    add("simulation of " + (p.stages[0].matrix() ? p.stages[0].matrix()->instruction : std::string("a program")),
+    add("simulation of " + (p.nodes[0].matrix() ? p.nodes[0].matrix()->instruction : std::string("a program")),
         [p](const ArchSpec& a) { return simulation(p, slice_of(a)); });
   // What construction makes of a chip: of few operators, for it costs most.
   std::vector<std::pair<expr::Expression, std::string>> made = {{expressions[2], {}}};

@@ -19,14 +19,14 @@ namespace {
 
 const experiments::Progress kSilent = [](std::size_t, std::size_t) {};
 
-// Chips that lower alike programs differently: without and with copies past the registers.
-struct Drawn {
+// Chips that lower alike programs differently: without and with asynchronous copies.
+struct GeneratedPrograms {
   arch::ArchSpec chip;
   std::vector<experiments::GivenProgram> programs;
 };
 
 // Draws legal programs of operators that the chip can run; rapidcheck prints the seed.
-void draw(Drawn& out, const std::function<tile::RProgram()>& any) {
+void generate(GeneratedPrograms& out, const std::function<tile::RProgram()>& any) {
   const bool all = rc::check("programs are drawn", [&] {
     tile::RProgram p = any();
     base::Diagnostics diags;
@@ -40,51 +40,51 @@ void draw(Drawn& out, const std::function<tile::RProgram()>& any) {
   ASSERT_EQ(out.programs.size(), static_cast<std::size_t>(rc::detail::configuration().testParams.maxSuccess));
 }
 
-void expect_all_agree(const Drawn& drawn) {
+void expect_all_agree(const GeneratedPrograms& generated) {
   base::Diagnostics diags;
-  const auto rows = experiments::verify_programs(drawn.programs, drawn.chip, 2, kSilent, diags);
+  const auto rows = experiments::verify_programs(generated.programs, generated.chip, 2, kSilent, diags);
   if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const experiments::VerifiedRow& r = (*rows)[i];
     if (r.errors.empty() && r.values_ok && r.counters_ok) continue;
     base::Diagnostics diags;
     ADD_FAILURE() << (r.errors.empty() ? (r.values_ok ? "counters differ" : "values differ") : r.errors.front()) << '\n'
-                  << base::to_json(tile::to_document(*drawn.programs[i].program, drawn.chip)) << '\n'
-                  << lower::print(*lower::lower(*drawn.programs[i].program, drawn.chip, diags));
+                  << base::to_json(tile::to_document(*generated.programs[i].program, generated.chip)) << '\n'
+                  << lower::print(*lower::lower(*generated.programs[i].program, generated.chip, diags));
   }
 }
 
 TEST(RandomPrograms, AllReadersAgree) {
-  Drawn drawn{chip("v100"), {}};
-  draw(drawn, [&] { return any_rprogram(drawn.chip, 9, 96); });
-  expect_all_agree(drawn);
+  GeneratedPrograms generated{chip("v100"), {}};
+  generate(generated, [&] { return any_rprogram(generated.chip, 9, 96); });
+  expect_all_agree(generated);
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnAsynchronousCopiesAndOtherBanks) {
-  Drawn drawn{chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}, {"memory.l2.sector", "64 B"}}),
-              {}};
-  draw(drawn, [&] { return any_rprogram(drawn.chip, 9, 96); });
-  expect_all_agree(drawn);
+  GeneratedPrograms generated{
+      chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}, {"memory.l2.sector", "64 B"}}), {}};
+  generate(generated, [&] { return any_rprogram(generated.chip, 9, 96); });
+  expect_all_agree(generated);
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnMatrixInstructions) {
   for (const char* name : {"a100", "rtx2080ti", "v100", "mi210", "tilescope_two"}) {
-    Drawn drawn{chip(name), {}};
-    draw(drawn, [&] { return any_matrix_program(drawn.chip); });
-    expect_all_agree(drawn);
+    GeneratedPrograms generated{chip(name), {}};
+    generate(generated, [&] { return any_matrix_program(generated.chip); });
+    expect_all_agree(generated);
   }
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnFactorsInTheScratchpad) {
-  Drawn drawn{chip("h100_pcie"), {}};
-  draw(drawn, [&] { return any_matrix_program(drawn.chip, Factors::kStaged); });
-  expect_all_agree(drawn);
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kCached); });
+  expect_all_agree(generated);
 }
 
 TEST(RandomPrograms, AllReadersAgreeOnFactorsInBoxes) {
-  Drawn drawn{chip("h100_pcie"), {}};
-  draw(drawn, [&] { return any_matrix_program(drawn.chip, Factors::kInBoxes); });
-  expect_all_agree(drawn);
+  GeneratedPrograms generated{chip("h100_pcie"), {}};
+  generate(generated, [&] { return any_matrix_program(generated.chip, Factors::kByTma); });
+  expect_all_agree(generated);
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ class StoresThroughTheScratchpad : public testing::TestWithParam<Case> {};
 
 TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
   const Case& c = GetParam();
-  const JudgedChip on(c.arch);
+  const ChipWithCostModel on(c.arch);
   const expr::Expression e = expression(c.op, "m=256,n=256,k=128", {}, c.dtype);
-  const auto direct = construct::roller(e, on.spec, on.judge(), 3, {.direct_stores = true});
+  const auto direct = construct::roller(e, on.spec, on.cost_model(), 3, {.direct_stores = true});
   ASSERT_FALSE(direct.empty());
   std::vector<experiments::GivenProgram> programs;
   std::vector<std::size_t> direct_of;  // by program: the one that differs in how its results leave alone

@@ -42,18 +42,18 @@ TEST_F(CompileNvrtc, AddsToEveryProgramWhatItTakes) {
     // The kernels of the same program as `emit` prints it.
     const Json emitted = json({"emit", "--arch", "a100", "--program", "out/op." + std::to_string(r) + ".json"});
     ASSERT_EQ(usage.at("kernels").size(), emitted.at("kernels").size());
-    std::int64_t most_shared = 0, most_registers = 0;
+    std::int64_t max_shared = 0, max_registers = 0;
     for (std::size_t k = 0; k < usage.at("kernels").size(); ++k) {
       const Json& use = usage.at("kernels").at(k);
       EXPECT_THAT(keys_of(use), ElementsAre("name", "registers", "spill_bytes", "shared_bytes"));
       EXPECT_EQ(use.at("name"), emitted.at("kernels").at(k).at("name"));
       EXPECT_EQ(use.at("shared_bytes"), emitted.at("kernels").at(k).at("shared_bytes"));
-      most_shared = std::max(most_shared, use.at("shared_bytes").get<std::int64_t>());
-      most_registers = std::max(most_registers, use.at("registers").get<std::int64_t>());
+      max_shared = std::max(max_shared, use.at("shared_bytes").get<std::int64_t>());
+      max_registers = std::max(max_registers, use.at("registers").get<std::int64_t>());
     }
-    EXPECT_EQ(usage.at("shared_bytes"), most_shared);
-    EXPECT_EQ(usage.at("registers"), most_registers);
-    EXPECT_EQ(usage.at("assumed_shared_bytes"), most_shared);
+    EXPECT_EQ(usage.at("shared_bytes"), max_shared);
+    EXPECT_EQ(usage.at("registers"), max_registers);
+    EXPECT_EQ(usage.at("assumed_shared_bytes"), max_shared);
   }
 }
 

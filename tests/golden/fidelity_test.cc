@@ -31,7 +31,7 @@ Fidelity of_kind(const std::string& kind) {
   static const std::vector<FidelityOfClass> all = [] {
     base::Diagnostics diags;
     CompareOptions options;
-    options.least_tiles = 5;
+    options.min_tiles = 5;
     const auto c = compare({{}, 1, {}, trials()}, tests::v100(), options, [](std::size_t, std::size_t) {}, diags);
     return fidelity_by_kind(*c);
   }();

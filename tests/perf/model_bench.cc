@@ -1,4 +1,4 @@
-// How many programs a second the model judges on one core, beside the simplest judge there is, and how long
+// How many programs a second the model cost models on one core, beside the simplest cost model there is, and how long
 // constructing a suite takes. The programs are those that construction finds for the suite `roller` on v100.
 
 #include <algorithm>
@@ -33,14 +33,15 @@ struct Workload {
     }
     tests::require_no_errors(diags);
     for (const expr::Expression& e : operators)
-      for (construct::Ranked& r : construct::roller(e, chip, judge(), kKeep)) programs.push_back(std::move(r.program));
+      for (construct::Ranked& r : construct::roller(e, chip, cost_model(), kKeep))
+        programs.push_back(std::move(r.program));
   }
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 
-  construct::Judge judge() const {
+  construct::CostModel cost_model() const {
     return [this](const tile::RProgram& p) {
-      const auto e = model::estimate_stage(p.stages.front(), machine);
+      const auto e = model::estimate_stage(p.nodes.front(), machine);
       return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
     };
   }
@@ -52,8 +53,8 @@ const Workload& workload() {
 }
 
 void per_program(benchmark::State& state) {
-  const auto judged = static_cast<double>(state.iterations()) * static_cast<double>(workload().programs.size());
-  state.counters["programs/s"] = benchmark::Counter(judged, benchmark::Counter::kIsRate);
+  const auto evaluated = static_cast<double>(state.iterations()) * static_cast<double>(workload().programs.size());
+  state.counters["programs/s"] = benchmark::Counter(evaluated, benchmark::Counter::kIsRate);
 }
 
 void EstimateStage(benchmark::State& state) {
@@ -88,7 +89,7 @@ void ConstructSuite(benchmark::State& state) {
   const Workload& w = workload();
   for (auto _ : state)
     for (const expr::Expression& e : w.operators)
-      benchmark::DoNotOptimize(construct::roller(e, w.chip, w.judge(), kKeep));
+      benchmark::DoNotOptimize(construct::roller(e, w.chip, w.cost_model(), kKeep));
   state.counters["operators"] = static_cast<double>(w.operators.size());
   state.counters["programs"] = static_cast<double>(w.programs.size());
 }

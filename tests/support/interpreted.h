@@ -25,7 +25,7 @@ inline std::string wrong_outputs(const tile::RProgram& p, const lower::Module& m
 }
 
 // The same, or why the interpreter refuses the kernels.
-inline std::string verdict(const tile::RProgram& p, const lower::Module& m) {
+inline std::string interpreter_result(const tile::RProgram& p, const lower::Module& m) {
   try {
     return wrong_outputs(p, m);
   } catch (const lower::KernelError& e) {

@@ -50,7 +50,7 @@ inline std::string staged_product(const std::string& op, const std::string& dtyp
          R"("mma":{"name":"wgmma.)" + dtype + R"(","m":"m","n":"n","k":"k"})" + more + R"(}],"edges":[]})";
 }
 
-// A matmul of 32x32 blocks by 64 threads, staged 8 deep, that has no edges; `more` are further keys of the stage.
+// A matmul of 32x32 blocks by 64 threads, cached 8 deep, that has no edges; `more` are further keys of the stage.
 inline std::string small_matmul(std::string_view more) {
   return R"({"arch":"v100","nodes":[{"expr":"C[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"dtype":"f32",
     "tiles":{"smem":{"m":32,"n":32,"k":8},"reg":{"m":4,"n":4}},

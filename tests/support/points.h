@@ -1,6 +1,6 @@
 #pragma once
 // Plain enumeration of iteration points, the oracle that tiles and traffic are compared with: it knows expressions and
-// what fusion means, and nothing of tile/'s formulas.
+// what collapse means, and nothing of tile/'s formulas.
 
 #include <cstdint>
 #include <vector>
@@ -28,7 +28,7 @@ void each_index(const Point& extents, Visit visit) {
 
 inline Point to_point(const tile::Extents& e) { return {e.begin(), e.end()}; }
 
-// The stage's loops at an index of the tile axes: a fused loop counts its parts, the last one fastest.
+// The stage's loops at an index of the tile axes: a collapsed loop counts its parts, the last one fastest.
 inline Point stage_point(const tile::TileSpace& space, const Point& tile_index) {
   Point point(space.stage().axes.size(), 0);
   for (std::size_t g = 0; g < space.axes.size(); ++g) {

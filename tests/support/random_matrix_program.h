@@ -16,7 +16,7 @@ namespace tilescope::tests {
 
 // Operands with every dimension side by side, a batch, and convolutions as implicit products; each input's innermost
 // dimension side by side with `whole` elements or a multiple of them.
-inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth, std::int64_t whole = 1) {
+inline expr::Expression any_product(base::Dtype dtype, std::int64_t min_depth, std::int64_t whole = 1) {
   static const std::vector<Form> kForms = {
       {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},          {"C[m,n] +=! A[m,k] * B[n,k]", "mnk"},
       {"C[m,n] +=! A[k,m] * B[k,n]", "mnk"},          {"C[n,m] +=! A[k,m] * B[n,k]", "mnk"},
@@ -27,7 +27,7 @@ inline expr::Expression any_product(base::Dtype dtype, std::int64_t least_depth,
   for (const char* a = form.axes; *a != 0; ++a) {
     const bool depth = *a == 'k' || *a == 'c';
     const bool few = *a == 'b' || *a == 'r' || *a == 's' || (*a == 'n' && form.axes[0] != 'm' && form.axes[0] != 'b');
-    const std::int64_t size = depth ? any_of_range(least_depth, 3 * least_depth)
+    const std::int64_t size = depth ? any_of_range(min_depth, 3 * min_depth)
                                     : any_of_range(1, few                      ? 3
                                                       : *a == 'y' || *a == 'x' ? 6
                                                                                : 40);
@@ -55,16 +55,16 @@ inline std::optional<tile::MatrixUnit> any_matrix_axes(const tile::TileSpace& sp
 
 // A program by one of the chip's instructions whose fragments are known, those of a warp or those that read their
 // factors from the scratchpad, where boxes may have brought them; discards what has no fragments, or no boxes.
-enum class Factors { kInRegisters, kStaged, kInBoxes };
+enum class Factors { kInRegisters, kCached, kByTma };
 inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors factors = Factors::kInRegisters) {
-  const bool staged = factors != Factors::kInRegisters, boxes = factors == Factors::kInBoxes;
+  const bool cached = factors != Factors::kInRegisters, boxes = factors == Factors::kByTma;
   std::vector<const arch::ComputeSpec*> instructions;
   for (const arch::ComputeSpec& c : chip.compute)
-    if (tile::matrix_refusal(c).empty() && c.operands.has_value() == staged) instructions.push_back(&c);
+    if (tile::matrix_refusal(c).empty() && c.operands.has_value() == cached) instructions.push_back(&c);
   const arch::ComputeSpec& instruction = *any_element(instructions);
   const std::int64_t whole = boxes ? tile::shortest_row(*chip.core.tma).n / 2 / base::size_of(instruction.dtype).n : 1;
   const expr::Expression e = any_product(instruction.dtype, instruction.k * (boxes ? any_of_range(1, 3) : 1), whole);
-  const auto space = tile::make_space(e, any_fusion(e));
+  const auto space = tile::make_space(e, any_collapse(e));
   const std::optional<tile::MatrixUnit> axes = any_matrix_axes(*space);
   if (!axes) RC_DISCARD("no matrix product");
   const tile::MicroKernel kernel = tile::micro_kernel_of(instruction, chip, *axes);
@@ -75,7 +75,7 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   for (std::size_t a = 0; a < space->spatial; ++a) {
     const std::int64_t fragment = a == unit->rows ? unit->m : a == unit->columns ? unit->n : 1;
     mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 1, 2}),
-                       fragment * (staged && a == unit->rows     ? 1
+                       fragment * (cached && a == unit->rows     ? 1
                                    : boxes && a == unit->columns ? any_element<std::int64_t>({2, 4, 4, 6, 8})
                                                                  : any_element<std::int64_t>({1, 1, 2, 3}))});
   }
@@ -90,11 +90,11 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   // A box ends where the tensor does, so that no part ends within a step.
   p.split[unit->depth] = boxes && part % step[unit->depth] != 0 ? 1 : parts;
   if (any_of_range(0, 1) == 0) std::reverse(p.thread_order.begin(), p.thread_order.end());
-  if (any_of_range(0, 1) == 0) std::reverse(p.order.begin(), p.order.end());
+  if (any_of_range(0, 1) == 0) std::reverse(p.reduction_order.begin(), p.reduction_order.end());
   p = tile::with_micro_kernel(std::move(p), kernel, {16});
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool input = i < space->inputs.size();
-    if (staged && input) {
+    if (cached && input) {
       p.operands[i] = {true, any_element<std::int64_t>({0, 1, 2}) * tile::core_padding(p, i), 1, 0,
                        any_of_range(0, 3) == 0};
     } else {
@@ -104,10 +104,10 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   p.unroll = any_of_range(0, 64);
-  p.pipeline = any_of_range(1, 4);
-  p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
+  p.num_stages = any_of_range(1, 4);
+  p.block_order = any_element<tile::BlockOrder>({tile::BlockOrder::kRow, tile::BlockOrder::kColumn});
   if (boxes) {
-    auto in_boxes = tile::with_boxes(std::move(p), chip);
+    auto in_boxes = tile::with_tma_loads(std::move(p), chip);
     if (!in_boxes) RC_DISCARD("no boxes");
     return {chip.name, {any_stores(std::move(*in_boxes), chip)}, {}};
   }

@@ -93,14 +93,14 @@ inline expr::Expression any_chain(std::int64_t most) {
   return any_sized(any_element(kForms), most, any_dtype());
 }
 
-inline tile::Fusion any_fusion(const expr::Expression& e) {
+inline tile::AxisCollapse any_collapse(const expr::Expression& e) {
   switch (any_of_range(0, 2)) {
     case 0:
-      return tile::no_fusion(e.stages.front());
+      return tile::no_collapse(e.stages.front());
     case 1:
-      return tile::contiguous_fusion(e);
+      return tile::contiguous_collapse(e);
     default:
-      return tile::contraction_fusion(e).value_or(tile::contiguous_fusion(e));
+      return tile::contraction_collapse(e).value_or(tile::contiguous_collapse(e));
   }
 }
 
@@ -116,14 +116,14 @@ inline tile::StageProgram any_stores(tile::StageProgram p, const arch::ArchSpec&
 }
 
 // A program that means something, though not one that a person would choose.
-inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t most_threads) {
-  const auto space = tile::make_space(e, any_fusion(e));
+inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t max_threads) {
+  const auto space = tile::make_space(e, any_collapse(e));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   std::int64_t threads = 1;
   for (std::size_t a = 0; a < space->spatial; ++a) {
     tile::AxisMapping m{any_element<std::int64_t>({1, 1, 2, 3}), any_element<std::int64_t>({1, 2, 3, 4, 8, 16, 32}),
                         any_element<std::int64_t>({1, 1, 2, 4})};
-    if (threads * m.threads > most_threads) m.threads = 1;
+    if (threads * m.threads > max_threads) m.threads = 1;
     threads *= m.threads;
     mapping.push_back(m);
   }
@@ -133,34 +133,35 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t mo
   for (std::size_t i = p.thread_order.size(); i-- > 1;)
     std::swap(p.thread_order[i],
               p.thread_order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
-  for (std::size_t i = p.order.size(); i-- > 1;)
-    std::swap(p.order[i], p.order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
+  for (std::size_t i = p.reduction_order.size(); i-- > 1;)
+    std::swap(p.reduction_order[i],
+              p.reduction_order[static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(i)))]);
   for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
     if (any_of_range(0, 3) == 0) p.split[a] = any_of_range(1, space->axes[a].extent);
   if (any_of_range(0, 1) == 0)
     for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
-      if (const std::int64_t n = any_of_range(1, 4); p.points_along(a) % n == 0) p.thread[a] = n;
+      if (const std::int64_t n = any_of_range(1, 4); p.iterations_along(a) % n == 0) p.thread[a] = n;
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
-    const bool staged = i < space->inputs.size() && any_of_range(0, 3) > 0;
-    p.operands[i] = {staged, staged ? any_of_range(0, 8) : 0, 1, staged ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,
-                     staged && any_of_range(0, 3) == 0};
+    const bool cached = i < space->inputs.size() && any_of_range(0, 3) > 0;
+    p.operands[i] = {cached, cached ? any_of_range(0, 8) : 0, 1, cached ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,
+                     cached && any_of_range(0, 3) == 0};
     p.operands[i].vector = any_element<std::int64_t>({1, tile::default_vector(p, i, {16})});
   }
   p.unroll = any_of_range(0, 512);
   p.registers = any_of_range(0, 255);
-  p.pipeline = any_of_range(1, 3);
-  p.raster = any_element<tile::Raster>({tile::Raster::kRow, tile::Raster::kColumn});
-  if (const auto banded = p.banded_axis())
-    if (const std::int64_t rows = any_of_range(1, 4); p.blocks_along(*banded) % rows == 0) p.band = rows;
+  p.num_stages = any_of_range(1, 3);
+  p.block_order = any_element<tile::BlockOrder>({tile::BlockOrder::kRow, tile::BlockOrder::kColumn});
+  if (const auto grouped = p.grouped_axis())
+    if (const std::int64_t rows = any_of_range(1, 4); p.blocks_along(*grouped) % rows == 0) p.group_m = rows;
   return p;
 }
 
 // A program of an operator or of a chain, for the chip.
-inline tile::RProgram any_rprogram(const arch::ArchSpec& chip, std::int64_t most, std::int64_t most_threads) {
+inline tile::RProgram any_rprogram(const arch::ArchSpec& chip, std::int64_t most, std::int64_t max_threads) {
   const expr::Expression e = any_of_range(0, 4) > 0 ? any_operator(most) : any_chain(most);
   tile::RProgram p{chip.name, {}, {}};
   for (std::size_t s = 0; s < e.stages.size(); ++s)
-    p.stages.push_back(any_stores(any_program(expr::single_stage(e, s), most_threads), chip));
+    p.nodes.push_back(any_stores(any_program(expr::single_stage(e, s), max_threads), chip));
   return p;
 }
 

@@ -1,4 +1,4 @@
-#include "tile/microkernel/document.h"
+#include "tile/microkernel/detail/document.h"
 
 #include <algorithm>
 #include <array>
@@ -33,9 +33,9 @@ void check_instruction(const StageProgram& p, const MatrixUnit& u, const arch::C
       diags.error(
           at, fmt::format("mma: {} along {} are no whole fragments of {}", extent, p.space->axes[axis].name, fragment));
   };
-  whole(u.rows, p.mapping[u.rows].serial, u.m);
-  whole(u.columns, p.mapping[u.columns].serial, u.n);
-  whole(u.depth, p.points_along(u.depth), u.k);
+  whole(u.rows, p.mapping[u.rows].per_thread, u.m);
+  whole(u.columns, p.mapping[u.columns].per_thread, u.n);
+  whole(u.depth, p.iterations_along(u.depth), u.k);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ MicroKernel micro_kernel_of(const arch::ComputeSpec& c, const arch::ArchSpec& ch
   u.n = c.n;
   u.k = c.k;
   u.lanes = c.threads.value_or(chip.core.warp);
-  u.most_columns = c.max_n.value_or(c.n);
+  u.max_columns = c.max_n.value_or(c.n);
   u.spec = std::make_shared<const arch::ComputeSpec>(c);
   if (c.operands) return Wgmma{std::move(u)};
   return Mma{std::move(u)};

@@ -20,13 +20,13 @@ struct MatrixUnit {
   std::size_t rows = 0, columns = 0, depth = 0;  // tile axes
   std::int64_t m = 1, n = 1, k = 1;
   std::int64_t lanes = 1;                         // threads that execute it together: a warp, or several
-  std::int64_t most_columns = 1;                  // that one instruction takes, whole fragments side by side
+  std::int64_t max_columns = 1;                   // that one instruction takes, whole fragments side by side
   std::shared_ptr<const arch::ComputeSpec> spec;  // all that the chip says of it; null of units that no chip has
 
   // The same instruction along the same axes.
   bool operator==(const MatrixUnit& o) const {
     return instruction == o.instruction && rows == o.rows && columns == o.columns && depth == o.depth && m == o.m &&
-           n == o.n && k == o.k && lanes == o.lanes && most_columns == o.most_columns;
+           n == o.n && k == o.k && lanes == o.lanes && max_columns == o.max_columns;
   }
 };
 
@@ -86,7 +86,7 @@ inline base::FixedVector<std::int64_t, 10> identity_of(const MicroKernel& kernel
           axis(u->rows),  axis(u->columns),
           axis(u->depth), u->m,
           u->n,           u->k,
-          u->lanes,       u->most_columns};
+          u->lanes,       u->max_columns};
 }
 
 // Whether the program chooses which thread computes which elements; else the instruction says it.

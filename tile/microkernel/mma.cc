@@ -28,7 +28,7 @@ bool counts(const std::vector<FragmentBit>& bits, std::size_t first, std::size_t
   return true;
 }
 
-// The coordinate along which an operand's staged rows run; kNone where it is no side of a fragment.
+// The coordinate along which an operand's cached rows run; kNone where it is no side of a fragment.
 FragmentAxis along_rows(const StageProgram& p, std::size_t operand) {
   const Operand& o = p.space->inputs[operand];
   if (o.dims.empty() || o.dims.back().terms.empty()) return FragmentAxis::kNone;
@@ -37,12 +37,12 @@ FragmentAxis along_rows(const StageProgram& p, std::size_t operand) {
   return axis == (operand == 0 ? p.matrix()->rows : p.matrix()->columns) ? side_of(operand) : FragmentAxis::kNone;
 }
 
-// Whether rows of the staged tile, padded and rotated, begin and go on at multiples of so many elements.
+// Whether rows of the cached tile, padded and rotated, begin and go on at multiples of so many elements.
 bool aligned(const StageProgram& p, std::size_t operand, std::int64_t elements) {
   const OperandPlan& plan = p.operands[operand];
   const std::int64_t row = data_tile(p.space->inputs[operand], p.block).back();
-  return (row + plan.padding) % elements == 0 && plan.swizzle % elements == 0 &&
-         (plan.swizzle == 0 || row % elements == 0);
+  return (row + plan.padding) % elements == 0 && plan.rotate % elements == 0 &&
+         (plan.rotate == 0 || row % elements == 0);
 }
 
 class RowLoads {
@@ -103,8 +103,8 @@ class RowLoads {
     out.parts = std::int64_t{1} << (map_.elements.size() - next);
     const MatrixUnit& u = *p_.matrix();
     const std::int64_t unit = operand_ == 0 ? u.m : u.n;
-    const std::int64_t serial = p_.mapping[operand_ == 0 ? u.rows : u.columns].serial;
-    for (; out.parts == 1 && std::int64_t{2} << out.rows.size() <= most && serial % (2 * out.together * unit) == 0;
+    const std::int64_t per_thread = p_.mapping[operand_ == 0 ? u.rows : u.columns].per_thread;
+    for (; out.parts == 1 && std::int64_t{2} << out.rows.size() <= most && per_thread % (2 * out.together * unit) == 0;
          out.together *= 2)
       out.rows.push_back({side_of(operand_), out.together * unit});
     return out;

@@ -1,5 +1,5 @@
 #pragma once
-// How the lanes that execute a matrix instruction bring an operand's fragments from its staged tile into registers: by
+// How the lanes that execute a matrix instruction bring an operand's fragments from its cached tile into registers: by
 // loads of rows, of which each lane names one, where the instruction set has such loads and its maps fit the tile's
 // rows; else every lane reads its own elements, as many neighbours at a time as map, rows and chip allow.
 
@@ -23,7 +23,7 @@ struct FragmentRead {
   bool by_rows() const { return how != How::kElements; }
 };
 
-// Why no program can multiply by an instruction of the chip: what its entry does not say, or says of what staged tiles
+// Why no program can multiply by an instruction of the chip: what its entry does not say, or says of what cached tiles
 // never look like. Empty where programs can.
 std::string matrix_refusal(const arch::ComputeSpec& instruction);
 
@@ -34,7 +34,7 @@ FragmentRead fragment_read(const StageProgram& p, std::size_t operand, base::Byt
 // Of one load of rows: the rows (r) and their elements (c) that lanes receive.
 arch::FragmentMap map_of_load(const StageProgram& p, std::size_t operand, const FragmentRead& read);
 
-// The map of an input's fragments. Of the staged operand's own axes: the letter of its rows or columns.
+// The map of an input's fragments. Of the cached operand's own axes: the letter of its rows or columns.
 const arch::FragmentMap& fragment_map(const MatrixUnit& unit, std::size_t operand);
 inline arch::FragmentAxis side_of(std::size_t operand) {
   return operand == 0 ? arch::FragmentAxis::kRow : arch::FragmentAxis::kColumn;

@@ -32,8 +32,8 @@ std::optional<std::int64_t> neighbouring_results(const Wgmma& kernel, const Stag
   return of_lane(kernel.unit, p);
 }
 
-std::int64_t row_shift(const Fma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.swizzle); }
-std::int64_t row_shift(const Mma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.swizzle); }
+std::int64_t row_shift(const Fma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
+std::int64_t row_shift(const Mma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Wgmma& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
 
 std::string tiles_refusal(const Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
@@ -45,12 +45,12 @@ StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes m
   if (p.matrix() == nullptr) return p;
   const MatrixUnit& unit = *p.matrix();
   base::check(is_matrix_product(*p.space, unit.rows, unit.columns, unit.depth), "fragments are of a matrix product");
-  base::check(p.mapping[unit.rows].serial % unit.m == 0 && p.mapping[unit.columns].serial % unit.n == 0 &&
-                  p.points_along(unit.depth) % unit.k == 0,
+  base::check(p.mapping[unit.rows].per_thread % unit.m == 0 && p.mapping[unit.columns].per_thread % unit.n == 0 &&
+                  p.iterations_along(unit.depth) % unit.k == 0,
               "tiles are whole fragments");
   p.thread[unit.depth] = unit.k;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
-    p.operands[i].staged = i < p.space->inputs.size();
+    p.operands[i].cached = i < p.space->inputs.size();
     p.operands[i].vector = default_vector(p, i, max_vector);
   }
   return p;

@@ -15,12 +15,12 @@ std::optional<std::int64_t> neighbouring_results(const Fma&, const StageProgram&
 std::optional<std::int64_t> neighbouring_results(const Mma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Wgmma&, const StageProgram& p);
 
-// Elements of which rows of a staged tile begin at multiples, because of their padding and rotation; 0: any.
+// Elements of which rows of a cached tile begin at multiples, because of their padding and rotation; 0: any.
 std::int64_t row_shift(const Fma&, const OperandPlan& plan);
 std::int64_t row_shift(const Mma&, const OperandPlan& plan);
 std::int64_t row_shift(const Wgmma&, const OperandPlan& plan);  // padded between the pieces of a row
 
-// Why the program's staged tiles are not those that it reads; empty where they are.
+// Why the program's cached tiles are not those that it reads; empty where they are.
 std::string tiles_refusal(const Fma&, const StageProgram& p);
 std::string tiles_refusal(const Mma&, const StageProgram& p);
 std::string tiles_refusal(const Wgmma&, const StageProgram& p);

@@ -26,7 +26,7 @@ std::string refusal_of(const StageProgram& p, std::size_t i) {
   if (plan.box != 0 && (plan.padding != 0 || row % plan.box != 0))
     return fmt::format("operand {}: its cached rows of {} elements and {} of padding are not cut into boxes of {}",
                        o.name, row, plan.padding, plan.box);
-  if (plan.swizzle != 0) return fmt::format("operand {}: core matrices are not rotated", o.name);
+  if (plan.rotate != 0) return fmt::format("operand {}: core matrices are not rotated", o.name);
   if (kCoreRows * plan.padding % row != 0)
     return fmt::format("operand {}: a padding of {} elements does not put core matrices multiples of {} B apart",
                        o.name, plan.padding, kCoreRowBytes);
@@ -72,8 +72,8 @@ std::string core_matrices_refusal(const StageProgram& p) {
 
 std::int64_t fragments_together(const StageProgram& p) {
   const MatrixUnit& u = *p.matrix();
-  const std::int64_t neighbours = p.mapping[u.columns].serial / u.n;
-  std::int64_t together = u.most_columns / u.n;
+  const std::int64_t neighbours = p.mapping[u.columns].per_thread / u.n;
+  std::int64_t together = u.max_columns / u.n;
   while (neighbours % together != 0) --together;
   return together;
 }

@@ -1,7 +1,7 @@
 #pragma once
-// How staged tiles lie for an instruction that reads its factors from the scratchpad (Wgmma): in
+// How cached tiles lie for an instruction that reads its factors from the scratchpad (Wgmma): in
 // core matrices of eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX
-// ISA, "Canonical layouts"). Core matrices side by side along the staged rows follow each other, as far apart as the
+// ISA, "Canonical layouts"). Core matrices side by side along the cached rows follow each other, as far apart as the
 // rows' padding lets them be; then come those of the next eight rows.
 
 #include <cstdint>
@@ -16,19 +16,19 @@ inline constexpr std::int64_t kCoreRows = 8, kCoreRowBytes = 16;
 // In elements of the operand.
 struct CoreMatrices {
   std::int64_t columns = 1;  // of a core matrix, or of a box's row
-  std::int64_t beside = 0;   // from a core matrix to the next one along the staged rows
+  std::int64_t beside = 0;   // from a core matrix to the next one along the cached rows
   std::int64_t below = 0;    // to that of the next eight rows
 };
 
-// Of a staged operand whose tile has core matrices.
+// Of a cached operand whose tile has core matrices.
 CoreMatrices core_matrices(const StageProgram& p, std::size_t operand);
 
-// The element at a place of the two innermost dimensions of a staged tile.
+// The element at a place of the two innermost dimensions of a cached tile.
 inline std::int64_t core_offset(const CoreMatrices& c, std::int64_t row, std::int64_t column) {
   return row / kCoreRows * c.below + column / c.columns * c.beside + row % kCoreRows * c.columns + column % c.columns;
 }
 
-// The padding of a staged row that puts core matrices side by side 16 bytes further apart than they are long, so that
+// The padding of a cached row that puts core matrices side by side 16 bytes further apart than they are long, so that
 // those who copy pieces of one row write to other banks each.
 std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 
@@ -36,7 +36,7 @@ std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 // columns, and depth; the latter alone of elements that it does not transpose.
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
 
-// Whether a micro-kernel reads staged tiles of the stage's operands.
+// Whether a micro-kernel reads cached tiles of the stage's operands.
 inline bool reads_operands_of(const Fma& /*kernel*/, const TileSpace& /*space*/) { return true; }
 inline bool reads_operands_of(const Mma& /*kernel*/, const TileSpace& /*space*/) { return true; }
 inline bool reads_operands_of(const Wgmma& k, const TileSpace& space) { return reads_core_matrices(space, k.unit); }
@@ -44,7 +44,7 @@ inline bool reads_operands_of(const MicroKernel& kernel, const TileSpace& space)
   return std::visit([&](const auto& k) { return reads_operands_of(k, space); }, kernel);
 }
 
-// Why the program's staged tiles are no core matrices that its instruction reads; empty where they are.
+// Why the program's cached tiles are no core matrices that its instruction reads; empty where they are.
 std::string core_matrices_refusal(const StageProgram& p);
 
 // Fragments side by side along the columns that one instruction multiplies: as many as cut a group's neighbours evenly.

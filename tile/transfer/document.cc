@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "tile/bounds.h"
+#include "tile/detail/bounds.h"
 #include "tile/microkernel/rules.h"
 #include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
@@ -28,7 +28,7 @@ class TransferReader {
   void read(bool tiles_known) {
     read_cached();
     per_operand("padding", {0, 1 << 20}, &OperandPlan::padding);
-    per_operand("rotate", {0, 1 << 20}, &OperandPlan::swizzle);
+    per_operand("rotate", {0, 1 << 20}, &OperandPlan::rotate);
     read_copies();
     for (std::size_t i = 0; i < p_.operands.size(); ++i)
       p_.operands[i].vector = default_vector(p_, i, arch::widest_access_of(node_.arch));
@@ -47,10 +47,10 @@ class TransferReader {
     const Map* cached = node_.entries_of("cached");
     if (cached == nullptr) return;
     const std::string_view level = scratchpad == nullptr ? std::string_view() : std::string_view(scratchpad->name);
-    for (OperandPlan& plan : p_.operands) plan.staged = false;
+    for (OperandPlan& plan : p_.operands) plan.cached = false;
     for (const Entry& e : *cached)
       if (const auto i = node_.tensor_of(e, "cached"))
-        p_.operands[*i].staged = base::as_choice(&e.value, "cached." + e.key, {level}, node_.diags).has_value();
+        p_.operands[*i].cached = base::as_choice(&e.value, "cached." + e.key, {level}, node_.diags).has_value();
   }
 
   void per_operand(std::string_view key, base::IntegerRange range, std::int64_t OperandPlan::* field) {
@@ -67,7 +67,7 @@ class TransferReader {
       for (const Entry& e : *copies)
         if (const auto i = node_.tensor_of(e, "copy")) {
           const std::string_view copy = copy_of(e);
-          p_.operands[*i].chunked = copy == kBlocked;
+          p_.operands[*i].blocked = copy == kBlocked;
           by_tma[*i] = copy == kTma;
         }
     const Map* boxes = node_.entries_of("box");
@@ -118,7 +118,7 @@ class TransferReader {
       return why.empty();
     };
     check("mma", of_micro_kernel(p_, [&](const auto& kernel) { return tiles_refusal(kernel, p_); })) &&
-        check("cached", results_refusal(p_, node_.arch)) && check("copy", boxes_refusal(p_, node_.arch));
+        check("cached", results_refusal(p_, node_.arch)) && check("copy", tma_refusal(p_, node_.arch));
   }
 
   const NodeFields& node_;
@@ -136,10 +136,10 @@ TransferDocument transfer_document(const StageProgram& p, const std::string& scr
   for (std::size_t i = 0; i < p.operands.size(); ++i) {
     const OperandPlan& plan = p.operands[i];
     const std::string& name = p.space->operand(i).name;
-    if (plan.staged) out.cached.push_back({name, scratchpad, {}});
+    if (plan.cached) out.cached.push_back({name, scratchpad, {}});
     if (plan.padding != 0) out.padding.push_back({name, plan.padding, {}});
-    if (plan.swizzle != 0) out.rotate.push_back({name, plan.swizzle, {}});
-    if (plan.chunked) out.copy.push_back({name, std::string(kBlocked), {}});
+    if (plan.rotate != 0) out.rotate.push_back({name, plan.rotate, {}});
+    if (plan.blocked) out.copy.push_back({name, std::string(kBlocked), {}});
     if (plan.box != 0) {
       out.copy.push_back({name, std::string(kTma), {}});
       out.box.push_back({name, plan.box, {}});
@@ -155,12 +155,12 @@ std::vector<std::string> transfer_words(const StageProgram& p) {
   for (std::size_t i = 0; i < p.operands.size(); ++i) {
     const OperandPlan& plan = p.operands[i];
     const std::string& name = p.space->operand(i).name;
-    cached = cached || (plan.staged && i < p.space->inputs.size());
+    cached = cached || (plan.cached && i < p.space->inputs.size());
     if (plan.padding != 0) words.push_back(fmt::format("{}+{}", name, plan.padding));
-    if (plan.swizzle != 0) words.push_back(fmt::format("rotate {} {}", name, plan.swizzle));
+    if (plan.rotate != 0) words.push_back(fmt::format("rotate {} {}", name, plan.rotate));
   }
   if (!cached) words.emplace_back("direct");
-  if (p.in_boxes()) words.emplace_back("TMA");
+  if (p.by_tma()) words.emplace_back("TMA");
   constexpr std::string_view kStores[] = {"", "store rows", "store TMA"};
   if (const std::string_view store = kStores[result_path_of(p).index()]; !store.empty()) words.emplace_back(store);
   return words;

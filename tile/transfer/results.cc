@@ -19,7 +19,7 @@ std::int64_t neighbours_of_thread(const StageProgram& p) {
   const Operand& o = p.space->output;
   if (o.dims.empty() || o.dims.back().whole || o.dims.back().terms.size() != 1) return 1;
   if (o.steps.back().front().stride != 1) return 1;
-  return p.mapping[static_cast<std::size_t>(o.dims.back().terms[0].axis)].serial;
+  return p.mapping[static_cast<std::size_t>(o.dims.back().terms[0].axis)].per_thread;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ base::Bytes result_element(const StageProgram& p) {
 
 base::Bytes result_tile_bytes(const StageProgram& p) {
   const OperandPlan& plan = p.operands.back();
-  if (!plan.staged) return {0};
+  if (!plan.cached) return {0};
   return result_element(p) * data_tile_elements(p.space->output, p.block, plan.padding);
 }
 
@@ -47,12 +47,12 @@ std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector)
 
 std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   const OperandPlan& plan = p.operands.back();
-  if (plan.staged && plan.swizzle != 0) return "rows of results are not rotated";
-  if (plan.chunked) return "results are stored in stripes or by the TMA engine, not in blocks";
+  if (plan.cached && plan.rotate != 0) return "rows of results are not rotated";
+  if (plan.blocked) return "results are stored in stripes or by the TMA engine, not in blocks";
   if (plan.box == 0) return {};
   const std::string& name = p.space->output.name;
   if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
-  if (!plan.staged) return fmt::format("{} leaves from registers, and in no boxes", name);
+  if (!plan.cached) return fmt::format("{} leaves from registers, and in no boxes", name);
   if (plan.padding != 0) return fmt::format("{}: boxes lie one after the other, without padding", name);
   if (result_element(p) != p.space->output.element) return "parts of a split reduction leave in no boxes";
   const std::size_t output = p.space->inputs.size();
@@ -75,13 +75,13 @@ StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector) {
 }
 
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector) {
-  p.operands.back() = {.staged = true, .padding = padding};
+  p.operands.back() = {.cached = true, .padding = padding};
   p.operands.back().vector = default_vector(p, p.space->inputs.size(), max_vector);
   return p;
 }
 
 std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a) {
-  p.operands.back() = {.staged = true, .box = row.n / p.space->output.element.n};
+  p.operands.back() = {.cached = true, .box = row.n / p.space->output.element.n};
   if (p.operands.back().box == 0 || !results_refusal(p, a).empty()) return std::nullopt;
   return p;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // How the results of a block leave it. One alternative an entry, as in transfer.h. A program says it of its output:
 // directly, or kept in the scratchpad once the last step is computed, where whole rows of the block's results lie side
-// by side; they take the place of the staged tiles, which every thread has read by then.
+// by side; they take the place of the cached tiles, which every thread has read by then.
 
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ struct TmaStore {};
 using ResultPath = std::variant<DirectStore, RowStore, TmaStore>;
 
 inline ResultPath result_path_of(const StageProgram& p) {
-  if (!p.operands.back().staged) return DirectStore{};
+  if (!p.operands.back().cached) return DirectStore{};
   if (p.operands.back().box == 0) return RowStore{};
   return TmaStore{};
 }

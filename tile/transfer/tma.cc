@@ -32,18 +32,18 @@ bool row_fits(const StageProgram& p, std::size_t i, std::int64_t box, const arch
 
 }  // namespace
 
-bool SimtSchedule::in_boxes() const {
+bool SimtSchedule::by_tma() const {
   return std::any_of(operands.begin(), operands.end() - 1, [](const OperandPlan& o) { return o.box != 0; });
 }
 
-std::int64_t SimtSchedule::threads_with_copiers(std::int64_t warp) const {
-  return in_boxes() ? base::round_up(threads(), warp) + warp : threads();
+std::int64_t SimtSchedule::threads_with_producers(std::int64_t warp) const {
+  return by_tma() ? base::round_up(threads(), warp) + warp : threads();
 }
 
 std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::TmaSpec& tma) {
   const Operand& o = p.space->operand(i);
   const TileShape shape = data_tile(o, p.block);
-  if (o.gathered) return "it is gathered";
+  if (o.im2col) return "it is gathered";
   if (o.dims.size() < 2) return "it has no rows";
   const auto dims = static_cast<std::int64_t>(o.dims.size());
   if (dims > tma.max_dims) return fmt::format("{} dimensions are more than the {} of a box", dims, tma.max_dims);
@@ -60,7 +60,7 @@ std::string tensor_refusal(const StageProgram& p, std::size_t i, const arch::Tma
     if (reduced && p.split[axis] > 1 && base::ceil_div(p.space->axes[axis].extent, p.split[axis]) % p.block[axis] != 0)
       return fmt::format("a part of the split {} ends within a step", p.space->axes[axis].name);
     const std::int64_t stride = o.steps[d].front().stride * o.element.n;
-    if (dim.extent > kMostBoxCoordinate - p.block[axis] || (tma.max_stride && stride > tma.max_stride->n))
+    if (dim.extent > kMaxBoxCoordinate - p.block[axis] || (tma.max_stride && stride > tma.max_stride->n))
       return "it is too large for a box's coordinates";
     if (d + 1 < o.dims.size() && dim.extent > 1 && stride % tma.granule.n != 0)
       return fmt::format("its rows are {} B apart, no multiple of {} B", stride, tma.granule.n);
@@ -77,19 +77,19 @@ std::int64_t box_elements(const StageProgram& p, std::size_t i) {
 }
 
 TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a) {
-  if (!p.in_boxes() || !a.core.tma) return {};
-  // Full and empty of every slot, and one at which warps meet before results take the place of the tiles.
-  return {a.core.tma->alignment, a.core.tma->mbarrier, 2 * p.slots() + (p.operands.back().staged ? 1 : 0)};
+  if (!p.by_tma() || !a.core.tma) return {};
+  // Full and empty of every stage, and one at which warps meet before results take the place of the tiles.
+  return {a.core.tma->alignment, a.core.tma->mbarrier, 2 * p.stages_held() + (p.operands.back().cached ? 1 : 0)};
 }
 
-std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
-  if (!p.in_boxes()) return {};
+std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a) {
+  if (!p.by_tma()) return {};
   if (!a.core.tma) return fmt::format("{} has no TMA engine (core.tma)", a.name);
   if (!in_core_matrices(p)) return "no instruction reads its operands from the scratchpad";
   if (const std::string why = core_matrices_refusal(p); !why.empty()) return why;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const std::string& name = p.space->inputs[i].name;
-    if (!p.operands[i].staged || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);
+    if (!p.operands[i].cached || p.operands[i].box == 0) return fmt::format("{} is not copied by TMA", name);
     if (const std::string why = tensor_refusal(p, i, *a.core.tma); !why.empty())
       return fmt::format("{}: {}", name, why);
     if (!row_fits(p, i, p.operands[i].box, *a.core.tma))
@@ -98,13 +98,13 @@ std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a) {
   return {};
 }
 
-std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a) {
+std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec& a) {
   if (!a.core.tma || !in_core_matrices(p)) return std::nullopt;
   const arch::TmaSpec& tma = *a.core.tma;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.operands[i].staged || !tensor_refusal(p, i, tma).empty()) return std::nullopt;
+    if (!p.operands[i].cached || !tensor_refusal(p, i, tma).empty()) return std::nullopt;
     OperandPlan& plan = p.operands[i];
-    plan = {.staged = true};  // nobody copies pieces, and so none is wider than an element
+    plan = {.cached = true};  // no thread copies pieces, and so none is wider than an element
     for (std::int64_t bytes = tma.row.n; plan.box == 0 && bytes >= shortest_row(tma).n; bytes /= 2)
       if (const std::int64_t box = bytes / p.space->inputs[i].element.n; box > 0 && row_fits(p, i, box, tma))
         plan.box = box;

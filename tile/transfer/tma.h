@@ -1,5 +1,5 @@
 #pragma once
-// Staged tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors (TMA), for
+// Cached tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors (TMA), for
 // factors that a matrix instruction reads from the scratchpad.
 //
 // The two innermost dimensions of such a tile are cut along the inner one into panels of `box` elements, a box each: a
@@ -16,7 +16,7 @@
 namespace tilescope::tile {
 
 // Coordinates of a box are the `int` of emitted text.
-inline constexpr std::int64_t kMostBoxCoordinate = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t kMaxBoxCoordinate = (std::int64_t{1} << 31) - 1;
 
 // The shortest row of a box that the engine brings.
 inline base::Bytes shortest_row(const arch::TmaSpec& tma) { return tma.min_row.value_or(tma.granule); }
@@ -36,10 +36,10 @@ struct TmaStaging {
 TmaStaging tma_staging(const StageProgram& p, const arch::ArchSpec& a);
 
 // Why the boxes of the program's inputs cannot be brought on the chip; empty where they can, or where there are none.
-std::string boxes_refusal(const StageProgram& p, const arch::ArchSpec& a);
+std::string tma_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
-// The program with its staged tiles brought in boxes of the longest rows that it can have, in place of copies by all
+// The program with its cached tiles brought in boxes of the longest rows that it can have, in place of copies by all
 // threads; nothing where the chip or the tensors allow none.
-std::optional<StageProgram> with_boxes(StageProgram p, const arch::ArchSpec& a);
+std::optional<StageProgram> with_tma_loads(StageProgram p, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

@@ -13,19 +13,19 @@ namespace tilescope::tile {
 
 // By all threads through their registers.
 struct PerThread {};
-// By all threads past their registers (PTX's cp.async), for steps that lie ahead.
+// By all threads asynchronously (PTX's cp.async), for steps that lie ahead.
 struct CpAsync {};
 // Asked for by one thread of a further warp, a box of the tensor at a time (tma.h).
 struct Tma {};
 
 using Transfer = std::variant<PerThread, CpAsync, Tma>;
 
-// Of a staged operand, on cores that have these engines.
+// Of a cached operand, on cores that have these engines.
 inline Transfer transfer_of(const StageProgram& p, std::size_t operand, const arch::CoreSpec& core) {
   const OperandPlan& plan = p.operands[operand];
   if (plan.box != 0) return Tma{};
   const base::Bytes piece = p.space->operand(operand).element * plan.vector;
-  if (core.async_copy && p.slots() > 1 && piece.n >= core.async_copy->n) return CpAsync{};
+  if (core.async_copy && p.stages_held() > 1 && piece.n >= core.async_copy->n) return CpAsync{};
   return PerThread{};
 }
 

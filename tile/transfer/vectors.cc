@@ -13,14 +13,14 @@ namespace {
 bool starts_align(const Operand& operand, const Extents& tile, std::int64_t v) {
   if (operand.dims.empty()) return true;
   const TileDim& last = operand.dims.back();
-  if (!operand.gathered) {
+  if (!operand.im2col) {
     const bool fixed = last.whole || last.terms.empty();
     return fixed || tile[static_cast<std::size_t>(last.terms[0].axis)] * last.terms[0].coefficient % v == 0;
   }
   // The run ends with its loop; every other loop moves its beginning, a filter's taps by one element.
-  const FusedStep& run = operand.steps.back().front();
-  for (const std::vector<FusedStep>& steps : operand.steps)
-    for (const FusedStep& s : steps)
+  const CollapsedStep& run = operand.steps.back().front();
+  for (const std::vector<CollapsedStep>& steps : operand.steps)
+    for (const CollapsedStep& s : steps)
       if (s.size > 1 && (&s == &run ? s.size : s.stride) % v != 0) return false;
   return true;
 }
@@ -54,9 +54,9 @@ bool parts_align(const StageProgram& p, const Operand& o, std::int64_t v) {
   };
   for (const TileDim& d : o.dims)
     for (const expr::Term& t : d.terms) {
-      const bool in_row = o.gathered || &d == &o.dims.back();  // other dimensions are whole rows apart
+      const bool in_row = o.im2col || &d == &o.dims.back();  // other dimensions are whole rows apart
       if (in_row && begins(t) % v != 0) return false;
-      if (o.gathered && begins(t) != 0) return v == 1;
+      if (o.im2col && begins(t) != 0) return v == 1;
     }
   return true;
 }
@@ -67,12 +67,12 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   const Operand& o = p.space->operand(i);
   const OperandPlan& plan = p.operands[i];
   if (plan.box != 0) return 1;  // no thread copies it
-  if (i == p.space->inputs.size() && plan.staged)
+  if (i == p.space->inputs.size() && plan.cached)
     return widest_vector(o, p.block, plan.padding, {max_vector.n * o.element.n / result_element(p).n});
   if (i == p.space->inputs.size())
     if (const auto neighbours = of_micro_kernel(p, [&](const auto& k) { return neighbouring_results(k, p); }))
       return *neighbours > 1 ? widest_vector(o, p.block, 0, {std::min(max_vector.n, *neighbours * o.element.n)}) : 1;
-  if (plan.staged) {
+  if (plan.cached) {
     const std::int64_t shift = of_micro_kernel(p, [&](const auto& k) { return row_shift(k, plan); });
     std::int64_t v = widest_vector(o, p.block, shift, max_vector);
     while (v > 1 && !parts_align(p, o, v)) v /= 2;
@@ -80,13 +80,13 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   }
   // Reads of neighbours begin one element apart.
   if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
-  std::int64_t serial = 1;
+  std::int64_t per_thread = 1;
   if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
     const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-    if (axis < p.space->spatial) serial = p.mapping[axis].serial;
+    if (axis < p.space->spatial) per_thread = p.mapping[axis].per_thread;
   }
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
-  while (v > 1 && (serial % v != 0 || !parts_align(p, o, v))) v /= 2;
+  while (v > 1 && (per_thread % v != 0 || !parts_align(p, o, v))) v /= 2;
   return v;
 }
 

@@ -8,10 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "backends/cuda/detail/driver_version.h"
 #include "backends/cuda/device/elements.h"
 #include "backends/cuda/device/parameters.h"
 #include "backends/cuda/device/rows.h"
-#include "backends/cuda/driver_version.h"
 
 namespace tilescope::cuda::device {
 namespace {
@@ -257,7 +257,7 @@ void Bench::run_on_poison(const Task& task, const Queue& queue, const std::vecto
   synchronize();
 }
 
-// Runs on two poisons: what nobody wrote, and what depends on who came first, differs between the two.
+// Runs on two poisons: what no thread wrote, and what depends on which came first, differs between the two.
 std::string Bench::wrong_values(const Task& task, const Queue& queue, const std::vector<DeviceMemory>& memory) const {
   std::vector<Bytes> first;
   run_on_poison(task, queue, memory, kPoisons[0]);
@@ -297,9 +297,9 @@ void Bench::make_helpers(const Timing& timing) {
     return;
   }
   helpers_ = std::make_unique<DeviceModule>(driver_, plan_.helpers);
-  constexpr std::int64_t kTimes = 2, kLeast = 32 << 20;
+  constexpr std::int64_t kTimes = 2, kMinValue = 32 << 20;
   other_ = std::make_unique<DeviceMemory>(
-      driver_, static_cast<std::size_t>(std::max(kLeast, kTimes * driver_.device().device_cache_bytes)));
+      driver_, static_cast<std::size_t>(std::max(kMinValue, kTimes * driver_.device().device_cache_bytes)));
   driver_.check(driver_.functions().fill(other_->address(), 0, other_->bytes(), nullptr), "cuMemsetD8Async");
   read_ = helpers_->function("tilescope_read", 0);
 }

@@ -22,7 +22,7 @@ enum Attribute : int {
   kCoreRegisters = 82,
   kBlockSharedOnDemand = 97,
 };
-constexpr int kMostDynamicShared = 8;            // attribute of a function
+constexpr int kMaxDynamicShared = 8;             // attribute of a function
 constexpr std::int64_t kUsualShared = 48 << 10;  // that a block may have without being asked for
 
 }  // namespace
@@ -143,7 +143,7 @@ void* DeviceModule::function(const std::string& name, std::int64_t shared_bytes)
   void* out = nullptr;
   driver_.check(driver_.functions().function_of(&out, module_, name.c_str()), "cuModuleGetFunction");
   if (shared_bytes > kUsualShared)
-    driver_.check(driver_.functions().set_function(out, kMostDynamicShared, static_cast<int>(shared_bytes)),
+    driver_.check(driver_.functions().set_function(out, kMaxDynamicShared, static_cast<int>(shared_bytes)),
                   "cuFuncSetAttribute");
   return out;
 }

@@ -11,7 +11,7 @@ namespace tilescope::cuda::device {
 namespace {
 
 // What a device counts blocks with, and what one array may hold.
-constexpr std::int64_t kMostBlocks = 2147483647, kMostElements = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxBlocks = 2147483647, kMaxElements = std::int64_t{1} << 40;
 
 // FNV-1a: names for texts, of which a file holds some thousands.
 std::uint64_t hash_of(std::string_view text, std::uint64_t so_far) {
@@ -184,7 +184,7 @@ class Reader {
       a.dtype = *known;
     else
       throw BadLine{"expected a dtype, got '" + std::string(dtype) + "'"};
-    a.elements = whole(words, "a number of elements", 1, kMostElements);
+    a.elements = whole(words, "a number of elements", 1, kMaxElements);
     const std::string_view role = words.next();
     if (role == "input") {
       a.seed = number<std::uint64_t>(words.next(), "a seed", 0, HUGE_VAL);
@@ -194,7 +194,7 @@ class Reader {
       a.role = ArrayRole::kBetween;
     } else if (role == "chain") {
       a.role = ArrayRole::kChain;
-      a.step = whole(words, "a step", 1, kMostElements);
+      a.step = whole(words, "a step", 1, kMaxElements);
       a.stride = whole(words, "a stride", 1, a.elements);
       if (a.dtype != base::Dtype::kI32 || a.elements > std::numeric_limits<std::int32_t>::max())
         throw BadLine{"a chain is of i32, and no longer than these count"};
@@ -216,9 +216,9 @@ class Reader {
     if (task().module.empty()) throw BadLine{"a launch before its module"};
     Launch l;
     l.function = words.next();
-    l.blocks = whole(words, "a number of blocks", 1, kMostBlocks);
-    l.threads = whole(words, "a number of threads", 1, kMostBlocks);
-    l.shared_bytes = whole(words, "bytes of shared memory", 0, kMostBlocks);
+    l.blocks = whole(words, "a number of blocks", 1, kMaxBlocks);
+    l.threads = whole(words, "a number of threads", 1, kMaxBlocks);
+    l.shared_bytes = whole(words, "bytes of shared memory", 0, kMaxBlocks);
     while (!words.empty()) {
       const std::string_view word = words.next();
       const bool is_number = (word.front() >= '0' && word.front() <= '9') || word.front() == '-';
@@ -262,8 +262,8 @@ class Reader {
     const auto size = [](std::string_view word, std::string_view what, std::int64_t most) {
       return number<std::int64_t>(word, what, 1, static_cast<double>(most));
     };
-    return {size(sizes[0], "an extent", kMostElements), size(sizes[1], "a stride", kMostElements),
-            size(sizes[2], "a box's extent", kMostBlocks)};
+    return {size(sizes[0], "an extent", kMaxElements), size(sizes[1], "a stride", kMaxElements),
+            size(sizes[2], "a box's extent", kMaxBlocks)};
   }
 
   std::int64_t extent(Words& words) { return whole(words, "an extent", 1, 2147483647); }

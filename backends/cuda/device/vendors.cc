@@ -179,7 +179,7 @@ std::function<void()> Vendors::prepared(const Convolution& c, const Task& task,
   if (!convolutions_) convolutions_ = std::make_unique<Convolutions>();
   Convolutions& v = *convolutions_;
   constexpr int kChannelsFirst = 0, kCorrelation = 1, kF32 = 0, kMatrixUnits = 1, kMultiplyAdds = 3;
-  constexpr int kImplicit = 0, kImplicitPrecomputed = 1, kMostFound = 16;
+  constexpr int kImplicit = 0, kImplicitPrecomputed = 1, kMaxFound = 16;
   const base::Dtype dtype = task.arrays[c.in].dtype;
   const int type = type_numbers(dtype).convolution;
   if (type == kUnknown)
@@ -208,9 +208,9 @@ std::function<void()> Vendors::prepared(const Convolution& c, const Task& task,
   succeed(v.set_groups(d->convolution, whole(c.groups)), "cudnnSetConvolutionGroupCount");
   succeed(v.set_math(d->convolution, dtype == base::Dtype::kF32 ? kMultiplyAdds : kMatrixUnits),
           "cudnnSetConvolutionMathType");
-  Convolutions::Found found[kMostFound] = {};
+  Convolutions::Found found[kMaxFound] = {};
   int n = 0;
-  succeed(v.find(v.handle, d->in, d->filter, d->convolution, d->out, kMostFound, &n, found),
+  succeed(v.find(v.handle, d->in, d->filter, d->convolution, d->out, kMaxFound, &n, found),
           "cudnnFindConvolutionForwardAlgorithm");
   const auto best = std::find_if(found, found + n, [&](const Convolutions::Found& f) {
     return f.status == 0 && (!c.implicit || f.algorithm == kImplicit || f.algorithm == kImplicitPrecomputed);

@@ -43,7 +43,7 @@ void store(const tilescope_tensor_map& t, const int* at, const char* from) {
 }
 
 const char* refusal_of(const tilescope_tensor_map& t, int dims, const void* to) {
-  constexpr long long kMostBox = 256;
+  constexpr long long kMaxBox = 256;
   const long long row = t.box[0] * t.element_bytes;
   if (dims != t.dims) return "a box of a tensor that has another number of dimensions";
   // What the swizzling repeats after, and 128 bytes at least (PTX ISA, "Tensor alignment").
@@ -56,7 +56,7 @@ const char* refusal_of(const tilescope_tensor_map& t, int dims, const void* to) 
   if (t.swizzled_row > 0 && row != t.swizzled_row) return "a box whose rows are not those that are swizzled";
   if (t.stride[0] != 1) return "a tensor whose innermost elements are not side by side";
   for (int d = 0; d < dims; ++d) {
-    if (t.box[d] > kMostBox) return "a box of more than 256 elements along a dimension";
+    if (t.box[d] > kMaxBox) return "a box of more than 256 elements along a dimension";
     if (d > 0 && t.stride[d] * t.element_bytes % kPiece != 0)
       return "a tensor whose rows are no multiple of 16 bytes apart";
   }

@@ -56,16 +56,16 @@ void Side::add(int thread, std::int64_t address, std::int64_t bytes) {
   if (address != kNoAddress) bytes_ = bytes;
 }
 
-bool Side::agree(const Rules& rules, bool parted) const {
+bool Side::agree(const Rules& rules, bool specialized) const {
   for (std::size_t t = 0; t < addresses_.size(); ++t) {
-    const std::size_t like = parted ? t - t % static_cast<std::size_t>(rules.warp) : 0;
+    const std::size_t like = specialized ? t - t % static_cast<std::size_t>(rules.warp) : 0;
     if (addresses_[t].size() != addresses_[like].size()) return false;
   }
   return true;
 }
 
-bool Side::flush(const Rules& rules, bool parted) {
-  if (!agree(rules, parted)) return false;
+bool Side::flush(const Rules& rules, bool specialized) {
+  if (!agree(rules, specialized)) return false;
   const auto warp = static_cast<std::size_t>(rules.warp);
   for (std::size_t first = 0; first < addresses_.size(); first += warp)
     flush_warp(first, std::min(first + warp, addresses_.size()), rules);

@@ -33,13 +33,13 @@ class Side {
   // The thread's next access; kNoAddress where its guard fails.
   void add(int thread, std::int64_t address, std::int64_t bytes);
   // Counts all accesses since the last flush. False where threads disagree about how many there were; of threads that
-  // are `parted` into roles, those of one warp.
-  bool flush(const Rules& rules, bool parted);
+  // are `specialized` into roles, those of one warp.
+  bool flush(const Rules& rules, bool specialized);
 
   const SideCount& count() const { return count_; }
 
  private:
-  bool agree(const Rules& rules, bool parted) const;
+  bool agree(const Rules& rules, bool specialized) const;
   void flush_warp(std::size_t first, std::size_t last, const Rules& rules);
 
   bool shared_;

@@ -6,8 +6,8 @@
 #include <deque>
 #include <numeric>
 
+#include "backends/cuda/host/mbarriers.h"
 #include "backends/cuda/host/place.h"
-#include "backends/cuda/host/signals.h"
 #include "backends/cuda/host/watch.h"
 
 // NOLINTBEGIN: the names are the prelude's and CUDA's.
@@ -42,8 +42,8 @@ struct Meeting;
 struct ThreadState {
   bool ended = false;
   Meeting* meets = nullptr;  // waits for the other lanes of its group
-  bool awaits = false;       // a use of a signal
-  Use use;
+  bool awaits = false;       // a phase of an mbarrier
+  RingPhase phase;
   int await_line = 0;
   int barrier_line = 0;
   int committed = 0;  // groups
@@ -70,7 +70,7 @@ struct Machine {
   Fibers* fibers = nullptr;
   std::vector<ThreadState> threads;
   std::vector<Meeting> meetings;  // by the first thread of a group
-  Signals signals;
+  Mbarriers mbarriers;
   std::deque<long long> ready;  // threads, in the order of their turns
 
   ThreadState& running() { return threads[static_cast<std::size_t>(place.thread)]; }
@@ -129,7 +129,7 @@ void wake() {
     if (!thread.awaits) continue;
     place.thread = static_cast<int>(t);
     place.line = thread.await_line;
-    if (!machine.signals.is_over(thread.use)) continue;
+    if (!machine.mbarriers.is_over(thread.phase)) continue;
     thread.awaits = false;
     make_ready(static_cast<long long>(t));
   }
@@ -146,10 +146,10 @@ void take_turn(long long t) {
     land_at_barrier(thread);
   else if (thread.meets->present == thread.meets->lanes)
     end_meeting(*thread.meets);
-  machine.signals.pass();
+  machine.mbarriers.pass();
 }
 
-// Nobody goes on who waits for something else than a barrier.
+// No thread goes on that waits for something else than a barrier.
 void check_nobody_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (machine.threads[t].meets == nullptr) continue;
@@ -162,7 +162,7 @@ void check_nobody_waits() {
     if (!machine.threads[t].awaits) continue;
     place.thread = static_cast<int>(t);
     place.line = machine.threads[t].await_line;
-    fail("deadlock: all threads wait, this one for %s", machine.signals.state_of(machine.threads[t].use).c_str());
+    fail("deadlock: all threads wait, this one for %s", machine.mbarriers.state_of(machine.threads[t].phase).c_str());
   }
 }
 
@@ -170,14 +170,14 @@ void check_nobody_waits() {
 void run_phase() {
   const std::vector<long long> order = shuffled(machine.kernel->threads, *machine.random);
   machine.ready.assign(order.begin(), order.end());
-  for (long long seen = machine.signals.phases_ended(); !machine.ready.empty() || machine.signals.let_come();) {
+  for (long long seen = machine.mbarriers.phases_ended(); !machine.ready.empty() || machine.mbarriers.let_come();) {
     if (!machine.ready.empty()) {
       const long long t = machine.ready.front();
       machine.ready.pop_front();
       take_turn(t);
     }
-    if (machine.signals.phases_ended() != seen) wake();
-    seen = machine.signals.phases_ended();
+    if (machine.mbarriers.phases_ended() != seen) wake();
+    seen = machine.mbarriers.phases_ended();
   }
   check_nobody_waits();
 }
@@ -199,14 +199,14 @@ void run_block() {
   std::memset(machine.shared, kPoison, static_cast<std::size_t>(machine.kernel->shared_bytes));
   machine.threads.assign(static_cast<std::size_t>(machine.kernel->threads), {});
   machine.meetings.assign(machine.threads.size(), {});
-  machine.signals.begin_block(*machine.random);
+  machine.mbarriers.begin_block(*machine.random);
   watch::block_begins();
   while (!machine.threads.front().ended) {
     run_phase();
     check_agreement();
     watch::phase_ends();
   }
-  machine.signals.end_block();
+  machine.mbarriers.end_block();
 }
 
 }  // namespace
@@ -262,37 +262,37 @@ const void* tilescope_exchange(const void* mine, int bytes, int lanes, int line)
   return brought.data();
 }
 
-void tilescope_set_up_barriers(const void* ring, int slots, int arrivals, int line) {
+void tilescope_set_up_barriers(const void* ring, int stages, int arrivals, int line) {
   host::place.line = line;
-  host::machine.signals.set_up(ring, slots, arrivals);
+  host::machine.mbarriers.set_up(ring, stages, arrivals);
 }
 
-void tilescope_arrive(const void* ring, int slots, int use, int bytes, int line) {
+void tilescope_arrive(const void* ring, int stages, int phase, int bytes, int line) {
   const char none = 0;
   tilescope_exchange(&none, 1, host::machine.warp, line);
   host::place.line = line;
   host::watch::comes();
-  if (host::place.thread % host::machine.warp == 0) host::machine.signals.arrive({ring, slots, use}, bytes);
+  if (host::place.thread % host::machine.warp == 0) host::machine.mbarriers.arrive({ring, stages, phase}, bytes);
 }
 
-void tilescope_await(const void* ring, int slots, int use, int line) {
+void tilescope_await(const void* ring, int stages, int phase, int line) {
   host::place.line = line;
-  if (use < -slots) host::fail("use %d is more than a turn of its ring before the first", use);
-  if (use < 0) return;
+  if (phase < -stages) host::fail("use %d is more than a turn of its ring before the first", phase);
+  if (phase < 0) return;
   host::ThreadState& thread = host::machine.running();
-  thread.use = {ring, slots, use};
+  thread.phase = {ring, stages, phase};
   thread.await_line = line;
-  thread.awaits = !host::machine.signals.is_over(thread.use);
+  thread.awaits = !host::machine.mbarriers.is_over(thread.phase);
   if (thread.awaits) host::machine.fibers->pause();
   host::place.line = line;
-  host::machine.signals.awaited(thread.use);
+  host::machine.mbarriers.awaited(thread.phase);
 }
 
 void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int* at, int dims, const void* ring,
-                         int slots, int use, int line) {
+                         int stages, int phase, int line) {
   host::place.line = line;
   if (const char* why = host::refusal_of(*tensor, dims, to)) host::fail("%s", why);
-  host::machine.signals.bring({ring, slots, use}, *tensor, at, static_cast<char*>(to));
+  host::machine.mbarriers.bring({ring, stages, phase}, *tensor, at, static_cast<char*>(to));
 }
 
 void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims, int line) {

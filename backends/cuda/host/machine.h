@@ -8,12 +8,12 @@
 
 #include "backends/cuda/host/entry.h"
 #include "backends/cuda/host/fibers.h"
-#include "backends/cuda/host/signals.h"
+#include "backends/cuda/host/mbarriers.h"
 
 namespace tilescope::cuda::host {
 
 // `globals` and `scalars` are those of the module; so many threads are a warp. Fails (host/place.h) where threads do
-// not agree about a barrier, or wait for each other's signals.
+// not agree about a barrier, or wait for each other's mbarriers.
 void run_kernel(const KernelEntry& kernel, int warp, const std::vector<void*>& globals,
                 const std::vector<double>& scalars, Random& random);
 

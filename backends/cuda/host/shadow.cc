@@ -51,7 +51,7 @@ void Shadow::check(const char* does, const char* did, const Touch& t, std::int64
        here ? "" : " of another block", did, since);
 }
 
-// Nobody who may still be reading is unknown to the running thread.
+// Every thread that may still be reading is known to the running thread.
 void Shadow::check_readers(std::int64_t cell, const Epochs& e) const {
   const Cell& c = cells_[static_cast<std::size_t>(cell)];
   if (warps_ == 0 || !e.clocks.active()) return check("writes", "read", c.read, cell, e);
@@ -101,10 +101,10 @@ void Shadow::begin_async(std::int64_t offset, int bytes, const Epochs& e) {
   each_cell(offset, bytes, [&](std::int64_t, Cell& c) { c.under_way = touch(e); });
 }
 
-void Shadow::write_in_bulk(std::int64_t offset, int bytes, const void* signal, const Epochs& e) {
+void Shadow::write_in_bulk(std::int64_t offset, int bytes, const void* mbarrier, const Epochs& e) {
   each_cell(offset, bytes, [&](std::int64_t at, Cell& c) {
     check_writable(at, e);
-    c.write = {e.now, kBulkCopy, e.clocks.of_signal(signal)};
+    c.write = {e.now, kBulkCopy, e.clocks.of_mbarrier(mbarrier)};
   });
 }
 

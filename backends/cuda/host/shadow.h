@@ -2,10 +2,10 @@
 // Who touched each element of an array last, and since which barrier: finds what two threads may not both do.
 //
 // Epochs count barriers and beginnings of blocks through the whole run; two touches race where they have one epoch (or
-// lie in two blocks of one kernel), come from two threads, and one of them writes. Where a block has signals, what came
-// before is what a thread knows of (host/clocks.h).
+// lie in two blocks of one kernel), come from two threads, and one of them writes. Where a block has mbarriers, what
+// came before is what a thread knows of (host/clocks.h).
 // Ignores: of several reads of one element only the latest epoch's are remembered; of threads that know each other
-// through signals, the latest of each warp.
+// through mbarriers, the latest of each warp.
 
 #include <cstdint>
 #include <vector>
@@ -35,9 +35,9 @@ class Shadow {
   void begin_async(std::int64_t offset, int bytes, const Epochs& e);
   void end_async(std::int64_t offset, int bytes, const Epochs& e);
 
-  // A bulk copy of the running thread writes until the signal's phase ends that is under way.
-  void write_in_bulk(std::int64_t offset, int bytes, const void* signal, const Epochs& e);
-  // A block begins that has signals.
+  // A bulk copy of the running thread writes until the mbarrier's phase ends that is under way.
+  void write_in_bulk(std::int64_t offset, int bytes, const void* mbarrier, const Epochs& e);
+  // A block begins that has mbarriers.
   void remember_warps(std::int64_t warps);
 
   // An element that no thread ever wrote, or -1.
@@ -47,7 +47,7 @@ class Shadow {
   struct Touch {
     std::uint32_t epoch = 0;  // 0: never
     std::int32_t thread = 0;
-    Clocks::Time time;  // where the block has signals
+    Clocks::Time time;  // where the block has mbarriers
   };
   struct Cell {
     Touch write, read, under_way;

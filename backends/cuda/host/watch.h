@@ -28,19 +28,19 @@ void async_issued(const void* to, const void* from, int bytes, bool happens, boo
 // The running thread may rely on what arrived there.
 void async_arrived(const void* to, int bytes);
 
-// A signal is set up in the scratchpad; a phase of it ends.
-void signal_begins(const void* signal);
-void signal_over(const void* signal);
+// An mbarrier is set up in the scratchpad; a phase of it ends.
+void mbarrier_begins(const void* mbarrier);
+void mbarrier_over(const void* mbarrier);
 // The running thread comes to an arrival of its warp; then one of them arrives; it awaited the last phase that ended.
 void comes();
-void warp_arrives(const void* signal);
-void signal_awaited(const void* signal);
+void warp_arrives(const void* mbarrier);
+void mbarrier_awaited(const void* mbarrier);
 // The running thread asks for a box.
 void box_asked(const Box& box);
-// A bulk copy that the running thread asks for reads memory; it will write to the scratchpad until the signal's phase
+// A bulk copy that the running thread asks for reads memory; it will write to the scratchpad until the mbarrier's phase
 // ends that is under way.
 void bulk_reads(const void* from, int bytes);
-void bulk_writes(const void* to, int bytes, const void* signal);
+void bulk_writes(const void* to, int bytes, const void* mbarrier);
 // One reads the scratchpad, and writes memory, while the running thread waits.
 void bulk_stores(const void* to, const void* from, int bytes);
 

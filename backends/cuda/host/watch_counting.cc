@@ -187,15 +187,15 @@ void async_arrived(const void* to, int bytes) {
   target.array->shadow.end_async(target.in_array, bytes, state.epochs);
 }
 
-void signal_begins(const void* signal) {
+void mbarrier_begins(const void* mbarrier) {
   if (!state.epochs.clocks.active()) state.shared.shadow.remember_warps(state.epochs.clocks.warps());
-  state.epochs.clocks.add_signal(signal);
+  state.epochs.clocks.add_mbarrier(mbarrier);
 }
 
-void signal_over(const void* signal) { state.epochs.clocks.end_phase(signal); }
+void mbarrier_over(const void* mbarrier) { state.epochs.clocks.end_phase(mbarrier); }
 void comes() { state.epochs.clocks.come(place.thread); }
-void warp_arrives(const void* signal) { state.epochs.clocks.arrive(place.thread, signal); }
-void signal_awaited(const void* signal) { state.epochs.clocks.await(place.thread, signal); }
+void warp_arrives(const void* mbarrier) { state.epochs.clocks.arrive(place.thread, mbarrier); }
+void mbarrier_awaited(const void* mbarrier) { state.epochs.clocks.await(place.thread, mbarrier); }
 
 void box_asked(const Box& box) {
   const auto line = static_cast<std::size_t>(place.line);
@@ -222,9 +222,9 @@ void bulk_reads(const void* from, int bytes) {
   f.array->shadow.read(f.in_array, bytes, state.epochs);
 }
 
-void bulk_writes(const void* to, int bytes, const void* signal) {
+void bulk_writes(const void* to, int bytes, const void* mbarrier) {
   const Found f = find(to, bytes);
-  f.array->shadow.write_in_bulk(f.in_array, bytes, signal, state.epochs);
+  f.array->shadow.write_in_bulk(f.in_array, bytes, mbarrier, state.epochs);
 }
 
 void bulk_stores(const void* to, const void* from, int bytes) {
@@ -237,11 +237,12 @@ void thread_pauses() { expect_nothing(); }
 
 void phase_ends() {
   ++state.epochs.now;
-  const bool parted = state.epochs.clocks.active();
-  if (parted) state.epochs.clocks.meet();
+  const bool specialized = state.epochs.clocks.active();
+  if (specialized) state.epochs.clocks.meet();
   for (std::size_t c = 0; c < state.sides.size(); ++c) {
     place.line = state.kernel->copy_lines[c];
-    if (!state.sides[c].global.flush(state.rules, parted) || !state.sides[c].shared.flush(state.rules, parted))
+    if (!state.sides[c].global.flush(state.rules, specialized) ||
+        !state.sides[c].shared.flush(state.rules, specialized))
       fail("threads of the block come here different numbers of times between two barriers");
   }
 }

@@ -41,11 +41,11 @@ void async_issued(const void* to, const void* from, int bytes, bool happens, boo
 }
 
 void async_arrived(const void*, int) {}
-void signal_begins(const void*) {}
-void signal_over(const void*) {}
+void mbarrier_begins(const void*) {}
+void mbarrier_over(const void*) {}
 void comes() {}
 void warp_arrives(const void*) {}
-void signal_awaited(const void*) {}
+void mbarrier_awaited(const void*) {}
 void box_asked(const Box&) {}
 void bulk_reads(const void* from, int bytes) { touch(from, bytes); }
 void bulk_writes(const void* to, int bytes, const void*) { touch(to, bytes); }

@@ -1,4 +1,4 @@
-#include "lower/simt/microkernel/conditions.h"
+#include "lower/simt/microkernel/detail/conditions.h"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
     refuse(fmt::format("it multiplies {} into {}, the node {} into {}", base::name_of(c->dtype),
                        base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (!p.operands[i].staged) refuse(fmt::format("{} is not cached", p.space->inputs[i].name));
+    if (!p.operands[i].cached) refuse(fmt::format("{} is not cached", p.space->inputs[i].name));
   if (diags.count() != before) return;
   const std::string tiles =
       std::visit([&](const auto& kernel) { return tile::tiles_refusal(kernel, p); }, p.micro_kernel);

@@ -1,4 +1,4 @@
-#include "lower/simt/microkernel/fma.h"
+#include "lower/simt/microkernel/detail/fma.h"
 
 #include <algorithm>
 #include <array>
@@ -34,14 +34,14 @@ std::int64_t FmaLowering::fragment_elements(std::size_t r) const {
   return elements;
 }
 
-// The greatest power of two of points that lie side by side in the staged tile and begin at a multiple of themselves,
+// The greatest power of two of points that lie side by side in the cached tile and begin at a multiple of themselves,
 // whatever the other axes are; 1 where there is none.
 std::int64_t FmaLowering::points_at_once(std::size_t r, std::size_t axis) const {
-  if (!s_.staged(r)) return 1;
+  if (!s_.cached(r)) return 1;
   const std::size_t i = s_.operand_of(r);
   const Operand& o = s_.space().inputs[i];
-  const StagedTile& t = s_.tiles[i];
-  std::int64_t apart = std::gcd(s_.indices.points(axis), s_.slots() > 1 ? t.slot_elements : 0);
+  const CachedTile& t = s_.tiles[i];
+  std::int64_t apart = std::gcd(s_.indices.points(axis), s_.stages_held() > 1 ? t.ring_stage_elements : 0);
   bool side_by_side = false;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     const TileDim& dim = o.dims[d];
@@ -54,23 +54,23 @@ std::int64_t FmaLowering::points_at_once(std::size_t r, std::size_t axis) const 
     if (side_by_side || dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1 || t.pitch[d] != 1)
       return 1;
     side_by_side = true;
-    if (!o.gathered) apart = std::gcd(apart, s_.read(r).at[dim.first_dim].offset - dim.low);
+    if (!o.im2col) apart = std::gcd(apart, s_.read(r).at[dim.first_dim].offset - dim.low);
   }
   if (!side_by_side) return 1;
-  if (const std::int64_t swizzle = s_.p.operands[i].swizzle; swizzle != 0)
-    apart = std::gcd(apart, std::gcd(swizzle, t.shape.back()));
+  if (const std::int64_t rotate = s_.p.operands[i].rotate; rotate != 0)
+    apart = std::gcd(apart, std::gcd(rotate, t.shape.back()));
   const std::int64_t widest = std::max<std::int64_t>(1, arch::widest_access_of(s_.chip).n / o.element.n);
   return std::gcd(apart, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(widest))));
 }
 
-bool FmaLowering::windowed() const {
+bool FmaLowering::tiles_reduction() const {
   return std::any_of(s_.p.thread.begin() + s_.space().spatial, s_.p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 
 void FmaLowering::cut_points() {
   at_once_.assign(s_.stage().reads.size(), 1);
   const std::optional<std::size_t> axis = s_.indices.innermost();
-  if (!axis || at_once_.empty() || windowed()) return;
+  if (!axis || at_once_.empty() || tiles_reduction()) return;
   for (std::size_t r = 0; r < at_once_.size(); ++r) at_once_[r] = points_at_once(r, *axis);
   std::int64_t held = 0;
   for (const Buffer& b : s_.block.kernel().buffers)
@@ -84,28 +84,28 @@ void FmaLowering::cut_points() {
     return n;
   };
   std::int64_t length = *std::max_element(at_once_.begin(), at_once_.end());
-  while (length > 1 && needed(length) > arch::most_registers(s_.chip, s_.p.threads())) length /= 2;
+  while (length > 1 && needed(length) > arch::max_registers(s_.chip, s_.p.threads())) length /= 2;
   if (length == 1) at_once_.assign(at_once_.size(), 1);
   if (length > 1) s_.indices.cut(*axis, length);
 }
 
-// What virtual threads stride apart first, then, dimension by dimension, the runs and axes of a window.
-std::vector<Digit> FmaLowering::digits_of_window(const Operand& o) const {
+// What vthreads stride apart first, then, dimension by dimension, the runs and axes of a register tile.
+std::vector<Digit> FmaLowering::digits_of_reduction_tile(const Operand& o) const {
   std::vector<Digit> far, near;
   std::array<bool, tile::kMaxAxes> done{};
   const auto once = [&](std::size_t axis) { return !std::exchange(done[axis], true); };
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
-    const bool run = tile::reads_window(s_.p, o, d);
+    const bool run = tile::reads_reduction_tile(s_.p, o, d);
     std::size_t beside = 0;
     for (const expr::Term& t : o.dims[d].terms) {
       const auto a = static_cast<std::size_t>(t.axis);
       const tile::AxisMapping& m = s_.indices.mapping(a);
       if (t.coefficient == 1) beside = a;
       if (!once(a)) continue;
-      if (run && m.virtual_threads > 1) far.push_back({Digit::kFar, a, 0, m.virtual_threads});
+      if (run && m.vthread > 1) far.push_back({Digit::kFar, a, 0, m.vthread});
       if (!run && m.thread_extent() > 1) near.push_back({Digit::kAxis, a, 0, m.thread_extent()});
     }
-    if (run) near.push_back({Digit::kRun, beside, d, tile::window_extent(s_.p, o.dims[d])});
+    if (run) near.push_back({Digit::kRun, beside, d, tile::reduction_tile_extent(s_.p, o.dims[d])});
   }
   far.insert(far.end(), near.begin(), near.end());
   return far;
@@ -118,9 +118,9 @@ Fragment FmaLowering::make_fragment(std::size_t r) {
     f.digits.push_back({Digit::kAxis, a, 0, s_.indices.mapping(a).thread_extent()});
   };
   const int neighbours = s_.neighbour_axis(o);
-  f.of_chunk = at_once_[r] > 1 || windowed();
-  if (windowed()) {
-    f.digits = digits_of_window(o);
+  f.of_chunk = at_once_[r] > 1 || tiles_reduction();
+  if (tiles_reduction()) {
+    f.digits = digits_of_reduction_tile(o);
     const Digit last = f.digits.empty() ? Digit{} : f.digits.back();
     f.side_by_side = last.kind == Digit::kRun ? last.dim + 1 == o.dims.size()
                                               : !f.digits.empty() && static_cast<int>(last.axis) == neighbours;
@@ -169,22 +169,23 @@ Affine FmaLowering::place_of_point(std::size_t r) {
   return place;
 }
 
-Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine& slot,
+Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine& ring_stage,
                             const std::vector<Guard>& known_inside) {
   Body body;
   for (std::size_t r = 0; r < fragments_.size(); ++r)
-    if (fragments_[r].of_chunk == of_chunk && first_equal(r) == r) body.push_back(fragment(r, at, slot, known_inside));
+    if (fragments_[r].of_chunk == of_chunk && first_equal(r) == r)
+      body.push_back(fragment(r, at, ring_stage, known_inside));
   return body;
 }
 
 FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int64_t vector, const StepPosition& at,
-                                                        const Affine& slot) {
+                                                        const Affine& ring_stage) {
   const std::size_t i = s_.operand_of(r);
   const Operand& o = s_.space().inputs[i];
   const Fragment& f = fragments_[r];
   FragmentRead out;
   std::vector<std::vector<AxisLoop>> by_axis(s_.space().axes.size());
-  if (!windowed())  // inside the loops over points
+  if (!tiles_reduction())  // inside the loops over points
     for (std::size_t a = s_.space().spatial; a < by_axis.size(); ++a) by_axis[a] = s_.indices.thread_loops(a, 1);
   std::array<bool, tile::kMaxAxes> set{};
   for (const Digit& digit : f.digits) {
@@ -196,48 +197,48 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
   }
   const std::vector<Affine> local = s_.local_values(by_axis);
   const std::vector<Affine> axes = s_.absolute_values(local, at);
-  if (!s_.staged(r)) {
+  if (!s_.cached(r)) {
     out.from = s_.addresses.in_memory(o, s_.read(r), axes);
   } else {
     TilePlace place = s_.addresses.in_tile(o, s_.read(r), local, axes);
-    out.from = {in_slot(i, place.at, slot), std::move(place.inside)};
+    out.from = {in_ring_stage(i, place.at, ring_stage), std::move(place.inside)};
   }
   return out;
 }
 
-std::int64_t FmaLowering::widest_read(std::size_t r, const StepPosition& at, const Affine& slot) {
+std::int64_t FmaLowering::widest_read(std::size_t r, const StepPosition& at, const Affine& ring_stage) {
   const std::size_t i = s_.operand_of(r);
   const Operand& o = s_.space().inputs[i];
   const Fragment& f = fragments_[r];
-  if (!s_.staged(r)) return s_.p.operands[i].vector;
+  if (!s_.cached(r)) return s_.p.operands[i].vector;
   if (!f.side_by_side) return 1;
   const Digit& last = f.digits.back();
-  const std::int64_t neighbours = last.kind == Digit::kRun ? last.extent : s_.indices.mapping(last.axis).serial;
+  const std::int64_t neighbours = last.kind == Digit::kRun ? last.extent : s_.indices.mapping(last.axis).per_thread;
   const std::int64_t widest = arch::widest_access_of(s_.chip).n / o.element.n;
   // A rotated row ends where it began: neighbours stay neighbours in pieces that rotations and the row are multiples
   // of.
-  const std::int64_t swizzle = s_.p.operands[i].swizzle;
+  const std::int64_t rotate = s_.p.operands[i].rotate;
   const std::int64_t whole =
-      swizzle == 0 ? neighbours : std::gcd(std::gcd(swizzle, s_.tiles[i].shape.back()), neighbours);
+      rotate == 0 ? neighbours : std::gcd(std::gcd(rotate, s_.tiles[i].shape.back()), neighbours);
   std::int64_t vector = 1;
   for (std::int64_t v = 2; v <= widest && whole % v == 0; v *= 2) {
-    if (alignment_of(read_of_fragment(r, v, at, slot).from.offset, v) != v) break;
+    if (alignment_of(read_of_fragment(r, v, at, ring_stage).from.offset, v) != v) break;
     vector = v;
   }
   return vector;
 }
 
-Statement FmaLowering::fragment(std::size_t r, const StepPosition& at, const Affine& slot,
+Statement FmaLowering::fragment(std::size_t r, const StepPosition& at, const Affine& ring_stage,
                                 const std::vector<Guard>& known_inside) {
   const std::size_t i = s_.operand_of(r);
-  const std::int64_t vector = widest_read(r, at, slot);
-  FragmentRead f = read_of_fragment(r, vector, at, slot);
+  const std::int64_t vector = widest_read(r, at, ring_stage);
+  FragmentRead f = read_of_fragment(r, vector, at, ring_stage);
   std::erase_if(f.from.inside, [&](const Guard& g) {
     return std::find(known_inside.begin(), known_inside.end(), g) != known_inside.end();
   });
-  if (!s_.staged(r)) s_.check_aligned(s_.space().inputs[i].name, f.from, vector);
+  if (!s_.cached(r)) s_.check_aligned(s_.space().inputs[i].name, f.from, vector);
   Copy copy{{fragments_[r].buffer, f.place},
-            {s_.staged(r) ? s_.tiles[i].shared : s_.memory[i], f.from.offset},
+            {s_.cached(r) ? s_.tiles[i].shared : s_.memory[i], f.from.offset},
             vector,
             {},
             f.from.inside};
@@ -264,10 +265,10 @@ Statement FmaLowering::arithmetic() {
   return nest(joined(result_loops(1)), {{c, {}}}, true).front();
 }
 
-Body FmaLowering::finish(const Affine& step, const Affine& slot) {
+Body FmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   std::vector<Guard> inside = inside_reduction(at);
-  Body of_point = fragments(false, at, slot, inside);
+  Body of_point = fragments(false, at, ring_stage, inside);
   of_point.push_back(arithmetic());
   if (!inside.empty()) {
     Body guarded;
@@ -276,7 +277,7 @@ Body FmaLowering::finish(const Affine& step, const Affine& slot) {
   }
   // What a chunk reads beyond an edge is in the tile all the same, and no point uses it. Registers have no addresses:
   // the loop that tells a chunk's points apart is unrolled wholly.
-  Body of_chunk = fragments(true, at, slot, {});
+  Body of_chunk = fragments(true, at, ring_stage, {});
   return s_.in_chunk_loops(with(std::move(of_chunk), nest(s_.indices.point_loops(), std::move(of_point), true)), 1);
 }
 

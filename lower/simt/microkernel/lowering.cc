@@ -1,26 +1,26 @@
-#include "lower/simt/microkernel/lowering.h"
+#include "lower/simt/microkernel/detail/lowering.h"
 
-#include "lower/simt/microkernel/fma.h"
-#include "lower/simt/microkernel/mma.h"
-#include "lower/simt/microkernel/wgmma.h"
+#include "lower/simt/microkernel/detail/fma.h"
+#include "lower/simt/microkernel/detail/mma.h"
+#include "lower/simt/microkernel/detail/wgmma.h"
 
 namespace tilescope::lower {
 
-Body MicroKernelLowering::start(const Affine& /*step*/, const Affine& /*slot*/) { return {}; }
+Body MicroKernelLowering::start(const Affine& /*step*/, const Affine& /*ring_stage*/) { return {}; }
 
-Affine MicroKernelLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
-  const StagedTile& t = s_.tiles[i];
-  Affine offset = slot * t.slot_elements;
+Affine MicroKernelLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at, const Affine& ring_stage) {
+  const CachedTile& t = s_.tiles[i];
+  Affine offset = ring_stage * t.ring_stage_elements;
   Affine row;  // in the tile's own order
   for (std::size_t d = 0; d + 1 < at.size(); ++d) {
     offset = offset + at[d] * t.pitch[d];
     row = row * t.shape[d] + at[d];
   }
   if (at.empty()) return offset;
-  const std::int64_t swizzle = s_.p.operands[i].swizzle;
-  if (swizzle == 0) return offset + at.back();
+  const std::int64_t rotate = s_.p.operands[i].rotate;
+  if (rotate == 0) return offset + at.back();
   const std::string& name = s_.space().inputs[i].name;
-  return offset + s_.maker().quotient(at.back() + row * swizzle, 1, t.shape.back(), name + "_place");
+  return offset + s_.maker().quotient(at.back() + row * rotate, 1, t.shape.back(), name + "_place");
 }
 
 std::vector<std::vector<AxisLoop>> MicroKernelLowering::result_loops(std::int64_t vector) {

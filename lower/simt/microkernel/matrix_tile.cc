@@ -1,4 +1,4 @@
-#include "lower/simt/microkernel/matrix_tile.h"
+#include "lower/simt/microkernel/detail/matrix_tile.h"
 
 #include <bit>
 #include <ranges>

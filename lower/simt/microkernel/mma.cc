@@ -1,4 +1,4 @@
-#include "lower/simt/microkernel/mma.h"
+#include "lower/simt/microkernel/detail/mma.h"
 
 #include <ranges>
 #include <span>
@@ -39,7 +39,7 @@ std::vector<AxisLoop> MmaLowering::element_loops(std::size_t i, std::size_t firs
   return loops;
 }
 
-Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, const Affine& slot) {
+Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, const Affine& ring_stage) {
   const MatrixSide side = tile_.side(i);
   const tile::FragmentRead read = tile::fragment_read(s_.p, i, arch::widest_access_of(s_.chip));
   const arch::FragmentMap& map = tile::fragment_map(tile_.unit(), i);
@@ -47,7 +47,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   std::vector<AxisLoop> loops = tile_.all_loops(axes, side.axis, read.together);
   Affine to = tile_.number(axes, side.axis, read.together) * elements_of(i);
   const auto from = [&](std::int64_t together, const MatrixPlace& place) {
-    return Access{s_.tiles[i].shared, in_slot(i, tile_.in_data_tile(side, together, place, at), slot)};
+    return Access{s_.tiles[i].shared, in_ring_stage(i, tile_.in_data_tile(side, together, place, at), ring_stage)};
   };
   const auto nested = [&](auto what, const std::vector<AxisLoop>& inside) {
     loops.insert(loops.end(), inside.begin(), inside.end());
@@ -61,7 +61,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   // A lane names the row of its number.
   MatrixPlace place = tile_.lane_place(tile::digits_of(std::span(read.rows.begin(), read.rows.end())));
   const std::vector<AxisLoop> inside = element_loops(i, bits_of(elements_of(i) / read.parts), to, place);
-  LoadMatrices load;
+  LoadMatrix load;
   load.count = std::int64_t{1} << read.rows.size();
   load.map = tile::map_of_load(s_.p, i, read);
   load.transposed = read.how == tile::FragmentRead::How::kTransposedRows;
@@ -70,14 +70,14 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   return nested(std::move(load), inside);
 }
 
-Body MmaLowering::finish(const Affine& step, const Affine& slot) {
+Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   const tile::MatrixUnit& u = tile_.unit();
-  MultiplyMatrices multiply{0, {s_.results.accumulators, tile_.first_result(1)}, {}, {}};
+  Mma multiply{0, {s_.results.accumulators, tile_.first_result(1)}, {}, {}};
   Body body;
   for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
     const MatrixSide side = tile_.side(i);
-    body.push_back(load_fragments(i, at, slot));
+    body.push_back(load_fragments(i, at, ring_stage));
     Access& factor = i == 0 ? multiply.a : multiply.b;
     factor = {registers_[i], tile_.number(tile_.axes_of(side), side.axis, 1) * elements_of(i)};
   }

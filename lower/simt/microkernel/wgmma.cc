@@ -1,4 +1,4 @@
-#include "lower/simt/microkernel/wgmma.h"
+#include "lower/simt/microkernel/detail/wgmma.h"
 
 #include <utility>
 
@@ -6,11 +6,11 @@
 
 namespace tilescope::lower {
 
-Affine WgmmaLowering::in_slot(std::size_t i, const std::vector<Affine>& at, const Affine& slot) {
-  const StagedTile& t = s_.tiles[i];
+Affine WgmmaLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at, const Affine& ring_stage) {
+  const CachedTile& t = s_.tiles[i];
   const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
   const std::string& name = s_.space().inputs[i].name;
-  Affine offset = slot * t.slot_elements;
+  Affine offset = ring_stage * t.ring_stage_elements;
   for (std::size_t d = 0; d + 2 < at.size(); ++d) offset = offset + at[d] * t.pitch[d];
   const auto part = [&](const Affine& a, std::int64_t of, const char* what) {
     const Affine whole = s_.maker().quotient(a, of, 0, name + what);
@@ -21,11 +21,12 @@ Affine WgmmaLowering::in_slot(std::size_t i, const std::vector<Affine>& at, cons
   return offset + below * core.below + row * core.columns + beside * core.beside + column;
 }
 
-StagedFactor WgmmaLowering::factor(std::size_t i, std::int64_t together, const StepPosition& at, const Affine& slot) {
+SharedFactor WgmmaLowering::factor(std::size_t i, std::int64_t together, const StepPosition& at,
+                                   const Affine& ring_stage) {
   const MatrixSide side = tile_.side(i);
   const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
-  const Affine from = in_slot(i, tile_.in_data_tile(side, together, {}, at), slot);
-  StagedFactor out{{s_.tiles[i].shared, from}, core.below, core.beside, false};
+  const Affine from = in_ring_stage(i, tile_.in_data_tile(side, together, {}, at), ring_stage);
+  SharedFactor out{{s_.tiles[i].shared, from}, core.below, core.beside, false};
   const auto& dims = s_.space().inputs[i].dims;
   if (static_cast<std::size_t>(dims.back().terms[0].axis) != side.axis) return out;
   std::swap(out.along, out.deep);
@@ -34,28 +35,28 @@ StagedFactor WgmmaLowering::factor(std::size_t i, std::int64_t together, const S
 }
 
 // A group's fragments that lie side by side along the columns are one instruction's.
-Body WgmmaLowering::start(const Affine& step, const Affine& slot) {
+Body WgmmaLowering::start(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   const tile::MatrixUnit& u = tile_.unit();
   const std::int64_t together = tile::fragments_together(s_.p);
-  MultiplyStaged m{0, u.n * together, {s_.results.accumulators, tile_.first_result(together)}, {}, {}};
-  m.a = factor(0, 1, at, slot);
-  m.b = factor(1, together, at, slot);
+  Wgmma m{0, u.n * together, {s_.results.accumulators, tile_.first_result(together)}, {}, {}};
+  m.a = factor(0, 1, at, ring_stage);
+  m.b = factor(1, together, at, ring_stage);
   Body body;
-  body.push_back({BeginProducts{s_.results.accumulators}, {}});
+  body.push_back({WgmmaFence{s_.results.accumulators}, {}});
   Body products = nest(tile_.all_loops(s_.results.axes, u.columns, together), {{m, {}}}, true);
   return with(std::move(body), s_.in_chunk_loops(std::move(products), tile_.iterations()));
 }
 
-Body WgmmaLowering::finish(const Affine& /*step*/, const Affine& /*slot*/) {
+Body WgmmaLowering::finish(const Affine& /*step*/, const Affine& /*ring_stage*/) {
   Body body;
-  body.push_back({EndProducts{s_.results.accumulators}, {}});
+  body.push_back({WgmmaCommitWait{s_.results.accumulators}, {}});
   return body;
 }
 
 Body WgmmaLowering::before_reads() const {
   Body body;
-  body.push_back({Publish{}, {}});
+  body.push_back({ProxyFence{}, {}});
   return body;
 }
 

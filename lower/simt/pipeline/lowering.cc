@@ -1,12 +1,12 @@
-#include "lower/simt/pipeline/lowering.h"
+#include "lower/simt/pipeline/detail/lowering.h"
 
 #include <utility>
 
 namespace tilescope::lower {
 
 Body pipelined(const BlockParts& parts) {
-  if (parts.stage.p.in_boxes()) return warp_specialized(parts);
-  return parts.stage.slots() > 1 ? multi_stage(parts) : serial(parts);
+  if (parts.stage.p.by_tma()) return warp_specialized(parts);
+  return parts.stage.stages_held() > 1 ? multi_stage(parts) : serial(parts);
 }
 
 Body at_barrier(const std::string& note) {

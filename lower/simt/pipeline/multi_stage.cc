@@ -1,15 +1,15 @@
 #include <utility>
 #include <vector>
 
-#include "lower/simt/pipeline/lowering.h"
+#include "lower/simt/pipeline/detail/lowering.h"
 
 namespace tilescope::lower {
 namespace {
 
-// The copies of the first steps, one slot short of all.
+// The copies of the first steps, one stage short of all.
 Body first_copies(const BlockParts& b) {
   Body body;
-  for (std::int64_t s = 0; s + 1 < b.stage.slots(); ++s) {
+  for (std::int64_t s = 0; s + 1 < b.stage.stages_held(); ++s) {
     const StepPosition at = b.stage.indices.at_step(constant(s));
     if (s < b.stage.p.steps()) {
       body = with(std::move(body), b.transfers.start(at, constant(s)));
@@ -21,32 +21,32 @@ Body first_copies(const BlockParts& b) {
   return body;
 }
 
-// A step whose tiles were copied `slots - 1` steps before, while later ones are on their way.
+// A step whose tiles were copied `stages - 1` steps before, while later ones are on their way.
 Body step_and_copies_ahead(const BlockParts& b, const Affine& step) {
   Stage& s = b.stage;
-  const std::int64_t ahead = s.slots() - 1;
+  const std::int64_t ahead = s.stages_held() - 1;
   const Affine next = step + constant(ahead);
   const StepPosition at = s.indices.at_step(next);
-  const Affine next_slot = s.maker().quotient(next, 1, s.slots(), "next_slot");
+  const Affine next_ring_stage = s.maker().quotient(next, 1, s.stages_held(), "next_slot");
   const std::vector<Guard> more = {{next, s.p.steps()}};
   const auto when_more = [&](Body body) { return Statement{If{more, std::move(body)}, {}}; };
   Body body;
   if (b.transfers.any_asynchronous()) body.push_back({Wait{ahead - 1}, {}});
   body = with(std::move(body), b.products.before_reads());
   body.push_back(noted({Barrier{}, {}}, "this step's tiles are whole, the last step's are free"));
-  const Affine slot = s.maker().quotient(step, 1, s.slots(), "slot");
+  const Affine ring_stage = s.maker().quotient(step, 1, s.stages_held(), "slot");
   // Products that run by themselves do so while the next tiles' copies are issued.
-  body = with(std::move(body), b.products.start(step, slot));
+  body = with(std::move(body), b.products.start(step, ring_stage));
   if (b.transfers.any_asynchronous()) {
-    body.push_back(when_more(b.transfers.start(at, next_slot)));
+    body.push_back(when_more(b.transfers.start(at, next_ring_stage)));
     body.push_back({Commit{}, {}});
   }
   Body loads = b.transfers.load(at);
   const bool passes_registers = !loads.empty(), carried = passes_registers && b.transfers.in_one_batch();
   if (carried) body.push_back(when_more(std::move(loads)));
-  if (passes_registers && !carried) body.push_back(when_more(b.transfers.copy(at, next_slot)));
-  body = with(std::move(body), b.products.finish(step, slot));
-  if (carried) body.push_back(when_more(b.transfers.keep(next_slot)));
+  if (passes_registers && !carried) body.push_back(when_more(b.transfers.copy(at, next_ring_stage)));
+  body = with(std::move(body), b.products.finish(step, ring_stage));
+  if (carried) body.push_back(when_more(b.transfers.keep(next_ring_stage)));
   return body;
 }
 

@@ -1,12 +1,12 @@
-#include "lower/simt/transfer/cooperative.h"
+#include "lower/simt/transfer/detail/cooperative.h"
 
 namespace tilescope::lower {
 
 void CooperativeLowering::add_batches(std::int64_t most) {
   pieces_.cut(most);
-  StagedTile t = s_.shape_of_tile(operand_);
-  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.slot_elements * s_.slots(),
-                             s_.staging.begins[operand_]);
+  CachedTile t = s_.shape_of_tile(operand_);
+  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype,
+                             t.ring_stage_elements * s_.stages_held(), s_.staging.begins[operand_]);
   tile() = t;
 }
 

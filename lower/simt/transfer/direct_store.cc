@@ -1,4 +1,4 @@
-#include "lower/simt/transfer/direct_store.h"
+#include "lower/simt/transfer/detail/direct_store.h"
 
 namespace tilescope::lower {
 

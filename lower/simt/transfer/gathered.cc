@@ -1,4 +1,4 @@
-#include "lower/simt/transfer/gathered.h"
+#include "lower/simt/transfer/detail/gathered.h"
 
 #include <utility>
 
@@ -8,9 +8,9 @@
 namespace tilescope::lower {
 
 void GatheredLowering::add_tile() {
-  StagedTile t = s_.shape_of_tile(output_);
-  t.shared =
-      s_.block.shared(s_.space().output.name + "_tile", s_.block.dtype_of(s_.results.leaving), t.slot_elements, {0});
+  CachedTile t = s_.shape_of_tile(output_);
+  t.shared = s_.block.shared(s_.space().output.name + "_tile", s_.block.dtype_of(s_.results.leaving),
+                             t.ring_stage_elements, {0});
   s_.tiles[output_] = t;
 }
 
@@ -34,7 +34,7 @@ Statement GatheredLowering::gather() {
 
 Body GatheredLowering::store(const Meeting& meet) {
   Body body;
-  if (s_.any_staged()) body = meet("every thread has read the last step's tiles");
+  if (s_.any_cached()) body = meet("every thread has read the last step's tiles");
   body.push_back(gather());
   body = with(std::move(body), written());
   body = with(std::move(body), meet("the rows of results are whole"));

@@ -1,10 +1,10 @@
-#include "lower/simt/transfer/lowering.h"
+#include "lower/simt/transfer/detail/lowering.h"
 
 #include <algorithm>
 
-#include "lower/simt/transfer/cp_async.h"
-#include "lower/simt/transfer/per_thread.h"
-#include "lower/simt/transfer/tma.h"
+#include "lower/simt/transfer/detail/cp_async.h"
+#include "lower/simt/transfer/detail/per_thread.h"
+#include "lower/simt/transfer/detail/tma.h"
 #include "tile/transfer/transfer.h"
 
 namespace tilescope::lower {
@@ -22,23 +22,23 @@ std::unique_ptr<TransferLowering> made(const tile::Tma&, Stage& s, MicroKernelLo
 
 }  // namespace
 
-Body TransferLowering::start(const StepPosition& /*at*/, const Affine& /*slot*/) { return {}; }
+Body TransferLowering::start(const StepPosition& /*at*/, const Affine& /*ring_stage*/) { return {}; }
 Body TransferLowering::load(const StepPosition& /*at*/) { return {}; }
-Body TransferLowering::keep(const Affine& /*slot*/) { return {}; }
-Body TransferLowering::copy(const StepPosition& /*at*/, const Affine& /*slot*/) { return {}; }
+Body TransferLowering::keep(const Affine& /*ring_stage*/) { return {}; }
+Body TransferLowering::copy(const StepPosition& /*at*/, const Affine& /*ring_stage*/) { return {}; }
 
 Transfers::Transfers(Stage& stage, MicroKernelLowering& products) {
   for (std::size_t i = 0; i < stage.space().inputs.size(); ++i) {
-    if (!stage.p.operands[i].staged) continue;
+    if (!stage.p.operands[i].cached) continue;
     const tile::Transfer entry = tile::transfer_of(stage.p, i, stage.chip.core);
     each_.push_back(std::visit([&](const auto& of) { return made(of, stage, products, i); }, entry));
     each_.back()->add_tile();
   }
 }
 
-Body Transfers::start(const StepPosition& at, const Affine& slot) {
+Body Transfers::start(const StepPosition& at, const Affine& ring_stage) {
   Body body;
-  for (const auto& t : each_) body = with(std::move(body), t->start(at, slot));
+  for (const auto& t : each_) body = with(std::move(body), t->start(at, ring_stage));
   return body;
 }
 
@@ -48,15 +48,15 @@ Body Transfers::load(const StepPosition& at) {
   return body;
 }
 
-Body Transfers::keep(const Affine& slot) {
+Body Transfers::keep(const Affine& ring_stage) {
   Body body;
-  for (const auto& t : each_) body = with(std::move(body), t->keep(slot));
+  for (const auto& t : each_) body = with(std::move(body), t->keep(ring_stage));
   return body;
 }
 
-Body Transfers::copy(const StepPosition& at, const Affine& slot) {
+Body Transfers::copy(const StepPosition& at, const Affine& ring_stage) {
   Body body;
-  for (const auto& t : each_) body = with(std::move(body), t->copy(at, slot));
+  for (const auto& t : each_) body = with(std::move(body), t->copy(at, ring_stage));
   return body;
 }
 

@@ -1,4 +1,4 @@
-#include "lower/simt/transfer/pieces.h"
+#include "lower/simt/transfer/detail/pieces.h"
 
 #include <algorithm>
 #include <string>
@@ -14,7 +14,7 @@ std::int64_t CooperativePieces::of_tile() const {
 
 std::int64_t CooperativePieces::of_thread() const { return base::ceil_div(of_tile(), s_.p.threads()); }
 
-std::int64_t CooperativePieces::most_in_flight(base::Bytes element) const {
+std::int64_t CooperativePieces::max_in_flight(base::Bytes element) const {
   if (!s_.chip.compiler || !s_.chip.compiler->copy_registers) return std::max<std::int64_t>(1, of_thread());
   return std::max<std::int64_t>(1,
                                 *s_.chip.compiler->copy_registers * tile::kRegisterBytes / (plan().vector * element.n));
@@ -40,10 +40,10 @@ CooperativePieces::Piece CooperativePieces::piece(std::int64_t batch) {
     turn = turn + s_.maker().value(loop_);
     out.in_flight = s_.maker().value(loop_) * vector;
   }
-  const bool chunked = plan().chunked;
+  const bool blocked = plan().blocked;
   const std::int64_t each = of_thread();
-  const Affine number = chunked ? s_.maker().thread() * each + turn : turn * s_.p.threads() + s_.maker().thread();
-  if (chunked && s_.maker().range(turn).high >= each) out.when.push_back({turn, each});
+  const Affine number = blocked ? s_.maker().thread() * each + turn : turn * s_.p.threads() + s_.maker().thread();
+  if (blocked && s_.maker().range(turn).high >= each) out.when.push_back({turn, each});
   if (s_.maker().range(number).high >= of_tile()) out.when.push_back({number, of_tile()});
   const tile::TileShape shape = tile::data_tile(operand(), s_.p.block);
   std::int64_t faster = 1;

@@ -1,11 +1,11 @@
-#include "lower/simt/transfer/results.h"
+#include "lower/simt/transfer/detail/results.h"
 
 #include <limits>
 #include <utility>
 
-#include "lower/simt/transfer/direct_store.h"
-#include "lower/simt/transfer/row_store.h"
-#include "lower/simt/transfer/tma_store.h"
+#include "lower/simt/transfer/detail/direct_store.h"
+#include "lower/simt/transfer/detail/row_store.h"
+#include "lower/simt/transfer/detail/tma_store.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::lower {

@@ -1,4 +1,4 @@
-#include "lower/simt/transfer/row_store.h"
+#include "lower/simt/transfer/detail/row_store.h"
 
 #include "tile/transfer/results.h"
 
@@ -6,7 +6,7 @@ namespace tilescope::lower {
 
 void RowStoreLowering::add_tile() {
   GatheredLowering::add_tile();
-  pieces_.cut(pieces_.most_in_flight(tile::result_element(s_.p)));
+  pieces_.cut(pieces_.max_in_flight(tile::result_element(s_.p)));
   carried_ = s_.block.registers(s_.space().output.name + "_row", s_.block.dtype_of(s_.results.leaving),
                                 pieces_.in_batch() * s_.p.operands[output_].vector);
 }

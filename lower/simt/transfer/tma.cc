@@ -1,4 +1,4 @@
-#include "lower/simt/transfer/tma.h"
+#include "lower/simt/transfer/detail/tma.h"
 
 #include <utility>
 
@@ -11,27 +11,28 @@ namespace {
 // Adds the mbarriers of a block, behind the tiles, and the warp that asks for them.
 void add_mbarriers(Stage& s) {
   Kernel& k = s.block.kernel();
-  k.threads = s.p.threads_with_copiers(s.chip.core.warp);
-  const std::int64_t begin = s.staging.signals.n, slots = s.p.slots();
+  k.threads = s.p.threads_with_producers(s.chip.core.warp);
+  const std::int64_t begin = s.staging.mbarriers.n, stages = s.p.stages_held();
   const std::int64_t computing = s.p.threads() / s.chip.core.warp;
-  const std::int64_t bytes = s.chip.core.tma->mbarrier.n * slots;
-  k.signals = {{"full", slots, 1, begin}, {"empty", slots, computing, begin + bytes}};
-  if (s.p.operands.back().staged) k.signals.push_back({"met", 1, computing, begin + 2 * bytes});
+  const std::int64_t bytes = s.chip.core.tma->mbarrier.n * stages;
+  k.mbarriers = {{"full", stages, 1, begin}, {"empty", stages, computing, begin + bytes}};
+  if (s.p.operands.back().cached) k.mbarriers.push_back({"met", 1, computing, begin + 2 * bytes});
 }
 
 }  // namespace
 
 void TmaLowering::add_tile() {
-  StagedTile t = s_.shape_of_tile(operand_);
-  t.shared = s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.slot_elements * s_.slots(),
-                             s_.staging.begins[operand_], operand().element * plan().box);
+  CachedTile t = s_.shape_of_tile(operand_);
+  t.shared =
+      s_.block.shared(operand().name + "_tile", s_.tensor_of(operand()).dtype, t.ring_stage_elements * s_.stages_held(),
+                      s_.staging.begins[operand_], operand().element * plan().box);
   tile() = t;
-  if (s_.block.kernel().signals.empty()) add_mbarriers(s_);
+  if (s_.block.kernel().mbarriers.empty()) add_mbarriers(s_);
 }
 
 TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin) {
   const tile::Operand& o = s.space().operand(operand);
-  const StagedTile& t = s.tiles[operand];
+  const CachedTile& t = s.tiles[operand];
   const std::int64_t row = s.p.operands[operand].box;
   const std::size_t last = o.dims.size() - 1;
   TileBoxes out{{{t.shared, first}, s.memory[operand], {}}, {}};
@@ -56,8 +57,8 @@ TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, cons
   return out;
 }
 
-Body TmaLowering::start(const StepPosition& at, const Affine& slot) {
-  TileBoxes of = boxes_of_tile(s_, operand_, slot * tile().slot_elements, at.begin);
+Body TmaLowering::start(const StepPosition& at, const Affine& ring_stage) {
+  TileBoxes of = boxes_of_tile(s_, operand_, ring_stage * tile().ring_stage_elements, at.begin);
   Body body = nest(of.loops, {{TmaLoad{std::move(of.box), kFull, at.step}, {}}}, true);
   body.front().note = "bring " + operand().name;
   return body;

@@ -1,8 +1,8 @@
-#include "lower/simt/transfer/tma_store.h"
+#include "lower/simt/transfer/detail/tma_store.h"
 
 #include <utility>
 
-#include "lower/simt/transfer/tma.h"
+#include "lower/simt/transfer/detail/tma.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::lower {
@@ -20,7 +20,7 @@ Affine TmaStoreLowering::in_tile(const std::vector<Affine>& at) {
 // What threads wrote is seen by the engine.
 Body TmaStoreLowering::written() {
   Body body;
-  body.push_back({Publish{}, {}});
+  body.push_back({ProxyFence{}, {}});
   return body;
 }
 

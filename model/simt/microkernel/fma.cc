@@ -2,7 +2,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::model {
@@ -10,31 +10,31 @@ namespace {
 
 using tile::StageProgram;
 
-// Points of the reduction that a thread reads of an operand at once: as many as one access brings where staged rows run
+// Points of the reduction that a thread reads of an operand at once: as many as one access brings where cached rows run
 // along the innermost reduced axis.
 std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
   const tile::Operand& o = p.space->inputs[operand];
-  if (!p.operands[operand].staged || o.dims.empty() || p.order.empty()) return 1;
+  if (!p.operands[operand].cached || o.dims.empty() || p.reduction_order.empty()) return 1;
   const tile::TileDim& last = o.dims.back();
-  const bool along = !last.whole && last.terms.size() == 1 && last.terms[0].axis == p.order.back();
+  const bool along = !last.whole && last.terms.size() == 1 && last.terms[0].axis == p.reduction_order.back();
   return along ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch)) : 1;
 }
 
-bool reads_windows(const StageProgram& p) {
+bool reads_reduction_tiles(const StageProgram& p) {
   return std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 
 }  // namespace
 
-StagedRead staged_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
+CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access) {
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
   const double elements = tile::fragment_elements(p, operand);
   return {scratchpad_read(p, operand, vector, warp),
-          elements / static_cast<double>(vector * p.lanes()) * p.windows_per_step()};
+          elements / static_cast<double>(vector * p.lanes()) * p.reduction_tiles_per_step()};
 }
 
-RowPlaces staged_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {
   return row_places(p, operand);
 }
 
@@ -48,8 +48,8 @@ OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgr
   std::int64_t held = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     held += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
-  // The taps of a window are read as they are used: about half of them are held at a time.
-  return {reads_windows(p) ? base::ceil_div(held, 2) : held};
+  // The taps of a register tile are read as they are used: about half of them are held at a time.
+  return {reads_reduction_tiles(p) ? base::ceil_div(held, 2) : held};
 }
 
 std::int64_t fragment_registers(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {

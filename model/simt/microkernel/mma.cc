@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 #include "tile/microkernel/wgmma.h"
 
 namespace tilescope::model {
@@ -13,7 +13,7 @@ using arch::FragmentPlace;
 using tile::Operand;
 using tile::StageProgram;
 
-// Bytes from a staged tile's beginning to an element of its first fragments.
+// Bytes from a cached tile's beginning to an element of its first fragments.
 class TilePlaces {
  public:
   TilePlaces(const tile::MatrixUnit& u, const StageProgram& p, std::size_t operand)
@@ -39,7 +39,7 @@ class TilePlaces {
       else
         line = line * shape_[d] + value;
     }
-    return element_ * staged_offset(line, column, shape_.back(), plan_);
+    return element_ * cached_offset(line, column, shape_.back(), plan_);
   }
 
  private:
@@ -51,7 +51,7 @@ class TilePlaces {
 
 // Fragments that the instruction's lanes read in a step.
 double fragments_of(const tile::MatrixUnit& u, const StageProgram& p, std::size_t operand) {
-  double n = p.windows_per_step() / static_cast<double>(operand == 0 ? u.m : u.n);
+  double n = p.reduction_tiles_per_step() / static_cast<double>(operand == 0 ? u.m : u.n);
   for (std::size_t a = 0; a < p.space->spatial; ++a)
     if (p.space->operand(operand).uses(static_cast<int>(a))) n *= static_cast<double>(p.mapping[a].thread_extent());
   return n;
@@ -60,12 +60,12 @@ double fragments_of(const tile::MatrixUnit& u, const StageProgram& p, std::size_
 }  // namespace
 
 // Of the first warp that has part in the instruction.
-StagedRead staged_read(const tile::Mma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
+CachedRead cached_read(const tile::Mma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access) {
   const arch::FragmentMap& map = tile::fragment_map(kernel.unit, operand);
   const tile::FragmentRead read = tile::fragment_read(p, operand, max_access);
   const TilePlaces places(kernel.unit, p, operand);
-  StagedRead out;
+  CachedRead out;
   out.access.bytes = read.run * p.space->operand(operand).element.n;
   const double fragments = fragments_of(kernel.unit, p, operand);
   if (!read.by_rows()) {
@@ -81,7 +81,7 @@ StagedRead staged_read(const tile::Mma& kernel, const StageProgram& p, std::size
   return out;
 }
 
-RowPlaces staged_places(const tile::Mma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+RowPlaces cached_places(const tile::Mma& /*kernel*/, const StageProgram& p, std::size_t operand) {
   return row_places(p, operand);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/integer.h"
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 #include "tile/fit.h"
 #include "tile/transfer/results.h"
 

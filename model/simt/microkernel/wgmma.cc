@@ -3,22 +3,22 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
 
 using tile::StageProgram;
 
 // A core matrix fills eight lanes' 16 bytes side by side. One instruction takes those of both factors.
-StagedRead staged_read(const tile::Wgmma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
+CachedRead cached_read(const tile::Wgmma& kernel, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes /*max_access*/) {
   const tile::MatrixUnit& u = kernel.unit;
   const std::int64_t together = tile::fragments_together(p);
-  double instructions = p.windows_per_step() / static_cast<double>(u.m * u.n * together);
+  double instructions = p.reduction_tiles_per_step() / static_cast<double>(u.m * u.n * together);
   for (const tile::AxisMapping& m : p.mapping) instructions *= static_cast<double>(m.thread_extent());
   const std::int64_t along = operand == 0 ? u.m : u.n * together;
   const std::int64_t deep = u.k * p.space->operand(operand).element.n / tile::kCoreRowBytes;
-  StagedRead out;
+  CachedRead out;
   out.by_instruction = true;
   out.access.bytes = tile::kCoreRowBytes;
   for (std::int64_t row = 0; row < tile::kCoreRows; ++row) out.access.offset.push_back(row * tile::kCoreRowBytes);
@@ -27,7 +27,7 @@ StagedRead staged_read(const tile::Wgmma& kernel, const StageProgram& p, std::si
   return out;
 }
 
-CorePlaces staged_places(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
+CorePlaces cached_places(const tile::Wgmma& /*kernel*/, const StageProgram& p, std::size_t operand) {
   return {tile::core_matrices(p, operand)};
 }
 

@@ -1,7 +1,7 @@
 // What entries share in which every thread takes part.
 
 #include "base/integer.h"
-#include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/detail/costs.h"
 
 namespace tilescope::model {
 
@@ -16,7 +16,7 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
   const tile::OperandPlan& plan = p.operands[operand];
   if (shape.empty()) return true;
-  if (!plan.chunked) return p.threads() * plan.vector % shape.back() == 0;
+  if (!plan.blocked) return p.threads() * plan.vector % shape.back() == 0;
   const std::int64_t chunk = pieces_of(p, operand) * plan.vector;
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }

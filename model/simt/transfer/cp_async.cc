@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "model/simt/transfer/costs.h"
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/transfer/detail/costs.h"
+#include "model/simt/transfer/detail/pieces.h"
 
 namespace tilescope::model {
 
@@ -11,7 +11,7 @@ CopyWork copy_work(const tile::CpAsync& /*entry*/, const StageProgram& p, std::s
   return {static_cast<double>(pieces_of(p, operand))};
 }
 
-WarpAccess staged_write(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
+WarpAccess cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
   return scratchpad_write(p, operand, warp);
 }
 
@@ -22,7 +22,7 @@ CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& 
   const std::int64_t bookkeeping = bookkeeping_of(p, m);
   if (pieces_lie_evenly(p, operand))
     return {a.even_piece.value_or(0) * std::min(pieces, a.max_even_pieces.value_or(pieces)), bookkeeping};
-  return {pieces * (p.space->inputs[operand].gathered ? a.im2col_piece : a.uneven_piece).value_or(0), bookkeeping};
+  return {pieces * (p.space->inputs[operand].im2col ? a.im2col_piece : a.uneven_piece).value_or(0), bookkeeping};
 }
 
 CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/integer.h"
-#include "model/simt/transfer/costs.h"
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/transfer/detail/costs.h"
+#include "model/simt/transfer/detail/pieces.h"
 #include "tile/fit.h"
 
 namespace tilescope::model {
@@ -24,7 +24,7 @@ std::int64_t in_flight(const StageProgram& p, std::size_t operand) {
 
 }  // namespace
 
-WarpAccess staged_write(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+WarpAccess cached_write(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
                         std::int64_t warp) {
   return scratchpad_write(p, operand, warp);
 }

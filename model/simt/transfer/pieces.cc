@@ -1,9 +1,9 @@
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/transfer/detail/pieces.h"
 
 #include <algorithm>
 
 #include "base/integer.h"
-#include "model/simt/microkernel/costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
 
@@ -20,7 +20,7 @@ struct FirstPieces {
 FirstPieces first_pieces(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const tile::OperandPlan& plan = p.operands[operand];
   const std::int64_t pieces = base::ceil_div(tile::data_tile_elements(p.space->operand(operand), p.block), plan.vector);
-  const std::int64_t chunk = plan.chunked ? base::ceil_div(pieces, p.threads()) : 1;
+  const std::int64_t chunk = plan.blocked ? base::ceil_div(pieces, p.threads()) : 1;
   return {std::min({warp, p.threads(), base::ceil_div(pieces, chunk)}), chunk * plan.vector};
 }
 
@@ -45,7 +45,7 @@ WarpAccess pieces_at(const StageProgram& p, std::size_t operand, std::int64_t wa
 
 WarpAccess scratchpad_write(const StageProgram& p, std::size_t operand, std::int64_t warp) {
   return of_micro_kernel(p, [&](const auto& kernel) {
-    return pieces_at(p, operand, warp, p.space->operand(operand).element, staged_places(kernel, p, operand));
+    return pieces_at(p, operand, warp, p.space->operand(operand).element, cached_places(kernel, p, operand));
   });
 }
 

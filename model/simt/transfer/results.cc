@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "model/simt/microkernel/costs.h"
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/transfer/detail/pieces.h"
 
 namespace tilescope::model {
 namespace {

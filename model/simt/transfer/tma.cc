@@ -1,7 +1,7 @@
 #include "tile/transfer/tma.h"
 
 #include "base/integer.h"
-#include "model/simt/transfer/costs.h"
+#include "model/simt/transfer/detail/costs.h"
 
 namespace tilescope::model {
 
@@ -9,13 +9,13 @@ using tile::StageProgram;
 
 // One warp asks for all boxes of a step; its share of each of those that compute.
 CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
-  const auto staged = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
+  const auto cached = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));
-  return {staged / static_cast<double>(tile::box_elements(p, operand)) / warps};
+  return {cached / static_cast<double>(tile::box_elements(p, operand)) / warps};
 }
 
 // What arrives of a box fills the banks as a warp's neighbouring words would.
-WarpAccess staged_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+WarpAccess cached_write(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
                         std::int64_t warp) {
   WarpAccess access;
   access.bytes = arch::kRegisterBytes;

@@ -28,7 +28,7 @@ constexpr int kDevice = 7;  // the first device's handle, which is not its numbe
 
 struct Function {
   std::string name;
-  int most_shared = kUsualShared;
+  int max_shared = kUsualShared;
 };
 
 std::map<std::uint64_t, std::size_t> allocated;  // bytes by address
@@ -129,7 +129,7 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
 }
 int cuFuncSetAttribute(void* function, int which, int value) {
   if (which != 8) return kInvalid;
-  static_cast<Function*>(function)->most_shared = value;
+  static_cast<Function*>(function)->max_shared = value;
   return called("cuFuncSetAttribute");
 }
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t bytes) {
@@ -169,7 +169,7 @@ int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, vo
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned shared,
                    void*, void** parameters, void**) {
   const auto& f = *static_cast<Function*>(function);
-  if (static_cast<int>(shared) > f.most_shared || threads > 1024) return kInvalid;
+  if (static_cast<int>(shared) > f.max_shared || threads > 1024) return kInvalid;
   const int answer = called("launch " + f.name);
   usleep(static_cast<unsigned>(1000 * setting("FAKE_DRIVER_LAUNCH_MS", 0)));
   if (answer == 0) run(f.name, parameters);

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/element_bytes.h"
+#include "backends/cuda/detail/element_bytes.h"
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "expr/reference.h"
@@ -258,20 +258,20 @@ TEST(Arithmetic, IntegersSaturateAndRoundToEven) {
 }
 
 TEST(Arithmetic, IntegersWrap) {
-  constexpr double kMost = 2147483647, kLeast = -2147483648.0;
+  constexpr double kMaxValue = 2147483647, kMinValue = -2147483648.0;
   const auto add = [](const std::string& name, std::vector<expr::Node> body, expr::Values expected,
                       Reducer reducer = Reducer::kNone) {
-    return Case{{name, Dtype::kI32, Dtype::kI32, std::move(body), reducer, reducer == Reducer::kSum ? kMost : 0},
-                {kMost, kLeast, 65536},
-                {kMost, -1, 65537},
+    return Case{{name, Dtype::kI32, Dtype::kI32, std::move(body), reducer, reducer == Reducer::kSum ? kMaxValue : 0},
+                {kMaxValue, kMinValue, 65536},
+                {kMaxValue, -1, 65537},
                 std::move(expected)};
   };
-  check({add("sum", binary(NodeKind::kAdd), {-2, kMost, 131073}),
-         add("difference", binary(NodeKind::kSubtract), {0, kLeast + 1, -1}),
-         add("product", binary(NodeKind::kMultiply), {1, kLeast, 65536}),
-         add("negation", {tests::operand(0), tests::node(NodeKind::kNegate, 0)}, {-kMost, kLeast, -65536}),
-         add("magnitude", {tests::operand(0), tests::call(Function::kAbs, 0)}, {kMost, kLeast, 65536}),
-         add("sum of products", binary(NodeKind::kMultiply), {kLeast, -1, kLeast + 65535}, Reducer::kSum)});
+  check({add("sum", binary(NodeKind::kAdd), {-2, kMaxValue, 131073}),
+         add("difference", binary(NodeKind::kSubtract), {0, kMinValue + 1, -1}),
+         add("product", binary(NodeKind::kMultiply), {1, kMinValue, 65536}),
+         add("negation", {tests::operand(0), tests::node(NodeKind::kNegate, 0)}, {-kMaxValue, kMinValue, -65536}),
+         add("magnitude", {tests::operand(0), tests::call(Function::kAbs, 0)}, {kMaxValue, kMinValue, 65536}),
+         add("sum of products", binary(NodeKind::kMultiply), {kMinValue, -1, kMinValue + 65535}, Reducer::kSum)});
 }
 
 TEST(Arithmetic, LargeIntegersDivideExactly) {

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/formula.h"
+#include "backends/cuda/detail/formula.h"
 #include "backends/cuda/installed.h"
 #include "backends/cuda/process.h"
 #include "tests/support/expected.h"

@@ -60,7 +60,7 @@ TEST_F(HostRuns, CountersFollowTheChip) {
     HostCompiler host(chip);
     std::vector<const tests::Sample*> samples;  // a warp of another size arrives elsewhere
     for (const tests::Sample& s : samples_)
-      if (chip.core.warp == chip_.core.warp || s.module.kernels.front().signals.empty()) samples.push_back(&s);
+      if (chip.core.warp == chip_.core.warp || s.module.kernels.front().mbarriers.empty()) samples.push_back(&s);
     for (const tests::Sample* s : samples) host.add(s->module);
     for (std::size_t i = 0; i < samples.size(); ++i) {
       SCOPED_TRACE(chip.name + " " + samples[i]->name);

@@ -22,7 +22,7 @@ constexpr int kPrograms = 16;  // of one property: they share a compilation
 
 constexpr int kWholeRange = 100;  // size at which rapidcheck draws from all of a range
 
-struct Drawn {
+struct GeneratedProgram {
   tile::RProgram program;
   lower::Module module;
 };
@@ -31,14 +31,14 @@ bool small(const lower::Module& m) {
   return std::all_of(m.kernels.begin(), m.kernels.end(), [](const auto& k) { return k.blocks * k.threads <= 20000; });
 }
 
-using Draw = std::function<tile::RProgram()>;
+using ProgramGenerator = std::function<tile::RProgram()>;
 
-constexpr int kDraws = 100 * kPrograms;  // at most: hardly a program of some chips is small
+constexpr int kMaxGenerated = 100 * kPrograms;  // at most: hardly a program of some chips is small
 
 // Programs small enough that every access can be looked at.
-std::vector<Drawn> any_lowered(const arch::ArchSpec& chip, const Draw& any) {
-  std::vector<Drawn> out;
-  for (int n = 0; n < kDraws && out.size() < kPrograms; ++n) {
+std::vector<GeneratedProgram> any_lowered(const arch::ArchSpec& chip, const ProgramGenerator& any) {
+  std::vector<GeneratedProgram> out;
+  for (int n = 0; n < kMaxGenerated && out.size() < kPrograms; ++n) {
     std::optional<tile::RProgram> p;
     try {
       p = *rc::gen::resize(kWholeRange, rc::gen::exec(any));
@@ -69,8 +69,8 @@ double tolerance_of(base::Dtype dtype) {
   return dtype == base::Dtype::kF16 || dtype == base::Dtype::kTf32 ? 4e-3 : 2e-6;
 }
 
-void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chip) {
-  for (const tile::StageProgram& s : d.program.stages) RC_LOG() << s.space->stage().text << '\n';
+void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::ArchSpec& chip) {
+  for (const tile::StageProgram& s : d.program.nodes) RC_LOG() << s.space->stage().text << '\n';
   RC_LOG() << lower::print(d.module) << '\n';
   std::mt19937 random(7);
   lower::NamedValues values;
@@ -83,7 +83,7 @@ void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chi
     RC_ASSERT(r.ok());
     for (std::size_t g = 0; g < d.module.globals.size(); ++g) {
       const lower::Global& global = d.module.globals[g];
-      const double tolerance = tolerance_of(d.program.stages[0].space->expression.dtype);
+      const double tolerance = tolerance_of(d.program.nodes[0].space->expression.dtype);
       if (global.role == lower::Role::kOutput)
         RC_ASSERT(worst_difference(r.globals[g], values.at(global.name)) <= tolerance);
     }
@@ -91,11 +91,11 @@ void check(HostCompiler& host, int id, const Drawn& d, const arch::ArchSpec& chi
   }
 }
 
-void check_programs_of(const arch::ArchSpec& chip, const Draw& any) {
+void check_programs_of(const arch::ArchSpec& chip, const ProgramGenerator& any) {
   HostCompiler host(chip);
-  const std::vector<Drawn> all = any_lowered(chip, any);
+  const std::vector<GeneratedProgram> all = any_lowered(chip, any);
   if (all.empty()) RC_DISCARD("no small program");
-  for (const Drawn& d : all) host.add(d.module);
+  for (const GeneratedProgram& d : all) host.add(d.module);
   for (std::size_t i = 0; i < all.size(); ++i) check(host, static_cast<int>(i), all[i], chip);
 }
 
@@ -143,7 +143,7 @@ TEST(LoweredPrograms, RunAsTheyShouldInBoxes) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   if (const auto why = HostCompiler(chip).refusal()) GTEST_SKIP() << *why;
   expect_holds(
-      [&] { check_programs_of(chip, [&] { return tests::any_matrix_program(chip, tests::Factors::kInBoxes); }); });
+      [&] { check_programs_of(chip, [&] { return tests::any_matrix_program(chip, tests::Factors::kByTma); }); });
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ class MatmulMaker {
 inline lower::Module matmul(const MatmulForm& form) { return MatmulMaker(form).make(); }
 
 // Small whole numbers: sums are exact in whatever order.
-inline expr::Values drawn(std::int64_t count, unsigned seed) {
+inline expr::Values random_values(std::int64_t count, unsigned seed) {
   std::mt19937 random(seed);
   expr::Values out(static_cast<std::size_t>(count));
   for (double& v : out) v = static_cast<double>(random() % 17) - 8;
@@ -148,7 +148,7 @@ inline expr::Values drawn(std::int64_t count, unsigned seed) {
 
 // A, B and the C that they have.
 inline std::vector<expr::Values> matmul_values(const MatmulForm& f) {
-  std::vector<expr::Values> v = {drawn(f.m * f.k, 1), drawn(f.k * f.n, 2), {}};
+  std::vector<expr::Values> v = {random_values(f.m * f.k, 1), random_values(f.k * f.n, 2), {}};
   for (std::int64_t m = 0; m < f.m; ++m)
     for (std::int64_t n = 0; n < f.n; ++n) {
       double sum = 0;

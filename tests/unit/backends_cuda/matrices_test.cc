@@ -6,12 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda/detail/ptx.h"
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "backends/cuda/installed.h"
 #include "backends/cuda/nvrtc.h"
 #include "backends/cuda/process.h"
-#include "backends/cuda/ptx.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/backends_cuda/kernels.h"
 #include "tests/unit/backends_cuda/samples.h"
@@ -68,8 +68,7 @@ lower::Module two_products(const lower::MatrixInstruction& i) {
     body.push_back(copy(b_part, constant(e), b, place(*i.b, e, k * n, n)));
   for (std::int64_t e = 0; e < i.c.elements_of_lane(); ++e)
     body.push_back(copy(d_part, constant(e), c, place(i.c, e, m * n, n)));
-  for (int twice = 0; twice < 2; ++twice)
-    body.push_back({lower::MultiplyMatrices{0, {d_part, {}}, {a_part, {}}, {b_part, {}}}, {}});
+  for (int twice = 0; twice < 2; ++twice) body.push_back({lower::Mma{0, {d_part, {}}, {a_part, {}}, {b_part, {}}}, {}});
   for (std::int64_t e = 0; e < i.c.elements_of_lane(); ++e)
     body.push_back(copy(d, place(i.c, e, m * n, n), d_part, constant(e)));
   maker.kernel().matrix_instructions.push_back(i);

@@ -6,7 +6,7 @@
 
 #include "arch/derive.h"
 #include "lower/counters.h"
-#include "lower/lanes.h"
+#include "lower/detail/lanes.h"
 
 namespace tilescope::tests {
 
@@ -45,8 +45,8 @@ class NaiveCount {
         }
       } else if (const auto* branch = std::get_if<lower::If>(&s.what)) {
         if (lanes.holds(branch->when, 0)) walk(branch->body, lanes);
-      } else if (const auto* parted = std::get_if<lower::WarpRoles>(&s.what)) {
-        for (const lower::WarpRole& r : parted->roles)
+      } else if (const auto* specialized = std::get_if<lower::WarpSpecialized>(&s.what)) {
+        for (const lower::WarpRole& r : specialized->roles)
           if (within(r, lanes.value(lower::kThreadIndex, 0))) walk_role(r, lanes);
       } else if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
         side(*copy, copy->to, lanes, false);
@@ -55,7 +55,7 @@ class NaiveCount {
         if (asks_) box(*loaded, lanes);
       } else if (const auto* stored = std::get_if<lower::TmaStore>(&s.what)) {
         if (asks_) box(*stored, lanes);
-      } else if (const auto* load = std::get_if<lower::LoadMatrices>(&s.what)) {
+      } else if (const auto* load = std::get_if<lower::LoadMatrix>(&s.what)) {
         side(load->rows, load->rows.from, lanes, true);
       }
     }

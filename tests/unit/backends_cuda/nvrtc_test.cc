@@ -42,9 +42,9 @@ class Nvrtc : public testing::Test {
 };
 
 // Reads `values` numbers, waits for the block and writes them in reverse: all of them live at once.
-std::string many_live_values(int values, int most_registers) {
+std::string many_live_values(int values, int max_registers) {
   const std::string n = std::to_string(values);
-  return "extern \"C\" __global__ void __maxnreg__(" + std::to_string(most_registers) +
+  return "extern \"C\" __global__ void __maxnreg__(" + std::to_string(max_registers) +
          ") reversed(float* x) {\n"
          "  float v[" +
          n + "];\n  #pragma unroll\n  for (int i = 0; i < " + n +

@@ -52,7 +52,7 @@ TEST_F(Planted, LanesOfAWarpThatPartWaysAreFound) {
   Sample s = tests::matrices_sample();
   tests::Body& body = kernel(s).body;
   const auto multiply = std::find_if(body.begin(), body.end(), [](const lower::Statement& one) {
-    return std::holds_alternative<lower::MultiplyMatrices>(one.what);
+    return std::holds_alternative<lower::Mma>(one.what);
   });
   ASSERT_NE(multiply, body.end());
   tests::Body inside = {*multiply};
@@ -78,7 +78,7 @@ TEST_F(Planted, FactorsThatLieElsewhereAreFound) {
   Sample s = tests::staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16");
   tests::each_body(kernel(s).body, [](tests::Body& body) {
     for (lower::Statement& one : body)
-      if (auto* m = std::get_if<lower::MultiplyStaged>(&one.what)) std::swap(m->b.along, m->b.deep);
+      if (auto* m = std::get_if<lower::Wgmma>(&one.what)) std::swap(m->b.along, m->b.deep);
   });
   EXPECT_EQ(found_by_values(s), 10);
 }

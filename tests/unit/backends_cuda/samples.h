@@ -37,7 +37,7 @@ inline Sample strided_sample() {
                          {operand(0), call(expr::Function::kRelu, 0), scalar(0), node(expr::NodeKind::kMultiply, 1, 2)},
                          {{r, {}}}));
   body.push_back(copy(out, i, r, {}, 1, {{i, kOut}}));
-  Sample s{"strided", k.finish(std::move(body)), {0.5}, {drawn(kIn, 3), {}}, {}};
+  Sample s{"strided", k.finish(std::move(body)), {0.5}, {random_values(kIn, 3), {}}, {}};
   for (std::int64_t n = 0; n < kOut; ++n) {
     const std::int64_t from = n * 3 - 5;
     const double v = from >= 0 && from < kIn ? s.inputs[0][static_cast<std::size_t>(from)] : 0;
@@ -61,7 +61,7 @@ inline Sample transpose_sample(const std::string& name, std::int64_t padding) {
   body.push_back(looped(row, std::move(first)));
   body.push_back({lower::Barrier{}, {}});
   body.push_back(looped(row, std::move(second), 4));
-  Sample s{name, k.finish(std::move(body)), {}, {drawn(1024, 4), {}}, {}};
+  Sample s{name, k.finish(std::move(body)), {}, {random_values(1024, 4), {}}, {}};
   for (std::size_t i = 0; i < 32; ++i)
     for (std::size_t j = 0; j < 32; ++j) s.expected.push_back(s.inputs[0][j * 32 + i]);
   return s;
@@ -84,7 +84,7 @@ inline Sample vector_sample(base::Dtype dtype, std::int64_t vector) {
   Sample s{"vectors of " + std::to_string(vector) + " " + std::string(base::name_of(dtype)),
            k.finish(std::move(body)),
            {},
-           {drawn(kPieces * vector, 5), {}},
+           {random_values(kPieces * vector, 5), {}},
            {}};
   for (std::int64_t i = 0; i < 120 * vector; ++i) {
     const std::int64_t p = i / vector / 40 * 40 + 39 - i / vector % 40;
@@ -131,7 +131,7 @@ inline Sample two_kernels_sample() {
   m.globals.push_back({"O", base::Dtype::kF32, 64, lower::Role::kOutput});
   m.kernels.push_back(second.finish(std::move(all)).kernels.front());
 
-  Sample s{"two kernels", std::move(m), {}, {drawn(64 * 32, 6), {}, {}}, {}};
+  Sample s{"two kernels", std::move(m), {}, {random_values(64 * 32, 6), {}, {}}, {}};
   for (std::size_t n = 0; n < 64; ++n) {
     double v = 0;
     for (std::size_t c = 0; c < 32; ++c) v += s.inputs[0][n * 32 + c];
@@ -140,17 +140,17 @@ inline Sample two_kernels_sample() {
   return s;
 }
 
-// A shared ring of `slots` tiles that asynchronous copies run ahead in: O[i] = I[i] + I[i+1] + ... of 8 steps.
-inline Sample pipeline_sample(std::int64_t slots) {
+// A shared ring of `stages` tiles that asynchronous copies run ahead in: O[i] = I[i] + I[i+1] + ... of 8 steps.
+inline Sample pipeline_sample(std::int64_t stages) {
   constexpr std::int64_t kSteps = 8, kThreads = 64;
   KernelMaker k("pipeline", 2, kThreads);
   const int in = k.global("I", 2 * kSteps * kThreads, lower::Role::kInput);
   const int out = k.global("O", 2 * kThreads, lower::Role::kOutput);
-  const int ring = k.shared("ring", slots * kThreads), r = k.registers("value", 1), sum = k.registers("sum", 1);
-  const int step = k.loop("step", kSteps), ahead = k.loop("ahead", slots - 1);
-  const auto issue = [&](const Affine& s, const std::string& slot, std::vector<Guard> when) {
+  const int ring = k.shared("ring", stages * kThreads), r = k.registers("value", 1), sum = k.registers("sum", 1);
+  const int step = k.loop("step", kSteps), ahead = k.loop("ahead", stages - 1);
+  const auto issue = [&](const Affine& s, const std::string& stage, std::vector<Guard> when) {
     Body b;
-    b.push_back(asynchronous(copy(ring, k.quotient(s, 1, slots, slot) * kThreads + k.thread(), in,
+    b.push_back(asynchronous(copy(ring, k.quotient(s, 1, stages, stage) * kThreads + k.thread(), in,
                                   (k.block() * kSteps + s) * kThreads + k.thread(), 1, std::move(when))));
     b.push_back({lower::Commit{}, {}});
     return b;
@@ -158,17 +158,20 @@ inline Sample pipeline_sample(std::int64_t slots) {
   Body body, steps;
   body.push_back(compute({sum, {}}, expr::Reducer::kNone, {number(0)}, {}));
   body.push_back(looped(ahead, issue(k.at(ahead), "first_slot", {})));
-  steps.push_back({lower::Wait{slots - 2}, {}});
+  steps.push_back({lower::Wait{stages - 2}, {}});
   steps.push_back({lower::Barrier{}, {}});
-  const Affine later = k.at(step) + lower::constant(slots - 1);
+  const Affine later = k.at(step) + lower::constant(stages - 1);
   for (lower::Statement& s : issue(later, "next_slot", {{later, kSteps}})) steps.push_back(std::move(s));
   steps.push_back(copy(
-      r, {}, ring, k.quotient(k.at(step), 1, slots, "slot") * kThreads + lower::constant(kThreads - 1) - k.thread()));
+      r, {}, ring, k.quotient(k.at(step), 1, stages, "slot") * kThreads + lower::constant(kThreads - 1) - k.thread()));
   steps.push_back(compute({sum, {}}, expr::Reducer::kSum, {operand(0)}, {{r, {}}}));
   body.push_back(looped(step, std::move(steps)));
   body.push_back(copy(out, k.block() * kThreads + k.thread(), sum, {}));
-  Sample s{
-      "pipeline of " + std::to_string(slots), k.finish(std::move(body)), {}, {drawn(2 * kSteps * kThreads, 7), {}}, {}};
+  Sample s{"pipeline of " + std::to_string(stages),
+           k.finish(std::move(body)),
+           {},
+           {random_values(2 * kSteps * kThreads, 7), {}},
+           {}};
   for (std::int64_t b = 0; b < 2; ++b)
     for (std::int64_t t = 0; t < kThreads; ++t) {
       double v = 0;
@@ -189,7 +192,7 @@ inline Sample taken_names_sample() {
   body.push_back(copy(r, {}, in, k.thread()));
   body.push_back(compute({r, {}}, expr::Reducer::kSum, {scalar(0)}, {}));
   body.push_back(copy(out, k.thread(), r, {}));
-  Sample s{"taken names", k.finish(std::move(body)), {2}, {drawn(32, 8), {}}, {}};
+  Sample s{"taken names", k.finish(std::move(body)), {2}, {random_values(32, 8), {}}, {}};
   for (const double v : s.inputs[0]) s.expected.push_back(v + 2);
   return s;
 }
@@ -215,20 +218,19 @@ inline Sample matrices_sample() {
   body.push_back({lower::Barrier{}, {}});
   const lower::Copy rows_of_a{{a_part, {}}, {a_tile, warp * 256 + row * 16 + right * 8}, 8, {}, {}};
   const lower::Copy rows_of_b{{b_part, {}}, {b_tile, warp * 128 + row * 8}, 8, {{lane, 16}}, {}};
-  body.push_back({lower::LoadMatrices{rows_of_a, 32, fragment_map("c2 c4 r1 r2 r4 / c1 r8 r16"), false}, {}});
-  body.push_back({lower::LoadMatrices{rows_of_b, 16, fragment_map("r2 r4 c1 c2 c4 / r1 r8"), true}, {}});
+  body.push_back({lower::LoadMatrix{rows_of_a, 32, fragment_map("c2 c4 r1 r2 r4 / c1 r8 r16"), false}, {}});
+  body.push_back({lower::LoadMatrix{rows_of_b, 16, fragment_map("r2 r4 c1 c2 c4 / r1 r8"), true}, {}});
   const int n = k.loop("n", 4);
   zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
   body.push_back(looped(n, std::move(zeros), 4));
   k.kernel().matrix_instructions.push_back(matrix_instruction(chip("rtx2080ti"), "mma.f16"));
   for (const std::int64_t deep : {0, 1})
-    body.push_back({lower::MultiplyMatrices{
-                        0, {sum, {}}, {a_part, lower::constant(4 * deep)}, {b_part, lower::constant(2 * deep)}},
-                    {}});
+    body.push_back(
+        {lower::Mma{0, {sum, {}}, {a_part, lower::constant(4 * deep)}, {b_part, lower::constant(2 * deep)}}, {}});
   const Affine to = warp * 128 + group * 8 + pair * 2;
   body.push_back(copy(d, to, sum, {}, 2));
   body.push_back(copy(d, to + lower::constant(64), sum, lower::constant(2), 2));
-  Sample s{"matrices", k.finish(std::move(body)), {}, {drawn(512, 11), drawn(256, 12), {}}, {}};
+  Sample s{"matrices", k.finish(std::move(body)), {}, {random_values(512, 11), random_values(256, 12), {}}, {}};
   for (std::size_t w = 0; w < 2; ++w)
     for (std::size_t m = 0; m < 16; ++m)
       for (std::size_t c = 0; c < 8; ++c) {
@@ -260,13 +262,13 @@ inline Sample one_hot_sample() {
   body.push_back({lower::Barrier{}, {}});
   const lower::Copy rows_of_a{{a_part, {}}, {a_tile, row * 8 + right * 4}, 4, {}, {}};
   const lower::Copy rows_of_b{{b_part, {}}, {b_tile, column * 8 + deeper * 4}, 4, {{k.thread(), 16}}, {}};
-  body.push_back({lower::LoadMatrices{rows_of_a, 32, fragment_map("c1 c2 r1 r2 r4 / r8 r16"), false}, {}});
-  body.push_back({lower::LoadMatrices{rows_of_b, 16, fragment_map("c1 c2 r1 r2 r4 / r8"), false}, {}});
+  body.push_back({lower::LoadMatrix{rows_of_a, 32, fragment_map("c1 c2 r1 r2 r4 / r8 r16"), false}, {}});
+  body.push_back({lower::LoadMatrix{rows_of_b, 16, fragment_map("c1 c2 r1 r2 r4 / r8"), false}, {}});
   const int n = k.loop("n", 4);
   zeros.push_back(compute({sum, k.at(n)}, expr::Reducer::kNone, {number(0)}, {}));
   body.push_back(looped(n, std::move(zeros), 4));
   k.kernel().matrix_instructions.push_back(matrix_instruction(chip("a100"), "mma.tf32"));
-  body.push_back({lower::MultiplyMatrices{0, {sum, {}}, {a_part, {}}, {b_part, {}}}, {}});
+  body.push_back({lower::Mma{0, {sum, {}}, {a_part, {}}, {b_part, {}}}, {}});
   body.push_back(copy(d, group * 8 + pair * 2, sum, {}, 2));
   body.push_back(copy(d, group * 8 + pair * 2 + lower::constant(64), sum, lower::constant(2), 2));
   Sample s{"one hot", k.finish(std::move(body)), {}, {expr::Values(128), expr::Values(64), {}}, {}};
@@ -299,10 +301,10 @@ inline Sample staged_sample(const std::string& op, const std::string& dtype, con
 }
 
 // The same, its tiles brought in boxes.
-inline Sample boxed_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
+inline Sample tma_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
   const arch::ArchSpec h100 = chip("h100_pcie");
   tile::RProgram p = program(staged_product(op, dtype, more), h100);
-  p.stages[0] = tile::with_boxes(std::move(p.stages[0]), h100).value();
+  p.nodes[0] = tile::with_tma_loads(std::move(p.nodes[0]), h100).value();
   Sample s = lowered_sample(p, h100);
   s.name = "boxed " + dtype + " " + op;
   return s;
@@ -332,9 +334,9 @@ inline std::vector<Sample> samples(int sm = 80) {
     out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"padding":{"A":4})"));
     out.push_back(staged_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":3)"));
     for (const char* dtype : {"tf32", "f8e4m3"}) out.push_back(staged_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
-    out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"));
-    out.push_back(boxed_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":2)"));
-    for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(boxed_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
+    out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", "f16", R"(,"num_stages":3)"));
+    out.push_back(tma_sample("C[m,n] +=! A[k,m] * B[k,n]", "bf16", R"(,"num_stages":2)"));
+    for (const char* dtype : {"tf32", "f8e5m2"}) out.push_back(tma_sample("C[m,n] +=! A[m,k] * B[n,k]", dtype));
   }
   out.push_back(taken_names_sample());
   out.push_back(pipeline_sample(2));

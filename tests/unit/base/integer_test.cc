@@ -10,8 +10,8 @@ namespace {
 
 __extension__ typedef __int128 Wide;  // NOLINT(modernize-use-using): the compilers mark no alias as an extension
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kMaxValue = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMinValue = std::numeric_limits<std::int64_t>::min();
 
 TEST(Integer, CeilDivRoundsUp) {
   EXPECT_EQ(ceil_div(0, 5), 0);
@@ -37,22 +37,22 @@ RC_GTEST_PROP(IntegerProperty, RoundUpIsTheSmallestMultipleThatIsEnough, ()) {
 }
 
 TEST(Integer, CheckedMulReportsOverflowOnBothSides) {
-  EXPECT_EQ(checked_mul(kMost, 1), kMost);
-  EXPECT_EQ(checked_mul(kMost / 2, 2), kMost - 1);
-  EXPECT_EQ(checked_mul(kMost / 2 + 1, 2), std::nullopt);
-  EXPECT_EQ(checked_mul(kLeast, 1), kLeast);
-  EXPECT_EQ(checked_mul(kLeast, -1), std::nullopt);
+  EXPECT_EQ(checked_mul(kMaxValue, 1), kMaxValue);
+  EXPECT_EQ(checked_mul(kMaxValue / 2, 2), kMaxValue - 1);
+  EXPECT_EQ(checked_mul(kMaxValue / 2 + 1, 2), std::nullopt);
+  EXPECT_EQ(checked_mul(kMinValue, 1), kMinValue);
+  EXPECT_EQ(checked_mul(kMinValue, -1), std::nullopt);
 }
 
 TEST(Integer, CheckedAddReportsOverflowOnBothSides) {
-  EXPECT_EQ(checked_add(kMost - 1, 1), kMost);
-  EXPECT_EQ(checked_add(kMost, 1), std::nullopt);
-  EXPECT_EQ(checked_add(kLeast, 0), kLeast);
-  EXPECT_EQ(checked_add(kLeast, -1), std::nullopt);
+  EXPECT_EQ(checked_add(kMaxValue - 1, 1), kMaxValue);
+  EXPECT_EQ(checked_add(kMaxValue, 1), std::nullopt);
+  EXPECT_EQ(checked_add(kMinValue, 0), kMinValue);
+  EXPECT_EQ(checked_add(kMinValue, -1), std::nullopt);
 }
 
 RC_GTEST_PROP(IntegerProperty, CheckedResultsAreTheExactOnes, (std::int64_t a, std::int64_t b)) {
-  const auto fits = [](Wide exact) { return exact >= kLeast && exact <= kMost; };
+  const auto fits = [](Wide exact) { return exact >= kMinValue && exact <= kMaxValue; };
   const Wide product = static_cast<Wide>(a) * b;
   const Wide sum = static_cast<Wide>(a) + b;
   RC_ASSERT(checked_mul(a, b).has_value() == fits(product));

@@ -41,7 +41,7 @@ TEST(AlignedPrograms, AreAllOfAMatrixProduct) {
                                  wastes_a_tenth_at_most(m, tm * rm) && wastes_a_tenth_at_most(n, tn * rn);
             if (aligned) expected.insert({tm, rm, tn, rn, step});
           }
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const SearchSpace space(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=32,n=40,k=512"), chip.spec);
   const AlignedPrograms aligned = aligned_programs(space, 100000);
   std::set<Tile> found;
@@ -57,8 +57,8 @@ TEST(AlignedPrograms, AreAllOfAMatrixProduct) {
   EXPECT_EQ(fewer.count, expected.size()) << "each tile and step in one layout";
   EXPECT_EQ(fewer.programs.size(), expected.size());
   for (const tile::StageProgram& p : fewer.programs) {
-    EXPECT_TRUE(p.operands[0].staged && p.operands[1].staged);
-    EXPECT_EQ(p.mapping[1].serial, 1);
+    EXPECT_TRUE(p.operands[0].cached && p.operands[1].cached);
+    EXPECT_EQ(p.mapping[1].per_thread, 1);
   }
 
   const AlignedPrograms refused = aligned_programs(space, expected.size() - 1);
@@ -67,7 +67,7 @@ TEST(AlignedPrograms, AreAllOfAMatrixProduct) {
 }
 
 TEST(AlignedPrograms, EndOnTransactionsOrCoverEverything) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const SearchSpace space(tests::expression("O[i] +=! I[j,i]", "i=2049,j=64"), chip.spec);
   const AlignedPrograms aligned = aligned_programs(space, 100000);
   EXPECT_GT(aligned.count, 0U);

@@ -1,12 +1,12 @@
 #pragma once
-// Chips, operators of suites and the model as a judge, for tests of construction.
+// Chips, operators of suites and the model as a cost model, for tests of construction.
 
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "construct/judge.h"
+#include "construct/cost_model.h"
 #include "expr/suites.h"
 #include "model/simt/estimate.h"
 #include "tests/support/build.h"
@@ -33,18 +33,18 @@ inline std::vector<NamedStage> stages_of_suite(std::string_view suite) {
 }
 
 // A chip and the model's opinion of programs on it.
-struct JudgedChip {
-  explicit JudgedChip(const std::string& name, const std::vector<arch::Override>& changes = {})
+struct ChipWithCostModel {
+  explicit ChipWithCostModel(const std::string& name, const std::vector<arch::Override>& changes = {})
       : spec(chip(name, changes)), machine(model::make_machine(spec)) {}
-  JudgedChip(const JudgedChip&) = delete;
-  JudgedChip& operator=(const JudgedChip&) = delete;
+  ChipWithCostModel(const ChipWithCostModel&) = delete;
+  ChipWithCostModel& operator=(const ChipWithCostModel&) = delete;
 
   double time_of(const tile::StageProgram& p) const {
     const auto e = model::estimate_stage(p, machine);
     return e ? e->total_us : std::numeric_limits<double>::infinity();
   }
-  construct::Judge judge() const {
-    return [this](const tile::RProgram& p) { return base::Microseconds{time_of(p.stages.front())}; };
+  construct::CostModel cost_model() const {
+    return [this](const tile::RProgram& p) { return base::Microseconds{time_of(p.nodes.front())}; };
   }
 
   arch::ArchSpec spec;

@@ -7,15 +7,15 @@
 
 namespace tilescope::tests {
 
-// Calls `see` with every point of every fusion.
+// Calls `see` with every point of every collapse.
 inline void for_every_point(const construct::SearchSpace& space,
                             const std::function<void(const construct::Point&)>& see) {
-  for (std::size_t f = 0; f < space.fusions(); ++f) {
-    const std::vector<construct::Gene>& genes = space.genes(f);
-    construct::Point p{f, std::vector<std::size_t>(genes.size(), 0)};
-    for (std::size_t g = 0; g < genes.size();) {
+  for (std::size_t f = 0; f < space.collapses(); ++f) {
+    const std::vector<construct::Knob>& knobs = space.knobs(f);
+    construct::Point p{f, std::vector<std::size_t>(knobs.size(), 0)};
+    for (std::size_t g = 0; g < knobs.size();) {
       if (g == 0) see(p);
-      if (++p.options[g] < genes[g].options.size()) {
+      if (++p.options[g] < knobs[g].options.size()) {
         g = 0;
       } else {
         p.options[g] = 0;

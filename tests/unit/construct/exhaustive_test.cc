@@ -16,10 +16,10 @@ namespace {
 // here.
 constexpr double kFactor = 1.15;
 
-// Every mapping of the spatial axes (strided or side by side), every step, staged or not, with some paddings.
+// Every mapping of the spatial axes (strided or side by side), every step, cached or not, with some paddings.
 class Search {
  public:
-  Search(std::shared_ptr<const tile::TileSpace> space, const tests::JudgedChip& chip)
+  Search(std::shared_ptr<const tile::TileSpace> space, const tests::ChipWithCostModel& chip)
       : space_(std::move(space)), chip_(chip), mapping_(space_->spatial, {}), step_(space_->axes.size(), 1) {}
 
   double best_us() {
@@ -37,15 +37,15 @@ class Search {
     const std::int64_t extent = space_->axes[axis].extent;
     for (std::int64_t t = 1; t * threads <= chip_.spec.core.max_block_threads && t <= extent; t *= 2)
       for (std::int64_t kept = 1; kept <= 16 && kept * t < 2 * extent; kept *= 2)
-        for (std::int64_t serial = 1; serial <= std::min<std::int64_t>(4, kept); serial *= 2) {
-          if (serial > 1 && axis + 1 < space_->spatial) break;
-          mapping_[axis] = {kept / serial, t, serial};
+        for (std::int64_t per_thread = 1; per_thread <= std::min<std::int64_t>(4, kept); per_thread *= 2) {
+          if (per_thread > 1 && axis + 1 < space_->spatial) break;
+          mapping_[axis] = {kept / per_thread, t, per_thread};
           map_axis(axis + 1, threads * t);
         }
   }
 
   void reduce_axis(std::size_t axis) {
-    if (axis == space_->axes.size()) return judge();
+    if (axis == space_->axes.size()) return cost_model();
     for (const std::int64_t step : {8, 16, 32}) {
       step_[axis] = std::min(step, space_->axes[axis].extent);
       reduce_axis(axis + 1);
@@ -53,7 +53,7 @@ class Search {
     }
   }
 
-  void judge() {
+  void cost_model() {
     const tile::StageProgram plain = tile::make_stage_program(space_, mapping_, step_, {16});
     tile::StageProgram direct = plain;
     for (std::size_t i = 0; i < space_->inputs.size(); ++i) direct.operands[i] = {false, 0, 1};
@@ -72,7 +72,7 @@ class Search {
   }
 
   std::shared_ptr<const tile::TileSpace> space_;
-  const tests::JudgedChip& chip_;
+  const tests::ChipWithCostModel& chip_;
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping_;
   tile::Extents step_;
   double best_us_ = std::numeric_limits<double>::infinity();
@@ -87,12 +87,12 @@ struct Small {
 class Exhaustive : public testing::TestWithParam<Small> {};
 
 TEST_P(Exhaustive, FindsLittleThatConstructionMisses) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = tests::expression(GetParam().op, GetParam().sizes);
-  const auto found = roller(e, chip.spec, chip.judge(), 10);
+  const auto found = roller(e, chip.spec, chip.cost_model(), 10);
   ASSERT_FALSE(found.empty());
-  const auto fusion = tile::contraction_fusion(e).value_or(tile::contiguous_fusion(e));
-  Search search(tile::make_space(e, fusion), chip);
+  const auto collapse = tile::contraction_collapse(e).value_or(tile::contiguous_collapse(e));
+  Search search(tile::make_space(e, collapse), chip);
   const double best = search.best_us();
   EXPECT_LE(found.front().time.v, best * kFactor) << "of " << search.tried() << " programs";
 }

@@ -1,6 +1,6 @@
 // Layouts: padding pays for itself in passes, and what is chosen is counted by the model in the same way.
 
-#include "construct/layout.h"
+#include "construct/detail/layout.h"
 
 #include <set>
 #include <string>
@@ -15,8 +15,8 @@
 namespace tilescope::construct {
 namespace {
 
-const tests::JudgedChip& v100() {
-  static const tests::JudgedChip kChip("v100");
+const tests::ChipWithCostModel& v100() {
+  static const tests::ChipWithCostModel kChip("v100");
   return kChip;
 }
 
@@ -26,7 +26,7 @@ double passes(const tile::StageProgram& p) {
 
 RC_GTEST_PROP(LaidOut, NeverNeedsMorePassesThanNoPadding, ()) {
   const expr::Expression e = tests::any_operator(64);
-  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const auto space = tile::make_space(e, tests::any_collapse(e));
   RC_LOG() << e.stages.front().text << '\n';
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a)
@@ -37,16 +37,16 @@ RC_GTEST_PROP(LaidOut, NeverNeedsMorePassesThanNoPadding, ()) {
     step[a] = tests::any_of_range(1, space->axes[a].extent);
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
   const double before = passes(p);
-  RC_ASSERT(passes(laid_out(p, {v100().spec})) <= before * (1 + 1e-9));
+  RC_ASSERT(passes(apply_layout(p, {v100().spec})) <= before * (1 + 1e-9));
 }
 
 TEST(LaidOut, FreesAColumn) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 32, 1}, {1, 8, 1}}, {1, 1, 32}, {16});
   p.thread_order = {1, 0};
   const double before = passes(p);
-  p = laid_out(p, {v100().spec});
+  p = apply_layout(p, {v100().spec});
   EXPECT_NE(p.operands[0].padding, 0);
   EXPECT_EQ(p.operands[1].padding, 0) << "rows are read along";
   EXPECT_LT(passes(p), before / 4);
@@ -54,12 +54,12 @@ TEST(LaidOut, FreesAColumn) {
 
 TEST(LaidOut, LeavesRowsWhereTheyAreIfAsked) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 32, 1}, {1, 8, 1}}, {1, 1, 32}, {16});
   p.thread_order = {1, 0};
-  p = laid_out(p, {v100().spec, false});
+  p = apply_layout(p, {v100().spec, false});
   EXPECT_EQ(p.operands[0].padding, 0);
-  EXPECT_EQ(p.operands[0].swizzle, 0);
+  EXPECT_EQ(p.operands[0].rotate, 0);
 }
 
 std::string text_of(const tile::StageProgram& p) {
@@ -76,11 +76,11 @@ TEST(LayoutsOf, AreDifferentPrograms) {
 }
 
 // Every alternative computes the same elements in the same blocks and threads, and is another program.
-RC_GTEST_PROP(LayoutChoices, KeepTheTiles, ()) {
-  const tile::StageProgram p = laid_out(tests::any_program(tests::any_operator(64), 256), {v100().spec});
+RC_GTEST_PROP(LayoutKnobs, KeepTheTiles, ()) {
+  const tile::StageProgram p = apply_layout(tests::any_program(tests::any_operator(64), 256), {v100().spec});
   RC_LOG() << p.space->expression.stages.front().text << '\n';
-  for (const LayoutChoice choice : layout_choices())
-    for (const tile::StageProgram& q : choice(p, {v100().spec})) {
+  for (const LayoutKnob knob : layout_knobs())
+    for (const tile::StageProgram& q : knob(p, {v100().spec})) {
       for (std::size_t a = 0; a < p.space->spatial; ++a) {
         RC_ASSERT(q.block[a] == p.block[a]);
         RC_ASSERT(q.thread[a] == p.thread[a]);

@@ -1,4 +1,4 @@
-#include "construct/osdi22_policy.h"
+#include "construct/detail/osdi22_policy.h"
 
 #include <set>
 #include <utility>
@@ -26,12 +26,12 @@ struct Case {
 
 Case matmul_case(const std::string& device, std::int64_t m, std::int64_t n, std::int64_t k) {
   const expr::Expression e = expression_of("C[m,n] +=! A[m,k] * B[k,n]", {{"m", m}, {"n", n}, {"k", k}});
-  return {tile::make_space(e, tile::no_fusion(e.stages.front())), osdi22_constants(device)};
+  return {tile::make_space(e, tile::no_collapse(e.stages.front())), osdi22_constants(device)};
 }
 
 Case reduction_case(const std::string& device, std::int64_t rows, std::int64_t columns) {
   const expr::Expression e = expression_of("O[i] +=! I[i,j]", {{"i", rows}, {"j", columns}});
-  return {tile::make_space(e, tile::no_fusion(e.stages.front())), osdi22_constants(device)};
+  return {tile::make_space(e, tile::no_collapse(e.stages.front())), osdi22_constants(device)};
 }
 
 // Register tiles of a large matmul from which blocks are built without need.

@@ -1,6 +1,6 @@
 // Learned costs rank what they have not seen.
 
-#include "construct/ranking_trees.h"
+#include "construct/detail/ranking_trees.h"
 
 #include <random>
 

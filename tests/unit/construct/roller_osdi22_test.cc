@@ -28,8 +28,8 @@ TEST(RollerOsdi22, ShrinksSmallMatmuls) {
 TEST(RollerOsdi22, RegisterElementsAreVirtualThreads) {
   const auto r = osdi22_search(matmul_of(4096, 4096, 4096), osdi22_constants("v100"));
   const tile::StageProgram& p = r.programs.at(0);
-  EXPECT_EQ(p.mapping[0], (tile::AxisMapping{.virtual_threads = 8, .threads = 16, .serial = 1}));
-  EXPECT_EQ(p.mapping[1], (tile::AxisMapping{.virtual_threads = 4, .threads = 16, .serial = 1}));
+  EXPECT_EQ(p.mapping[0], (tile::AxisMapping{.vthread = 8, .threads = 16, .per_thread = 1}));
+  EXPECT_EQ(p.mapping[1], (tile::AxisMapping{.vthread = 4, .threads = 16, .per_thread = 1}));
   EXPECT_EQ(p.threads(), 256);
 }
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
-#include "construct/transfer/knobs.h"
+#include "construct/transfer/detail/knobs.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
 #include "tile/fit.h"
@@ -20,7 +20,7 @@ namespace {
 
 class Roller : public testing::TestWithParam<const char*> {};
 
-void expect_sound(const Ranked& r, const tests::JudgedChip& chip) {
+void expect_sound(const Ranked& r, const tests::ChipWithCostModel& chip) {
   const tile::StageProgram& p = r.program;
   EXPECT_TRUE(tile::fits(p, chip.spec));
   EXPECT_EQ(p.threads() % chip.spec.core.warp, 0) << "rule 1: whole warps";
@@ -42,11 +42,11 @@ void expect_sound(const Ranked& r, const tests::JudgedChip& chip) {
 }
 
 TEST_P(Roller, FindsSoundProgramsForEveryOperator) {
-  const tests::JudgedChip chip(GetParam());
+  const tests::ChipWithCostModel chip(GetParam());
   for (const char* suite : {"roller", "examples"})
     for (const tests::NamedStage& stage : tests::stages_of_suite(suite)) {
       SCOPED_TRACE(stage.id + ": " + stage.expression.stages.front().text);
-      const std::vector<Ranked> found = roller(stage.expression, chip.spec, chip.judge(), 10);
+      const std::vector<Ranked> found = roller(stage.expression, chip.spec, chip.cost_model(), 10);
       EXPECT_FALSE(found.empty());
       EXPECT_LE(found.size(), 10u);
       for (const Ranked& r : found) expect_sound(r, chip);
@@ -65,11 +65,11 @@ INSTANTIATE_TEST_SUITE_P(Chips, Roller, testing::Values("v100", "a100", "h100_pc
 // Every product of tensor cores' dtypes is made of whole fragments, on every chip that has such an instruction.
 TEST(RollerFragments, AreWhole) {
   for (const char* name : {"v100", "a100", "h100_pcie", "rtx2080ti"}) {
-    const tests::JudgedChip chip(name);
+    const tests::ChipWithCostModel chip(name);
     for (const char* sizes : {"m=65536,n=1024,k=4096", "m=128,n=1000,k=4032", "m=333,n=77,k=1000"}) {
       SCOPED_TRACE(std::string(name) + " " + sizes);
       const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", sizes, {}, base::Dtype::kF16);
-      const auto found = roller(e, chip.spec, chip.judge(), 10);
+      const auto found = roller(e, chip.spec, chip.cost_model(), 10);
       ASSERT_FALSE(found.empty());
       EXPECT_TRUE(found.front().program.matrix() != nullptr) << "eight times as fast as single multiply-adds";
       for (const Ranked& r : found) {
@@ -79,7 +79,7 @@ TEST(RollerFragments, AreWhole) {
         EXPECT_EQ(r.program.thread[u.rows] % u.m, 0);
         EXPECT_EQ(r.program.thread[u.columns] % u.n, 0);
         EXPECT_EQ(r.program.thread[u.depth], u.k);
-        EXPECT_EQ(r.program.points_along(u.depth) % u.k, 0);
+        EXPECT_EQ(r.program.iterations_along(u.depth) % u.k, 0);
         const tile::RProgram whole{name, {r.program}, {}};
         base::Diagnostics diags;
         diags.add_source("program");
@@ -95,9 +95,9 @@ TEST(RollerFragments, AreWhole) {
 // No f32 loses bits unasked; where a chip has no such instruction, its units of f32 compute tf32.
 TEST(RollerFragments, OfTf32AreForTf32Alone) {
   const auto first = [](const char* name, base::Dtype dtype) {
-    const tests::JudgedChip chip(name);
+    const tests::ChipWithCostModel chip(name);
     const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024", {}, dtype);
-    return roller(e, chip.spec, chip.judge(), 1).at(0).program;
+    return roller(e, chip.spec, chip.cost_model(), 1).at(0).program;
   };
   EXPECT_EQ(first("a100", base::Dtype::kF32).matrix(), nullptr);
   EXPECT_EQ(first("a100", base::Dtype::kTf32).matrix()->instruction, "mma.tf32");
@@ -106,10 +106,10 @@ TEST(RollerFragments, OfTf32AreForTf32Alone) {
 
 // Where warps' instructions reach 62 % of what those of warp groups do, and factors lie as these want them.
 TEST(RollerFragments, AreOfWarpGroupsWhereThereAreSuch) {
-  const tests::JudgedChip chip("h200");
+  const tests::ChipWithCostModel chip("h200");
   const auto first = [&](const char* op, base::Dtype dtype) {
     const expr::Expression e = tests::expression(op, "m=8192,n=8192,k=8192", {}, dtype);
-    return roller(e, chip.spec, chip.judge(), 1).at(0).program;
+    return roller(e, chip.spec, chip.cost_model(), 1).at(0).program;
   };
   for (const char* op : {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n] +=! A[m,k] * B[n,k]"}) {
     const tile::StageProgram p = first(op, base::Dtype::kF16);
@@ -122,38 +122,38 @@ TEST(RollerFragments, AreOfWarpGroupsWhereThereAreSuch) {
 }
 
 TEST(RollerRestrictions, AreKept) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=1024");
-  const auto tiles = roller(e, chip.spec, chip.judge(), 10, {.pads = false, .block = {64, 128}});
+  const auto tiles = roller(e, chip.spec, chip.cost_model(), 10, {.pads = false, .block = {64, 128}});
   ASSERT_FALSE(tiles.empty());
   for (const Ranked& r : tiles) {
     EXPECT_EQ(r.program.block[0], 64);
     EXPECT_EQ(r.program.block[1], 128);
     for (const tile::OperandPlan& o : r.program.operands) {
       EXPECT_EQ(o.padding, 0);
-      EXPECT_EQ(o.swizzle, 0);
+      EXPECT_EQ(o.rotate, 0);
     }
   }
-  EXPECT_TRUE(roller(e, chip.spec, chip.judge(), 10, {.block = {64}}).empty()) << "a matrix product has two axes";
+  EXPECT_TRUE(roller(e, chip.spec, chip.cost_model(), 10, {.block = {64}}).empty()) << "a matrix product has two axes";
 }
 
 // Lanes of a matrix instruction hold pairs of columns: alone they fill parts of sectors.
 TEST(RollerStores, LeaveInWholeRowsWhereThatIsFaster) {
-  const tests::JudgedChip chip("h200");
+  const tests::ChipWithCostModel chip("h200");
   const expr::Expression e =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=512", {}, base::Dtype::kF16);
-  const auto any = roller(e, chip.spec, chip.judge(), 1),
-             direct = roller(e, chip.spec, chip.judge(), 1, {.direct_stores = true});
-  EXPECT_TRUE(any.at(0).program.operands.back().staged);
-  EXPECT_FALSE(direct.at(0).program.operands.back().staged);
+  const auto any = roller(e, chip.spec, chip.cost_model(), 1),
+             direct = roller(e, chip.spec, chip.cost_model(), 1, {.direct_stores = true});
+  EXPECT_TRUE(any.at(0).program.operands.back().cached);
+  EXPECT_FALSE(direct.at(0).program.operands.back().cached);
   EXPECT_LT(any.at(0).time, direct.at(0).time);
 }
 
 TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
-  const tests::JudgedChip chip("h200");
+  const tests::ChipWithCostModel chip("h200");
   const expr::Expression e =
       tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8192,n=8192,k=512", {}, base::Dtype::kF16);
-  tile::StageProgram p = roller(e, chip.spec, chip.judge(), 1).at(0).program;
+  tile::StageProgram p = roller(e, chip.spec, chip.cost_model(), 1).at(0).program;
   const base::Bytes widest = arch::widest_access_of(chip.spec);
   const auto passes = [&](std::int64_t padding) {
     const auto estimate = model::estimate_stage(tile::with_row_stores(p, padding, widest), chip.machine);
@@ -165,28 +165,28 @@ TEST(RollerStores, ArePaddedWhereLanesWouldMeetInABank) {
 
 // Few blocks: reductions are shared. Overlapping taps: windows.
 TEST(RollerSmall, SharesTheReduction) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const auto found =
-      roller(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=128,n=128,k=8192"), chip.spec, chip.judge(), 1);
+      roller(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=128,n=128,k=8192"), chip.spec, chip.cost_model(), 1);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_GT(found.front().program.split[2], 1);
 }
 
-TEST(RollerDepthwise, ReadsWindows) {
-  const tests::JudgedChip chip("v100");
+TEST(RollerDepthwise, ReadsRegisterTilesAlongTheReduction) {
+  const tests::ChipWithCostModel chip("v100");
   const auto found =
       roller(tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7"),
-             chip.spec, chip.judge(), 1);
+             chip.spec, chip.cost_model(), 1);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front().program.thread[5], 7) << "a row of taps at a time";
 }
 
 // Images share weights, channels share nothing: what grows beyond an image grows along images alone.
 TEST(RollerDepthwise, BlocksGrowAlongWhatIsShared) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const auto found =
       roller(tests::expression("O[n,c,y,x] +=! I[n,c,y+r-3,x+s-3] * W[c,r,s]", "n=64,c=64,y=28,x=28,r=7,s=7"),
-             chip.spec, chip.judge(), 10);
+             chip.spec, chip.cost_model(), 10);
   const auto& best = found.front().program;
   EXPECT_EQ(best.block[1], 1);
   const auto along_images =
@@ -202,12 +202,12 @@ tests::NamedStage stage_of(std::string_view suite, std::string_view id) {
 }
 
 TEST(RollerOrder, IsTheSameEveryTime) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   for (const char* id : {"C0", "D3", "M1", "P5", "R2", "E4"}) {
     const expr::Expression e = stage_of("roller", id).expression;
     const auto text = [&] {
       tile::RProgram all{"v100", {}, {}};
-      for (Ranked& r : roller(e, chip.spec, chip.judge(), 10)) all.stages.push_back(std::move(r.program));
+      for (Ranked& r : roller(e, chip.spec, chip.cost_model(), 10)) all.nodes.push_back(std::move(r.program));
       return base::to_json(tile::to_document(all, chip.spec));
     };
     EXPECT_EQ(text(), text()) << id;
@@ -215,11 +215,11 @@ TEST(RollerOrder, IsTheSameEveryTime) {
 }
 
 TEST(RollerOrder, TheFirstDoesNotHangOnHowManyAreAskedFor) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   for (const char* id : {"C36", "D4", "D18", "P4", "P7", "R3"}) {
     const expr::Expression e = stage_of("roller", id).expression;
     const auto text = [&](std::size_t keep) {
-      const tile::StageProgram first = roller(e, chip.spec, chip.judge(), keep).front().program;
+      const tile::StageProgram first = roller(e, chip.spec, chip.cost_model(), keep).front().program;
       return base::to_json(tile::to_document({"v100", {first}, {}}, chip.spec));
     };
     EXPECT_EQ(text(1), text(10)) << id;
@@ -229,34 +229,34 @@ TEST(RollerOrder, TheFirstDoesNotHangOnHowManyAreAskedFor) {
 // Depthwise operators of odd sizes: few tiles waste as little as the first epsilon allows, and every further epsilon
 // finds those again.
 TEST(RollerEpsilon, GrowsUntilThereAreEnoughDifferentTiles) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   for (const char* id : {"D14", "D22"})
-    EXPECT_EQ(roller(stage_of("roller", id).expression, chip.spec, chip.judge(), 10).size(), 10U) << id;
+    EXPECT_EQ(roller(stage_of("roller", id).expression, chip.spec, chip.cost_model(), 10).size(), 10U) << id;
 }
 
 // No tile of a warp fits the scratchpad, and there is no core cache to read from instead.
 TEST(RollerWithoutACoreCache, ReadsFromMemoryWhatItCannotStage) {
-  const tests::JudgedChip chip(tests::source_path("tests/error/arch/minimal.yaml").string(),
-                               {{"memory.smem.capacity", "256 B"}});
+  const tests::ChipWithCostModel chip(tests::source_path("tests/error/arch/minimal.yaml").string(),
+                                      {{"memory.smem.capacity", "256 B"}});
   ASSERT_EQ(arch::core_cache_of(chip.spec), nullptr);
   for (const char* id : {"M1", "C1", "D1", "P1", "R1"}) {
-    const auto found = roller(stage_of("roller", id).expression, chip.spec, chip.judge(), 3);
+    const auto found = roller(stage_of("roller", id).expression, chip.spec, chip.cost_model(), 3);
     EXPECT_FALSE(found.empty()) << id;
     for (const Ranked& r : found) EXPECT_TRUE(tile::fits(r.program, chip.spec)) << id;
   }
 }
 
 bool stages_anything(const tile::StageProgram& p) {
-  return std::any_of(p.operands.begin(), p.operands.end(), [](const tile::OperandPlan& o) { return o.staged; });
+  return std::any_of(p.operands.begin(), p.operands.end(), [](const tile::OperandPlan& o) { return o.cached; });
 }
 
-TEST(RollerOrder, IsTheJudges) {
-  const tests::JudgedChip chip("v100");
+TEST(RollerOrder, IsTheCostModels) {
+  const tests::ChipWithCostModel chip("v100");
   const expr::Expression e = stage_of("roller", "M4").expression;
-  // A judge that likes few threads and cannot tell about programs that stage nothing.
-  const Judge odd = [](const tile::RProgram& p) {
-    if (!stages_anything(p.stages[0])) return base::Microseconds{std::numeric_limits<double>::infinity()};
-    return base::Microseconds{static_cast<double>(p.stages[0].threads())};
+  // A cost model that likes few threads and cannot tell about programs that stage nothing.
+  const CostModel odd = [](const tile::RProgram& p) {
+    if (!stages_anything(p.nodes[0])) return base::Microseconds{std::numeric_limits<double>::infinity()};
+    return base::Microseconds{static_cast<double>(p.nodes[0].threads())};
   };
   const auto found = roller(e, chip.spec, odd, 5);
   ASSERT_FALSE(found.empty());
@@ -267,8 +267,8 @@ TEST(RollerOrder, IsTheJudges) {
   }
 }
 
-TEST(RollerOrder, AJudgeThatCanTellNothingGetsNothing) {
-  const tests::JudgedChip chip("v100");
+TEST(RollerOrder, ACostModelThatCannotTellGetsNothing) {
+  const tests::ChipWithCostModel chip("v100");
   const auto found = roller(
       stage_of("roller", "M4").expression, chip.spec,
       [](const auto&) { return base::Microseconds{std::numeric_limits<double>::infinity()}; }, 5);

@@ -1,4 +1,4 @@
-// The searches with a made-up judge, whose best program is known because every program can be looked at.
+// The searches with a made-up cost model, whose best program is known because every program can be looked at.
 
 #include "construct/search.h"
 
@@ -20,7 +20,7 @@
 namespace tilescope::construct {
 namespace {
 
-using Run = Trace (*)(const SearchSpace&, const BatchJudge&, const SearchBudget&);
+using Run = Trace (*)(const SearchSpace&, const BatchCostModel&, const SearchBudget&);
 
 struct Named {
   const char* name;
@@ -28,7 +28,7 @@ struct Named {
   std::size_t enough = 0;  // programs to find the best with
 };
 
-// A reduction whose space has some ten thousand programs, and a judge that likes one of them best.
+// A reduction whose space has some ten thousand programs, and a cost model that likes one of them best.
 class Searches : public testing::TestWithParam<Named> {
  protected:
   Searches() : chip_("v100"), space_(tests::expression("O[i] max=! I[i,j]", "i=64,j=16"), chip_.spec) {
@@ -44,17 +44,17 @@ class Searches : public testing::TestWithParam<Named> {
     return base::to_json(tile::to_document({"v100", {p}, {}}, chip_.spec));
   }
 
-  // Far from 64 threads, 2 results each, steps of 8, staged with the padding of a bank: slower, and slower together.
+  // Far from 64 threads, 2 results each, steps of 8, cached with the padding of a bank: slower, and slower together.
   static double time_of(const tile::StageProgram& p) {
     const auto far = [](std::int64_t n, double from) { return std::abs(std::log2(static_cast<double>(n) / from)); };
     const double off = far(p.threads(), 64) + far(p.thread[0], 2) + far(p.block[1], 8) + far(p.split[1], 2) +
-                       std::abs(static_cast<double>(p.operands[0].padding) - 1) + static_cast<double>(p.pipeline - 1);
+                       std::abs(static_cast<double>(p.operands[0].padding) - 1) + static_cast<double>(p.num_stages - 1);
     return 10 * (1 + off);
   }
 
   Trace run(std::size_t budget, std::uint64_t seed) const {
-    const Judge judge = [](const tile::RProgram& p) { return base::Microseconds{time_of(p.stages.front())}; };
-    return GetParam().run(space_, one_by_one(judge), {budget, seed});
+    const CostModel cost_model = [](const tile::RProgram& p) { return base::Microseconds{time_of(p.nodes.front())}; };
+    return GetParam().run(space_, one_by_one(cost_model), {budget, seed});
   }
 
   std::vector<std::string> texts(const Trace& trace) const {
@@ -69,7 +69,7 @@ class Searches : public testing::TestWithParam<Named> {
     return best;
   }
 
-  tests::JudgedChip chip_;
+  tests::ChipWithCostModel chip_;
   SearchSpace space_;
   std::map<std::string, double> times_;  // of every program
   double least_ = std::numeric_limits<double>::infinity();
@@ -101,26 +101,26 @@ TEST_P(Searches, BeginAlikeWhateverTheBudget) {
   EXPECT_EQ(many, few);
 }
 
-TEST_P(Searches, TakeWhatTheJudgeCannotTell) {
-  const BatchJudge judge = [](std::span<const tile::RProgram> programs) {
+TEST_P(Searches, TakeWhatTheCostModelCannotTell) {
+  const BatchCostModel cost_model = [](std::span<const tile::RProgram> programs) {
     return std::vector<base::Microseconds>(programs.size(), {std::numeric_limits<double>::infinity()});
   };
-  EXPECT_EQ(GetParam().run(space_, judge, {130, 1}).size(), 130U);
+  EXPECT_EQ(GetParam().run(space_, cost_model, {130, 1}).size(), 130U);
 }
 
 TEST_P(Searches, EndWhereTheSpaceHasNoMore) {
   const SearchSpace small(tests::expression("O[i] = relu(I[i])", "i=64"), chip_.spec);
   std::size_t programs = 0;
   tests::for_every_point(small, [&](const Point& p) { programs += small.program_at(p) ? 1 : 0; });
-  const BatchJudge judge = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
-  EXPECT_LE(GetParam().run(small, judge, {100000, 1}).size(), programs);
+  const BatchCostModel cost_model = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
+  EXPECT_LE(GetParam().run(small, cost_model, {100000, 1}).size(), programs);
 }
 
 TEST_P(Searches, FindNothingWhereNothingFits) {
   const arch::ArchSpec tiny = tests::chip("v100", {{"memory.dram.capacity", "16 KiB"}});
   const SearchSpace none(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=32"), tiny);
-  const BatchJudge judge = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
-  EXPECT_TRUE(GetParam().run(none, judge, {100, 1}).empty());
+  const BatchCostModel cost_model = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
+  EXPECT_TRUE(GetParam().run(none, cost_model, {100, 1}).empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Searches,
@@ -144,16 +144,16 @@ INSTANTIATE_TEST_SUITE_P(All, LearningSearches,
 // First draws of many seeds: each program of a small space about as often as the others. The largest of `bins`
 // chi-squared deviations stays within five standard deviations of its mean.
 TEST(RandomSearch, IsUniform) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const SearchSpace space(tests::expression("O[i] = relu(I[i])", "i=64"), chip.spec);
   std::size_t programs = 0;
   tests::for_every_point(space, [&](const Point& p) { programs += space.program_at(p) ? 1 : 0; });
   const std::uint64_t first = std::random_device{}();
-  const BatchJudge judge = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
+  const BatchCostModel cost_model = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
   std::map<std::string, double> drawn;
   const double draws = 20 * static_cast<double>(programs);
   for (std::uint64_t d = 0; d < static_cast<std::uint64_t>(draws); ++d) {
-    const Trace trace = random_search(space, judge, {1, first + d});
+    const Trace trace = random_search(space, cost_model, {1, first + d});
     ++drawn[base::to_json(tile::to_document({"v100", {trace.at(0).program}, {}}, chip.spec))];
   }
   double chi = 20 * static_cast<double>(programs - drawn.size());  // of those that never came
@@ -163,20 +163,20 @@ TEST(RandomSearch, IsUniform) {
 }
 
 TEST(RandomSearch, ComesByEveryProgram) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const SearchSpace space(tests::expression("O[i] = relu(I[i])", "i=64"), chip.spec);
   std::size_t programs = 0;
   tests::for_every_point(space, [&](const Point& p) { programs += space.program_at(p) ? 1 : 0; });
-  const BatchJudge judge = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
-  EXPECT_EQ(random_search(space, judge, {100000, 1}).size(), programs);
+  const BatchCostModel cost_model = one_by_one([](const tile::RProgram&) { return base::Microseconds{1}; });
+  EXPECT_EQ(random_search(space, cost_model, {100000, 1}).size(), programs);
 }
 
 TEST(ExhaustiveSearch, TriesWhatItIsGivenInOrder) {
-  const tests::JudgedChip chip("v100");
+  const tests::ChipWithCostModel chip("v100");
   const SearchSpace space(tests::expression("O[i] +=! I[i,j]", "i=64,j=64"), chip.spec);
   const AlignedPrograms aligned = aligned_programs(space, 500);
   ASSERT_FALSE(aligned.programs.empty());
-  const Trace trace = exhaustive_search(aligned.programs, chip.spec, one_by_one(chip.judge()));
+  const Trace trace = exhaustive_search(aligned.programs, chip.spec, one_by_one(chip.cost_model()));
   ASSERT_EQ(trace.size(), aligned.count);
   for (std::size_t i = 0; i < trace.size(); ++i) {
     EXPECT_EQ(trace[i].program.block, aligned.programs[i].block);

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/element_bytes.h"
+#include "backends/cuda/detail/element_bytes.h"
 #include "tests/support/float8_codes.h"
 
 namespace tilescope::tests {

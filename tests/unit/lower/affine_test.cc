@@ -6,7 +6,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/integer.h"
-#include "lower/lanes.h"
+#include "lower/detail/lanes.h"
 
 namespace tilescope::lower {
 namespace {
@@ -30,7 +30,7 @@ RC_GTEST_PROP(Affine, QuotientsAreWhatDivisionGives, ()) {
       maker.block() * factor() + maker.thread() * factor() + maker.value(loop) * factor() + constant(any(-20, 20));
   const std::int64_t divisor = any(1, 24), modulus = any(0, 1) == 0 ? 0 : any(1, 12);
   const Affine q = maker.quotient(a, divisor, modulus, "q");
-  // A quotient of a quotient, as fused loops make them.
+  // A quotient of a quotient, as collapsed loops make them.
   const Affine again = maker.quotient(q * 3 + maker.thread(), 2, 5, "again");
   Lanes lanes(k, 0, k.threads);
   for (std::int64_t block = 0; block < k.blocks; ++block) {

@@ -1,4 +1,4 @@
-// What a thread reads of a staged tile whose rows run along a reduced axis: several points of the reduction at once.
+// What a thread reads of a cached tile whose rows run along a reduced axis: several points of the reduction at once.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ const arch::ArchSpec& v100() {
   return chip;
 }
 
-// The elements of every access to an operand's staged tile that fills registers, in the order of the body.
+// The elements of every access to an operand's cached tile that fills registers, in the order of the body.
 struct Reads {
   std::vector<std::int64_t> elements;
   std::int64_t requests = 0;

@@ -38,7 +38,7 @@ RC_GTEST_PROP(Interpret, AnyProgramOfAnyOperatorComputesTheReference, ()) {
   RC_ASSERT(tests::wrong_outputs(p, *m) == "");
 }
 
-// A chip whose threads copy past their registers.
+// A chip whose threads copy asynchronously.
 arch::ArchSpec with_asynchronous_copies() {
   arch::ArchSpec chip = v100();
   chip.core.async_copy = base::Bytes{4};
@@ -56,8 +56,8 @@ TEST(Interpret, PipelinesOfEveryDepthComputeTheReference) {
 // Axes and tensors may have the names that loops and partial results would have.
 TEST(Interpret, NamesDoNotMeet) {
   for (const char* axis : {"m_far", "n_near", "step", "A_piece", "block", "thread", "part"})
-    for (const char* pipeline : {"1", "3"}) {
-      std::string text = tests::small_matmul(fmt::format(R"(,"num_stages":{},"split":{{"k":2}})", pipeline));
+    for (const char* num_stages : {"1", "3"}) {
+      std::string text = tests::small_matmul(fmt::format(R"(,"num_stages":{},"split":{{"k":2}})", num_stages));
       for (std::size_t at = text.find('k'); at != std::string::npos; at = text.find('k', at + 1))
         if (!std::isalpha(text[at - 1]) && !std::isalpha(text[at + 1])) text.replace(at, 1, axis);
       const tile::RProgram p = tests::program(text, v100());

@@ -56,14 +56,14 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
     RC_DISCARD("too large");
   }
   RC_LOG() << print(*m);
-  RC_ASSERT(tests::verdict(p, *m) == "");
+  RC_ASSERT(tests::interpreter_result(p, *m) == "");
 }
 
 // A product by the chip's only instruction, two fragments of a side to a warp.
 tile::StageProgram product_by_last(const char* op, const arch::ArchSpec& chip) {
   const arch::ComputeSpec& c = chip.compute.back();
   const expr::Expression e = tests::expression(op, "m=256,n=256,k=256", {}, c.dtype);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::MatrixUnit along;
   along.columns = 1;
   along.depth = 2;
@@ -105,11 +105,11 @@ TEST(MatrixInstructions, AMapThatIsNotThatOfTheLoadsIsFound) {
     text.replace(text.find("smem"), 4, arch::scratchpad_of(chip)->name);
     const tile::RProgram p = tests::program(text, chip);
     const Module right = tests::lowered(p, chip);
-    EXPECT_EQ(tests::verdict(p, right), "") << name;
+    EXPECT_EQ(tests::interpreter_result(p, right), "") << name;
     const auto found = [&](auto change) {
       Module m = right;
       change(m.kernels[0].matrix_instructions.at(0));
-      return tests::verdict(p, m);
+      return tests::interpreter_result(p, m);
     };
     EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.a->lanes[0], i.a->lanes[1]); }), "") << name;
     EXPECT_NE(found([](MatrixInstruction& i) { std::swap(i.b->lanes[0], i.b->lanes[2]); }), "") << name;
@@ -130,14 +130,15 @@ TEST(MatrixInstructions, CopiesThatDifferAreFound) {
   MatrixInstruction& i = m.kernels[0].matrix_instructions.at(0);
   ASSERT_EQ(i.a->lanes[3], arch::FragmentBit{});
   std::swap(i.a->lanes[3], i.a->lanes[0]);
-  EXPECT_THAT(tests::verdict(p, m), HasSubstr("is a copy of another lane's element, which has another value"));
+  EXPECT_THAT(tests::interpreter_result(p, m),
+              HasSubstr("is a copy of another lane's element, which has another value"));
 }
 
 // Rows of every load, those transposed negative; 0 of a copy from the scratchpad element by element.
 void add_loads(const Kernel& k, const std::vector<Statement>& body, std::vector<std::int64_t>& out) {
   for (const Statement& s : body) {
     if (const auto* loop = std::get_if<Loop>(&s.what)) add_loads(k, loop->body, out);
-    if (const auto* l = std::get_if<LoadMatrices>(&s.what)) out.push_back(l->transposed ? -l->count : l->count);
+    if (const auto* l = std::get_if<LoadMatrix>(&s.what)) out.push_back(l->transposed ? -l->count : l->count);
     if (const auto* c = std::get_if<Copy>(&s.what))
       if (k.buffers[static_cast<std::size_t>(c->from.buffer)].space == Space::kShared) out.push_back(0);
   }
@@ -189,7 +190,7 @@ TEST(MatrixInstructions, LanesThatReadOtherRowsThanTheirsAreFound) {
   Module m = tests::lowered(p, a100());
   tests::each_body(m.kernels[0].body, [](std::vector<Statement>& body) {
     for (Statement& s : body)
-      if (auto* l = std::get_if<LoadMatrices>(&s.what)) l->rows.when.push_back({{{{kThreadIndex, 1}}, 0}, 40});
+      if (auto* l = std::get_if<LoadMatrix>(&s.what)) l->rows.when.push_back({{{{kThreadIndex, 1}}, 0}, 40});
   });
   EXPECT_THROW(tests::wrong_outputs(p, m), KernelError);
 }
@@ -200,10 +201,10 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
   return diags.count() == 1 ? diags.errors().front().text : testing::PrintToString(diags.sentences());
 }
 
-// What is made for one chip is judged with the instruction that another has of that name.
+// What is made for one chip is evaluated with the instruction that another has of that name.
 TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
-  const tile::StageProgram p = tests::program(text, a100()).stages.front();
+  const tile::StageProgram p = tests::program(text, a100()).nodes.front();
   base::Diagnostics diags;
   arch::ArchSpec chip = a100();
   for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};
@@ -249,8 +250,8 @@ TEST(MatrixInstructions, OfUnknownFragmentsAreRefused) {
     }
 }
 
-// Staged tiles lie as wgmma reads them; another instruction of that kind says so, and is refused.
-TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
+// Cached tiles lie as wgmma reads them; another instruction of that kind says so, and is refused.
+TEST(SharedFactors, InOtherCoreMatricesAreRefused) {
   arch::ArchSpec chip = tests::chip("h100_pcie");
   for (arch::ComputeSpec& c : chip.compute) {
     if (!c.operands) continue;
@@ -262,15 +263,15 @@ TEST(StagedFactors, InOtherCoreMatricesAreRefused) {
   }
 }
 
-TEST(MatrixInstructions, OperandsHaveToBeStaged) {
+TEST(MatrixInstructions, OperandsHaveToBeCached) {
   EXPECT_EQ(refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"), a100()),
             "instruction mma.f16: B is not cached");
 }
 
 // --- factors in the scratchpad
 
-RC_GTEST_PROP(StagedFactors, AnyProgramComputesTheReference, ()) {
-  const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kStaged);
+RC_GTEST_PROP(SharedFactors, AnyProgramComputesTheReference, ()) {
+  const tile::RProgram p = tests::any_matrix_program(h100(), tests::Factors::kCached);
   base::Diagnostics diags;
   const auto m = lower(p, h100(), diags);
   if (!m) {
@@ -282,17 +283,17 @@ RC_GTEST_PROP(StagedFactors, AnyProgramComputesTheReference, ()) {
   RC_ASSERT(tests::wrong_outputs(p, *m) == "");
 }
 
-std::vector<MultiplyStaged> products_of(const Module& m) {
-  std::vector<MultiplyStaged> out;
+std::vector<Wgmma> products_of(const Module& m) {
+  std::vector<Wgmma> out;
   Module copy = m;
   tests::each_body(copy.kernels[0].body, [&](std::vector<Statement>& body) {
     for (const Statement& s : body)
-      if (const auto* one = std::get_if<MultiplyStaged>(&s.what)) out.push_back(*one);
+      if (const auto* one = std::get_if<Wgmma>(&s.what)) out.push_back(*one);
   });
   return out;
 }
 
-Module staged(const std::string& op, const std::string& dtype, const std::string& more = "") {
+Module cached(const std::string& op, const std::string& dtype, const std::string& more = "") {
   const tile::RProgram p = tests::program(tests::staged_product(op, dtype, more), h100());
   Module m = tests::lowered(p, h100());
   EXPECT_EQ(tests::wrong_outputs(p, m), "") << op << more;
@@ -300,17 +301,17 @@ Module staged(const std::string& op, const std::string& dtype, const std::string
 }
 
 // Rows of 32 elements along k are four core matrices of 64 elements; rows of 64 along n are eight.
-TEST(StagedFactors, AreReadAsTheirRowsRun) {
-  const std::vector<MultiplyStaged> by_k = products_of(staged("C[m,n] +=! A[m,k] * B[n,k]", "f16"));
+TEST(SharedFactors, AreReadAsTheirRowsRun) {
+  const std::vector<Wgmma> by_k = products_of(cached("C[m,n] +=! A[m,k] * B[n,k]", "f16"));
   ASSERT_EQ(by_k.size(), 1U) << "columns side by side are one instruction";
   EXPECT_EQ(by_k[0].columns, 64);
-  for (const StagedFactor& f : {by_k[0].a, by_k[0].b}) {
+  for (const SharedFactor& f : {by_k[0].a, by_k[0].b}) {
     EXPECT_FALSE(f.transposed);
     EXPECT_EQ(f.along, 4 * 64);
     EXPECT_EQ(f.deep, 64);
   }
-  const std::vector<MultiplyStaged> by_n =
-      products_of(staged("C[m,n] +=! A[m,k] * B[k,n]", "bf16", R"(,"padding":{"A":4,"B":8})"));
+  const std::vector<Wgmma> by_n =
+      products_of(cached("C[m,n] +=! A[m,k] * B[k,n]", "bf16", R"(,"padding":{"A":4,"B":8})"));
   EXPECT_EQ(by_n[0].a.deep, 72) << "of 64 elements and 16 bytes more";
   EXPECT_EQ(by_n[0].a.along, 4 * 72);
   EXPECT_TRUE(by_n[0].b.transposed);
@@ -318,7 +319,7 @@ TEST(StagedFactors, AreReadAsTheirRowsRun) {
   EXPECT_EQ(by_n[0].b.deep, 8 * 72);
 }
 
-TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
+TEST(SharedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
   const auto columns = [](const char* mapping, const char* n) {
     std::string text = tests::staged_product("C[m,n] +=! A[m,k] * B[n,k]", "f16");
     text.replace(text.find(R"("n":{"per_thread":64})"), 21, mapping);
@@ -335,7 +336,7 @@ TEST(StagedFactors, AreAnInstructionOfAsManyColumnsAsThereAreSideBySide) {
   EXPECT_EQ(columns(R"("n":{"vthread":2,"per_thread":32})", "64"), 32);
 }
 
-TEST(StagedFactors, ABarrierLessIsFound) {
+TEST(SharedFactors, ABarrierLessIsFound) {
   for (const char* more : {"", R"(,"num_stages":3)"}) {
     const tile::RProgram p = tests::program(tests::staged_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", more), h100());
     const Module right = tests::lowered(p, h100());
@@ -346,7 +347,7 @@ TEST(StagedFactors, ABarrierLessIsFound) {
   }
 }
 
-TEST(StagedFactors, WhatIsNotOrderedIsFound) {
+TEST(SharedFactors, WhatIsNotOrderedIsFound) {
   const tile::RProgram p =
       tests::program(tests::staged_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"num_stages":3)"), h100());
   const Module right = tests::lowered(p, h100());
@@ -360,13 +361,13 @@ TEST(StagedFactors, WhatIsNotOrderedIsFound) {
       return std::string(e.what());
     }
   };
-  EXPECT_THAT(without(Publish{}), HasSubstr("is read and was not published"));
-  EXPECT_THAT(without(BeginProducts{}), HasSubstr("products that did not begin"));
-  EXPECT_THAT(without(EndProducts{}), HasSubstr("products begin before others have ended"));
+  EXPECT_THAT(without(ProxyFence{}), HasSubstr("is read and was not published"));
+  EXPECT_THAT(without(WgmmaFence{}), HasSubstr("products that did not begin"));
+  EXPECT_THAT(without(WgmmaCommitWait{}), HasSubstr("products begin before others have ended"));
   EXPECT_THAT(without(Wait{}), HasSubstr("while a copy to it is under way"));
 }
 
-TEST(StagedFactors, OthersThanCoreMatricesAreRefused) {
+TEST(SharedFactors, OthersThanCoreMatricesAreRefused) {
   const auto error = [](const std::string& text) {
     base::Diagnostics diags;
     const auto document = base::read_json(text, diags.add_source("program"), diags);

@@ -33,8 +33,9 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 namespace tilescope::model {
 namespace {
 
-long allocations_of(const expr::Expression& e, const tile::Fusion& fusion, std::int64_t threads, const Machine& m) {
-  const auto space = tile::make_space(e, fusion);
+long allocations_of(const expr::Expression& e, const tile::AxisCollapse& collapse, std::int64_t threads,
+                    const Machine& m) {
+  const auto space = tile::make_space(e, collapse);
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space->spatial, {2, threads, 2});
   const tile::StageProgram p = tile::make_stage_program(space, mapping, tile::Extents(space->axes.size(), 4), {16});
   const long before = allocations;
@@ -54,11 +55,11 @@ TEST(Allocations, EstimatingAStageMakesNone) {
   const arch::ArchSpec chip = tests::chip("v100");
   const Machine m = make_machine(chip);
   const expr::Expression matmul = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512");
-  EXPECT_EQ(allocations_of(matmul, tile::no_fusion(matmul.stages.front()), 16, m), 0);
+  EXPECT_EQ(allocations_of(matmul, tile::no_collapse(matmul.stages.front()), 16, m), 0);
   const expr::Expression conv =
       tests::expression("O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=8,f=64,y=14,x=14,c=64,r=3,s=3");
-  EXPECT_EQ(allocations_of(conv, *tile::contraction_fusion(conv), 16, m), 0);
-  EXPECT_EQ(allocations_of(conv, tile::no_fusion(conv.stages.front()), 4, m), 0);
+  EXPECT_EQ(allocations_of(conv, *tile::contraction_collapse(conv), 16, m), 0);
+  EXPECT_EQ(allocations_of(conv, tile::no_collapse(conv.stages.front()), 4, m), 0);
 }
 
 }  // namespace

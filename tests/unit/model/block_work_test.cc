@@ -1,6 +1,6 @@
 // The work of one block by hand.
 
-#include "model/simt/block_work.h"
+#include "model/simt/detail/block_work.h"
 
 #include <string>
 
@@ -17,7 +17,7 @@ namespace {
 // the latency of each.
 double chain_of(std::int64_t warps) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                                         {{8, warps, 1}, {8, 32, 1}}, {1, 1, 8}, {16});
   const Machine& m = tests::machine("v100");
   const Arithmetic arithmetic = arithmetic_of(m, e.dtype, e.accumulate).value();
@@ -38,7 +38,7 @@ TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {
 double arithmetic_cycles(const std::string& op, base::Dtype dtype) {
   const expr::Expression e = tests::expression(op, "i=1024", {}, dtype);
   const tile::StageProgram p =
-      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 128, 1}}, {1}, {16});
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 128, 1}}, {1}, {16});
   const Machine& m = tests::machine("v100");
   const Arithmetic arithmetic = arithmetic_of(m, e.dtype, e.accumulate).value();
   const Occupancy occupancy = occupancy_of(p, m);
@@ -63,7 +63,7 @@ TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
     const std::string& stride = row.at("x");
     const expr::Expression e = tests::expression("O[i] = I[i*" + stride + "]", "i=1024", "I=70000");
     const tile::StageProgram p =
-        tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 32, 1}}, {1}, {16});
+        tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 32, 1}}, {1}, {16});
     const Occupancy occupancy = occupancy_of(p, m);
     const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
     const BlockWork work = work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic);
@@ -83,7 +83,7 @@ double port_cycles(const std::vector<arch::Override>& changes) {
   const arch::ArchSpec chip = tests::chip("v100", changes);
   const Machine m = make_machine(chip);
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=256");
-  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                                         {{1, 16, 4}, {1, 16, 4}}, {1, 1, 16}, {16});
   const Occupancy occupancy = occupancy_of(p, m);
   const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);

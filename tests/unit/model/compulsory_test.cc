@@ -13,7 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "arch/load.h"
-#include "model/simt/traffic.h"
+#include "model/simt/detail/traffic.h"
 #include "tests/support/random_program.h"
 #include "tests/unit/model/machines.h"
 
@@ -64,7 +64,7 @@ RC_GTEST_PROP(CompulsoryBytes, AreChargedToTheDram, ()) {
 TEST(CompulsoryBytes, OfTilesLongerThanTheirAxis) {
   const expr::Expression e =
       tests::expression("C[b,m,n] +=! A[b,m,k] * B[b,n,k]", "b=5,m=16,n=64,k=100", {}, base::Dtype::kF16);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   const tile::StageProgram p =
       tile::make_stage_program(space, {{1, 1, 1}, {1, 32, 4}, {1, 32, 4}}, {1, 1, 1, 100}, {16});
   ASSERT_GT(p.block[1], 16);

@@ -53,7 +53,7 @@ RC_GTEST_PROP(Estimate, NeverBeatsThePeak, ()) {
   for (const tile::TileAxis& a : p.space->axes) points *= static_cast<double>(a.extent);
   const auto arithmetic = arithmetic_of(m, p.space->expression.dtype, p.space->expression.accumulate);
   const double most = arithmetic->per_cycle * static_cast<double>(m.cores) * m.clock_hz * 1e-6;
-  RC_ASSERT(e->total_us >= points * p.space->multiply_adds_per_point / most);
+  RC_ASSERT(e->total_us >= points * p.space->macs_per_iteration / most);
   double bytes = 0;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i)
     if (p.space->operand(i).elements > 0 && i == p.space->inputs.size())
@@ -72,16 +72,16 @@ RC_GTEST_PROP(Estimate, DependsOnNothingButItsArguments, ()) {
 
 tile::StageProgram square_matmul() {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{8, 16, 1}, {8, 16, 1}},
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{8, 16, 1}, {8, 16, 1}},
                                   {1, 1, 8}, {16});
 }
 
 // A sum over rows in so many steps of eight elements, 32 threads a block that own a row each.
-tile::StageProgram row_sums(std::int64_t blocks, std::int64_t steps, std::int64_t pipeline) {
+tile::StageProgram row_sums(std::int64_t blocks, std::int64_t steps, std::int64_t num_stages) {
   const expr::Expression e = tests::expression("S[i] +=! A[i,k]", fmt::format("i={},k={}", 32 * blocks, 8 * steps));
   tile::StageProgram p =
-      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 32, 1}}, {1, 8}, {16});
-  p.pipeline = pipeline;
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 32, 1}}, {1, 8}, {16});
+  p.num_stages = num_stages;
   return p;
 }
 
@@ -110,7 +110,7 @@ TEST(Estimate, BlocksStartAfterTheirPredecessors) {
 TEST(Estimate, TheLastWaveStoresAfterItsWork) {
   const Machine& m = machine("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=2048");
-  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                                   {{8, 8, 1}, {4, 16, 1}}, {1, 1, 8}, {16});
   p.split[2] = 8;
   const auto s = estimate_stage(p, m);
@@ -128,7 +128,7 @@ TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
 
 TEST(Estimate, OfADtypeThatTheChipDoesNotMultiplyIsNone) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64", {}, base::Dtype::kI8);
-  const auto p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  const auto p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                           {{1, 8, 1}, {1, 8, 1}}, {1, 1, 8}, {16});
   EXPECT_EQ(estimate_stage(p, machine(tests::source_path("tests/error/arch/minimal.yaml").string())), std::nullopt);
 }
@@ -143,13 +143,13 @@ TEST(Estimate, NamesEveryTerm) {
 
 TEST(Estimate, BarelyMoreBlocksThanFitCostAnotherRound) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1280,n=2048,k=1024");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   const auto p = tile::make_stage_program(space, {{8, 16, 1}, {8, 16, 1}}, {1, 1, 8}, {16});
   const auto full = estimate_stage(p, machine("v100"));
   EXPECT_EQ(full->blocks, 160);
   EXPECT_DOUBLE_EQ(full->waves, 1);
   const expr::Expression more = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1281,n=2048,k=1024");
-  const auto q = tile::make_stage_program(tile::make_space(more, tile::no_fusion(more.stages.front())),
+  const auto q = tile::make_stage_program(tile::make_space(more, tile::no_collapse(more.stages.front())),
                                           {{8, 16, 1}, {8, 16, 1}}, {1, 1, 8}, {16});
   EXPECT_GT(estimate_stage(q, machine("v100"))->total_us, 1.3 * full->total_us);
 }

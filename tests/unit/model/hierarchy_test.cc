@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/simt/detail/traffic.h"
 #include "model/simt/estimate.h"
-#include "model/simt/traffic.h"
 #include "tests/support/paths.h"
 #include "tests/support/random_program.h"
 
@@ -34,9 +34,9 @@ struct Chip {
 // Every block reads all of B, which is larger than L2 and fits L3.
 tile::StageProgram reader_of_much() {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                                   {{1, 16, 4}, {1, 16, 4}}, {1, 1, 16}, {16});
-  p.operands[0].staged = p.operands[1].staged = true;
+  p.operands[0].cached = p.operands[1].cached = true;
   return p;
 }
 
@@ -88,7 +88,7 @@ RC_GTEST_PROP(Hierarchy, AnOuterCacheSmallerThanTheInnerOneSavesNoBytes, ()) {
 TEST(Hierarchy, WithoutCachesCoresReachTheDramAtOnce) {
   const Chip bare("bare");
   const expr::Expression sums = tests::expression("O[i] = A[i] + B[i]", "i=1000000");
-  const Estimate e = estimate_stage(tile::make_stage_program(tile::make_space(sums, tile::no_fusion(sums.stages[0])),
+  const Estimate e = estimate_stage(tile::make_stage_program(tile::make_space(sums, tile::no_collapse(sums.stages[0])),
                                                              {{1, 256, 1}}, {1}, {16}),
                                     bare.machine)
                          .value();
@@ -110,12 +110,12 @@ TEST(CoreCacheSector, IsWhatLoadsMove) {
   const Chip lines("k80"), sectors("k80", {{"memory.l1.sector", "32 B"}});
   const expr::Expression e = tests::expression("O[i] = I[i*8]", "i=1000000");
   const tile::StageProgram p =
-      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 256, 1}}, {1}, {16});
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 256, 1}}, {1}, {16});
   const Traffic whole = traffic_of(p, lines.machine, 1), part = traffic_of(p, sectors.machine, 1);
   EXPECT_GT(whole.cores.read, 0.9 * part.cores.read);
   const expr::Expression far = tests::expression("O[i] = I[i*64]", "i=100000");
   const tile::StageProgram q =
-      tile::make_stage_program(tile::make_space(far, tile::no_fusion(far.stages.front())), {{1, 256, 1}}, {1}, {16});
+      tile::make_stage_program(tile::make_space(far, tile::no_collapse(far.stages.front())), {{1, 256, 1}}, {1}, {16});
   EXPECT_NEAR(traffic_of(q, lines.machine, 1).cores.read / traffic_of(q, sectors.machine, 1).cores.read, 4, 0.01);
   EXPECT_EQ(traffic_of(q, lines.machine, 1).cores.written, traffic_of(q, sectors.machine, 1).cores.written);
 }

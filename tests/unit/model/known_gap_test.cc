@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/simt/detail/traffic.h"
 #include "model/simt/estimate.h"
-#include "model/simt/traffic.h"
 #include "tests/unit/model/machines.h"
 #include "tests/unit/model/naive_traffic.h"
 
@@ -21,7 +21,7 @@ TEST(KnownGap, MoreResidentBlocksEvictEachOthersLines) {
   const expr::Expression e = tests::expression("O[n,c,y,x] +=! I[n,c,y+r-2,x+s-2] * W[c,r,s]",
                                                "n=128,c=42,y=83,x=83,r=5,s=5", "I=128,42,83,83");
   tile::StageProgram p =
-      tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                {{2, 1, 1}, {1, 1, 1}, {2, 4, 1}, {1, 8, 1}}, {1, 1, 1, 1, 5, 5}, {16});
   p.operands[0] = p.operands[1] = {};
   const arch::ArchSpec more_blocks = tests::chip("v100", {{"core.max_blocks", "64"}});
@@ -39,14 +39,14 @@ double bytes_over_naive(const tile::StageProgram& p, std::size_t operand) {
 TEST(KnownGap, FilterTapsAreCountedOneByOne) {
   const expr::Expression e = tests::expression("O[n,f,y,x] +=! I[n,c,y+r-1,x+s-1] * W[f,c,r,s]",
                                                "n=4,c=16,f=8,y=14,x=14,r=3,s=3", "I=4,16,14,14");
-  const auto space = tile::make_space(e, tile::contraction_fusion(e).value());
-  ASSERT_TRUE(space->inputs[0].gathered);
+  const auto space = tile::make_space(e, tile::contraction_collapse(e).value());
+  ASSERT_TRUE(space->inputs[0].im2col);
   expect_between(3, bytes_over_naive(tests::with_blocks(space, {8, 64, 8}), 0), 5);
 }
 
 TEST(KnownGap, RunsShorterThanASectorCountWholeSectors) {
   const expr::Expression e = tests::expression("O[n,x,y,c] = I[n,c,y,x]", "n=2,c=8,y=4,x=4");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   expect_between(2, bytes_over_naive(tests::with_blocks(space, {2, 2, 2, 8}), 0), 2.5);
 }
 

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/simt/block_work.h"
+#include "model/simt/cached_use.h"
+#include "model/simt/detail/block_work.h"
 #include "model/simt/estimate.h"
-#include "model/simt/staged_use.h"
 #include "model/simt/warp_access.h"
 #include "tests/unit/model/machines.h"
 
@@ -32,7 +32,7 @@ tile::MicroKernel unit(const char* chip, const std::string& name) {
 // Warps by two and two, each 64x64, of a product in 16 bits.
 tile::StageProgram fragments(const char* sizes, std::int64_t step = 32) {
   const expr::Expression e = tests::expression(kMatmul, sizes, {}, base::Dtype::kF16);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, step}, {16}),
                                  unit("a100", "mma.f16"), {16});
 }
@@ -52,12 +52,12 @@ TEST(MatrixInstruction, TakesThePeaksTime) {
 // Two warp groups, each 64 rows and 128 columns of a product in 16 bits.
 tile::StageProgram of_groups(const char* sizes, std::int64_t columns = 128) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[n,k]", sizes, {}, base::Dtype::kF16);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   return tile::with_micro_kernel(tile::make_stage_program(space, {{1, 2, 64}, {1, 1, columns}}, {1, 1, 64}, {16}),
                                  unit("h100_pcie", "wgmma.f16"), {16});
 }
 
-TEST(StagedFactors, TakeThePeaksTime) {
+TEST(SharedFactors, TakeThePeaksTime) {
   const Machine& m = tests::machine("h100_pcie");
   const auto e = estimate_stage(of_groups("m=14592,n=1024,k=2048"), m);  // 114 x 8 blocks for 114 cores
   ASSERT_TRUE(e.has_value());
@@ -67,33 +67,33 @@ TEST(StagedFactors, TakeThePeaksTime) {
 
 // In a step of 64 each group runs four instructions of 64x128x16. Each takes 64x16 elements of A, in 16 core matrices,
 // and 128x16 of B, in 32, all four warps together, and a core matrix is one pass of 32 banks.
-TEST(StagedFactors, AreReadOnceForAGroup) {
+TEST(SharedFactors, AreReadOnceForAGroup) {
   const tile::StageProgram p = of_groups("m=512,n=512,k=512");
   for (const auto& [operand, core_matrices] : {std::pair<std::size_t, double>{0, 16}, {1, 32}}) {
-    const StagedUse use = staged_use(p, operand, 32, {16});
+    const CachedUse use = cached_use(p, operand, 32, {16});
     EXPECT_DOUBLE_EQ(use.reads, 2 * 4 * core_matrices);
     EXPECT_EQ(use.read_instructions, 0) << "they are the instruction's own";
     EXPECT_EQ(bank_passes(use.read, 32, 4), 1);
   }
   // 512 columns are two instructions, which read A twice.
-  EXPECT_DOUBLE_EQ(staged_use(of_groups("m=512,n=512,k=512", 512), 0, 32, {16}).reads, 2 * 2 * 4 * 16);
+  EXPECT_DOUBLE_EQ(cached_use(of_groups("m=512,n=512,k=512", 512), 0, 32, {16}).reads, 2 * 2 * 4 * 16);
 }
 
 // 64x128 sums of 32 bits among 128 lanes, and no factors.
-TEST(StagedFactors, TakeNoRegisters) {
+TEST(SharedFactors, TakeNoRegisters) {
   tile::StageProgram p = of_groups("m=512,n=512,k=512");
-  p.pipeline = 3;  // copies past the registers
+  p.num_stages = 3;  // asynchronous copies
   const Occupancy o = occupancy_of(p, tests::machine("h100_pcie"));
   EXPECT_GE(o.registers_per_thread, 64);
   EXPECT_LE(o.registers_per_thread, 64 + 40) << "and a few for addresses";
 }
 
 // A warp writes four rows of eight pieces: those of a row begin in one bank unless they are padded.
-TEST(StagedFactors, AreWrittenWithoutConflictsWherePadded) {
+TEST(SharedFactors, AreWrittenWithoutConflictsWherePadded) {
   tile::StageProgram p = of_groups("m=512,n=512,k=512");
-  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).write, 32, 4), 4 * 8);
+  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).write, 32, 4), 4 * 8);
   p.operands[0].padding = 8;
-  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).write, 32, 4), 4);
+  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).write, 32, 4), 4);
 }
 
 TEST(MatrixInstruction, IsNotPredictedOnAChipWithoutIt) {
@@ -113,7 +113,7 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
   const auto passes = [](std::int64_t padding) {
     tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
     p.operands[0].padding = padding;
-    const StagedUse use = staged_use(p, 0, 32, {16});
+    const CachedUse use = cached_use(p, 0, 32, {16});
     EXPECT_EQ(use.read.bytes, 16);
     // Two warps along n read the same rows: 64 x 64 elements each, eight an access of a lane, 32 lanes.
     EXPECT_EQ(use.reads, 4 * 64 * 64 / (8 * 32));
@@ -127,14 +127,14 @@ TEST(MatrixInstruction, ReadsRowsOfEight) {
 // stays whole and every lane reads its own elements, two neighbours along k at a time, or one.
 TEST(MatrixInstruction, ReadsWhatIsNotWholeRowsLaneByLane) {
   tile::StageProgram p = fragments("m=512,n=512,k=512", 64);
-  p.operands[0].swizzle = 8;
-  EXPECT_EQ(bank_passes(staged_use(p, 0, 32, {16}).read, 32, 4), 4);
-  p.operands[0].swizzle = 4;
-  const StagedUse pairs = staged_use(p, 0, 32, {16});
+  p.operands[0].rotate = 8;
+  EXPECT_EQ(bank_passes(cached_use(p, 0, 32, {16}).read, 32, 4), 4);
+  p.operands[0].rotate = 4;
+  const CachedUse pairs = cached_use(p, 0, 32, {16});
   EXPECT_EQ(pairs.read.bytes, 4);
   EXPECT_EQ(pairs.reads, 4 * 64 * 64 / (2 * 32));
-  p.operands[0].swizzle = 1;
-  const StagedUse single = staged_use(p, 0, 32, {16});
+  p.operands[0].rotate = 1;
+  const CachedUse single = cached_use(p, 0, 32, {16});
   EXPECT_EQ(single.read.bytes, 2);
   EXPECT_EQ(single.reads, 4 * 64 * 64 / 32) << "an element of each lane at a time";
 }
@@ -152,21 +152,21 @@ TEST(MatrixInstruction, StoresEightRows) {
 // What a thread reads for a window, counted element by element.
 TEST(Windows, ReadEachElementOnce) {
   const expr::Expression e = tests::expression("O[c,y,x] +=! I[c,y*2+r,x+s] * W[c,r,s]", "c=4,y=16,x=64,r=3,s=5");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 1, 1}, {2, 2, 2}, {1, 8, 4}}, {1, 1, 1, 3, 5}, {16});
   EXPECT_EQ(tile::fragment_elements(p, 0), 4 * 4) << "a point at a time";
   p.thread[4] = 5;
   EXPECT_EQ(tile::fragment_elements(p, 0), 4 * (4 + 4)) << "four rows, a run of taps";
   EXPECT_EQ(tile::fragment_elements(p, 1), 5);
   p.thread[3] = 3;
-  // Rows y*2+r of two neighbours: five of six are distinct; virtual threads share nothing.
+  // Rows y*2+r of two neighbours: five of six are distinct; vthreads share nothing.
   EXPECT_EQ(tile::fragment_elements(p, 0), 2 * 5 * (4 + 4));
-  EXPECT_EQ(p.windows_per_step(), 1);
+  EXPECT_EQ(p.reduction_tiles_per_step(), 1);
 }
 
 tile::StageProgram split_matmul(const char* sizes, std::int64_t parts) {
   const expr::Expression e = tests::expression(kMatmul, sizes);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{4, 16, 1}, {4, 16, 1}}, {1, 1, 16}, {16});
   p.split[2] = parts;
   return p;

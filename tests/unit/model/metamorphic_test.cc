@@ -85,13 +85,13 @@ NEVER_SLOWER_WITHOUT_EVICTION(WithMoreRegisters, "memory.reg.capacity", "512 KiB
 
 tile::StageProgram matmul(std::int64_t threads, std::int64_t each) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())),
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                   {{each, threads, 1}, {each, threads, 1}}, {1, 1, 8}, {16});
 }
 
 tile::StageProgram relu() {
   const expr::Expression e = tests::expression("O[i] = relu(I[i])", "i=100000000");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, 256, 4}}, {1}, {16});
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 256, 4}}, {1}, {16});
 }
 
 void expect_strictly_faster(const tile::StageProgram& p, const char* path, const char* value) {
@@ -119,10 +119,10 @@ TEST(Binding, TheDeviceCacheBindsSmallTiles) {
   EXPECT_GT(estimate_stage(p, plain().machine)->term_us("l2"), 1.0 * 4096 * 4096 * 4096 * 2 / 8 * 4 / 2.9e6);
 }
 
-// Threads down a column of the staged tile: 32 rows of 32 words lie in one bank, and one word of padding frees them.
+// Threads down a column of the cached tile: 32 rows of 32 words lie in one bank, and one word of padding frees them.
 TEST(Conflicts, MultiplyThePassesOfTheInnerRead) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 32, 1}, {1, 8, 1}}, {1, 1, 32}, {4});
   p.thread_order = {1, 0};
   const auto conflicting = estimate_stage(p, plain().machine);

@@ -44,12 +44,12 @@ inline double naive_cache_bytes(const tile::StageProgram& p, std::size_t operand
   return bytes;
 }
 
-// A program whose block tile is `block`, every input staged.
+// A program whose block tile is `block`, every input cached.
 inline tile::StageProgram with_blocks(std::shared_ptr<const tile::TileSpace> space, const tile::Extents& block) {
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) mapping.push_back({1, block[a], 1});
   tile::StageProgram p = tile::make_stage_program(std::move(space), mapping, block, {16});
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].staged = true;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) p.operands[i].cached = true;
   return p;
 }
 

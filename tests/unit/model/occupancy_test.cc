@@ -1,6 +1,6 @@
 // Occupancy by hand on v100: 65536 registers, 2048 threads, 32 blocks and 96 KiB of scratchpad a core.
 
-#include "model/simt/occupancy.h"
+#include "model/simt/detail/occupancy.h"
 
 #include <gtest/gtest.h>
 
@@ -13,12 +13,13 @@ using tests::machine;
 
 tile::StageProgram matmul(tile::AxisMapping m, tile::AxisMapping n, std::int64_t step) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {m, n}, {1, 1, step}, {16});
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {m, n}, {1, 1, step}, {16});
 }
 
 tile::StageProgram relu(std::int64_t threads) {
   const expr::Expression e = tests::expression("O[i] = relu(I[i])", "i=1048576");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{1, threads, 1}}, {1}, {16});
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, threads, 1}}, {1},
+                                  {16});
 }
 
 TEST(Occupancy, LimitedByRegisters) {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/simt/occupancy.h"
+#include "model/simt/detail/occupancy.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -15,7 +15,7 @@ using tests::machine;
 // Rows of A run along k, those of B along n.
 tile::StageProgram matmul(std::int64_t step) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  return tile::make_stage_program(tile::make_space(e, tile::no_fusion(e.stages.front())), {{8, 8, 1}, {4, 16, 1}},
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{8, 8, 1}, {4, 16, 1}},
                                   {1, 1, step}, {16});
 }
 
@@ -31,7 +31,7 @@ TEST(Registers, OfOurOwnHoldWhatIsReadAtOnce) {
   // and of B, while no fragment is.
   EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + 24);
   // Past them are copied two pieces of A and of B, while fragments are in use.
-  p.pipeline = 3;
+  p.num_stages = 3;
   EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + (2 + 2) + 24);
   EXPECT_EQ(registers_needed(p, machine("v100")), 32 + (32 + 4) + (8 + 8) + 24) << "it has no such copies";
 }

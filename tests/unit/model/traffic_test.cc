@@ -1,6 +1,6 @@
 // Traffic against enumeration of every sector that every block touches.
 
-#include "model/simt/traffic.h"
+#include "model/simt/detail/traffic.h"
 
 #include <cmath>
 #include <set>
@@ -66,7 +66,7 @@ RC_GTEST_PROP(Traffic, OfAlignedTilesIsExact, ()) {
        tests::expression("O[j,i] = I[i,j]", fmt::format("i={},j={}", size(), size())),
        tests::expression("O[i] +=! I[i,j]", fmt::format("i={},j={}", size(), size())),
        tests::expression("O[i,j] = I[i,j] + J[j]", fmt::format("i={},j={}", size(), size()))});
-  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const auto space = tile::make_space(e, tests::any_collapse(e));
   tile::Extents block;
   for (const tile::TileAxis& a : space->axes) {
     std::int64_t n = 8 * any_of_range(1, 5);
@@ -94,7 +94,7 @@ bool leaves_gaps(const expr::Expression& e) {
 // gathered tile. Bytes are left out: a few of them straddle two sectors in every block or in none.
 void expect_any_tiles_close(const Machine& m, tests::Steps steps) {
   const expr::Expression e = tests::any_operator(14);
-  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const auto space = tile::make_space(e, tests::any_collapse(e));
   tile::Extents block;
   for (const tile::TileAxis& a : space->axes) block.push_back(any_of_range(1, std::min<std::int64_t>(a.extent, 8)));
   const tile::StageProgram p = with_blocks(space, block);
@@ -109,7 +109,7 @@ void expect_any_tiles_close(const Machine& m, tests::Steps steps) {
     RC_LOG() << o.name << ' ' << t.operand[i].cache_bytes << " for " << naive << '\n';
     const bool whole = std::any_of(o.dims.begin(), o.dims.end(), [](const tile::TileDim& d) { return d.whole; });
     RC_ASSERT(t.operand[i].cache_bytes >= naive / kTooLow);
-    const bool taps = o.gathered && e.stages.front().text.find("+r") != std::string::npos;
+    const bool taps = o.im2col && e.stages.front().text.find("+r") != std::string::npos;
     RC_ASSERT(whole || taps || leaves_gaps(e) || t.operand[i].cache_bytes <= naive * kTooHigh);
   }
 }
@@ -129,7 +129,7 @@ RC_GTEST_PROP(Traffic, OfStepsThatShareSectorsIsClose, ()) {
 
 RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
   const expr::Expression e = tests::any_operator(9);
-  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const auto space = tile::make_space(e, tests::any_collapse(e));
   const tile::StageProgram p = with_blocks(space, tile::Extents(space->axes.size(), 1));
   const Traffic t = traffic_of(p, machine("v100"), 1);
   RC_LOG() << e.stages.front().text << '\n';
@@ -164,7 +164,7 @@ RC_GTEST_PROP(Traffic, DramIsBetweenOnceAndEveryTime, ()) {
 // A reduction in parts reads everything once all the same.
 TEST(Traffic, OfASplitReductionIsThatOfItsParts) {
   const expr::Expression e = tests::expression("O[i] +=! I[i,j]", "i=8,j=96");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = with_blocks(space, {8, 16});
   const double whole = traffic_of(p, machine("v100"), 1).operand[0].cache_bytes;
   p.split[1] = 3;
@@ -176,28 +176,28 @@ TEST(Traffic, OfASplitReductionIsThatOfItsParts) {
 // Blocks that are not there keep nothing in a core's cache.
 TEST(Traffic, OfFewBlocksDoesNotDependOnHowManyWouldFit) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=512");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = with_blocks(space, {32, 32, 64});
-  p.operands[0].staged = p.operands[1].staged = false;
+  p.operands[0].cached = p.operands[1].cached = false;
   EXPECT_EQ(traffic_of(p, machine("v100"), 32).cores.read, traffic_of(p, machine("v100"), 1).cores.read);
 }
 
-// 16 blocks that run at a time, each of as many rows of A as columns of B: a band of four makes a square of them.
+// 16 blocks that run at a time, each of as many rows of A as columns of B: a group of four makes a square of them.
 TEST(Traffic, ABandReadsTheSidesOfASquare) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2048,n=2048,k=2048");
-  tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_fusion(e.stages.front())), {32, 32, 32});
+  tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_collapse(e.stages.front())), {32, 32, 32});
   Machine m = machine("v100");
   m.cores = 16;
   m.device_caches[0].capacity_bytes = 0;  // nothing is left from wave to wave
   const double wave = 2048.0 * 4 * 32, waves = 64 * 64 / 16.0;
   EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram.read, waves * wave * (1 + 16));
-  p.band = 4;
+  p.group_m = 4;
   EXPECT_DOUBLE_EQ(traffic_of(p, m, 1).dram.read, waves * wave * (4 + 4));
 }
 
 TEST(Traffic, WhatFitsTheDeviceCacheIsFetchedOnce) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   const tile::StageProgram p = with_blocks(space, {16, 16, 8});
   Machine m = machine("v100");
   const Traffic fits = traffic_of(p, m, 1);

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "model/simt/transfer/pieces.h"
+#include "model/simt/transfer/detail/pieces.h"
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
 
@@ -44,13 +44,13 @@ std::int64_t naive_granules(const WarpAccess& access, std::int64_t granule) {
 }
 
 // Strided, scattered or broadcast lanes.
-WarpAccess any_access(std::int64_t least_offset) {
+WarpAccess any_access(std::int64_t min_offset) {
   WarpAccess access;
   access.bytes = tests::any_element<std::int64_t>({1, 2, 4, 8, 16});
   const std::int64_t stride = any_of_range(0, 80), wrap = any_of_range(1, 64), width = any_of_range(1, 400);
   const bool scattered = any_of_range(0, 2) == 0;
   for (std::int64_t lanes = any_of_range(1, 128), l = 0; l < lanes; ++l)
-    access.offset.push_back((scattered ? any_of_range(least_offset, 4000) : l / wrap * width + l % wrap * stride) *
+    access.offset.push_back((scattered ? any_of_range(min_offset, 4000) : l / wrap * width + l % wrap * stride) *
                             access.bytes);
   return access;
 }
@@ -90,12 +90,12 @@ TEST(GranulesTouched, WidestAccessesOfTheWidestWarp) {
   EXPECT_EQ(bank_passes(strided(128, 512, 512), 512, 1), 128);
 }
 
-// Per-axis index of a thread's first element: virtual thread 0, serial 0, block 0.
+// Per-axis index of a thread's first element: vthread 0, per_thread 0, block 0.
 Point first_index(const tile::StageProgram& p, std::int64_t thread) {
   Point index(p.space->axes.size(), 0);
   for (std::size_t i = p.thread_order.size(); i-- > 0;) {
     const auto a = static_cast<std::size_t>(p.thread_order[i]);
-    index[a] = thread % p.mapping[a].threads * p.mapping[a].serial;
+    index[a] = thread % p.mapping[a].threads * p.mapping[a].per_thread;
     thread /= p.mapping[a].threads;
   }
   return index;
@@ -133,10 +133,11 @@ bool any_whole(const tile::Operand& o) {
   return std::any_of(o.dims.begin(), o.dims.end(), [](const tile::TileDim& d) { return d.whole; });
 }
 
-// A small program whose blocks can be enumerated and whose loops are not fused where dimensions have to be told apart.
+// A small program whose blocks can be enumerated and whose loops are not collapsed where dimensions have to be told
+// apart.
 tile::StageProgram any_small_program() {
   const expr::Expression e = tests::any_operator(6);
-  const auto space = tile::make_space(e, tests::any_fusion(e));
+  const auto space = tile::make_space(e, tests::any_collapse(e));
   base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
   for (std::size_t a = 0; a < space->spatial; ++a) mapping.push_back({1, any_of_range(1, 3), any_of_range(1, 2)});
   tile::Extents step(space->axes.size(), 1);
@@ -154,10 +155,10 @@ bool plain_single_loops(const tile::StageProgram& p) {
   return std::all_of(p.space->axes.begin(), p.space->axes.end(), [](const auto& a) { return a.axes.size() == 1; });
 }
 
-// Where the e-th element of a staged tile lies whose rows are `length` long: each row rotated and padded.
+// Where the e-th element of a cached tile lies whose rows are `length` long: each row rotated and padded.
 std::int64_t place_of(std::int64_t e, std::int64_t length, const tile::OperandPlan& plan) {
   const std::int64_t row = e / length, column = e % length;
-  return row * (length + plan.padding) + (column + row * plan.swizzle) % length;
+  return row * (length + plan.padding) + (column + row * plan.rotate) % length;
 }
 
 RC_GTEST_PROP(ScratchpadRead, EveryLaneReadsItsFirstElement, ()) {
@@ -166,17 +167,17 @@ RC_GTEST_PROP(ScratchpadRead, EveryLaneReadsItsFirstElement, ()) {
   const std::int64_t warp = tests::any_element<std::int64_t>({4, 32, 64});
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const tile::Operand& o = p.space->inputs[i];
-    if (any_whole(o) || (!o.gathered && !plain_single_loops(p))) continue;
+    if (any_whole(o) || (!o.im2col && !plain_single_loops(p))) continue;
     const auto reads = tests::reads_of(*p.space, i);
     const expr::Read read = lowest(reads);
-    const Box box = o.gathered ? Box{} : box_of_block(p, reads);
+    const Box box = o.im2col ? Box{} : box_of_block(p, reads);
     const WarpAccess access = scratchpad_read(p, i, 2, warp);
     RC_ASSERT(access.bytes == 2 * o.element.n);
     RC_ASSERT(static_cast<std::int64_t>(access.offset.size()) == std::min(warp, p.threads()));
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane) {
       const Point index = first_index(p, lane);
       Point at, size;
-      if (o.gathered) {
+      if (o.im2col) {
         for (const tile::TileDim& d : o.dims) {
           at.push_back(index[static_cast<std::size_t>(d.terms[0].axis)]);
           size.push_back(p.block[static_cast<std::size_t>(d.terms[0].axis)]);
@@ -206,7 +207,7 @@ RC_GTEST_PROP(MemoryAccess, EveryLaneAddressesItsFirstElement, ()) {
     // Gathered: from the block's first element; plain: from the lowest corner of its tile.
     std::int64_t origin = tests::flat_element(
         *p.space, read, tests::coordinates_at(read, tests::stage_point(*p.space, Point(p.block.size(), 0))));
-    if (!o.gathered && plain_single_loops(p)) origin = tests::flat_element(*p.space, read, box_of_block(p, reads).low);
+    if (!o.im2col && plain_single_loops(p)) origin = tests::flat_element(*p.space, read, box_of_block(p, reads).low);
     const WarpAccess access = memory_access(p, i, warp);
     RC_ASSERT(access.bytes == p.operands[i].vector * o.element.n);
     for (std::int64_t lane = 0; lane < std::min(warp, p.threads()); ++lane) {
@@ -221,9 +222,9 @@ RC_GTEST_PROP(MemoryAccess, EveryLaneAddressesItsFirstElement, ()) {
   }
 }
 
-// The piece of a staged tile that a thread copies first.
+// The piece of a cached tile that a thread copies first.
 std::int64_t first_piece(const tile::StageProgram& p, std::size_t i, std::int64_t thread) {
-  if (!p.operands[i].chunked) return thread;
+  if (!p.operands[i].blocked) return thread;
   const std::int64_t elements = tile::data_tile_elements(p.space->inputs[i], p.block);
   std::int64_t each = 1;
   while (each * p.threads() * p.operands[i].vector < elements) ++each;
@@ -236,7 +237,7 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const tile::Operand& o = p.space->inputs[i];
     const tile::TileShape shape = tile::data_tile(o, p.block);
-    // Byte offset of every element of the staged tile in row-major order.
+    // Byte offset of every element of the cached tile in row-major order.
     std::vector<std::int64_t> place;
     for (std::int64_t e = 0; e < tile::data_tile_elements(o, p.block); ++e)
       place.push_back(place_of(e, shape.back(), p.operands[i]) * o.element.n);
@@ -253,7 +254,7 @@ RC_GTEST_PROP(ScratchpadWrite, LanesTakeThePiecesInOrder, ()) {
 RC_GTEST_PROP(CopiedAccess, FollowsTheTileRowByRow, ()) {
   const tile::StageProgram p = tests::any_program(tests::any_operator(24), 256);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (!p.operands[i].staged) continue;
+    if (!p.operands[i].cached) continue;
     const tile::Operand& o = p.space->inputs[i];
     const tile::TileShape shape = tile::data_tile(o, p.block);
     const WarpAccess access = copied_access(p, i, 32);
@@ -282,7 +283,7 @@ TEST(BankUse, ServesGroupsTogether) {
 
 TEST(ScratchpadVector, IsWhatAThreadOwnsSideBySide) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram p = tile::make_stage_program(space, {{1, 8, 4}, {1, 8, 4}}, {1, 1, 8}, {16});
   EXPECT_EQ(scratchpad_vector(p, 0, {16}), 4) << "A's rows run along k, of which every thread reads all";
   p.operands[0].padding = 1;
@@ -298,7 +299,7 @@ TEST(ScratchpadVector, IsWhatAThreadOwnsSideBySide) {
 
 TEST(ScratchpadVector, IsOneWhereALoopRunsBackwards) {
   const expr::Expression e = tests::expression("O[x] +=! I[64-x] * W[k]", "x=64,k=4");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   const tile::StageProgram p = tile::make_stage_program(space, {{1, 8, 4}}, {1, 4}, {16});
   EXPECT_EQ(scratchpad_vector(p, 0, {16}), 1);
 }

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/memory/address_map.h"
-#include "sim/memory/sector_cache.h"
+#include "sim/memory/detail/address_map.h"
+#include "sim/memory/detail/sector_cache.h"
 
 namespace tilescope::sim {
 namespace {

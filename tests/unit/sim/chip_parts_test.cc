@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
-#include "sim/memory/tlb.h"
-#include "sim/memory/warp_access.h"
+#include "sim/memory/detail/tlb.h"
+#include "sim/memory/detail/warp_access.h"
 #include "tests/support/paths.h"
 #include "tests/unit/sim/kernels.h"
 

@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "arch/derive.h"
-#include "lower/lanes.h"
+#include "lower/detail/lanes.h"
 #include "tests/unit/sim/kernels.h"
 #include "tests/unit/sim/random_module.h"
 

@@ -97,30 +97,30 @@ inline lower::Module tiled_product(std::int64_t m, std::int64_t n, std::int64_t 
   return std::move(k).take();
 }
 
-// A warp of each block has tiles of 64 rows of 32 floats brought, `slots` ahead of four that read every one of them.
+// A warp of each block has tiles of 64 rows of 32 floats brought, `stages` ahead of four that read every one of them.
 // The blocks' tiles lie side by side.
-inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t slots) {
+inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t stages) {
   constexpr std::int64_t kRows = 64, kRow = 32, kWarps = 4;
   HandKernel k(blocks, 32 * (kWarps + 1));
   const int a = k.global("A", steps * kRows * blocks * kRow), r = k.registers("r", 1), sum = k.registers("sum", 1);
-  const int tile = k.shared("tile", slots * kRows * kRow);
-  k.kernel().signals = {{"full", slots, 1, k.kernel().shared_bytes},
-                        {"free", slots, kWarps, k.kernel().shared_bytes + 8 * slots}};
+  const int tile = k.shared("tile", stages * kRows * kRow);
+  k.kernel().mbarriers = {{"full", stages, 1, k.kernel().shared_bytes},
+                          {"free", stages, kWarps, k.kernel().shared_bytes + 8 * stages}};
   const int step = k.loop("step", steps), row = k.loop("row", kRows);
-  const int slot = k.derived("slot", affine({{step, 1}}), 1, slots),
+  const int stage = k.derived("slot", affine({{step, 1}}), 1, stages),
             lane = k.derived("lane", affine({{1, 1}}), 1, kRow);
   const lower::BoxDim down{affine({{step, kRows}}), steps * kRows, blocks * kRow, kRows};
   const lower::BoxDim across{affine({{0, kRow}}), blocks * kRow, 1, kRow};
-  const Affine begin = affine({{slot, kRows * kRow}}), use = affine({{step, 1}});
+  const Affine begin = affine({{stage, kRows * kRow}}), phase = affine({{step, 1}});
   std::vector<Statement> work = {
-      {lower::Await{0, use}, {}},
-      loop_over(row, {copy({r, {}}, {tile, affine({{row, kRow}, {slot, kRows * kRow}, {lane, 1}})}),
+      {lower::MbarrierWait{0, phase}, {}},
+      loop_over(row, {copy({r, {}}, {tile, affine({{row, kRow}, {stage, kRows * kRow}, {lane, 1}})}),
                       multiply_add({sum, {}}, {r, {}}, {r, {}})}),
-      {lower::Arrive{1, use}, {}}};
-  std::vector<Statement> bring = {{lower::Await{1, affine({{step, 1}}, -slots)}, {}},
-                                  {lower::Arrive{0, use, kRows * kRow * 4}, {}},
-                                  {lower::TmaLoad{{{tile, begin}, a, {down, across}}, 0, use}, {}}};
-  lower::WarpRoles roles;
+      {lower::MbarrierArrive{1, phase}, {}}};
+  std::vector<Statement> bring = {{lower::MbarrierWait{1, affine({{step, 1}}, -stages)}, {}},
+                                  {lower::MbarrierArrive{0, phase, kRows * kRow * 4}, {}},
+                                  {lower::TmaLoad{{{tile, begin}, a, {down, across}}, 0, phase}, {}}};
+  lower::WarpSpecialized roles;
   roles.roles = {{"work", 0, 32 * kWarps, {loop_over(step, std::move(work))}},
                  {"copy", 32 * kWarps, 32, {loop_over(step, std::move(bring))}}};
   k.add({std::move(roles), {}});
@@ -154,7 +154,7 @@ inline sim::SimReport simulated(const lower::Module& m, const arch::ArchSpec& ch
 
 inline double running_cycles(const sim::SimReport& r) { return static_cast<double>(r.running()); }
 
-inline const sim::LevelTally& level(const sim::SimReport& r, const std::string& name) {
+inline const sim::LevelStatistics& level(const sim::SimReport& r, const std::string& name) {
   for (const sim::LevelReport& l : r.levels)
     if (l.name == name) return l.amounts;
   throw std::runtime_error("no level " + name);

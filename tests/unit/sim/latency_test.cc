@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
-#include "sim/gpu/machine.h"
+#include "sim/gpu/detail/machine.h"
 #include "tests/unit/sim/kernels.h"
 
 namespace tilescope::sim {
@@ -77,7 +77,7 @@ lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t cou
   const int a = k.registers("a", 32, of.elements), b = k.registers("b", 32, of.elements);
   const int chain = k.loop("chain", chains);
   k.kernel().matrix_instructions = {of};
-  const lower::MultiplyMatrices multiply{0, {sums, affine({{chain, each}})}, {a, {}}, {b, {}}};
+  const lower::Mma multiply{0, {sums, affine({{chain, each}})}, {a, {}}, {b, {}}};
   k.add(loop_over(i, {loop_over(chain, {{multiply, {}}}, chains)}, 0));
   return std::move(k).take();
 }

@@ -15,7 +15,7 @@ namespace {
 
 // Cycles in which the partitions' units multiply, at least.
 double multiplying(const tile::StageProgram& p, const arch::ArchSpec& chip) {
-  double multiply_adds = static_cast<double>(p.blocks()) * static_cast<double>(p.steps()) * p.points_per_step();
+  double multiply_adds = static_cast<double>(p.blocks()) * static_cast<double>(p.steps()) * p.iterations_per_step();
   for (std::size_t a = 0; a < p.space->spatial; ++a) multiply_adds *= static_cast<double>(p.block[a]);
   return multiply_adds / static_cast<double>(chip.compute.back().per_core * chip.core.count);
 }
@@ -32,7 +32,7 @@ RC_GTEST_PROP(MatrixCounters, OfAnyInstructionAreThoseCountedByHand, ()) {
   const std::vector<lower::KernelCounters> counted = tests::naive_counters(*m, chip);
   RC_ASSERT(report.kernels.size() == counted.size());
   for (std::size_t k = 0; k < counted.size(); ++k) RC_ASSERT(report.kernels[k].counters == counted[k]);
-  RC_ASSERT(static_cast<double>(report.running()) >= multiplying(p.stages.front(), chip));
+  RC_ASSERT(static_cast<double>(report.running()) >= multiplying(p.nodes.front(), chip));
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(Metamorphic, RowsShorterThanATransactionCostWhatTheyWaste) {
                                              {"memory.dram.rate", std::to_string(transaction / 16)},
                                              {"memory.l2.sector", std::to_string(transaction) + " B"},
                                              {"memory.l1.sector", std::to_string(transaction) + " B"}});
-      const LevelTally dram = level(simulated(k.module(), c), "dram");
+      const LevelStatistics dram = level(simulated(k.module(), c), "dram");
       EXPECT_EQ(dram.read_bytes, moved) << floats << " floats in transactions of " << transaction << " B";
       EXPECT_EQ(dram.written_bytes, 0);
       EXPECT_GT(moved, kBlocks * kRows * floats * 4) << "something is wasted";

@@ -1,6 +1,6 @@
 // Caches between the one that cores reach first and the DRAM: what they hold, when it comes, and what it is called.
 
-#include "sim/memory/outer_caches.h"
+#include "sim/memory/detail/outer_caches.h"
 
 #include <string>
 #include <vector>
@@ -9,9 +9,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "arch/hierarchy.h"
-#include "sim/gpu/machine.h"
-#include "sim/memory/device_memory.h"
-#include "sim/memory/sector_cache.h"
+#include "sim/gpu/detail/machine.h"
+#include "sim/memory/detail/device_memory.h"
+#include "sim/memory/detail/sector_cache.h"
 #include "tests/support/paths.h"
 #include "tests/unit/sim/kernels.h"
 
@@ -59,17 +59,17 @@ TEST(OuterCaches, AnIdleHitCostsTheLevelsLatency) {
 // Four reads of the cores' cache that share nothing but the line of mall wait for one access of the DRAM.
 TEST(OuterCaches, ReadsOfALineThatIsUnderWayWaitForIt) {
   const Machine machine = machine_of(chip_here("other_names"));
-  Tally tally;
-  DeviceMemory memory(machine.memory, tally);
+  Statistics statistics;
+  DeviceMemory memory(machine.memory, statistics);
   std::vector<MemoryReply> replies;
   for (int s = 0; s < 4; ++s) memory.accept({.core = s, .line = 8, .sectors = 1u << s, .at = 10 * s}, replies);
   EXPECT_TRUE(replies.empty());
   memory.advance(100000, replies);
   ASSERT_EQ(replies.size(), 4u);
   for (const MemoryReply& r : replies) EXPECT_EQ(r.from, Stall::kDram);
-  EXPECT_EQ(tally.level(LevelRole::kDram).requests, 1);
-  EXPECT_EQ(tally.level(role_of_device_cache(1)).requests, 4);
-  EXPECT_EQ(tally.level(role_of_device_cache(1)).hits, 3);
+  EXPECT_EQ(statistics.level(LevelRole::kDram).requests, 1);
+  EXPECT_EQ(statistics.level(role_of_device_cache(1)).requests, 4);
+  EXPECT_EQ(statistics.level(role_of_device_cache(1)).hits, 3);
   replies.clear();
   memory.accept({.core = 5, .line = 8, .sectors = 0xf, .at = 200000}, replies);
   ASSERT_EQ(replies.size(), 1u);

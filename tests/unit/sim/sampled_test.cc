@@ -94,7 +94,7 @@ TEST(Sampled, KeepsWarpsOfABlockTogether) {
 }
 
 // The warp that has boxes brought is some steps ahead of the others, in a jump and behind it.
-TEST(Sampled, LeavesOutStepsOfRoles) {
+TEST(Sampled, LeavesOutStepsOfSpecialisedWarps) {
   const arch::ArchSpec c = chip("v100", {{"core.count", "20"},
                                          {"core.tma", tests::kTma},
                                          {"memory.dram.channels", "16"},

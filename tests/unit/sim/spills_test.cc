@@ -1,6 +1,6 @@
 // Spills by hand and by what they cost: what a barrier keeps in registers that are not there.
 
-#include "sim/gpu/spills.h"
+#include "sim/gpu/detail/spills.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -112,7 +112,7 @@ std::int64_t bytes(const Kept& kept, const std::string& begin) {
 }
 
 void expect_dram(const Kept& kept) {
-  const LevelTally& dram = level(kept.report, "dram");
+  const LevelStatistics& dram = level(kept.report, "dram");
   EXPECT_EQ(bytes(kept, "read"), dram.read_bytes);
   EXPECT_EQ(bytes(kept, "write"), dram.written_bytes);
   const std::int64_t all = dram.read_bytes + dram.written_bytes;
@@ -208,7 +208,7 @@ TEST(Timeline, PortsAreBusyForWhatTheyMove) {
     return sum;
   };
   const Kept copy = recorded(stream(1000, 256, 2, Stream::kCopy), v100());
-  const LevelTally& l2 = level(copy.report, "l2");
+  const LevelStatistics& l2 = level(copy.report, "l2");
   const auto moved = static_cast<double>(l2.read_bytes + l2.written_bytes);
   const arch::CacheLevel& cache = *arch::device_cache_of(v100());
   const auto beside = static_cast<double>(l2.requests * cache.request.n);
@@ -296,7 +296,7 @@ TEST(Timeline, EndsWhenItIsFull) {
   const lower::Module m = tiled_product(700, 500, 4);
   const Kept whole = recorded(m, v100());
   EXPECT_FALSE(whole.full_at);
-  const Kept kept = recorded(m, v100(), {.cores = all_cores(v100()), .most_events = 20000});
+  const Kept kept = recorded(m, v100(), {.cores = all_cores(v100()), .max_events = 20000});
   ASSERT_TRUE(kept.full_at);
   expect_nested(kept);
   EXPECT_LT(kept.in_order.size() + kept.samples.size(), 40000u);

@@ -1,6 +1,6 @@
 // Passes, sectors and lines of one access against their definitions, spelled out lane by lane.
 
-#include "sim/memory/warp_access.h"
+#include "sim/memory/detail/warp_access.h"
 
 #include <map>
 #include <set>

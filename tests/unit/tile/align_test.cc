@@ -71,7 +71,7 @@ TEST(FillsUnits, IsAWholeNumberOfWarps) {
 
 TEST(FillsTransactions, TakesWholeTransactionsOrTheWholeRow) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=60,k=20");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   const auto fills = [&](std::size_t axis, std::int64_t extent) {
     return fills_transactions(*space, axis, extent, {32});
   };

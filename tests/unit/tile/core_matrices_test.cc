@@ -20,7 +20,7 @@ using testing::HasSubstr;
 // One warp group's program of a product in 16 bits, `operands` as C[m,n] has them.
 StageProgram product(const char* op, std::int64_t m, std::int64_t n, std::int64_t k, base::Dtype dtype) {
   const expr::Expression e = tests::expression(op, "m=512,n=512,k=512", {}, dtype);
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   StageProgram p = make_stage_program(space, {{1, 1, m}, {1, 1, n}}, {1, 1, k}, {16});
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   for (const arch::ComputeSpec& c : chip.compute)
@@ -105,9 +105,9 @@ TEST(Boxes, AreTheCanonicalLayoutsWithSwizzling) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   for (const char* op : {"C[m,n] +=! A[m,k] * B[n,k]", "C[m,n] +=! A[m,k] * B[k,n]"})
     for (const std::int64_t k : {32, 64, 128}) {
-      const auto p = with_boxes(product(op, 128, 128, k, base::Dtype::kF16), chip);
+      const auto p = with_tma_loads(product(op, 128, 128, k, base::Dtype::kF16), chip);
       ASSERT_TRUE(p.has_value());
-      EXPECT_EQ(boxes_refusal(*p, chip), "");
+      EXPECT_EQ(tma_refusal(*p, chip), "");
       const std::int64_t box = std::min<std::int64_t>(k, 64), pieces = box / 8;
       ASSERT_EQ(p->operands[0].box, box);
       const CoreMatrices a = core_matrices(*p, 0), b = core_matrices(*p, 1);
@@ -130,11 +130,12 @@ TEST(Boxes, AreTheCanonicalLayoutsWithSwizzling) {
 
 TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
-  const StageProgram right = *with_boxes(product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16), chip);
+  const StageProgram right =
+      *with_tma_loads(product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16), chip);
   const auto refusal = [&](auto&& change) {
     StageProgram p = right;
     change(p);
-    return boxes_refusal(p, chip);
+    return tma_refusal(p, chip);
   };
   EXPECT_EQ(refusal([](StageProgram&) {}), "");
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].box = 0; }), HasSubstr("A is not copied by TMA"));
@@ -142,7 +143,7 @@ TEST(Boxes, AreRefusedWhereTheirRowsAreNot) {
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[1].box = 8; }), HasSubstr("not those of a box"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.operands[0].padding = 8; }), HasSubstr("of padding"));
   EXPECT_THAT(refusal([](StageProgram& p) { p.split[2] = 3; }), HasSubstr("ends within a step"));
-  EXPECT_THAT(boxes_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
+  EXPECT_THAT(tma_refusal(right, tests::chip("a100")), HasSubstr("core.tma"));
 }
 
 TEST(Boxes, AskForTensorsWhoseRowsBeginAtPieces) {
@@ -151,20 +152,20 @@ TEST(Boxes, AskForTensorsWhoseRowsBeginAtPieces) {
     const expr::Expression e =
         tests::expression("C[m,n] +=! A[m,k] * B[n,k]", fmt::format("m=512,n=512,k={}", k), {}, base::Dtype::kF16);
     StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16);
-    p.space = make_space(e, no_fusion(e.stages.front()));
-    EXPECT_EQ(with_boxes(p, chip).has_value(), k == 512) << k;
+    p.space = make_space(e, no_collapse(e.stages.front()));
+    EXPECT_EQ(with_tma_loads(p, chip).has_value(), k == 512) << k;
   }
 }
 
 TEST(Boxes, TakeRoomForWhatSaysThatTheyAreThereAndAWarpMore) {
   const arch::ArchSpec chip = tests::chip("h100_pcie");
   StageProgram p = product("C[m,n] +=! A[m,k] * B[n,k]", 128, 128, 64, base::Dtype::kF16);
-  p.pipeline = 3;
-  const StagingLayout plain = staging_of(p, chip), boxed = staging_of(*with_boxes(p, chip), chip);
-  EXPECT_EQ(boxed.signals.n, plain.bytes.n);
+  p.num_stages = 3;
+  const StagingLayout plain = staging_of(p, chip), boxed = staging_of(*with_tma_loads(p, chip), chip);
+  EXPECT_EQ(boxed.mbarriers.n, plain.bytes.n);
   EXPECT_EQ(boxed.bytes.n, plain.bytes.n + 3 * 2 * 8);
-  EXPECT_EQ(p.threads_with_copiers(32), p.threads());
-  EXPECT_EQ(with_boxes(p, chip)->threads_with_copiers(32), p.threads() + 32);
+  EXPECT_EQ(p.threads_with_producers(32), p.threads());
+  EXPECT_EQ(with_tma_loads(p, chip)->threads_with_producers(32), p.threads() + 32);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::vector<std::string> exceeded(const StageProgram& p, const arch::ArchSpec& a
 
 StageProgram matmul(std::int64_t threads, std::int64_t step) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
-  return make_stage_program(make_space(e, no_fusion(e.stages.front())), {{4, threads, 1}, {4, threads, 1}},
+  return make_stage_program(make_space(e, no_collapse(e.stages.front())), {{4, threads, 1}, {4, threads, 1}},
                             {1, 1, step}, {16});
 }
 
@@ -53,11 +53,11 @@ TEST(Fit, CountsTheRegistersThatAProgramStates) {
   p.registers = 65;
   EXPECT_THAT(exceeded(p, v100),
               ElementsAre("registers a thread: needs 65, a block of so many threads leaves 64 of v100"));
-  EXPECT_EQ(arch::most_registers(v100, 288), 168) << "of 170, in eights";
-  EXPECT_EQ(arch::most_registers(v100, 256), 255);
-  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "4"}}), 288), 168) << "of 170, in fours";
-  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "1"}}), 288), 170);
-  EXPECT_EQ(arch::most_registers(tests::chip("v100", {{"memory.reg.granule", "32"}}), 288), 160);
+  EXPECT_EQ(arch::max_registers(v100, 288), 168) << "of 170, in eights";
+  EXPECT_EQ(arch::max_registers(v100, 256), 255);
+  EXPECT_EQ(arch::max_registers(tests::chip("v100", {{"memory.reg.granule", "4"}}), 288), 168) << "of 170, in fours";
+  EXPECT_EQ(arch::max_registers(tests::chip("v100", {{"memory.reg.granule", "1"}}), 288), 170);
+  EXPECT_EQ(arch::max_registers(tests::chip("v100", {{"memory.reg.granule", "32"}}), 288), 160);
 }
 
 // 64 sums of 32 bits stay until the reduction is done; a chip that has more registers changes nothing about that.
@@ -65,7 +65,7 @@ TEST(Fit, RefusesFewerRegistersThanSums) {
   const arch::ArchSpec v100 = tests::chip("v100");
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
   StageProgram p =
-      make_stage_program(make_space(e, no_fusion(e.stages.front())), {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
+      make_stage_program(make_space(e, no_collapse(e.stages.front())), {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
   p.registers = 64;
   EXPECT_THAT(exceeded(p, v100), ElementsAre());
   EXPECT_TRUE(holds_sums(p));
@@ -81,7 +81,7 @@ TEST(Fit, RefusesFewerRegistersThanSums) {
 TEST(Fit, RefusesMoreRegistersThanABlockLeavesItsThreads) {
   arch::ArchSpec chip = tests::chip("v100", {{"memory.reg.capacity", "4 KiB"}});
   const expr::Expression e = tests::expression("O[i] = I[i]", "i=65536");
-  StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 64, 1}}, {64}, {16});
+  StageProgram p = make_stage_program(make_space(e, no_collapse(e.stages.front())), {{1, 64, 1}}, {64}, {16});
   p.registers = 8;
   EXPECT_TRUE(holds_registers(p, chip));
   p.registers = 32;
@@ -93,7 +93,7 @@ TEST(Fit, RefusesMoreRegistersThanABlockLeavesItsThreads) {
 // What is computed and stored at once needs no register for longer.
 TEST(Fit, LetsResultsWithoutSumsTakeFewRegisters) {
   const expr::Expression e = tests::expression("O[i] = A[i]", "i=65536");
-  StageProgram p = make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 32, 64}}, {1}, {16});
+  StageProgram p = make_stage_program(make_space(e, no_collapse(e.stages.front())), {{1, 32, 64}}, {1}, {16});
   p.registers = 1;
   EXPECT_TRUE(fits(p, tests::chip("v100")));
 }
@@ -105,40 +105,40 @@ TEST(Fit, CountsPaddingAndPipelineStages) {
   EXPECT_THAT(exceeded(p, v100),
               ElementsAre("scratchpad bytes a block: needs 98816 B, v100 has 98304 B (memory.smem.per_block)"));
   p = matmul(32, 48);
-  p.pipeline = 2;
+  p.num_stages = 2;
   EXPECT_TRUE(fits(p, v100));
-  p.pipeline = 3;
+  p.num_stages = 3;
   EXPECT_FALSE(fits(p, v100));
 }
 
 TEST(Fit, CountsWhatAligningTheTilesTakes) {
   const arch::ArchSpec v100 = tests::chip("v100");
   const expr::Expression e = tests::expression("O[i] +=! S[k] * A[i,k]", "i=8191,k=300");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   // 12 B of S and 98292 B of A: together what the chip has, but A begins at the next multiple of 16 B.
   StageProgram p = make_stage_program(space, {{8191, 1, 1}}, {1, 3}, {16});
   EXPECT_THAT(exceeded(p, v100),
               ElementsAre("scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(p, v100));
-  p.operands[0].staged = false;
+  p.operands[0].cached = false;
   EXPECT_TRUE(fits(p, v100));
 }
 
 TEST(Fit, OneStepHasNothingToHoldAhead) {
   const arch::ArchSpec v100 = tests::chip("v100");
   StageProgram p = matmul(32, 96);
-  p.pipeline = 2;
+  p.num_stages = 2;
   EXPECT_FALSE(fits(p, v100));
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=96");
-  p.space = make_space(e, no_fusion(e.stages.front()));
+  p.space = make_space(e, no_collapse(e.stages.front()));
   EXPECT_TRUE(fits(p, v100));
 }
 
 TEST(Staging, TilesBeginWhereTheChipsWidestAccessDoes) {
   const expr::Expression e = tests::expression("O[i] +=! S[k] * A[i,k]", "i=64,k=300");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   StageProgram p = make_stage_program(space, {{1, 32, 1}}, {1, 3}, {16});
-  p.pipeline = 3;
+  p.num_stages = 3;
   const StagingLayout narrow = staging_of(p, tests::chip("v100"));
   EXPECT_EQ(narrow.begins[0].n, 0);
   EXPECT_EQ(narrow.begins[1].n, 48) << "three slots of 12 B, to the next multiple of 16 B";
@@ -150,7 +150,7 @@ TEST(Fit, AddsTensorsBeyond64Bits) {
   const arch::ArchSpec v100 = tests::chip("v100");
   const auto copy = [](const char* text) {
     const expr::Expression e = tests::expression(text, "i=576460752303423488");  // 2^61 bytes a tensor
-    return make_stage_program(make_space(e, no_fusion(e.stages.front())), {{1, 32, 1}}, {1}, {16});
+    return make_stage_program(make_space(e, no_collapse(e.stages.front())), {{1, 32, 1}}, {1}, {16});
   };
   const StageProgram eight = copy("B[i] = A[i] + C[i] + D[i] + E[i] + F[i] + G[i] + H[i]");
   EXPECT_FALSE(fits(eight, v100));
@@ -159,11 +159,11 @@ TEST(Fit, AddsTensorsBeyond64Bits) {
   EXPECT_FALSE(fits(copy("B[i] = A[i] + C[i] + D[i]"), v100));
 }
 
-TEST(Fit, DoesNotCountWhatIsNotStaged) {
+TEST(Fit, DoesNotCountWhatIsNotCached) {
   const arch::ArchSpec v100 = tests::chip("v100");
   StageProgram p = matmul(32, 96);
   p.operands[0].padding = 1000;
-  p.operands[0].staged = p.operands[1].staged = false;
+  p.operands[0].cached = p.operands[1].cached = false;
   EXPECT_TRUE(fits(p, v100));
 }
 

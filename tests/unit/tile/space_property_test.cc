@@ -39,10 +39,10 @@ std::string any_read(const char* tensor, std::int64_t rank, std::int64_t least) 
 }
 
 // A sum over two spatial and two reduced loops of reads with arbitrary affine coordinates. Z makes every range known.
-expr::Expression any_affine(std::int64_t least_coefficient) {
+expr::Expression any_affine(std::int64_t min_coefficient) {
   std::vector<std::string> reads;
   const std::int64_t rank = any_of_range(1, 3);
-  for (std::int64_t n = any_of_range(1, 3); n > 0; --n) reads.push_back(any_read("I", rank, least_coefficient));
+  for (std::int64_t n = any_of_range(1, 3); n > 0; --n) reads.push_back(any_read("I", rank, min_coefficient));
   std::vector<std::string> sizes;
   for (const char* axis : kAxes) sizes.push_back(fmt::format("{}={}", axis, any_of_range(1, 5)));
   // A given shape, so that a read whose every coordinate is negative still lies inside of something.
@@ -84,7 +84,7 @@ std::set<std::int64_t> touched(const TileSpace& space, std::size_t operand, cons
 
 RC_GTEST_PROP(SpaceProperty, ADataTileIsTheBoxAroundWhatIsTouched, ()) {
   const expr::Expression e = any_affine(-2);
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   const Extents tile = any_tile(*space);
   RC_LOG() << e.stages.front().text << '\n';
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
@@ -102,7 +102,7 @@ RC_GTEST_PROP(SpaceProperty, ADataTileIsTheBoxAroundWhatIsTouched, ()) {
   }
 }
 
-// Operators whose coordinates are bare axes: fusion or not, the tile holds exactly what is touched.
+// Operators whose coordinates are bare axes: collapse or not, the tile holds exactly what is touched.
 expr::Expression any_bare_operator() {
   const std::string op = tests::any_element<std::string>(
       {"C[m,n] +=! A[m,k] * B[k,n]", "C[m,n,k] = A[m,n,k]", "C[m,n] +=! A[m,n,k] * B[k]", "C[n,m] = A[m,n]",
@@ -116,7 +116,7 @@ expr::Expression any_bare_operator() {
 
 RC_GTEST_PROP(SpaceProperty, TilesOfBareAxesHoldExactlyWhatIsTouched, ()) {
   const expr::Expression e = any_bare_operator();
-  const auto space = make_space(e, tests::any_fusion(e));
+  const auto space = make_space(e, tests::any_collapse(e));
   const Extents tile = any_tile(*space);
   RC_LOG() << e.stages.front().text << '\n';
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
@@ -142,7 +142,8 @@ std::vector<std::int64_t> run_lengths(const std::set<std::int64_t>& elements) {
 
 RC_GTEST_PROP(SpaceProperty, RunsOfBareAxesAreTheRunsOfMemory, ()) {
   const expr::Expression e = any_bare_operator();
-  const auto space = make_space(e, tests::any_element<Fusion>({no_fusion(e.stages.front()), contiguous_fusion(e)}));
+  const auto space =
+      make_space(e, tests::any_element<AxisCollapse>({no_collapse(e.stages.front()), contiguous_collapse(e)}));
   const Extents tile = any_tile(*space);
   RC_LOG() << e.stages.front().text << '\n';
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
@@ -163,7 +164,7 @@ RC_GTEST_PROP(SpaceProperty, RunsOfGatheredTilesCoverTheTile, ()) {
   const expr::Expression e = tests::expression(
       "O[n,f,y,x] +=! I[n,c,y,x] * W[f,c]",
       fmt::format("n={},f=4,y={},x={},c={}", any_of_range(1, 3), any_of_range(1, 4), x, any_of_range(1, 4)));
-  const auto space = make_space(e, contraction_fusion(e).value());
+  const auto space = make_space(e, contraction_collapse(e).value());
   Extents tile;
   for (const TileAxis& a : space->axes) tile.push_back(a.axes.size() > 1 ? taken : any_of_range(1, a.extent));
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
@@ -172,11 +173,11 @@ RC_GTEST_PROP(SpaceProperty, RunsOfGatheredTilesCoverTheTile, ()) {
   }
 }
 
-// Any fusion of any operator: walking the data tile's dimensions leads where the access function leads.
+// Any collapse of any operator: walking the data tile's dimensions leads where the access function leads.
 RC_GTEST_PROP(SpaceProperty, OffsetsAreThoseOfTheAccessFunction, ()) {
   const bool arbitrary = *rc::gen::arbitrary<bool>();
   const expr::Expression e = arbitrary ? any_affine(-2) : tests::any_operator(5);
-  const auto space = make_space(e, tests::any_fusion(e));
+  const auto space = make_space(e, tests::any_collapse(e));
   RC_LOG() << e.stages.front().text << '\n';
   Point extents;
   for (const TileAxis& a : space->axes) extents.push_back(a.extent);

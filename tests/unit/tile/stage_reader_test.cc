@@ -23,7 +23,7 @@ std::vector<std::string> errors_with(std::string_view what, std::string_view by)
 TEST(StageReader, ReadsALegalStage) {
   const auto read = tests::read_stage(tests::kStage, tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  const StageProgram& p = read.program->stages[0];
+  const StageProgram& p = read.program->nodes[0];
   EXPECT_EQ(p.block, (Extents{16, 32, 8}));
   EXPECT_EQ(p.thread, (Extents{2, 4, 1}));
   EXPECT_EQ(p.mapping[0], (AxisMapping{2, 8, 1}));
@@ -32,16 +32,16 @@ TEST(StageReader, ReadsALegalStage) {
   EXPECT_EQ(p.operands[1], (OperandPlan{false, 0, 4}));
   EXPECT_EQ(p.split, (Extents{1, 1, 2}));
   EXPECT_EQ(p.unroll, 512);
-  EXPECT_EQ(p.pipeline, 2);
+  EXPECT_EQ(p.num_stages, 2);
   EXPECT_EQ(p.blocks(), 4 * 3 * 2);
   EXPECT_EQ(p.steps(), 2);
 }
 
-TEST(StageReader, ChoosesVectorsByWhatIsStagedAndPadded) {
+TEST(StageReader, ChoosesVectorsByWhatIsCachedAndPadded) {
   const auto vector_of_a = [](std::string_view what, std::string_view by) {
     const auto read = tests::read_stage(tests::replaced(tests::kStage, what, by), tests::chip("v100"));
     EXPECT_THAT(read.errors, ElementsAre());
-    return read.program->stages[0].operands[0].vector;
+    return read.program->nodes[0].operands[0].vector;
   };
   EXPECT_EQ(vector_of_a("{\"A\": 1}", "{}"), 4);
   EXPECT_EQ(vector_of_a("{\"A\": 1}", "{\"A\": 2}"), 2);
@@ -52,8 +52,8 @@ TEST(StageReader, TakesResultsThroughTheScratchpad) {
   const auto read = tests::read_stage(
       tests::replaced(tests::kStage, "{\"A\": \"smem\"}", "{\"A\": \"smem\", \"C\": \"smem\"}"), tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_TRUE(read.program->stages[0].operands.back().staged);
-  EXPECT_EQ(read.program->stages[0].operands.back().vector, 4) << "whole rows, whatever a thread owns of them";
+  EXPECT_TRUE(read.program->nodes[0].operands.back().cached);
+  EXPECT_EQ(read.program->nodes[0].operands.back().vector, 4) << "whole rows, whatever a thread owns of them";
 }
 
 TEST(StageReader, TakesHowOperandsAreCopied) {
@@ -61,8 +61,8 @@ TEST(StageReader, TakesHowOperandsAreCopied) {
       tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"blocked\"}, \"padding\""),
                         tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_TRUE(read.program->stages[0].operands[0].chunked);
-  EXPECT_FALSE(read.program->stages[0].operands[1].chunked);
+  EXPECT_TRUE(read.program->nodes[0].operands[0].blocked);
+  EXPECT_FALSE(read.program->nodes[0].operands[1].blocked);
   EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
               ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, got 'heaps'")));
 }
@@ -103,19 +103,19 @@ TEST(StageReaderErrors, OfNamesOfFormat1) {
               ElementsAre("p.json:15:11: order: the order of reduced loops is now called reduction_order"));
 }
 
-TEST(StageReader, TakesWindowsOfReducedAxes) {
-  const auto with_window = [](const char* window) {
+TEST(StageReader, TakesRegisterTilesOfReducedAxes) {
+  const auto with_reduction_tile = [](const char* window) {
     return tests::read_stage(tests::replaced(tests::kStage, R"("reg": {"m": 2, "n": 4})",
                                              fmt::format(R"("reg": {{"m": 2, "n": 4, "k": {}}})", window)),
                              tests::chip("v100"));
   };
-  const auto read = with_window("4");
+  const auto read = with_reduction_tile("4");
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->stages[0].thread, (Extents{2, 4, 4}));
-  EXPECT_EQ(read.program->stages[0].windows_per_step(), 2);
-  EXPECT_THAT(with_window("3").errors,
+  EXPECT_EQ(read.program->nodes[0].thread, (Extents{2, 4, 4}));
+  EXPECT_EQ(read.program->nodes[0].reduction_tiles_per_step(), 2);
+  EXPECT_THAT(with_reduction_tile("3").errors,
               ElementsAre("p.json:6:77: tiles.reg.k: expected a divisor of the 8 iterations of a step, got 3"));
-  EXPECT_THAT(with_window("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
+  EXPECT_THAT(with_reduction_tile("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
 }
 
 // The stage as two warps by two of 16x8x16 fragments.
@@ -133,12 +133,12 @@ std::vector<std::string> errors_of_fragments(std::string_view what, std::string_
 TEST(StageReader, TakesAMatrixInstruction) {
   const auto read = tests::read_stage(kFragments, tests::chip("a100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  const StageProgram& p = read.program->stages[0];
+  const StageProgram& p = read.program->nodes[0];
   ASSERT_TRUE(p.matrix() != nullptr);
   EXPECT_EQ(*p.matrix(), (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, {}}));
   EXPECT_EQ(p.threads(), 4 * 32) << "the mapping counts warps";
   EXPECT_EQ(p.thread, (Extents{16, 16, 16})) << "a fragment along k";
-  EXPECT_TRUE(p.operands[0].staged && p.operands[1].staged);
+  EXPECT_TRUE(p.operands[0].cached && p.operands[1].cached);
   EXPECT_EQ(p.operands[2].vector, 2) << "lanes hold pairs of columns";
 }
 
@@ -161,7 +161,7 @@ TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
                       R"("n": {"threads": 8, "per_thread": 4}, "m": {"vthread": 2, "threads": 8})"),
       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->stages[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
+  EXPECT_EQ(read.program->nodes[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
 }
 
 TEST(StageReaderErrors, OfTheOperator) {

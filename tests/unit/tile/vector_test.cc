@@ -20,7 +20,7 @@ std::int64_t element_at(const TileSpace& space, std::size_t operand, const Point
   const Operand& o = space.operand(operand);
   const expr::Read read = tests::reads_of(space, operand).front();
   Point index = block_start;
-  if (o.gathered) {
+  if (o.im2col) {
     for (std::size_t d = 0; d < place.size(); ++d) index[static_cast<std::size_t>(o.dims[d].terms[0].axis)] += place[d];
     return tests::flat_element(space, read, tests::coordinates_at(read, tests::stage_point(space, index)));
   }
@@ -52,7 +52,7 @@ expr::Expression any_vector_operator() {
 
 RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
   const expr::Expression e = any_vector_operator();
-  const auto space = make_space(e, tests::any_fusion(e));
+  const auto space = make_space(e, tests::any_collapse(e));
   Extents tile;
   for (const TileAxis& a : space->axes)
     tile.push_back(std::min(a.extent, tests::any_element<std::int64_t>({1, 2, 3, 4, 6, 8, 16, 24})));
@@ -73,7 +73,7 @@ RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
       for (std::size_t a = 0; a < tile.size(); ++a) start.push_back(block[a] * tile[a]);
       tests::each_index(Point(shape.begin(), shape.end()), [&](Point place) {
         if (place.back() % v != 0) return;
-        for (std::size_t d = 0; d < place.size() && o.gathered; ++d) {
+        for (std::size_t d = 0; d < place.size() && o.im2col; ++d) {
           const auto axis = static_cast<std::size_t>(o.dims[d].terms[0].axis);
           if (start[axis] + place[d] >= space->axes[axis].extent) return;
         }
@@ -91,7 +91,7 @@ RC_GTEST_PROP(WidestVector, PiecesAreAlignedAndConsecutive, ()) {
 
 TEST(WidestVector, OfAMatrixProduct) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 0, {16}), 4);
   EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 4, {16}), 4);
   EXPECT_EQ(widest_vector(space->inputs[0], {8, 8, 8}, 1, {16}), 1) << "rows of nine elements";
@@ -101,7 +101,7 @@ TEST(WidestVector, OfAMatrixProduct) {
 
 TEST(MakeStageProgram, StagesWhatAReductionReuses) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   const StageProgram p = make_stage_program(space, {{2, 8, 1}, {1, 8, 2}}, {1, 1, 8}, {16});
   EXPECT_EQ(p.block, (Extents{16, 16, 8}));
   EXPECT_EQ(p.thread, (Extents{2, 2, 1}));
@@ -114,7 +114,7 @@ TEST(MakeStageProgram, StagesWhatAReductionReuses) {
 
 TEST(MakeStageProgram, LeavesInRegistersWhatNothingReduces) {
   const expr::Expression e = tests::expression("O[i] = relu(I[i])", "i=4096");
-  const auto space = make_space(e, no_fusion(e.stages.front()));
+  const auto space = make_space(e, no_collapse(e.stages.front()));
   const StageProgram p = make_stage_program(space, {{1, 64, 4}}, {1}, {16});
   EXPECT_EQ(p.operands[0], (OperandPlan{false, 0, 4}));
   EXPECT_EQ(p.steps(), 1);

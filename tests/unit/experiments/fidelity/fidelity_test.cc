@@ -67,13 +67,13 @@ TEST(Ranks, KendallCountsTiesOnce) {
   EXPECT_DOUBLE_EQ(kendall(a, b), 5 / std::sqrt(6.0 * 5));
 }
 
-JudgedTime timed(const char* group, const char* tile, std::optional<double> ours, double measured) {
+PredictedTime timed(const char* group, const char* tile, std::optional<double> ours, double measured) {
   return {group, tile, ours, measured};
 }
 
 TEST(Fidelity, OfTilesIsThatOfTheirBestRows) {
-  const std::vector<JudgedTime> times = {timed("g", "a", 1, 10), timed("g", "a", 9, 4), timed("g", "b", 2, 5),
-                                         timed("g", "c", 3, 6)};
+  const std::vector<PredictedTime> times = {timed("g", "a", 1, 10), timed("g", "a", 9, 4), timed("g", "b", 2, 5),
+                                            timed("g", "c", 3, 6)};
   const Fidelity f = fidelity_of(times, 2);
   EXPECT_DOUBLE_EQ(f.by_tile.spearman, 1);    // tiles: ours 1 2 3, measured 4 5 6
   EXPECT_DOUBLE_EQ(f.by_tile.best_of_1, 1);   // the first tile's best row is the best
@@ -83,8 +83,8 @@ TEST(Fidelity, OfTilesIsThatOfTheirBestRows) {
 }
 
 TEST(Fidelity, WhatIsRefusedRanksLastAndCountsInNoError) {
-  const std::vector<JudgedTime> times = {timed("g", "a", std::nullopt, 1), timed("g", "b", 2, 2),
-                                         timed("g", "c", 3, 3)};
+  const std::vector<PredictedTime> times = {timed("g", "a", std::nullopt, 1), timed("g", "b", 2, 2),
+                                            timed("g", "c", 3, 3)};
   const Fidelity f = fidelity_of(times, 2);
   EXPECT_EQ(f.rows, 3U);
   EXPECT_EQ(f.errors.compared, 2U);
@@ -94,14 +94,14 @@ TEST(Fidelity, WhatIsRefusedRanksLastAndCountsInNoError) {
 }
 
 TEST(Fidelity, RankingAllAlikeIsWorthNothing) {
-  const std::vector<JudgedTime> times = {timed("g", "a", 7, 1), timed("g", "b", 7, 4), timed("g", "c", 7, 2)};
+  const std::vector<PredictedTime> times = {timed("g", "a", 7, 1), timed("g", "b", 7, 4), timed("g", "c", 7, 2)};
   const Fidelity f = fidelity_of(times, 2);
   EXPECT_DOUBLE_EQ(f.by_tile.spearman, 0);
   EXPECT_DOUBLE_EQ(f.by_tile.best_of_1, 0.25);
 }
 
 TEST(Fidelity, RanksOnlyGroupsOfEnoughTilesEachAsHeavyAsTheOthers) {
-  std::vector<JudgedTime> times = {timed("few", "a", 1, 2), timed("few", "b", 2, 1)};
+  std::vector<PredictedTime> times = {timed("few", "a", 1, 2), timed("few", "b", 2, 1)};
   for (int i = 1; i <= 5; ++i) times.push_back(timed("many", std::to_string(i).c_str(), i, i));
   EXPECT_EQ(fidelity_of(times, 5).by_tile.groups, 1U);
   EXPECT_DOUBLE_EQ(fidelity_of(times, 5).by_tile.spearman, 1);
@@ -110,7 +110,7 @@ TEST(Fidelity, RanksOnlyGroupsOfEnoughTilesEachAsHeavyAsTheOthers) {
 }
 
 TEST(Fidelity, NineOfTenErrorsAreNoGreaterThanTheirBound) {
-  std::vector<JudgedTime> times;
+  std::vector<PredictedTime> times;
   for (int i = 1; i <= 20; ++i) times.push_back(timed("g", "a", 100 + i, 100));
   EXPECT_NEAR(fidelity_of(times, 2).errors.p90_error_ratio, 0.18, 1e-12);
 }

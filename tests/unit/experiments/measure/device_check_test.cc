@@ -1,6 +1,6 @@
 // The chip that is described beside the device that is there, and rows as they are kept.
 
-#include "experiments/measure/device_check.h"
+#include "experiments/measure/detail/device_check.h"
 
 #include <gmock/gmock.h>
 

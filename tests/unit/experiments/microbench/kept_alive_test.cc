@@ -1,6 +1,6 @@
 // Kernels that a compiler may not empty: microbenchmarks whose every load is used, for all that it knows.
 
-#include "experiments/microbench/kept_alive.h"
+#include "experiments/microbench/detail/kept_alive.h"
 
 #include <numeric>
 
@@ -8,7 +8,7 @@
 
 #include "arch/derive.h"
 #include "backends/cuda/emit.h"
-#include "experiments/microbench/kernels.h"
+#include "experiments/microbench/detail/kernels.h"
 #include "lower/interpret.h"
 #include "lower/print.h"
 #include "tests/support/build.h"

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "experiments/report/chips.h"
-#include "experiments/report/columns.h"
+#include "experiments/report/detail/chips.h"
+#include "experiments/report/detail/columns.h"
 #include "experiments/store/writer.h"
 #include "tests/support/build.h"
 #include "tests/support/expected.h"

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "experiments/search/kept_times.h"
+#include "experiments/search/detail/kept_times.h"
 #include "tests/support/build.h"
 
 namespace tilescope::experiments {

@@ -1,6 +1,6 @@
 // Expressions of sweeps: values beside the same arithmetic in C++, and the places of mistakes.
 
-#include "experiments/sweep/formula.h"
+#include "experiments/sweep/detail/formula.h"
 
 #include <cmath>
 

@@ -18,7 +18,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 tile::RProgram program(const std::string& op, const std::string& sizes, base::Dtype dtype) {
   const expr::Expression e = tests::expression(op, sizes, {}, dtype);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram stage;
   stage.space = space;
   return {"v100", {stage}, {}};

@@ -16,7 +16,7 @@ const Progress kSilent = [](std::size_t, std::size_t) {};
 // O[i] = ... by one block of 32 threads.
 GivenProgram element_wise(const std::string& id, const std::string& op) {
   const expr::Expression e = tests::expression(op, "i=32");
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   GivenProgram out;
   out.id = out.place = id;
   out.program = tile::RProgram{"v100", {tile::make_stage_program(space, {{1, 32, 1}}, {32}, {16})}, {}};
@@ -31,7 +31,7 @@ std::string compiler() {
 // S[i] = a sum over k in three parts.
 GivenProgram sums(const std::string& op, base::Dtype dtype) {
   const expr::Expression e = tests::expression(op, "i=40,k=30", {}, dtype);
-  const auto space = tile::make_space(e, tile::no_fusion(e.stages.front()));
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram stage = tile::make_stage_program(space, {{1, 32, 1}}, {32, 4}, {16});
   stage.split[1] = 3;
   GivenProgram out;

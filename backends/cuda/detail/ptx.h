@@ -1,0 +1,30 @@
+#pragma once
+// PTX's words for what lanes do together with matrices, each as the statement of a function of the text.
+
+#include <cstdint>
+#include <string>
+
+#include "lower/kernel.h"
+
+namespace tilescope::cuda {
+
+// Rows that lanes load together: lower::LoadMatrix.
+struct RowLoad {
+  std::int64_t rows = 0, columns = 0;  // columns: elements of a row
+  base::Dtype dtype{};
+  arch::FragmentMap map;
+  bool transposed = false;
+
+  bool operator==(const RowLoad&) const = default;
+};
+
+// From `from`, where a lane's row begins, into the words `to`; empty where ldmatrix does not load such rows so.
+std::string ldmatrix_of(const RowLoad& load);
+
+// d += a * b of registers, by the instruction's own name; empty where it has none or its sums have no registers.
+std::string mma_of(const lower::MatrixInstruction& i);
+
+// d += a * b of the descriptors a and b, so many columns of it; likewise. The rows of a factor run along k or m, n.
+std::string wgmma_of(const lower::MatrixInstruction& i, std::int64_t columns, bool along_m, bool along_n);
+
+}  // namespace tilescope::cuda

@@ -1,0 +1,67 @@
+#pragma once
+// How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is cached and how its
+// rows are padded or rotated, how many steps are under way, how results leave, which blocks run side by side, in how
+// many parts a reduction is shared. The choices that ROLLER leaves to fixed rules, made for the banks, granules and
+// cores of the chip at hand.
+
+#include <array>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "arch/spec.h"
+#include "model/simt/cached_costs.h"
+#include "tile/program.h"
+
+namespace tilescope::construct {
+
+// Parts that a reduction is cut into at most.
+inline constexpr std::int64_t kMaxParts = 64;
+
+// What was found out about layouts of one stage's programs on one chip, for who lays out many. Of one thread.
+class LayoutMemory {
+ public:
+  explicit LayoutMemory(model::CachedCosts& costs) : costs_(costs) {}
+
+  model::CachedCosts& costs() { return costs_; }
+  // How an operand of that use (model/simt/cached_costs.h) was placed; not cached where it was not yet.
+  tile::OperandPlan& placed(std::size_t use, bool pads) {
+    if (use >= placed_.size()) placed_.resize(use + 1);
+    return placed_[use][pads ? 1 : 0];
+  }
+
+ private:
+  model::CachedCosts& costs_;
+  std::vector<std::array<tile::OperandPlan, 2>> placed_;
+};
+
+struct LayoutRules {
+  const arch::ArchSpec& arch;
+  bool pads = true;               // cached rows may be padded or rotated
+  LayoutMemory* known = nullptr;  // where there is one
+  bool direct_stores = false;     // results leave from registers alone
+};
+
+// The program with its cached rows placed for the chip's banks (of no padding, one bank, one vector, rule 3 of
+// tile/align.h, and rotations by a bank or a vector, the first that needs fewest passes over copy and use) and its
+// widest vectors.
+tile::StageProgram apply_layout(tile::StageProgram p, const LayoutRules& rules);
+
+// One thing about a program that may be otherwise while its blocks and threads compute the same elements: what it could
+// be instead, each laid out; not all of them fit the chip.
+using LayoutKnob = std::vector<tile::StageProgram> (*)(const tile::StageProgram&, const LayoutRules&);
+std::span<const LayoutKnob> layout_knobs();
+
+// The program laid out, and every combination of what its choices could be.
+std::vector<tile::StageProgram> layouts_of(const tile::StageProgram& p, const LayoutRules& rules);
+
+// Rows of blocks in a group that makes what a core each computes about as high as it is wide: a power of two. Whether
+// the program has so many blocks, and its rows are a multiple of the group.
+std::int64_t square_group(std::int64_t cores);
+bool groups_fit(const tile::StageProgram& p, std::int64_t cores);
+
+// The program with its longest reduction cut into so many parts; nothing where they would cut its register tiles or
+// fragments.
+std::optional<tile::StageProgram> split_into(const tile::StageProgram& p, std::int64_t parts, const LayoutRules& rules);
+
+}  // namespace tilescope::construct

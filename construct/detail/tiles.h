@@ -1,0 +1,71 @@
+#pragma once
+// Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/detail/growth.h"
+#include "tile/space.h"
+
+namespace tilescope::construct {
+
+// The widest a register tile is along one axis, in units that it grows from: a wider one leaves no registers to others.
+inline constexpr std::int64_t kWidestRegisterExtent = 32;
+// Into how many equal parts threads may cut an axis, beside powers of two.
+inline constexpr std::int64_t kMaxEqualParts = 6;
+// Shares of an axis that tiles may waste (rule 4), tried in this order until there are enough. ROLLER's artifact goes
+// from 0 to 1 in steps of 0.2, of 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
+inline constexpr std::array kEpsilons = {0.1, 0.2, 0.4, 0.6, 0.8, 1.0};
+
+// Elements that so many bytes hold (an access, a transaction, a bank); at least one.
+inline std::int64_t elements_in(base::Bytes bytes, base::Bytes element) {
+  return std::max<std::int64_t>(1, bytes.n / element.n);
+}
+
+// Whether neighbours along an axis lie side by side in the memory of an operand.
+bool is_innermost(const tile::TileSpace& space, std::size_t axis);
+
+// What bounds the growth of tiles on a chip.
+struct GrowthLimits {
+  std::int64_t registers = 0;     // 32-bit; that one thread's tile may take
+  std::int64_t cached_bytes = 0;  // one block may keep
+  std::int64_t max_threads = 0;   // of one block
+  std::int64_t warp = 1;
+  base::Bytes transaction;  // of memory
+  base::Bytes max_access;   // of one thread
+};
+GrowthLimits growth_limits(const arch::ArchSpec& a);
+
+// Register tiles of a space: grown from a unit (single elements, or a register tile of reduced axes), doubling one axis
+// at a time, kept where no other tile of at most the footprint moves clearly less. Where no axis is reused the
+// innermost axis alone grows, to the widest access.
+std::vector<LevelTile> register_tiles(const tile::TileSpace& space, const GrowthLimits& limits,
+                                      const tile::Extents& unit);
+
+// Whether block tiles have to obey alignment rules 1 and 2.
+enum class Alignment : std::uint8_t { kRules, kAny };
+
+// Extents that block tiles over a register tile may have, reduced axes at `step`: threads grow along every axis to
+// sizes that waste at most `epsilon` of it.
+AxisChoices block_choices(const tile::TileSpace& space, const GrowthLimits& limits, const tile::Extents& registers,
+                          const tile::Extents& step, double epsilon);
+
+// Block tiles of these extents, until a block's limits; kept where they fill warps and no smaller tile moves clearly
+// less.
+std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
+                                   const tile::Extents& step, Alignment alignment = Alignment::kRules);
+
+// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
+// and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's
+// own model (OSDI'22, section 3.4); it says which tiles are worth a cost model's time, and it is never shown as a time.
+// `matrix_unit` is the instruction whose fragments they are, or null.
+double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
+               const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
+
+// The first reduction step of a space: a transaction of the longest reduced axis, short axes whole.
+tile::Extents first_step(const tile::TileSpace& space, const GrowthLimits& limits);
+
+}  // namespace tilescope::construct

@@ -1,0 +1,40 @@
+#pragma once
+// What construction may choose of a program, by its micro-kernel. Each question has an answer for every entry of
+// tile/microkernel/.
+
+#include <cstdint>
+#include <vector>
+
+#include "arch/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::construct {
+
+// How rows of a cached tile lie, in elements: longer than they need be, or each rotated further than the one before.
+struct RowPlacement {
+  std::int64_t padding = 0, rotation = 0;
+};
+
+// Those of an input's rows that are worth trying on the chip, rows as they are first.
+std::vector<RowPlacement> row_placements(const tile::Fma&, const tile::StageProgram& p, std::size_t operand,
+                                         const arch::ArchSpec& chip);
+std::vector<RowPlacement> row_placements(const tile::Mma&, const tile::StageProgram& p, std::size_t operand,
+                                         const arch::ArchSpec& chip);
+std::vector<RowPlacement> row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
+                                         const arch::ArchSpec& chip);
+
+// Whether the instructions that read a tile depend on how its rows lie.
+constexpr bool reads_by_rows(const tile::Fma&) { return false; }
+constexpr bool reads_by_rows(const tile::Mma&) { return true; }
+constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
+
+// Whether the steps of the program are whole fragments.
+constexpr bool whole_fragments(const tile::Fma&, const tile::StageProgram&) { return true; }
+inline bool whole_fragments(const tile::Mma& kernel, const tile::StageProgram& p) {
+  return p.thread[kernel.unit.depth] == kernel.unit.k;
+}
+inline bool whole_fragments(const tile::Wgmma& kernel, const tile::StageProgram& p) {
+  return p.thread[kernel.unit.depth] == kernel.unit.k;
+}
+
+}  // namespace tilescope::construct

@@ -1,0 +1,44 @@
+#pragma once
+// The points of a sweep: every combination of the axes' values that meets the constraints, each with its chip; for the
+// .cc files of experiments/ alone.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "construct/restrictions.h"
+#include "experiments/common/progress.h"
+#include "experiments/store/store.h"
+#include "experiments/sweep/detail/spec.h"
+
+namespace tilescope::experiments {
+
+struct PlannedPoint {
+  StoredPoint point;
+  std::size_t base = 0;                 // of the spec's bases
+  std::optional<std::size_t> chip;      // of the plan's; none of a refused point
+  std::optional<std::size_t> programs;  // of the spec's; none of a base as it is, whose are constructed
+  construct::Restrictions restrictions;
+  // The base and which value of every axis that is swept; none of a base as it is. Points that differ by one in one
+  // place are neighbours.
+  std::vector<std::size_t> index;
+};
+
+struct SweepPlan {
+  std::vector<StoredAxis> axes;
+  std::vector<PlannedPoint> points;                    // as Store::points says; point b is base b as it is
+  std::vector<std::unique_ptr<arch::ArchSpec>> chips;  // chip b is base b
+};
+
+// Resolves every chip on `jobs` threads; the plan does not depend on their number. Nothing after an error: a constraint
+// that no point meets, more points than can be, no point whose chip is accepted.
+std::optional<SweepPlan> plan(const SweepSpec& spec, int jobs, const Progress& progress, base::Diagnostics& diags);
+
+// What of a chip can change a row: its document without derived figures, stated peaks and what is said for people.
+std::string identity_of(const arch::ArchSpec& a);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,53 @@
+#pragma once
+// What a sweep constructs, each once: programs of an operator for a chip under restrictions, which the rows of that
+// chip and of its neighbours judge; for the .cc files of experiments/ alone.
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/restrictions.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/sweep/detail/spec.h"
+
+namespace tilescope::experiments {
+
+// As many as `compile` keeps by default: what its first one is, is the best here.
+inline constexpr std::size_t kSearched = 10;
+
+class SweepSearches {
+ public:
+  explicit SweepSearches(const std::vector<SweepWorkload>& workloads) : workloads_(workloads) {}
+
+  // The number of the search for that chip under those restrictions; `chip` outlives this.
+  std::size_t add(const arch::ArchSpec& chip, const construct::Restrictions& restrictions);
+  const arch::ArchSpec& chip_of(std::size_t search) const { return *searches_[search].chip; }
+
+  // One row more is going to ask for it.
+  void expect(std::size_t search, std::size_t workload);
+  // What the search finds, on any thread: constructed for the first row that asks, which `cpu_us` grows by, and
+  // forgotten after the last one that was expected. What is found does not depend on which row asks first.
+  std::shared_ptr<const Constructed> of(std::size_t search, std::size_t workload, double& cpu_us);
+
+ private:
+  struct Asked {
+    const arch::ArchSpec* chip = nullptr;
+    construct::Restrictions restrictions;
+  };
+  struct Found {
+    std::mutex one_at_a_time;
+    std::shared_ptr<const Constructed> programs;
+    std::size_t expected = 0;
+  };
+
+  const std::vector<SweepWorkload>& workloads_;
+  std::vector<Asked> searches_;
+  std::mutex lock_;
+  std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<Found>> found_;  // by search and workload
+};
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,106 @@
+#pragma once
+// A sweep's file: which chips are asked what about which operators (docs/sweep.md). For the .cc files of experiments/
+// alone.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arch/chip_source.h"
+#include "arch/numbers.h"
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "experiments/programs/source.h"
+#include "experiments/store/store.h"
+#include "experiments/sweep/detail/formula.h"
+#include "expr/expression.h"
+
+namespace tilescope::experiments {
+
+// Axes that are no path of a chip.
+inline constexpr std::string_view kBaseAxis = "base", kProgramsAxis = "programs";
+inline constexpr std::string_view kPaddingAxis = "program.padding", kBlockAxis = "program.block";
+// The value of program.* that restricts nothing.
+inline constexpr std::string_view kBest = "best";
+
+struct SweepBase {
+  std::string name;  // as the file says it
+  arch::ChipSource source;
+  arch::ArchSpec chip;
+  std::vector<arch::Number> numbers;
+
+  // The number at a path of the chip, or null.
+  const arch::Number* number(std::string_view at) const;
+  // What the chip says at a path as an axis has it: its number, or what its files write; empty where they do not.
+  StoredValue value_at(std::string_view path) const;
+};
+
+// Paths that move together through the same number of values, or one that a formula gives.
+struct SweepAxis {
+  base::Position at;
+  std::vector<std::string> paths;
+  std::vector<std::vector<StoredValue>> values;  // one a path in each; none where a formula gives it
+  std::optional<Formula> equals;
+};
+
+struct SweepWorkload {
+  std::string name, kind;
+  double weight = 1;
+  expr::Expression expression;
+  base::Value document;  // what makes two operators one
+};
+
+// Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
+struct SweepPrograms {
+  enum class From { kConstruct, kBase, kFile } from{};
+  std::string name;               // construct, fixed, or the file's
+  std::optional<NamedText> file;  // JSON lines
+  base::Position at;
+};
+
+struct SweepSpec {
+  std::string title, file, text;
+  std::vector<SweepBase> bases;
+  std::vector<SweepAxis> axes;  // in the order of the file
+  std::vector<Formula> constraints;
+  base::Position constraints_at, axes_at;
+  std::vector<SweepWorkload> workloads;
+  std::vector<SweepPrograms> programs;
+  bool simulate = false;
+};
+
+// Nothing after errors, which are all of the file's.
+std::optional<SweepSpec> read_sweep(const std::string& file, base::Diagnostics& diags);
+
+// The file as its parts read it.
+struct SweepFile {
+  std::string name, folder, text;
+  base::Diagnostics& diags;
+
+  // Where the text of a scalar begins.
+  base::Position text_at(const base::Value& scalar) const;
+  // A file that is named in it: beside it, or as it is.
+  std::string path_of(const std::string& named) const;
+};
+
+std::vector<SweepAxis> read_axes(const base::Value& axes, const std::vector<SweepBase>& bases, const SweepFile& file);
+std::vector<SweepWorkload> read_workloads(const base::Value& workloads, const SweepFile& file);
+
+// The expression of a text, over numbers that every base has; nothing after an error.
+std::optional<Formula> read_formula(const base::Value* text, std::string_view name, const std::vector<SweepBase>& bases,
+                                    const SweepFile& file);
+
+// The number at a path of the first base that has it, or null.
+const arch::Number* number_at(std::string_view path, const std::vector<SweepBase>& bases);
+
+// That value of the number, as a chip's file writes it.
+StoredValue value_of(const arch::Number& n, double amount);
+// What is no such number, as a chip's file writes it.
+StoredValue value_of(const base::Value& v);
+
+// What makes two operators one: {"stages","tensors","dtype","accumulate"}.
+base::Value document_of(const expr::Expression& e);
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,52 @@
+#pragma once
+// One chip with what is asked of its programs, and how its rows come about; for the .cc files of experiments/ alone.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "construct/restrictions.h"
+#include "experiments/programs/constructor.h"
+#include "experiments/store/store.h"
+#include "experiments/sweep/detail/spec.h"
+#include "tile/program.h"
+
+namespace tilescope::experiments {
+
+// The programs of one task, one a workload, where they are given; `why` where there is none.
+struct GivenForWorkload {
+  std::optional<tile::RProgram> program;
+  std::optional<double> measured_us;
+  std::string why;
+};
+
+// A row on its way into the store.
+struct MadeRow {
+  StoredRow row;
+  std::optional<tile::RProgram> program;
+};
+
+// The best program for the chip and its time by the model: of those that were constructed for it, and of those `beside`
+// it, constructed under the same restrictions for its base and its neighbours, that can be lowered for it too.
+MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& restrictions, const Constructed& own,
+                        const std::vector<std::shared_ptr<const Constructed>>& beside);
+
+// The time of a given program on a chip; an error where it does not fit.
+MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
+
+// What is asked of the programs of a point as a document: what names its rows beside chip and operator. `base` is the
+// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too.
+base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
+                             const std::string& base, std::vector<std::string> beside, bool simulate);
+
+// The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
+// is predicted to be on the base.
+std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, const SweepBase& base,
+                                               const std::vector<SweepWorkload>& workloads, base::Diagnostics& diags);
+
+}  // namespace tilescope::experiments

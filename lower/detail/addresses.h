@@ -1,0 +1,54 @@
+#pragma once
+// Where the elements that a program reads and writes lie: in a tensor's memory, and in its cached data tile.
+
+#include <vector>
+
+#include "lower/detail/tile_indices.h"
+
+namespace tilescope::lower {
+
+// An offset in elements, and what must hold for it to lie inside its array.
+struct Located {
+  Affine offset;
+  std::vector<Guard> inside;
+};
+
+// Coordinates in a data tile, and what must hold for the element to be there.
+struct TilePlace {
+  std::vector<Affine> at;
+  std::vector<Guard> inside;
+};
+
+class Addresses {
+ public:
+  Addresses(const tile::StageProgram& p, IndexMaker& maker) : space_(*p.space), block_(p.block), maker_(maker) {}
+
+  // In the tensor's memory: what a read (of the output: its only access) touches where the tile axes have these values.
+  Located in_memory(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
+  // In the tensor's memory: the element at coordinates `at` of the data tile that a read (of the output: its only
+  // access) has, of the block's tile that begins at `begin` along the tile axes.
+  Located tile_element(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& at,
+                       const std::vector<Affine>& begin);
+  // The coordinates in the data tile of what a read touches where the tile axes have these values within the block's
+  // tile (`local`) and in all (`axes`).
+  TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,
+                    const std::vector<Affine>& axes);
+
+ private:
+  const expr::Stage& stage() const { return space_.stage(); }
+  const std::vector<std::int64_t>& shape_of(const tile::Operand& o) const;
+  // Adds a guard where the value can leave 0 .. bound-1.
+  void guard(const Affine& value, std::int64_t bound, std::vector<Guard>& inside) const;
+  // The value of one of the stage's own axes.
+  Affine stage_axis(int axis, const std::vector<Affine>& axes);
+  Affine coordinate(const expr::Coordinate& c, const std::vector<Affine>& axes);
+  Located in_dims(const tile::Operand& o, const std::vector<Affine>& at) const;
+  Affine by_runs(const tile::Operand& o, const std::vector<Affine>& axes);
+  Located by_stage_axes(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes);
+
+  const tile::TileSpace& space_;
+  const tile::Extents& block_;
+  IndexMaker& maker_;
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,80 @@
+#pragma once
+// What the lowering of one stage works with, whatever family an operand's transfer, the products or the pipeline is of:
+// the program, its chip, the kernel under construction, and where loops, tensors and tiles stand.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/detail/addresses.h"
+#include "lower/simt/detail/block_builder.h"
+#include "tile/staging.h"
+
+namespace tilescope::lower {
+
+// An operand that is kept in the scratchpad.
+struct CachedTile {
+  int shared = -1;  // buffer
+  tile::TileShape shape;
+  tile::TileShape pitch;                 // elements between neighbours of a dimension, rows padded
+  std::int64_t ring_stage_elements = 0;  // of one pipeline stage
+};
+
+// A thread's results in registers.
+struct ResultRegisters {
+  int accumulators = -1;
+  int leaving = -1;               // of the dtype in which they are stored; the same buffer where that is one
+  std::vector<std::size_t> axes;  // tile axes, the fastest last
+};
+
+class Stage {
+ public:
+  Stage(const tile::StageProgram& p, const arch::ArchSpec& chip, BlockBuilder& block);
+
+  const tile::TileSpace& space() const { return *p.space; }
+  const expr::Expression& expression() const { return space().expression; }
+  const expr::Stage& stage() const { return space().stage(); }
+  const expr::Read& read(std::size_t r) const { return stage().reads[r]; }
+  const expr::Tensor& tensor_of(const tile::Operand& o) const;
+  IndexMaker& maker() { return block.indices(); }
+  bool reduces() const { return stage().reducer != expr::Reducer::kNone; }
+  bool split() const;
+  bool any_cached() const;
+  // Whether a read's elements come from the scratchpad. The data tile of a gathered operand is that of its first read;
+  // others read memory.
+  bool cached(std::size_t read) const;
+  std::size_t operand_of(std::size_t read) const { return operand_of_[read]; }
+  // Steps whose tiles the scratchpad holds at a time.
+  std::int64_t stages_held() const { return any_cached() ? p.stages_held() : 1; }
+
+  // Values of all tile axes where the loops stand, within the block's tile and in all.
+  std::vector<Affine> local_values(const std::vector<std::vector<AxisLoop>>& loops) const;
+  std::vector<Affine> absolute_values(const std::vector<Affine>& local, const StepPosition& at) const;
+  // Shape, pitch and stages of an operand's tile in the scratchpad; the buffer is still to be added.
+  CachedTile shape_of_tile(std::size_t operand) const;
+  // The tile axis along which neighbours of an operand lie side by side, or -1.
+  int neighbour_axis(const tile::Operand& o) const;
+  // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
+  void add_ends(std::size_t axis, const Affine& value, std::vector<Guard>& inside) const;
+  // Loops over one step's chunks of points around `body`, of which a statement computes so many iterations.
+  Body in_chunk_loops(Body body, std::int64_t iterations) const;
+  // Refuses accesses of `vector` elements that do not all begin at a multiple of that.
+  void check_aligned(const std::string& name, const Located& where, std::int64_t vector);
+
+  const tile::StageProgram& p;
+  const arch::ArchSpec& chip;
+  BlockBuilder& block;
+  TileIndices indices;
+  Addresses addresses;
+  const tile::StagingLayout staging;
+  std::vector<int> scalars;       // by scalar of the stage: of the module
+  std::vector<int> memory;        // by operand, the output last: buffer
+  std::vector<CachedTile> tiles;  // by operand
+  ResultRegisters results;
+
+ private:
+  std::vector<std::size_t> operand_of_;  // by read
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,25 @@
+#pragma once
+// Matrix instructions of several warps that read their operands from the scratchpad and run by themselves (PTX's
+// wgmma): core matrices in the cached tiles, products that start and are awaited.
+
+#include <vector>
+
+#include "lower/simt/microkernel/detail/matrix_tile.h"
+
+namespace tilescope::lower {
+
+class WgmmaLowering final : public MatrixLowering {
+ public:
+  using MatrixLowering::MatrixLowering;
+
+  void add_registers() override { s_.block.kernel().matrix_instructions.push_back(tile_.instruction(false)); }
+  Body start(const Affine& step, const Affine& ring_stage) override;
+  Body finish(const Affine& step, const Affine& ring_stage) override;
+  Body before_reads() const override;
+  Affine in_ring_stage(std::size_t operand, const std::vector<Affine>& at, const Affine& ring_stage) override;
+
+ private:
+  SharedFactor factor(std::size_t operand, std::int64_t together, const StepPosition& at, const Affine& ring_stage);
+};
+
+}  // namespace tilescope::lower

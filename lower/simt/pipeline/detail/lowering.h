@@ -1,0 +1,43 @@
+#pragma once
+// What a family of pipelines says of a block's statements: in which order the transfers and the products of its steps
+// stand, and how they wait for each other. One function an entry: serial.cc, multi_stage.cc, warp_specialized.cc.
+
+#include "lower/simt/microkernel/detail/lowering.h"
+#include "lower/simt/transfer/detail/lowering.h"
+#include "lower/simt/transfer/detail/results.h"
+
+namespace tilescope::lower {
+
+// What a block's body is put together from.
+struct BlockParts {
+  Stage& stage;
+  MicroKernelLowering& products;
+  Transfers& transfers;
+  ResultsLowering& results;
+};
+
+// The body of the block, by the program's pipeline.
+Body pipelined(const BlockParts& parts);
+
+// The tiles of one step at a time, between two barriers.
+Body serial(const BlockParts& parts);
+
+// A ring of stages: a step's tiles are copied `stages - 1` steps before it, while products of earlier ones run.
+Body multi_stage(const BlockParts& parts);
+
+// The same ring with one more warp, which asks for the tiles and meets the others at mbarriers.
+Body warp_specialized(const BlockParts& parts);
+
+// The meeting of all threads of a block.
+Body at_barrier(const std::string& note);
+
+// The loop over a block's steps, or the one step that there is.
+struct StepLoop {
+  StepLoop(IndexMaker& maker, std::int64_t steps);
+  Body around(Body of_step) const;
+
+  int index = -1;  // -1 without a loop
+  Affine step;
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,33 @@
+#pragma once
+// Results that the threads of a block gather in the scratchpad, where rows of its tile lie whole before they leave.
+
+#include <vector>
+
+#include "lower/simt/transfer/detail/results.h"
+
+namespace tilescope::lower {
+
+class GatheredLowering : public ResultsLowering {
+ public:
+  GatheredLowering(Stage& stage, MicroKernelLowering& products)
+      : ResultsLowering(stage, products), output_(stage.space().inputs.size()) {}
+
+ protected:
+  void add_tile() override;
+  const CachedTile& tile() const { return s_.tiles[output_]; }
+  // The element of the tile at coordinates of it; here row by row.
+  virtual Affine in_tile(const std::vector<Affine>& at);
+  // What a thread does behind its own writes, before it meets the others.
+  virtual Body written() { return {}; }
+  // From the tile, which is whole, to memory.
+  virtual Body leave_tile() = 0;
+
+  const std::size_t output_;
+
+ private:
+  Body store(const Meeting& meet) final;
+  // What this thread holds to its place in the tile.
+  Statement gather();
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,46 @@
+#pragma once
+// How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
+// tma_store.h.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "lower/simt/microkernel/detail/lowering.h"
+
+namespace tilescope::lower {
+
+// How the threads that compute meet, behind which each sees what all of them wrote to the scratchpad; for the reason
+// given.
+using Meeting = std::function<Body(const std::string& note)>;
+
+class ResultsLowering {
+ public:
+  ResultsLowering(Stage& stage, MicroKernelLowering& products) : s_(stage), products_(products) {}
+  virtual ~ResultsLowering() = default;
+  ResultsLowering(const ResultsLowering&) = delete;
+  ResultsLowering& operator=(const ResultsLowering&) = delete;
+
+  // Adds the registers of results, the tile that they pass through, and the array that they leave for: the output, or
+  // the parts of a split reduction.
+  void add_registers();
+  // Every accumulator before the first step, where the stage reduces.
+  Body initial();
+  // Behind the last step: what is left to compute of the accumulators, and the stores.
+  Body leave(const Meeting& meet);
+
+ protected:
+  virtual void add_tile() {}
+  virtual Body store(const Meeting& meet) = 0;
+
+  Stage& s_;
+  MicroKernelLowering& products_;
+
+ private:
+  // target = nodes of the accumulator, for each of a thread's results.
+  Body on_all(int target, std::vector<expr::Node> nodes);
+};
+
+std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products);
+
+}  // namespace tilescope::lower

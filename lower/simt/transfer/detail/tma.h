@@ -1,0 +1,31 @@
+#pragma once
+// Tiles of a tensor that one thread asks for and that arrive by themselves (PTX's bulk copies of tensors, TMA): a box
+// for every panel of a cached tile (tile/transfer/tma.h).
+
+#include "lower/simt/transfer/detail/lowering.h"
+
+namespace tilescope::lower {
+
+// The mbarriers of a block, a ring of stages each (Kernel::mbarriers): a stage's tiles are whole; its last ones are
+// read;
+// and where results pass through the scratchpad one at which the computing warps meet.
+inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
+
+// The boxes of an operand's tile, one for every panel of its two innermost dimensions, wherever the others stand; the
+// tile begins at `first` in its array, and at `begin` along the tile axes.
+struct TileBoxes {
+  TmaBox box;
+  std::vector<AxisLoop> loops;
+};
+TileBoxes boxes_of_tile(Stage& s, std::size_t operand, const Affine& first, const std::vector<Affine>& begin);
+
+class TmaLowering final : public TransferLowering {
+ public:
+  using TransferLowering::TransferLowering;
+
+  void add_tile() override;
+  Body start(const StepPosition& at, const Affine& ring_stage) override;
+  bool asynchronous() const override { return true; }
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,18 @@
+#pragma once
+// Results in the scratchpad that one thread has stored, a box for every panel of the tile (tile/transfer/tma.h).
+
+#include "lower/simt/transfer/detail/gathered.h"
+
+namespace tilescope::lower {
+
+class TmaStoreLowering final : public GatheredLowering {
+ public:
+  using GatheredLowering::GatheredLowering;
+
+ private:
+  Affine in_tile(const std::vector<Affine>& at) override;
+  Body written() override;
+  Body leave_tile() override;
+};
+
+}  // namespace tilescope::lower

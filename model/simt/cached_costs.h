@@ -1,0 +1,74 @@
+#pragma once
+// What a block's use of a cached operand costs the scratchpad, and a memory of it: of the programs that a search asks
+// about, most use their operands as others before them did.
+
+#include <cstdint>
+#include <vector>
+
+#include "arch/spec.h"
+#include "model/simt/cached_use.h"
+#include "model/simt/warp_access.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// One access instruction of one warp.
+struct CachedAccess {
+  BankUse use;
+  std::int64_t served = 0;  // passes, where groups of lanes whose neighbours agree are served together
+  double accesses = 0;      // of all warps, in one reduction step
+  double instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
+};
+
+struct CachedCost {
+  CachedAccess write, read;
+};
+
+// What of a chip it hangs on.
+struct StagingChip {
+  explicit StagingChip(const arch::ArchSpec& a);
+
+  std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
+  base::Bytes max_access;
+};
+
+CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip);
+CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip);
+
+// The same, each asked of the addresses once. It belongs to one caller, who asks on one thread; what it answers does
+// not depend on what it was asked before.
+class CachedCosts {
+ public:
+  explicit CachedCosts(const arch::ArchSpec& a);
+
+  // The number of a use: everything of a program that what it does with one cached operand hangs on, but how the
+  // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the questions.
+  std::size_t use_of(const tile::StageProgram& p, std::size_t operand);
+
+  // Valid until the next question. `use` is that of the operand.
+  const CachedCost& of(std::size_t use, const tile::StageProgram& p, std::size_t operand);
+  const CachedCost& of(const tile::StageProgram& p, std::size_t operand) { return of(use_of(p, operand), p, operand); }
+
+ private:
+  struct Use {
+    std::uint64_t hash = 0;
+    std::size_t begin = 0, size = 0;  // of its words
+    std::uint32_t first = 0;          // of its placements: their numbers from one on
+  };
+  struct Placed {
+    tile::OperandPlan plan;
+    CachedCost cost;
+    std::uint32_t next = 0;
+  };
+
+  void read_words(const tile::StageProgram& p, std::size_t operand);
+  void add_places();
+
+  StagingChip chip_;
+  std::vector<std::int64_t> asked_, words_;  // of the question, of all uses
+  std::vector<Use> uses_;
+  std::vector<Placed> placed_;
+  std::vector<std::uint32_t> places_;  // a hash table of uses: their numbers from one on
+};
+
+}  // namespace tilescope::model

@@ -1,0 +1,23 @@
+#pragma once
+// How a block uses a cached operand in one reduction step: the accesses of its first warp to the scratchpad, and how
+// many of them all its warps make.
+
+#include <cstdint>
+
+#include "base/units.h"
+#include "model/simt/warp_access.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+struct CachedUse {
+  WarpAccess write, read;
+  double writes = 0;             // instructions that copy the tile into the scratchpad
+  double reads = 0;              // accesses with which threads read their elements, at every point of the reduction
+  double read_instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
+};
+
+// `max_access` bounds the width of one read.
+CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int64_t warp, base::Bytes max_access);
+
+}  // namespace tilescope::model

@@ -1,0 +1,45 @@
+#pragma once
+// What one block asks of the resources of its core: instructions, scratchpad passes and cache passes, for one reduction
+// step and for the stores at its end.
+
+#include <optional>
+
+#include "model/simt/cached_costs.h"
+#include "model/simt/detail/occupancy.h"
+#include "model/simt/detail/traffic.h"
+#include "model/simt/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// Core cycles that each resource of one core is busy with.
+struct CoreBusy {
+  double issue_cycles = 0;  // warp schedulers, all partitions busy alike
+  double arithmetic_cycles = 0;
+  double scratchpad_cycles = 0;
+  double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
+
+  // Of the resource that is busy longest, where the busiest partition has `uneven` times its share of the warps. A
+  // cache that shares the scratchpad's memory shares its port.
+  double longest(const Machine& m, double uneven) const;
+  friend CoreBusy operator+(const CoreBusy& a, const CoreBusy& b);
+};
+
+// The work of one block, split where a block has to wait for itself.
+struct BlockWork {
+  CoreBusy load;     // of one step: from memory into the scratchpad (or straight into registers)
+  CoreBusy compute;  // of one step: reads of cached operands, arithmetic
+  CoreBusy store;    // at the end: results to memory
+  struct Passes {
+    double bytes = 0, passes = 0, min_passes = 0;
+  };
+  Passes step_passes, store_passes;   // of the scratchpad
+  double compute_latency_cycles = 0;  // of one step, for a block alone
+  bool cached = false;                // a step has barriers between copy and use
+};
+
+// `known` may remember what cached operands cost the scratchpad.
+BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
+                        const Occupancy& occupancy, const Traffic& traffic, CachedCosts* known = nullptr);
+
+}  // namespace tilescope::model

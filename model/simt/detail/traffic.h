@@ -1,0 +1,51 @@
+#pragma once
+// How many bytes a program moves between the levels: what every block asks of the levels of device scope, and what of
+// that reaches each of their caches and DRAM when the blocks that run together share tiles.
+
+#include <array>
+#include <cstdint>
+
+#include "model/simt/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// Of one operand.
+struct OperandTraffic {
+  double block_bytes = 0;   // one block, all its steps, in whole sectors: between core and device
+  double useful_ratio = 1;  // of those bytes, what the block asked for
+  double missed_ratio = 1;  // of the sectors that direct reads ask for, those that the core's cache lacks
+  double cache_bytes = 0;   // all blocks
+  double wave_bytes = 0;    // distinct, in whole granules of DRAM: what the blocks resident at one time touch
+  double total_bytes = 0;   // the same of the whole stage
+  double dram_bytes = 0;
+};
+
+// Bytes that a level gives and takes.
+struct Moved {
+  double read = 0, written = 0;
+  double bytes() const { return read + written; }
+};
+
+struct Traffic {
+  std::array<OperandTraffic, tile::kMaxOperands> operand{};  // inputs in order, then the output
+  Moved cores;                                               // what cores ask of the device and send there
+  std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
+  Moved dram;
+};
+
+// Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
+// multiple of `alignment_bytes`: exact over all starts.
+double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t sector_bytes);
+
+// Traffic when `per_core` blocks run on every core at a time.
+// Cores: cached tiles are fetched once per step, but for sectors that neighbouring steps share while they stay
+// in the core's cache; every store is sent on in whole sectors. What threads read directly is fetched once per step as
+// far as the tiles of all blocks of a core fit its cache, and again at every request as far as they do not. Loads fill
+// whole sectors of the core's cache. Behind each cache of the device: operands are fetched once per wave, and once in
+// all where everything that a wave touches fits the cache, or one before it; in between, in proportion to what fits.
+// DRAM gives and takes no less than the operands have.
+Traffic traffic_of(const tile::StageProgram& p, const Machine& m, std::int64_t per_core);
+
+}  // namespace tilescope::model

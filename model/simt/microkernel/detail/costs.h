@@ -1,0 +1,106 @@
+#pragma once
+// What a program's micro-kernel asks of a core: reads of cached operands, registers, instructions, stores of results.
+// Each question has an answer for every entry of tile/microkernel/, in the file of its name.
+
+#include <cstdint>
+#include <optional>
+
+#include "model/simt/machine.h"
+#include "model/simt/warp_access.h"
+#include "tile/microkernel/rules.h"
+#include "tile/microkernel/wgmma.h"
+#include "tile/program.h"
+
+namespace tilescope::model {
+
+// How a block's warps read a cached operand in one reduction step.
+struct CachedRead {
+  WarpAccess access;            // the first of the first warp
+  double accesses = 0;          // of one warp
+  bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
+};
+
+// `max_access` bounds what one thread reads at a time. Ignores: where a warp's tile begins, which shifts all lanes
+// alike, and what further elements of a lane do to the banks.
+CachedRead cached_read(const tile::Fma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+// As tile/microkernel/mma.h says: rows that lanes name, or every lane's own elements.
+CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+// A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
+CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
+
+// Where the element of a row and column of a cached tile lies, in elements from the tile's beginning: row by row, or in
+// core matrices.
+struct RowPlaces {
+  std::int64_t operator()(std::int64_t row, std::int64_t column) const {
+    return cached_offset(row, column, length, plan);
+  }
+
+  std::int64_t length = 1;  // of a row
+  const tile::OperandPlan& plan;
+};
+RowPlaces cached_places(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+RowPlaces cached_places(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
+struct CorePlaces {
+  std::int64_t operator()(std::int64_t row, std::int64_t column) const { return core_offset(core, row, column); }
+
+  tile::CoreMatrices core;
+};
+CorePlaces cached_places(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+
+// Iterations of one thread that one instruction computes, and how many of them it adds up along the reduction.
+struct InstructionWork {
+  double iterations = 1, depth = 1;
+};
+InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
+
+// What the chip multiplies with; nothing where it has no such instruction.
+std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+
+// Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
+// that its compiler takes beside the sums whatever is held.
+struct OperandRegisters {
+  std::int64_t held = 0, least = 0;
+};
+OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+
+// Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
+// register tile, and with copies of what other lanes hold where an instruction's lanes do.
+std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+
+// A warp's store of its first results to the output's own memory, from its first element. Nothing where a thread's
+// results lie as its tile does.
+std::optional<WarpAccess> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<WarpAccess> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<WarpAccess> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
+
+// A warp's write of its first results, so many neighbours, to the tile in which they are gathered.
+WarpAccess result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+WarpAccess result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+WarpAccess result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+
+// --- shared by entries
+
+RowPlaces row_places(const tile::StageProgram& p, std::size_t operand);
+// Registers that a thread's share of so many elements of the lanes' tile fills.
+std::int64_t registers_for(const tile::StageProgram& p, std::int64_t elements, base::Bytes element);
+// Elements of an input for one iteration or register tile of the lanes' tile.
+std::int64_t fragment_of(const tile::StageProgram& p, std::size_t operand);
+// Of the lanes' first results: their store to memory, and their write to the tile in which they are gathered.
+WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t warp);
+WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const tile::StageProgram& p, std::int64_t vector,
+                          std::int64_t warp);
+
+using tile::of_micro_kernel;
+
+}  // namespace tilescope::model

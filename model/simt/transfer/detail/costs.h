@@ -1,0 +1,62 @@
+#pragma once
+// What the transfer of a cached operand asks of a core. Each question has an answer for every entry of tile/transfer/.
+
+#include <cstdint>
+
+#include "model/simt/machine.h"
+#include "model/simt/warp_access.h"
+#include "tile/transfer/transfer.h"
+
+namespace tilescope::model {
+
+// The entry of a cached operand on the machine.
+inline tile::Transfer transfer_of(const tile::StageProgram& p, std::size_t operand, const Machine& m) {
+  return tile::transfer_of(p, operand, m.arch->core);
+}
+
+// Copies in one reduction step.
+struct CopyWork {
+  double requests = 0;       // of one computing warp, each with an address of its own
+  double instructions = 1;   // of one request: a load, and a store where it passes through registers
+  bool asynchronous = true;  // what arrives is written where it belongs, and passes the port once
+};
+CopyWork copy_work(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+CopyWork copy_work(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+CopyWork copy_work(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
+// Whether copies fill whole sectors of the core's cache, as loads do.
+constexpr bool loads_through_core_cache(const tile::PerThread&) { return true; }
+constexpr bool loads_through_core_cache(const tile::CpAsync&) { return false; }
+constexpr bool loads_through_core_cache(const tile::Tma&) { return false; }
+
+// The first warp's write of its first pieces to the scratchpad, or of as many bytes of what arrives by itself.
+WarpAccess cached_write(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+WarpAccess cached_write(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+WarpAccess cached_write(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
+
+// What a thread holds of its pieces and of what it needs to know of them: registers, in kernels of lower/ by their
+// compiler's allowances, and in kernels of others.
+struct CopyRegisters {
+  std::int64_t pieces = 0;
+  std::int64_t bookkeeping = 0;  // through all steps
+};
+CopyRegisters own_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters own_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters own_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand);
+CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand);
+CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand);
+
+// --- shared by entries
+
+// Pieces of a cooperative copy that one thread takes.
+std::int64_t pieces_of(const tile::StageProgram& p, std::size_t operand);
+// Whether one address serves all of a thread's pieces, a constant distance apart; else each has its own, kept through
+// all steps. Pieces in turn lie so in the same column of each row, a chunk within a row or where it is whole rows.
+bool pieces_lie_evenly(const tile::StageProgram& p, std::size_t operand);
+// Of a kernel that others wrote: addresses of pieces that do not lie evenly.
+std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand);
+// Of a kernel of lower/: what a cached operand takes through all steps.
+std::int64_t bookkeeping_of(const tile::StageProgram& p, const Machine& m);
+
+}  // namespace tilescope::model

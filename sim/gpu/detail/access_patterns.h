@@ -1,0 +1,78 @@
+#pragma once
+// What one copy of a kernel asks of memory and scratchpad in one warp: computed from the lanes' addresses once for
+// every way in which they can fall, looked up afterwards. How lanes lie to each other changes with blocks and taps,
+// where in a line they begin with every step, so the first is found once for all steps and the second from it.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lower/counters.h"
+#include "sim/gpu/detail/kernel_indices.h"
+#include "sim/gpu/detail/pattern_table.h"
+#include "sim/memory/detail/warp_access.h"
+
+namespace tilescope::sim {
+
+// Touches count lines from that of the common part of the lanes' addresses.
+struct AccessPattern {
+  std::vector<Touch> touches;
+  lower::CopyCount count;
+  std::int64_t cache_passes = 0;  // of the banks of the core's cache, where it has the scratchpad's
+};
+
+class AccessPatterns {
+ public:
+  AccessPatterns(const KernelIndices& indices, const lower::Copy& copy, const std::vector<std::int64_t>& bases,
+                 const AccessShapes& shapes);
+
+  struct Found {
+    const AccessPattern* pattern = nullptr;  // good until the next call
+    std::int64_t line = 0;
+  };
+  Found at(std::int64_t warp, const Uniforms& u);
+
+  const lower::Copy& copy() const { return copy_; }
+  bool loads() const { return has_memory_ && memory_is_source_; }
+
+  struct GuardForm {
+    LaneForm value;
+    std::int64_t bound = 0;
+    bool reads = false;  // of `inside`
+  };
+  // For those who ask what a pattern depends on.
+  const LaneForm& shared_bytes() const { return shared_; }
+  bool has_shared() const { return has_shared_; }
+  const std::vector<GuardForm>& guards() const { return guards_; }
+  const std::vector<int>& mixed() const { return mixed_; }
+
+ private:
+  // Lanes as they lie to each other.
+  struct Places {
+    std::vector<std::int64_t> memory;  // addresses of active lanes but for the common part, in lane order
+    lower::CopyCount count;            // but for sectors
+    std::int64_t cache_passes = 0;
+    std::vector<std::unique_ptr<AccessPattern>> by_begin;  // by where in a line the common part falls, in elements
+  };
+
+  Places make(std::int64_t warp) const;
+  const AccessPattern& begun_at(Places& p, std::int64_t in_line) const;
+  bool make_key(std::int64_t warp, const Uniforms& u);
+
+  const KernelIndices& indices_;
+  const lower::Copy& copy_;
+  AccessShapes shapes_;
+  bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
+  std::int64_t element_bytes_ = 1, bytes_ = 0;  // of an element, of one lane's access
+  LaneForm memory_, shared_;
+  std::vector<GuardForm> guards_;
+  std::vector<int> mixed_;
+
+  MixedSplits splits_;
+  std::vector<std::int64_t> key_;
+  std::int64_t memory_common_ = 0, shared_common_ = 0;
+  std::vector<std::int64_t> guard_common_;
+  PatternTable<Places> known_;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,32 @@
+#pragma once
+// What one statement that computes costs a warp, in instructions of the chip's units.
+
+#include "arch/spec.h"
+#include "lower/kernel.h"
+
+namespace tilescope::sim {
+
+// Work of one partition is kept in this many parts of a cycle.
+inline constexpr std::int64_t kCycleParts = 1024;
+
+struct ArithmeticCost {
+  std::int64_t issue = 0;             // warp instructions
+  std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
+  std::int64_t special_parts = 0;     // of the special function units
+  std::int64_t passes = 0;            // of the scratchpad, for factors that the instruction reads there
+  std::int64_t latency = 0;           // cycles from operands to result
+};
+
+// Throws SimError where the chip has no unit for the dtype.
+ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+// One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
+// it names. Throws SimError where the chip has none.
+ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+// One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each
+// of which gives `pass_bytes` of core matrices; whole ones, so that few columns cost up to three passes too many.
+ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, const arch::ArchSpec& chip,
+                               std::int64_t pass_bytes);
+
+}  // namespace tilescope::sim

@@ -1,0 +1,259 @@
+#pragma once
+// One core of a GPU: resident blocks, their warps, the partitions' units, the scratchpad's port, the core's cache. It
+// runs when a warp can go on; what it asks of memory stands in its outbox until the GPU hands it over.
+//
+// A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
+// and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
+//
+// An access waits where as many lines are under way as can be, one that would find its lines too.
+//
+// Boxes that warps have brought are asked for by the core's TMA engine, one after the other, a line a cycle. Its lines
+// pass by the core's cache and are not among those that can be under way; as they arrive they fill the scratchpad in
+// whole passes. That the engine takes a line a cycle is an assumption, of which no maker says anything.
+//
+// Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
+// replays, local memory of what does not fit the registers.
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/gpu/detail/fast_forward.h"
+#include "sim/gpu/detail/machine.h"
+#include "sim/gpu/detail/mbarriers.h"
+#include "sim/gpu/detail/occupancy.h"
+#include "sim/gpu/detail/warp_code.h"
+#include "sim/gpu/sampling_units.h"
+#include "sim/memory/detail/chains.h"
+#include "sim/memory/detail/sector_cache.h"
+
+namespace tilescope::sim {
+
+class Timeline;
+
+class Core {
+ public:
+  Core(int number, const Machine& machine);
+
+  // Makes ready for the blocks of one kernel; nothing is resident.
+  void prepare(WarpCode& code, const Occupancy& occupancy, Statistics& statistics);
+  bool has_room() const { return resident_ < static_cast<std::int64_t>(blocks_.size()); }
+  std::int64_t capacity() const { return static_cast<std::int64_t>(blocks_.size()); }
+  // A block takes the place of one that has ended, or one that is still empty. `skipped` cycles were left out before.
+  void start(std::int64_t block, Cycle now, Cycle skipped);
+
+  // Does all that is due before `until`.
+  void run(Cycle until);
+  // When something is due next.
+  std::optional<Cycle> next() const;
+  void reply(const MemoryReply& r);
+  // Say that a reply will come soon, and very soon.
+  void expect(int ticket) const { __builtin_prefetch(&misses_[static_cast<std::size_t>(ticket)]); }
+  void expect_now(int ticket) const { __builtin_prefetch(misses_[static_cast<std::size_t>(ticket)].fills); }
+
+  // Requests since the last call to clear it, in order.
+  std::vector<MemoryRequest>& outbox() { return outbox_; }
+  // Blocks that ended since the last call, the sums of when they did and of their stamps (when their places became
+  // free, with what had been left out), and when the last one did.
+  struct Finished {
+    std::int64_t blocks = 0;
+    Cycle ends = 0, stamps = 0, last = 0;
+  };
+  Finished take_finished() { return std::exchange(finished_, {}); }
+  std::int64_t resident() const { return resident_; }
+  // When the last store of this kernel that is known of was accepted; blocks end without waiting for theirs.
+  Cycle stored() const { return stored_; }
+  // Why blocks do not end although nothing is due; nothing where none is to be seen.
+  std::optional<std::string> stuck() const;
+  // Requests that wait for a reply.
+  std::int64_t outstanding() const { return std::ssize(misses_) - std::ssize(free_misses_); }
+
+  // Tells what its blocks, warps and units do from now on. Ports' bookings are told by `show`, those before `until`.
+  void watch(Timeline& timeline) { timeline_ = &timeline; }
+  void show(Cycle until) const;
+
+  // How far the warps of every place for a block are in the loop over steps; added to `out`.
+  void progress(std::vector<StepProgress>& out) const;
+  // The warps of every place, in that order, jump; returns what is left of the list. `started`: places of the blocks
+  // that started here meanwhile, in that order.
+  std::span<const StepJump> jump(std::span<const StepJump> jumps, std::span<const std::size_t> started);
+  // Brings into the caches what the warps of one place would touch in one of the skipped steps. Called before
+  // they jump.
+  void warm_caches(std::size_t place, const SkippedSteps& skipped, std::int64_t step, DeviceMemory& memory);
+
+ private:
+  struct InFlight {
+    int pending = 0;  // replies whose time is not known yet
+    Cycle ready = 0;  // of those that are
+    Stall from = Stall::kL2;
+  };
+  enum class State : std::uint8_t {
+    kRuns,
+    kWaitsForLoads,
+    kWaitsForCopies,
+    kWaitsForMisses,
+    kAtBarrier,
+    kWaitsForMbarrier,
+    kWaitsForStores,
+    kIsLaunched,
+    kEnded
+  };
+  struct Warp {
+    int block = 0;
+    std::int64_t number = 0;  // in its block
+    int partition = 0;
+    State state = State::kEnded;
+    int pc = 0;
+    Uniforms uniforms;
+    Cycle since = 0;  // its time is accounted for up to here
+    LoadGroups waits_for = 0;
+    std::int64_t waits_until = 0;   // number of copy groups
+    std::vector<InFlight> loads;    // by group
+    std::vector<InFlight> copies;   // groups not yet waited for, the open one last
+    std::int64_t copies_begin = 0;  // number of the first of them
+    std::int64_t pieces_left = 0;   // of a long segment
+    Cycle wgmma_end = 0;            // of those that run by themselves
+    int mbarrier = 0;               // that it waits for
+    std::int64_t phase = 0;         // of it, as the block ran them
+    bool in_steps = false;
+    bool queued = false;  // an event of its own is under way
+  };
+  struct Block {
+    bool resident = false;
+    std::int64_t running = 0, at_barrier = 0;
+    Cycle release = 0, end = 0;
+    Cycle stamp = 0;
+    std::int64_t steps_begun = 0;
+    BlockMbarriers mbarriers;
+    std::int64_t boxes = 0;  // under way
+  };
+  // A box on its way to the scratchpad, or to memory.
+  struct Box {
+    int block = 0, mbarrier = 0;
+    std::int64_t phase = 0;              // as the block ran them
+    std::int64_t bytes = 0, landed = 0;  // whole, and there
+    std::vector<BoxLine> lines;
+    std::size_t asked = 0;  // of the lines
+    int stores_for = -1;    // warp that waits until the scratchpad is read; none of a box that comes
+  };
+  struct Waiter {
+    enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox, kStoredLine } kind{};
+    int who = 0;              // warp or box; no warp waits for a store
+    std::int64_t group = 0;   // kBox: bytes of the line
+    std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
+  };
+  struct Miss {
+    SectorCache::Line* fills = nullptr;  // of the core's cache
+    std::int64_t number = 0;             // of all that were begun; kNotCounted of a box's
+    Waiter first;
+    Chain others;
+  };
+  struct Event {
+    enum class Kind : std::uint8_t { kWarp, kBlock, kDone, kBoxes } kind{};
+    Cycle at = 0;
+    std::uint64_t order = 0;
+    int who = 0;
+    bool operator>(const Event& o) const { return at != o.at ? at > o.at : order > o.order; }
+  };
+
+  // The warps of a place to the partitions in turn.
+  void deal_partitions(std::size_t place);
+  void push(Event::Kind kind, Cycle at, int who);
+  void push(Warp& w, Cycle at);
+  void resume(Warp& w, Cycle now, Cycle until);
+  // One operation at `t`; returns when the warp goes on, or nothing where something else wakes it.
+  std::optional<Cycle> step(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> run_segment(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> begin_wgmma(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> wait_for_wgmma(Warp& w, Cycle t);
+  std::optional<Cycle> run_access(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> run_loop(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> reach_barrier(Warp& w, Cycle t);
+  std::optional<Cycle> end(Warp& w, Cycle t);
+
+  // sim/gpu/core_mbarriers.cc
+  Block& block_of(const Warp& w);
+  std::int64_t ran_phase(const Warp& w, const WarpOp& op);
+  std::optional<Cycle> await(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> ask_for_box(Warp& w, const WarpOp& op, Cycle t);
+  std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);
+  // The engine's turn comes to the box's lines; counts what it moves. Returns its number.
+  int queue_box(Box box, const WarpOp& op, Cycle at);
+  void wait_for_mbarrier(Warp& w, int mbarrier, std::int64_t phase);
+  std::nullopt_t stop(Warp& w, int mbarrier, std::int64_t phase);
+  void wake_waiting(int block, int mbarrier, std::int64_t phase);
+  void ask_for_lines(Cycle from, Cycle until);
+  // Bytes of a box have arrived.
+  void land(int box, std::int64_t bytes, Cycle at, Stall from);
+
+  Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
+  void show_unit(const Warp& w, bool computes, std::int64_t parts) const;
+  Cycle issue_one(const Warp& w, Cycle t);
+  Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
+  void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
+  void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
+               Cycle at);
+  InFlight& in_flight(const Waiter& w);
+  std::uint32_t own_sectors(std::uint32_t sectors) const;
+  void warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memory);
+  void touch(const Warp& w, const WarpOp& op, DeviceMemory& memory);
+
+  std::optional<Cycle> wait_for_loads(Warp& w, LoadGroups groups, Cycle t);
+  std::optional<Cycle> wait_for_copies(Warp& w, std::int64_t until, Cycle t);
+  // When all that the warp waits for has arrived, and what came last; nothing while that is not known.
+  std::optional<InFlight> arrived(const Warp& w) const;
+  void wake(int warp);
+  void complete(const Waiter& w, Cycle at, Stall from);
+  // Whether as many lines are under way as can be: then the warp comes back to the same operation.
+  bool waits_for_a_miss(Warp& w, Cycle t);
+  void wake_one_for_a_miss(Cycle from);
+  Cycle& end_of_miss(std::int64_t number) {
+    return ends_of_misses_[static_cast<std::size_t>(number) % ends_of_misses_.size()];
+  }
+  void count_stall(Warp& w, Stall why, Cycle until);
+
+  int number_;
+  const Machine& machine_;
+  WarpCode* code_ = nullptr;
+  Statistics* statistics_ = nullptr;
+  std::vector<Block> blocks_;
+  std::vector<Warp> warps_;  // block by block
+  std::int64_t warps_per_block_ = 1, resident_ = 0;
+  Finished finished_;
+  int next_partition_ = 0;
+  Cycle ran_until_ = 0;
+  Cycle launched_ = 0;  // when the latest warp was
+  Cycle stored_ = 0;    // when the latest store was accepted
+
+  std::vector<std::int64_t> unit_free_;  // by partition, in kCycleParts
+  ReservationTable scratchpad_, cache_port_, address_;
+  SectorCache cache_{CacheSpec{}};
+  std::vector<Miss> misses_;
+  Chains<Waiter> others_;  // of misses
+  std::vector<int> free_misses_;
+  static constexpr Cycle kNotKnown = std::numeric_limits<Cycle>::max();
+  static constexpr std::int64_t kNotCounted = -1;
+  std::vector<Cycle> ends_of_misses_;  // of the latest, by number; none where any number may be under way
+  std::int64_t misses_begun_ = 0;
+  std::deque<int> wait_for_misses_;  // warps, in the order in which they came
+  Stall last_from_ = Stall::kL2;     // of the reply that came last
+  std::vector<Box> boxes_;
+  std::vector<int> free_boxes_;
+  std::deque<int> queued_boxes_;  // some of whose lines the TMA engine has not asked for yet
+  Cycle tma_free_ = 0;
+  std::vector<MemoryRequest> outbox_;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t events_pushed_ = 0;
+  Timeline* timeline_ = nullptr;  // where one is recorded
+  Uniforms warmed_;               // of the warp for whose steps caches are warmed
+};
+
+}  // namespace tilescope::sim

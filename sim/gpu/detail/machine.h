@@ -1,0 +1,63 @@
+#pragma once
+// What the simulator of the GPU class knows of a chip: the causes of ArchSpec in core cycles. `calibration` and
+// `baselines` are not read.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "sim/common/report.h"
+#include "sim/memory/detail/device_memory.h"
+
+namespace tilescope::sim {
+
+// The core's own cache, in lines of the device's cache.
+struct CoreCacheSpec {
+  std::int64_t bytes = 0;
+  bool shares_scratchpad = false;  // what blocks use of the scratchpad is lacking here
+  std::int64_t ways = CacheSpec::kAnyWay;
+  std::int64_t sectors = 1;  // of the device's cache in one of its own
+  std::int64_t tags = 1;     // lines looked up a cycle, one of each tag memory
+  Rate rate;                 // bytes
+  Cycle latency = 0;
+};
+
+struct CoreLimits {
+  std::int64_t warp = 32, partitions = 1;
+  std::int64_t max_threads = 0, max_blocks = 0, max_block_threads = 0;
+  std::int64_t registers = 0, registers_per_thread = 0, register_granule = 1;
+  std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
+};
+
+struct Machine {
+  std::string name;
+  std::int64_t cores = 1;
+  CoreLimits limits;
+  Rate issue;       // warp instructions of one partition
+  Rate address;     // lanes of address generation of one core
+  Rate scratchpad;  // bank passes
+  Banks banks;
+  Cycle scratchpad_latency = 0;
+  std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any
+  std::int64_t box_lines = 0;  // that a core's engine asks for in a cycle; 0: no bound
+  Cycle block_launch = 0, warp_launch = 0;  // until a block's first instruction, between its warps' first ones
+  std::optional<CoreCacheSpec> cache;
+  MemorySpec memory;
+  std::string dram_name, core_cache_name, scratchpad_name;  // empty where the chip has none
+  std::vector<std::string> device_cache_names;              // from the one that cores reach first on
+  std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty
+  base::Hertz clock;
+  Cycle launch = 0;
+};
+
+// What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
+// defined.
+AccessShapes access_shapes(const Machine& m);
+
+// Of a chip of class gpu. Throws SimError where it lacks what a simulation needs.
+Machine machine_of(const arch::ArchSpec& chip);
+
+}  // namespace tilescope::sim

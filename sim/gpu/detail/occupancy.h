@@ -1,0 +1,19 @@
+#pragma once
+// How many blocks of a kernel one core keeps at a time.
+
+#include "lower/kernel.h"
+#include "sim/gpu/detail/machine.h"
+
+namespace tilescope::sim {
+
+struct Occupancy {
+  std::int64_t warps = 1;                 // of a block
+  std::int64_t registers_per_thread = 0;  // 32-bit, estimated; at most what the chip has for one
+  std::int64_t spilled_per_thread = 0;    // registers held across a barrier that do not fit (sim/gpu/detail/spills.h)
+  std::int64_t blocks_per_core = 1;
+};
+
+// Throws SimError where one block exceeds the chip: which limit, by how much.
+Occupancy occupancy_of(const lower::Kernel& kernel, const Machine& m);
+
+}  // namespace tilescope::sim

@@ -1,0 +1,87 @@
+#pragma once
+// What a warp does between two points at which it meets others: register, scratchpad and arithmetic statements as one
+// piece of work. Its cost is found by walking the statements once for every way in which guards and bank conflicts can
+// fall; loops whose iterations are alike are multiplied.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "sim/gpu/detail/access_patterns.h"
+#include "sim/gpu/detail/arithmetic.h"
+
+namespace tilescope::sim {
+
+struct SegmentCost {
+  std::int64_t issue = 0;             // warp instructions
+  std::int64_t arithmetic_parts = 0;  // of a cycle of the partition's units
+  std::int64_t special_parts = 0;
+  std::int64_t passes = 0;                                 // of the scratchpad
+  std::int64_t accesses = 0;                               // warp instructions to the scratchpad
+  bool reads_scratchpad = false;                           // something waits for what it gives
+  std::int64_t latency = 0;                                // cycles of the longest chain of results
+  std::vector<std::pair<int, lower::AccessCount>> shared;  // by copy of the kernel
+
+  void add(const SegmentCost& o, std::int64_t times);
+};
+
+// One statement of a segment with what is known of it.
+struct SegmentNode {
+  enum class Kind : std::uint8_t { kLoop, kIf, kCopy, kCompute };
+  Kind kind{};
+  // kLoop
+  int index = 0;
+  expr::Span range;
+  bool accumulates = false;  // a target inside does not move with the loop
+  // kIf
+  struct UniformGuard {
+    LaneForm value;
+    std::int64_t bound = 0;
+  };
+  std::vector<UniformGuard> guards;
+  // kCopy
+  int copy = 0;
+  AccessPatterns* access = nullptr;
+  // kCompute
+  ArithmeticCost cost;
+  std::vector<SegmentNode> children;
+};
+
+class Segment {
+ public:
+  Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, std::int64_t bank_width);
+
+  const SegmentCost& at(std::int64_t warp, const Uniforms& u);
+
+ private:
+  using Guards = std::vector<const SegmentNode::UniformGuard*>;
+
+  void collect(const std::vector<SegmentNode>& nodes);
+  void make_key(std::int64_t warp, const Uniforms& u);
+  std::int64_t period(const lower::AffineTerm& t, std::int64_t modulus) const;
+  void push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus);
+  bool open(int index) const;
+  Holds holds_while_open(const LaneForm& f, std::int64_t bound, std::int64_t warp, const Uniforms& u) const;
+  bool alike(const SegmentNode& loop, std::int64_t warp, const Uniforms& u) const;
+  bool alike_inside(const std::vector<SegmentNode>& nodes, int index, std::int64_t warp, const Uniforms& u) const;
+  bool guard_alike(const LaneForm& f, std::int64_t bound, int index, std::int64_t warp, const Uniforms& u) const;
+  bool moves(const LaneForm& f, int index, std::int64_t modulus) const;
+
+  SegmentCost walk(const std::vector<SegmentNode>& nodes, std::int64_t warp, Uniforms& u);
+  SegmentCost walk(const SegmentNode& node, std::int64_t warp, Uniforms& u);
+  SegmentCost walk_loop(const SegmentNode& loop, std::int64_t warp, Uniforms& u);
+  SegmentCost walk_copy(const SegmentNode& copy, std::int64_t warp, const Uniforms& u) const;
+
+  const KernelIndices& indices_;
+  std::vector<SegmentNode> nodes_;
+  std::int64_t bank_width_;
+  std::vector<int> loops_;  // inside, all of them
+  std::vector<bool> open_;  // by index of the kernel: a loop inside that is not being run
+  std::vector<const SegmentNode*> ifs_, copies_;
+  std::vector<std::int64_t> key_;
+  PatternTable<SegmentCost> known_;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,35 @@
+#pragma once
+// What a thread cannot keep in registers across a barrier lies in local memory meanwhile: stored before it and loaded
+// behind it, each warp's words side by side, through the core's cache as any access.
+//
+// What no barrier keeps apart from its use costs nothing: compilers load it later, and again. So what is charged is the
+// least that a kernel spills.
+
+#include <cstdint>
+#include <vector>
+
+#include "lower/kernel.h"
+#include "sim/gpu/detail/machine.h"
+#include "sim/gpu/detail/occupancy.h"
+
+namespace tilescope::sim {
+
+// 32-bit registers that a thread keeps the array in.
+std::int64_t registers_of(const lower::Buffer& b);
+
+// 32-bit registers whose values a thread holds across one barrier, the most of all barriers: sums, and pieces on their
+// way from memory to the scratchpad.
+std::int64_t registers_held(const lower::Kernel& k);
+
+// A kernel with its spills spelled out.
+struct Spilled {
+  lower::Kernel kernel;
+  std::vector<std::int64_t> bases;  // of the module's arrays and of local memory behind them, a place for each block
+                                    // that is resident at a time
+  std::vector<bool> of_kernel;      // by copy (lower::copies_of): one of the kernel's own
+};
+// `bases`: where the module's arrays begin; `end`: of the last one.
+Spilled with_spills(const lower::Kernel& k, const std::vector<std::int64_t>& bases, std::int64_t end,
+                    const Occupancy& occupancy, const Machine& m);
+
+}  // namespace tilescope::sim

@@ -1,0 +1,47 @@
+#pragma once
+// What a box asks of memory: its rows cut into lines, as far as they lie within the tensor. The rest of it is zeros,
+// which no level has to bring, or is not stored.
+
+#include <cstdint>
+#include <vector>
+
+#include "lower/counters.h"
+#include "sim/gpu/detail/kernel_indices.h"
+#include "sim/memory/detail/warp_access.h"
+
+namespace tilescope::sim {
+
+// One request for a line; neighbouring rows that share it are one.
+struct BoxLine {
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+  std::int64_t bytes = 0;  // of the box
+};
+
+class TmaBoxLines {
+ public:
+  // `warp` is the one of its role that asks.
+  TmaBoxLines(const KernelIndices& indices, const lower::TmaBox& copy, const std::vector<std::int64_t>& bases,
+              const LineShape& shape, std::int64_t warp);
+
+  std::int64_t warp() const { return warp_; }
+  // Of the whole box, zeros included.
+  std::int64_t bytes() const { return bytes_; }
+  lower::CopyCount count(const std::vector<BoxLine>& lines, std::int64_t pass_bytes) const;
+  // Row by row.
+  std::vector<BoxLine> lines(const Uniforms& u) const;
+
+ private:
+  struct Dim {
+    LaneForm at;
+    std::int64_t extent = 1, stride = 1, box = 1;  // in bytes, of the last one extent and box too
+  };
+  void add_row(std::int64_t begin, std::int64_t end, std::vector<BoxLine>& out) const;
+
+  const KernelIndices& indices_;
+  LineShape shape_;
+  std::int64_t warp_, base_ = 0, bytes_ = 0;
+  std::vector<Dim> dims_;
+};
+
+}  // namespace tilescope::sim

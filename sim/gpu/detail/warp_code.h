@@ -1,0 +1,149 @@
+#pragma once
+// A kernel's body as a warp runs it: a list of operations with jumps. What needs no other warp is one segment; accesses
+// to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on. Roles
+// follow each other: a warp that is not of one goes past it.
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "arch/spec.h"
+#include "sim/gpu/detail/segment.h"
+#include "sim/gpu/detail/tma_boxes.h"
+
+namespace tilescope::sim {
+
+// Loads into registers that a segment or store waits for, a bit each; arrays beyond the last share it.
+using LoadGroups = std::uint64_t;
+inline constexpr int kLoadGroups = 64;
+
+struct WarpOp {
+  enum class Kind : std::uint8_t {
+    kLoop,
+    kEndLoop,
+    kIf,
+    kRole,
+    kSegment,
+    kWgmma,
+    kWgmmaCommitWait,
+    kLoad,
+    kStore,
+    kAsync,
+    kCommit,
+    kWait,
+    kBarrier,
+    kMbarrierArrive,
+    kMbarrierWait,
+    kTmaLoad,
+    kTmaStore,
+    kEnd
+  };
+  Kind kind{};
+  int jump = 0;            // kLoop, kIf, kRole: behind its end; kEndLoop: its first operation
+  int number = 0;          // of the loop, guards, role, segment (kWgmma too), copy or box; kWait: groups that may be
+                           // under way
+  int mbarrier_phase = 0;  // kMbarrierArrive, kMbarrierWait, kTmaLoad
+  int group = 0;           // kLoad: which loads it is one of
+  LoadGroups uses = 0;     // kSegment, kStore: what has to have arrived
+};
+
+// A loop from `low`, or from where another one stands, to `high`.
+struct CodeLoop {
+  int slot = 0;  // of the uniforms: an index of the kernel, or one of the code's own
+  bool own = false;
+  std::int64_t low = 0, high = 0, stride = 1;
+  int from = -1;  // slot whose value is the low, for `count` iterations; -1: a loop by itself
+  std::int64_t count = 0;
+  int inner = -1;  // index that moves along when this one jumps
+};
+
+// Warps of a block from one of them on.
+struct WarpRange {
+  std::int64_t first = 0, count = 0;
+};
+
+// What an operation does about an mbarrier.
+struct MbarrierPhase {
+  int mbarrier = 0;
+  LaneForm phase;
+  std::int64_t bytes = 0;  // that are to come, by an arrival
+};
+
+class WarpCode {
+ public:
+  // `bases`: where the module's arrays begin.
+  WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
+           const AccessShapes& shapes);
+  WarpCode(const WarpCode&) = delete;
+  WarpCode& operator=(const WarpCode&) = delete;
+
+  const KernelIndices& indices() const { return indices_; }
+  const std::vector<WarpOp>& ops() const { return ops_; }
+  const CodeLoop& loop(int number) const { return loops_[static_cast<std::size_t>(number)]; }
+  Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
+  AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
+  // Of the kernel, by whose numbers they are counted; boxes come after copies.
+  std::size_t copies() const { return accesses_.size(); }
+  std::size_t counted() const { return accesses_.size() + boxes_.size(); }
+  std::size_t counted_box(int number) const { return accesses_.size() + static_cast<std::size_t>(number); }
+  const TmaBoxLines& box(int number) const { return boxes_[static_cast<std::size_t>(number)]; }
+  const MbarrierPhase& mbarrier_phase(const WarpOp& op) const {
+    return mbarrier_phases_[static_cast<std::size_t>(op.mbarrier_phase)];
+  }
+  std::int64_t phase_of(const WarpOp& op, const Uniforms& u) const {
+    return indices_.common(mbarrier_phase(op).phase, u, {});
+  }
+  // By how many phases of an mbarrier an iteration of the loop over steps goes on.
+  std::int64_t phases_per_step(int mbarrier) const { return phases_per_step_[static_cast<std::size_t>(mbarrier)]; }
+  bool is_of(const WarpOp& role, std::int64_t warp) const {
+    const WarpRange& r = roles_[static_cast<std::size_t>(role.number)];
+    return warp >= r.first && warp < r.first + r.count;
+  }
+  // Whether the guards of an If hold.
+  bool holds(int guards, const Uniforms& u) const;
+
+  int load_groups() const { return load_groups_; }
+
+  // The loop over a block's steps: the longest of those in which warps meet memory or each other, of all roles where
+  // there are some; -1 where there is none.
+  int step_loop() const { return step_loop_; }
+  // How many steps a block has; 0 where it begins that loop more than once, or has none.
+  std::int64_t steps() const;
+  // Iterations of it after which what the indices derived from it do begins anew: the rhythm of a kernel's taps. 1
+  // where there is none, or none of a useful length.
+  std::int64_t step_period() const;
+
+  Uniforms start(std::int64_t block) const;
+  // Begins a loop; false where it has no iteration.
+  bool enter(const CodeLoop& l, Uniforms& u) const;
+  // Goes on to the next iteration; false where there is none.
+  bool next(const CodeLoop& l, Uniforms& u) const;
+  // Of another block, at the same place of every loop.
+  void become(std::int64_t block, Uniforms& u) const;
+  // Iterations of a loop by itself: all, those before the current one, those that follow it.
+  std::int64_t iterations(const CodeLoop& l) const { return (l.high - l.low) / l.stride + 1; }
+  std::int64_t done(const CodeLoop& l, const Uniforms& u) const;
+  std::int64_t remaining(const CodeLoop& l, const Uniforms& u) const;
+  void jump(const CodeLoop& l, Uniforms& u, std::int64_t iterations) const;
+
+ private:
+  friend class WarpCodeBuilder;
+  void set(const CodeLoop& l, Uniforms& u, std::int64_t value) const;
+  std::int64_t high(const CodeLoop& l, const Uniforms& u) const;
+
+  KernelIndices indices_;
+  std::vector<WarpOp> ops_;
+  std::vector<CodeLoop> loops_;
+  std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
+  std::deque<Segment> segments_;
+  std::deque<AccessPatterns> accesses_;  // by copy of the kernel
+  std::vector<WarpRange> roles_;
+  std::vector<MbarrierPhase> mbarrier_phases_;
+  std::vector<std::int64_t> phases_per_step_;  // by mbarrier
+  std::vector<TmaBoxLines> boxes_;
+  int own_slots_ = 0;
+  int load_groups_ = 0;
+  int step_loop_ = -1;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,69 @@
+#pragma once
+// From a kernel's statements to a warp's operations.
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/gpu/detail/warp_code.h"
+
+namespace tilescope::sim {
+
+class WarpCodeBuilder {
+ public:
+  WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
+                  const arch::ArchSpec& chip, const AccessShapes& shapes);
+
+  void build();
+
+ private:
+  using Body = std::vector<lower::Statement>;
+  // What of a body is taken: loads that run ahead, what is left then, or everything.
+  enum class Part : std::uint8_t { kAll, kLoads, kRest };
+
+  // Whether the statement needs no one else: neither memory nor the other warps.
+  bool alone(const lower::Statement& s) const;
+  // Whether it is products that run by themselves, or loops of nothing else.
+  static bool is_products(const lower::Statement& s);
+  bool loads_only(const lower::Statement& s) const;
+  bool loads_ahead(const lower::Loop& l) const;
+  bool has(const lower::Statement& s, Part part) const;
+
+  void emit(const Body& body, Part part);
+  void emit(const lower::Statement& s, Part part);
+  void emit_loop(const lower::Loop& l, Part part);
+  void emit_ahead(const lower::Loop& l);
+  void emit_if(const lower::If& i, Part part);
+  void emit_roles(const lower::WarpSpecialized& w);
+  void emit_access(const lower::Copy& c);
+  // The number of a box that a thread of the role, or of the block, asks for.
+  int add_box(const lower::TmaBox& b);
+  int add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes = 0);
+  void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
+  template <class Inside>
+  void emit_counted(const CodeLoop& l, Inside inside);
+  int number_of(const CodeLoop& l);
+  int emit_op(WarpOp op);
+
+  SegmentNode node(const lower::Statement& s, LoadGroups& uses) const;
+  std::vector<SegmentNode::UniformGuard> uniform_guards(const std::vector<lower::Guard>& guards) const;
+  LoadGroups group_of(int buffer) const;
+  lower::Space space_of(const lower::Access& a) const;
+  void find_step_loop();
+  bool in_all_roles(int loop) const;
+  // Whether an iteration of that loop goes on by as many uses of an mbarrier wherever it is used.
+  bool find_phases_per_step(const CodeLoop& steps);
+
+  WarpCode& code_;
+  const lower::Kernel& kernel_;
+  const std::vector<std::int64_t>& bases_;
+  const arch::ArchSpec& chip_;
+  AccessShapes shapes_;
+  // By index, and how many loops over it the role had before: roles share the loops that each of them has.
+  std::map<std::pair<int, int>, int> loops_of_roles_;
+  std::map<int, int> loops_of_role_;  // by index: so far
+  std::map<const lower::Copy*, int> number_of_;
+  std::map<int, int> group_of_buffer_;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,94 @@
+// What a core's blocks would have touched in steps that they leave out: addresses alone, no time, nothing counted.
+//
+// Ignores: pages, rows and what is under way, which the next few steps bring about again.
+
+#include "sim/gpu/detail/core.h"
+
+namespace tilescope::sim {
+
+using Kind = WarpOp::Kind;
+
+// A step goes from where a warp stands in the loop to the same place one step further. A block's first one begins with
+// the block, its last one ends with it.
+void Core::warm_caches(std::size_t place, const SkippedSteps& skipped, std::int64_t step, DeviceMemory& memory) {
+  const CodeLoop& steps = code_->loop(code_->step_loop());
+  const auto first = warps_.begin() + static_cast<std::ptrdiff_t>(place) * warps_per_block_;
+  const bool another = skipped.block >= 0, begins = another && step == 0,
+             ends = skipped.ends && step + 1 == skipped.steps;
+  for (const Warp& w : std::span(first, static_cast<std::size_t>(warps_per_block_))) {
+    if (begins) {
+      warmed_ = code_->start(skipped.block);
+    } else {
+      warmed_ = w.uniforms;
+      if (another) code_->become(skipped.block, warmed_);
+      const std::int64_t by = another ? step - 1 - code_->done(steps, warmed_) : step;
+      if (by > code_->remaining(steps, warmed_)) continue;
+      code_->jump(steps, warmed_, by);
+    }
+    warm_caches(w, begins, ends, memory);
+  }
+}
+
+void Core::warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memory) {
+  int pc = from_begin ? 0 : w.pc;
+  bool in_last = from_begin;  // of the iterations that the step touches
+  while (to_end || !in_last || pc != w.pc) {
+    const WarpOp& op = code_->ops()[static_cast<std::size_t>(pc)];
+    switch (op.kind) {
+      case Kind::kLoop:
+        pc = code_->enter(code_->loop(op.number), warmed_) ? pc + 1 : op.jump;
+        break;
+      case Kind::kEndLoop: {
+        const bool goes_on = code_->next(code_->loop(op.number), warmed_);
+        pc = goes_on ? op.jump : pc + 1;
+        if (op.number != code_->step_loop()) break;
+        if (!to_end && (in_last || !goes_on)) return;
+        in_last = true;
+        break;
+      }
+      case Kind::kIf:
+        pc = code_->holds(op.number, warmed_) ? pc + 1 : op.jump;
+        break;
+      case Kind::kRole:
+        pc = code_->is_of(op, w.number) ? pc + 1 : op.jump;
+        break;
+      case Kind::kLoad:
+      case Kind::kStore:
+      case Kind::kAsync:
+        touch(w, op, memory);
+        ++pc;
+        break;
+      case Kind::kTmaLoad:
+      case Kind::kTmaStore:
+        if (w.number == code_->box(op.number).warp())
+          for (const BoxLine& l : code_->box(op.number).lines(warmed_))
+            memory.touch(number_, l.line, l.sectors, op.kind == Kind::kTmaStore);
+        ++pc;
+        break;
+      case Kind::kEnd:
+        return;
+      case Kind::kSegment:
+      case Kind::kWgmma:
+      case Kind::kWgmmaCommitWait:
+      case Kind::kCommit:
+      case Kind::kWait:
+      case Kind::kBarrier:
+      case Kind::kMbarrierArrive:
+      case Kind::kMbarrierWait:
+        ++pc;
+        break;
+    }
+  }
+}
+
+void Core::touch(const Warp& w, const WarpOp& op, DeviceMemory& memory) {
+  const AccessPatterns::Found found = code_->access(op.number).at(w.number, warmed_);
+  for (const Touch& t : found.pattern->touches) {
+    const std::int64_t line = found.line + t.line;
+    std::uint32_t sectors = t.sectors;
+    if (op.kind == Kind::kLoad && cache_.lines() > 0) sectors = cache_.touch(line, own_sectors(sectors)).missing;
+    if (sectors != 0) memory.touch(number_, line, sectors, op.kind == Kind::kStore);
+  }
+}
+
+}  // namespace tilescope::sim

@@ -1,0 +1,203 @@
+#pragma once
+// What lies behind the cores: link, slices of the device's cache, DRAM channels. Requests come in the order in which
+// they are handed over; nothing else decides a tie.
+//
+// An idle access costs exactly what the chip's `latency` says: a hit in the device's cache that level's, a miss that
+// finds another row open the DRAM's. What the parts take themselves is subtracted from that, the rest is wire.
+//
+// A device cache of partitions keeps in each what its cores use (NVIDIA A100 white paper, "L2 cache"): a line is looked
+// up in the slice that its core's partition has for it, then in those of the others, and copied. A clean line that
+// leaves one partition stays in the next, so that one core alone can use the whole cache, as pointer chases on an A100
+// and an H100 do (gpu-benches 1038c5d); where all cores use the same lines, each partition holds them.
+//
+// Behind it may stand other caches (sim/memory/detail/outer_caches.h); what they miss goes to the DRAM.
+//
+// Ignores: bandwidth of fills, bounded queues in the slices.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sim/memory/detail/address_map.h"
+#include "sim/memory/detail/chains.h"
+#include "sim/memory/detail/outer_caches.h"
+#include "sim/memory/detail/sector_cache.h"
+#include "sim/memory/detail/tlb.h"
+#include "sim/memory/detail/warp_access.h"
+#include "sim/memory/dram.h"
+#include "sim/memory/reservation_table.h"
+#include "sim/statistics.h"
+
+namespace tilescope::sim {
+
+class Timeline;
+
+struct MemorySpec {
+  std::int64_t cores = 1;
+  LineShape shape;                 // of the cache that cores reach first
+  CacheSpec slice;                 // of each
+  Rate slice_rate;                 // bytes
+  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes beside its data
+  std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
+  Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
+  std::int64_t partitions = 1;                // of the slices
+  Cycle remote_latency = 0;                   // load-to-use, from another partition
+  std::optional<TlbSpec> tlb;                 // of what misses
+  std::int64_t slices = 1;                    // of that cache
+  std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
+  AddressMapSpec map;                         // of the cache beside the DRAM
+  std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
+  DramSpec dram;
+  std::int64_t burst_bytes = 1;
+  std::int64_t clock_per = 1, cycles_per = 1;  // that many DRAM clocks in that many core cycles
+};
+
+struct MemoryRequest {
+  int core = 0;
+  int ticket = 0;  // the core's, given back with the reply
+  bool write = false;
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+  Cycle at = 0;
+};
+
+struct MemoryReply {
+  int core = 0;
+  int ticket = 0;
+  Cycle at = 0;  // the data can be used; the core knows that a write is accepted
+  Stall from = Stall::kL2;
+};
+
+class DeviceMemory {
+ public:
+  DeviceMemory(const MemorySpec& spec, Statistics& statistics);
+
+  // Takes a request; its reply is added at once where its time is known, later otherwise.
+  void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
+  // Say that the line will be asked for soon, and very soon.
+  void expect(std::int64_t line) const {
+    slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect(near_.in_slice(line));
+  }
+  void expect_now(std::int64_t line) const {
+    slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect_now(near_.in_slice(line));
+  }
+  // Brings a line as if it had been asked for before: no time, nothing counted.
+  void touch(int core, std::int64_t line, std::uint32_t sectors, bool write);
+  // Bytes by which what waits in the cache beside the DRAM to be written has become less through such touches, since
+  // the last call.
+  std::int64_t take_cleaned() { return outer_ ? outer_->take_cleaned() : std::exchange(cleaned_, 0); }
+  // Lets every channel decide what is due before `until`.
+  void advance(Cycle until, std::vector<MemoryReply>& replies);
+  // When a channel next has something to decide.
+  std::optional<Cycle> next() const { return next_ == kNever ? std::nullopt : std::optional<Cycle>(next_); }
+  // No core hears of a request sooner than this after it was made.
+  Cycle min_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
+  // Counts into another statistics: another kernel begins.
+  void use(Statistics& statistics) {
+    statistics_ = &statistics;
+    allocated_ = 0;
+    if (outer_) outer_->begin();
+  }
+  // Tells what its parts do from now on. What channels do is told as it is decided; ports' bookings by `show`, those
+  // before `until`.
+  void watch(Timeline& timeline);
+  void show(Timeline& timeline, Cycle until) const;
+  std::int64_t cache_bytes() const { return slice_lines_ * spec_.shape.line; }
+  // Bytes of every cache, from the first one on.
+  std::vector<std::int64_t> bytes_of_caches() const;
+  // How often the cache has been filled since that was filled least, of those that so many bytes do not fit; nothing
+  // where there is none.
+  std::optional<double> times_filled(std::int64_t footprint) const;
+
+ private:
+  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+
+  struct Waiter {
+    int core = 0, ticket = 0;
+    std::int64_t bytes = 0;
+    SectorCache::Line* copy = nullptr;  // of another partition, that the fill goes on to
+  };
+  struct Fill {
+    SectorCache::Line* line = nullptr;  // that it fills; null of a write
+    Waiter first;
+    Chain others;
+    int pending = 0;  // parts that wait behind other caches
+    Cycle ready = 0;  // when the rest is there
+  };
+  struct Slice {
+    ReservationTable port;
+    SectorCache cache;
+  };
+
+  void read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served, std::vector<MemoryReply>& replies);
+  void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
+             std::vector<MemoryReply>& replies);
+  // The number of the slice that a core's partition, or one so many further, has for a line.
+  std::int64_t slice_of(int core, std::int64_t line, std::int64_t further = 0) const {
+    return (core + further) % spec_.partitions * slices_of_partition_ + near_.slice(line);
+  }
+  // Takes what the near slice lacks from another partition; false where none has all of it.
+  bool read_far(const MemoryRequest& r, const SectorCache::Result& near, Cycle served,
+                std::vector<MemoryReply>& replies);
+  // What other partitions than the core's hold of a line is no longer true; returns bytes that waited to be written.
+  std::int64_t drop_others(int core, std::int64_t line, std::uint32_t sectors);
+  // A clean line that left a slice stays in the next partition's.
+  void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
+  Cycle respond(int core, std::int64_t bytes, Cycle from);
+  int new_fill(SectorCache::Line* line, const Waiter& first);
+  // Asks the next level for what a fill is to bring.
+  void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
+  // Writes to the next level; returns whether the writer, if there is one, waits for it.
+  bool write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
+  // Hands on what the outer caches have for the DRAM; returns likewise.
+  bool send_to_dram(const Waiter* writer);
+  bool write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
+  void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
+  // All of a fill is there, or its write is accepted.
+  void complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies);
+  // Sends what is dirty of a victim to the DRAM; returns whether the channel is so full that the writer, if there is
+  // one, waits for it.
+  bool write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
+  // Likewise, or keeps a clean victim.
+  bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
+  void finish(const DramServed& s, std::vector<MemoryReply>& replies);
+  Clock clock_at(Cycle c) const { return c * spec_.clock_per / spec_.cycles_per; }
+  Cycle cycle_at(Clock c) const { return base::ceil_div(c * spec_.cycles_per, spec_.clock_per); }
+  std::int64_t bytes_of(std::uint32_t sectors) const;
+  void expect(const DramServed& s) const;
+  void expect_now(const DramServed& s) const;
+  void note_next(std::size_t channel);
+  void show_channel(std::size_t channel);
+
+  MemorySpec spec_;
+  Statistics* statistics_;
+  LineShape last_;   // of the cache beside the DRAM
+  AddressMap map_;   // where a line of it lies in the DRAM
+  AddressMap near_;  // over the first cache's slices of one partition
+  std::int64_t slices_of_partition_ = 1;
+  std::optional<Tlb> tlb_;
+  std::vector<ReservationTable> send_, receive_;  // by core
+  std::vector<Slice> slices_;
+  std::optional<OuterCaches> outer_;
+  std::vector<ToDram> asked_;                   // of the DRAM by them
+  std::vector<std::pair<int, Cycle>> arrived_;  // through them
+  std::vector<DramChannel> channels_;
+  std::vector<DramServed> served_;
+  std::vector<Cycle> next_of_;  // by channel
+  Cycle next_ = kNever;         // the least of them
+  std::vector<Fill> fills_;
+  Chains<Waiter> others_;  // of fills
+  std::vector<int> free_fills_;
+  std::int64_t allocated_ = 0, slice_lines_ = 0;
+  std::int64_t cleaned_ = 0;
+  Cycle forward_ = 0, back_ = 0;  // between core and slice
+  Cycle across_ = 0;              // between slices of two partitions, there and back
+  Cycle to_channel_ = 0, from_channel_ = 0;
+  Timeline* timeline_ = nullptr;
+  DramLog log_;  // of the channel that ran last
+};
+
+}  // namespace tilescope::sim

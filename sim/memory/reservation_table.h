@@ -1,0 +1,106 @@
+#pragma once
+// A resource that does a bounded amount of work a cycle, booked ahead: a port, a bus, a link. A later request may
+// still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a
+// whole number of core cycles; work is kept in fractions of one, so that rates need not divide.
+//
+// Ignores: order within a bucket of kBucket cycles among those who do not come in order (amounts are exact, an end may
+// be off by less than a bucket), and whatever lies further ahead than kBuckets buckets of what is booked nearest.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/integer.h"
+#include "sim/common/cycle.h"
+
+namespace tilescope::sim {
+
+// `units` of work take `cycles`.
+struct Rate {
+  std::int64_t units = 1;
+  std::int64_t cycles = 1;
+};
+
+// What so many units take, whole cycles.
+inline Cycle cycles_of(const Rate& r, std::int64_t units) { return base::ceil_div(units * r.cycles, r.units); }
+
+class ReservationTable {
+ public:
+  explicit ReservationTable(Rate rate) : rate_(rate), buckets_(kBuckets) {}
+
+  // Books work from `from` on, as early as there is room, and returns when it is done. With `over`, the work is spread
+  // over at least so many cycles.
+  Cycle book(Cycle from, std::int64_t units, Cycle over = 0) {
+    std::int64_t need = base::ceil_div(units * rate_.cycles * kOne, rate_.units);
+    if (need <= 0) return from;
+    const std::int64_t most = over <= 0 ? kFull : std::max<std::int64_t>(1, base::ceil_div(need * kBucket, over));
+    std::int64_t end = 0;
+    for (std::int64_t q = first_bucket(from); need > 0; ++q) {
+      Bucket& b = bucket(q);
+      const std::int64_t begin = std::max<std::int64_t>(0, from - q * kBucket) * kOne;
+      const std::int64_t room = std::min(kFull - b.used, kFull - begin);
+      const std::int64_t take = std::min({need, room, most});
+      if (take > 0) {
+        b.used = static_cast<std::uint16_t>(b.used + take);
+        b.end = static_cast<std::uint16_t>(std::min(kFull, std::max<std::int64_t>(begin, b.end) + take));
+        need -= take;
+        end = q * kBucket * kOne + b.end;
+        if (b.used == kFull) note_full(q);
+      } else if (b.used == kFull) {
+        note_full(q);
+      }
+    }
+    return base::ceil_div(end, kOne);
+  }
+
+  // When it is busy, bucket by bucket, of those that lie whole behind `from` and before `until`; each is visited with a
+  // beginning and an end, its work as late as it can be. Returns where the next look begins.
+  template <class Visit>
+  Cycle visit_busy(Cycle from, Cycle until, Visit visit) const {
+    std::int64_t q = from / kBucket;
+    for (; (q + 1) * kBucket <= until; ++q) {
+      const Bucket& b = buckets_[static_cast<std::size_t>(q % kBuckets)];
+      if (b.turn != q / kBuckets || b.used == 0) continue;
+      const std::int64_t end = q * kFull + b.end;
+      visit(static_cast<double>(end - b.used) / kOne, static_cast<double>(end) / kOne);
+    }
+    return q * kBucket;
+  }
+
+ private:
+  static constexpr std::int64_t kOne = 1024;   // parts of a cycle
+  static constexpr std::int64_t kBucket = 16;  // cycles
+  static constexpr std::int64_t kBuckets = 2048;
+  static constexpr std::int64_t kFull = kBucket * kOne;
+
+  struct Bucket {
+    std::int32_t turn = -1;  // of the ring
+    std::uint16_t used = 0;  // how much is booked
+    std::uint16_t end = 0;   // when the last booking ends, the earlier ones being as early as they can
+  };
+
+  Bucket& bucket(std::int64_t q) {
+    Bucket& b = buckets_[static_cast<std::size_t>(q % kBuckets)];
+    const auto turn = static_cast<std::int32_t>(q / kBuckets);
+    if (b.turn < turn) b = {turn, 0};
+    return b;
+  }
+  // Skips a run of buckets that are known to be full.
+  std::int64_t first_bucket(Cycle from) const {
+    const std::int64_t q = from / kBucket;
+    return q >= full_begin_ && q < full_end_ ? full_end_ : q;
+  }
+  void note_full(std::int64_t q) {
+    if (q == full_end_)
+      ++full_end_;
+    else if (q < full_begin_ || q > full_end_)
+      full_begin_ = q, full_end_ = q + 1;
+  }
+
+  Rate rate_;
+  std::vector<Bucket> buckets_;
+  std::int64_t full_begin_ = 0, full_end_ = 0;
+};
+
+}  // namespace tilescope::sim

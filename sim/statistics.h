@@ -1,0 +1,108 @@
+#pragma once
+// What a simulation adds up while it runs: plain amounts, so that a window of it is a difference and a jump a multiple.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "arch/hierarchy.h"
+#include "lower/counters.h"
+#include "sim/common/report.h"
+
+namespace tilescope::sim {
+
+// What the time of resident warps goes to. kIssue is arithmetic and issue, kL1 the core's cache, kL2 and those behind
+// it the caches of the device from the one that cores reach first, kDispatch is from a block's end to the first
+// instructions of its successor, kLaunch is of the kernel, kTail is warps that a core has no block for.
+enum class Stall : std::uint8_t {
+  kIssue,
+  kScratchpad,
+  kBarrier,
+  kL1,
+  kL2,
+  kDram = kL2 + arch::kMaxDeviceCaches,
+  kDispatch,
+  kLaunch,
+  kTail
+};
+inline constexpr std::size_t kStalls = static_cast<std::size_t>(Stall::kTail) + 1;
+constexpr Stall stall_of_device_cache(std::size_t number) {
+  return static_cast<Stall>(static_cast<std::size_t>(Stall::kL2) + number);
+}
+
+// kDeviceCache is the one that cores reach first; others follow it.
+enum class LevelRole : std::uint8_t { kDram, kCoreCache, kScratchpad, kDeviceCache };
+inline constexpr std::size_t kLevelRoles = static_cast<std::size_t>(LevelRole::kDeviceCache) + arch::kMaxDeviceCaches;
+constexpr LevelRole role_of_device_cache(std::size_t number) {
+  return static_cast<LevelRole>(static_cast<std::size_t>(LevelRole::kDeviceCache) + number);
+}
+
+struct Statistics {
+  std::array<LevelStatistics, kLevelRoles> levels{};
+  std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
+  lower::KernelCounters copies;
+  std::int64_t dirtied_bytes = 0;  // of the cache beside the DRAM, that have to be written to the DRAM some day
+  std::int64_t blocks = 0;         // finished
+  std::int64_t block_cycles = 0;   // from their starts to their ends
+  std::int64_t warp_steps = 0;     // iterations of the step loop that warps began
+
+  LevelStatistics& level(LevelRole r) { return levels[static_cast<std::size_t>(r)]; }
+  const LevelStatistics& level(LevelRole r) const { return levels[static_cast<std::size_t>(r)]; }
+  std::int64_t& stall(Stall s) { return stalls[static_cast<std::size_t>(s)]; }
+  std::int64_t stall(Stall s) const { return stalls[static_cast<std::size_t>(s)]; }
+  bool operator==(const Statistics&) const = default;
+};
+
+// Every amount of statistics, in one order.
+template <class AnyStatistics, class Visit>
+void visit_amounts(AnyStatistics& t, Visit visit) {
+  for (auto& l : t.levels) {
+    visit(l.requests);
+    visit(l.transactions);
+    visit(l.hits);
+    visit(l.read_bytes);
+    visit(l.written_bytes);
+  }
+  for (auto& s : t.stalls) visit(s);
+  for (auto& c : t.copies)
+    for (auto* a : {&c.global, &c.shared}) {
+      visit(a->lane_accesses);
+      visit(a->requests);
+      visit(a->bytes);
+      visit(a->sectors);
+      visit(a->passes);
+    }
+  visit(t.dirtied_bytes);
+  visit(t.blocks);
+  visit(t.block_cycles);
+  visit(t.warp_steps);
+}
+
+// Adds `times` what was added between `from` and `to`: the bytes all, the rest (requests, transactions, hits) by
+// `part`.
+inline void extrapolate(LevelStatistics& t, const LevelStatistics& from, const LevelStatistics& to, double times,
+                        double part) {
+  const auto more = [](std::int64_t a, std::int64_t b, double n) {
+    return std::llround(static_cast<double>(b - a) * n);
+  };
+  t.requests += more(from.requests, to.requests, times * part);
+  t.transactions += more(from.transactions, to.transactions, times * part);
+  t.hits += more(from.hits, to.hits, times * part);
+  t.read_bytes += more(from.read_bytes, to.read_bytes, times);
+  t.written_bytes += more(from.written_bytes, to.written_bytes, times);
+}
+
+// Adds `times` what was added between `from` and `to`.
+inline void extrapolate(Statistics& t, const Statistics& from, const Statistics& to, double times) {
+  std::vector<std::int64_t> before, after;
+  visit_amounts(from, [&](std::int64_t n) { before.push_back(n); });
+  visit_amounts(to, [&](std::int64_t n) { after.push_back(n); });
+  std::size_t i = 0;
+  visit_amounts(t, [&](std::int64_t& n) {
+    n += std::llround(static_cast<double>(after[i] - before[i]) * times);
+    ++i;
+  });
+}
+
+}  // namespace tilescope::sim

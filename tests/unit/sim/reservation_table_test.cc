@@ -1,0 +1,56 @@
+#include "sim/memory/reservation_table.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace tilescope::sim {
+namespace {
+
+TEST(ReservationTable, IsAQueueForThoseWhoComeInOrder) {
+  ReservationTable c({32, 1});  // 32 bytes a cycle
+  EXPECT_EQ(c.book(100, 32), 101);
+  EXPECT_EQ(c.book(100, 64), 103);
+  EXPECT_EQ(c.book(500, 32), 501);
+}
+
+TEST(ReservationTable, KeepsFractionsOfACycle) {
+  ReservationTable c({3, 1});
+  Cycle end = 0;
+  for (int i = 0; i < 3000; ++i) end = c.book(0, 1);
+  EXPECT_NEAR(static_cast<double>(end), 1000, 3);
+}
+
+TEST(ReservationTable, FillsWhatLiesIdleBeforeEarlierBookings) {
+  ReservationTable c({1, 1});
+  EXPECT_EQ(c.book(1000, 200), 1200);
+  EXPECT_EQ(c.book(10, 5), 15);
+  EXPECT_GT(c.book(1100, 5), 1200);
+}
+
+TEST(ReservationTable, SpreadsWorkAndLeavesRoomBetween) {
+  ReservationTable c({1, 1});
+  EXPECT_NEAR(static_cast<double>(c.book(0, 500, 1000)), 1000, 32);
+  EXPECT_LE(c.book(320, 100), 320 + 2 * 100 + 32);  // every other cycle is free
+}
+
+TEST(ReservationTable, NeverGivesMoreThanItsRate) {
+  std::mt19937 random(1);
+  ReservationTable c({1, 1});
+  std::vector<std::pair<Cycle, std::int64_t>> done;
+  Cycle now = 0;
+  for (int i = 0; i < 5000; ++i) {
+    now += random() % 8;
+    const std::int64_t work = 1 + random() % 9;
+    const Cycle from = now + random() % 400;
+    const Cycle end = c.book(from, work);
+    EXPECT_GE(end, from + work);
+    done.emplace_back(end, work);
+  }
+  std::sort(done.begin(), done.end());
+  std::int64_t sum = 0;
+  for (const auto& [end, work] : done) EXPECT_LE(sum += work, end + 16) << "up to cycle " << end;
+}
+
+}  // namespace
+}  // namespace tilescope::sim
