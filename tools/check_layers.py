@@ -9,6 +9,8 @@ target's files include it, and tests/unit.
 
 Includes are followed: what a file reaches through headers counts as included, libraries too, so that a library's
 header in a public header of another folder is found. Prints one line per violation, with the chain; exit status 1.
+Every C++ source begins with the line of its licence, but *.cuh, which emitted kernels begin with.
+
 Ignores: preprocessor conditions (both branches count) and includes spelled by a macro (refused).
 """
 import fnmatch
@@ -20,6 +22,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 CPP = {".h", ".hpp", ".cc", ".cpp", ".cu", ".cuh"}
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 SIZED = CPP | {".py", ".sh", ".cmake", ".ts", ".css"}
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include\b[ \t]*(?:"([^"\n]*)"|<([^>\n]*)>|(.*))', re.M)
 # Text that only looks like an include: emitted kernels in raw strings, block comments.
@@ -92,7 +95,7 @@ class Tree:
         self.root, self.rules = root, rules
         self.problems, self.notes = [], []
         self.local, self.libraries = {}, {}  # path -> [(line, target)]
-        files = sorted(path for path in self._walk(root) if path.suffix in SIZED or path.name == "dev")
+        files = sorted(path for path in self.files(root) if path.suffix in SIZED or path.name == "dev")
         self.cpp = {str(path.relative_to(root)) for path in files if path.suffix in CPP}
         for path in files:
             self._check_size(path)
@@ -103,12 +106,12 @@ class Tree:
                 self._read_includes(path)
 
     @staticmethod
-    def _walk(folder):
+    def files(folder):
         for path in folder.iterdir():
             if path.is_file():
                 yield path
             elif path.is_dir() and not re.match(r"\.|build$|build-|node_modules$", path.name):
-                yield from Tree._walk(path)
+                yield from Tree.files(path)
 
     def _check_size(self, path):
         lines = path.read_bytes().count(b"\n")
@@ -214,10 +217,18 @@ def check(root, rules):
     return rules.problems + tree.problems, tree.notes
 
 
+def unlicensed(root):
+    """Problems of a tree's C++ sources that do not say their licence."""
+    return [f"{path.relative_to(root)}:1: the first line is not {LICENCE.strip()}"
+            for path in sorted(Tree.files(root)) if path.suffix in CPP - {".cuh"}
+            and not path.read_text(encoding="utf-8", errors="replace").startswith(LICENCE)]
+
+
 def main():
     here = Path(__file__).resolve().parent
     root = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else here.parent
     problems, notes = check(root, Rules(json.loads((here / "layers.json").read_text())))
+    problems += unlicensed(root)
     for note in notes:
         print(f"note: {note}")
     for problem in problems:

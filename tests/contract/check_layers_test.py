@@ -50,6 +50,14 @@ class CheckLayersTest(unittest.TestCase):
     def test_the_sound_tree_has_no_problem(self):
         self.assertEqual(self.check(), ([], []))
 
+    def test_sources_that_do_not_say_their_licence(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {"a.cc": check_layers.LICENCE, "b.h": "#pragma once\n" + check_layers.LICENCE,
+                               "c.cuh": "", "d.py": ""}.items():
+                (Path(folder) / name).write_text(text)
+            self.assertEqual(check_layers.unlicensed(Path(folder)),
+                             ["b.h:1: the first line is not // SPDX-License-Identifier: Apache-2.0"])
+
     def test_a_forbidden_folder(self):
         self.expect_one("arch/load.h", '\n#include "tile/program.h"\n',
                         "arch/load.h:2: arch may not include tile: arch/load.h -> tile/program.h")
