@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Error bands hold for the chip that they were measured on, and for no other.
 

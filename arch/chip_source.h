@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A chip's files, read once for who changes the chip many times: a sweep.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The effects of a chip's causes: peaks, bandwidths and transactions. Closed forms; nothing measured.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip as `arch show` prints it: every cause under its key with the unit in the name, and what is derived from it.
 
 #include <array>

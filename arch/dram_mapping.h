@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which bits of a byte address choose channel, rank, bank group, bank, row and column of a DRAM level: the `mapping` of
 // a chip's file, as fields from the lowest bit up.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the elements of a matrix lie in the lanes that execute an instruction together: maps that are linear in bits.
 // `k2 k4 r1 r2 r4 / k1 r8 k8` says what each bit of a lane's number adds, then what each bit of the number of one of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an instruction of several rows and columns says of its operands: that its maps have every element, that its
 // loads bring whole rows, that the chip has what it reads.
 

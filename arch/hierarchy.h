@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The way from a thread to DRAM: every level of a chip has one role on it, or a reason why no reader of the chip's
 // class knows it. Models, simulator and tables walk the levels by role and call them by the chip's own names.

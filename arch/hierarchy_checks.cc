@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a chip's levels must be together: every one of them on the way from a thread to DRAM, in its place.
 
 #include <algorithm>

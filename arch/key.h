@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a key of a chip's file is, apart from its type: its name, whether it must be there, its range and one sentence
 // for the reader. arch/detail/describe.h lists every key once; the loader, the JSON Schema, `--set` and `arch show`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The documents that make one chip: its file, the files that it extends, and `--set` overrides, merged into one.
 

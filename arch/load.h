@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From YAML to a checked ArchSpec: reads a chip, resolves `extends`, applies `--set` overrides, and reports every
 // mistake with its place.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The numbers of a chip by the paths that `--set` takes, for who changes them one by one.
 

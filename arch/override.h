@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `--set path=value` as a document to merge over the chip's.
 

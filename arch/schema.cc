@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON Schema (draft 7) of a chip's file, from the table of keys. A file that extends another may leave out what
 // the other says, so it has a schema of its own without required keys.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a chip is: a plain value. Causes (clocks, units, widths, banks, channels, timing) are given; effects (peak
 // FLOP/s, GB/s, transactions) are derived by arch/derive.h and never stored. A figure that is unknown is absent, never

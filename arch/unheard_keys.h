@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Keys whose numbers change no answer: no prediction, no simulation, no limit and no refusal (the test `Hears` changes
 // every number of every device and sees to it that the list is right). The schema says it at the keys.

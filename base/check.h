@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Wrong code and wrong input are different events: a bug throws InternalError from here, a user's mistake is a
 // Diagnostic (base/diagnostics.h).

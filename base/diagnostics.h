@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is wrong with the input, all of it at once, each with its place: `file:line:col: what is wrong`.
 

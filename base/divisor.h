@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Division by one divisor many times, rounding down, without the machine's slow instruction.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Reads YAML, JSON and JSON lines into one tree of values with the place of every key and value, in the order of the
 // text and with duplicates kept (base/fields.h reports them), and writes such trees as JSON. Columns count bytes.

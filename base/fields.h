@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Takes the fields of a document's map one by one, each with its type, and reports what is missing, mistyped,
 // duplicated or left over. A key that no reader took is a typo.

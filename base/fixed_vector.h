@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A vector of at most N values that lives where it stands: what the model's hot path uses for axis extents.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names for contents: equal contents have equal names, and different ones practically never.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Exact integer arithmetic: rounding, and products that report overflow instead of wrapping.
 

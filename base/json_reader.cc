@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON through nlohmann's SAX parser. It tells no places, but reads one character at a time through the iterator it is
 // given: an iterator that shares its position with the handler tells where each token ends, and the next one begins
 // after the blanks and separators that follow.

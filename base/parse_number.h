@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Numbers that are a whole text: no blanks, no sign but a minus, nothing behind them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A value of a document as people read it: a text without its quotes, anything else as JSON.
 

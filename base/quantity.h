@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Amounts with units as people write them: `900 GB/s`, `96 KiB`, `1.38 GHz`, `64 bit`, `425 cycles`. Decimal prefixes
 // are powers of 1000 and KiB, MiB, GiB powers of 1024, so `96 KB` is what it says: 96000 bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the text of a YAML scalar begins, for messages about places within it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the YAML and the JSON reader share: growing a tree of values from the events of a parser, and the texts for
 // input beyond the limits. Private to base/.

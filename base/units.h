@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Amounts that do not mix: bytes, cycles and hertz are types, and adding two kinds does not compile
 // (tests/unit/base/units_test.cc). Cycles are counted and converted to time late, without an accumulated period.

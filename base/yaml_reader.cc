@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML through yaml-cpp's events, which bear the place of every key and keep duplicates; its Node tree does neither.
 
 #include <algorithm>

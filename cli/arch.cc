@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope arch: what chips there are, what one is, whether a file describes one, and the schema for editors.
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A chip as a picture: its levels of memory, outermost on top, and what a core has.
 

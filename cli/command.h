@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the commands share: every command adds itself to the application and, when it is the one that was given, runs
 // and leaves its exit status.

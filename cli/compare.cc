@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope compare: predicted, simulated and measured times side by side.
 
 #include "experiments/fidelity/compare.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope compile: the best tile programs of an operator or a suite, as a table, as JSON, or as program files.
 
 #include "experiments/programs/compile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope doctor: what works here, and why the rest does not.
 
 #include "experiments/measure/doctor.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope emit: a program's kernels as CUDA C++ or HIP.
 
 #include "experiments/programs/emit.h"

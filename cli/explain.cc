@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope explain: what binds an operator's best program, and how its time answers to every number of the chip.
 
 #include "experiments/programs/explain.h"

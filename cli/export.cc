@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope export: a stored sweep as CSV or JSON lines.
 
 #include "experiments/sweep/export.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the columns of tables and the shorthand of layouts mean, in words: --legend.
 

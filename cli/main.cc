@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one binary: parses the command line, calls one function of experiments/, prints.
 
 #include <clocale>

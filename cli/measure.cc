@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope measure: programs on the GPU of this machine; their values, and their times beside what is predicted.
 
 #include "experiments/measure/measure.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope predict: times of given programs by the model.
 
 #include "experiments/programs/predict.h"

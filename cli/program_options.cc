@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/program_options.h"
 
 #include <filesystem>
@@ -42,8 +43,7 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       .add_option("--mma", workload_.instruction,
                   "The only matrix instruction of the chip that may multiply, by its name, or none")
       ->check(some_text());
-  command
-      .add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
+  command.add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
       ->check(CLI::IsMember({"any", "direct"}))
       ->capture_default_str();
 }
@@ -55,6 +55,7 @@ void WorkloadOptions::require() const {
 experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   experiments::Workload out = workload_;
   out.dtype = dtype_option(dtype_, diags);
+  out.direct_stores = stores_ == "direct";
   return out;
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The options that say which operators or programs a command works on.
 
@@ -28,6 +29,7 @@ class WorkloadOptions {
 
  private:
   experiments::Workload workload_;
+  std::string stores_ = "any";
   std::string dtype_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A progress line on stderr for work that lasts over a second: a line that rewrites itself on a terminal, a plain line
 // every ten seconds elsewhere.

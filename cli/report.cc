@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope report: a sweep as one HTML file that a browser opens.
 
 #include "experiments/report/report.h"

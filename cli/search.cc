@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope search: construction beside searches that try programs, all evaluated by the simulator.
 
 #include <cmath>

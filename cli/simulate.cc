@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope simulate: programs on the simulated chip, beside what the model predicts.
 
 #include "experiments/simulate/simulate.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope status: how far the sweeps of a store are, and their best points.
 
 #include <memory>

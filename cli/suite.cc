@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope suite: what lists of operators there are, what one holds, whether a file is one, and the schema for
 // editors.
 

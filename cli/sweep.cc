@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope sweep: chips of a sweep's file into a store, and the best of them.
 
 #include "experiments/sweep/sweep.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What `sweep` and `status` say of a stored sweep to people.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What every table of operators has: how often each occurs, what share of the time it takes, and the totals below.
 

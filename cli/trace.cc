@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope trace: a DRAM level driven by a file of requests.
 
 #include "experiments/simulate/trace.h"

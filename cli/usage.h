@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A wrong command line as one sentence: what is wrong, what was expected, did you mean.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope verify: emitted kernels on the CPU; their values, and their counters beside the simulator's and the
 // model's.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUT, a source file with the functions of experiments/common/code_version.h: names of the contents of the
 # libraries that times come from. SIMULATOR and OTHERS are their files, separated by commas.
 

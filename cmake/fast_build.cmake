@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Whatever makes a build faster where it is installed; nothing here changes what is built.
 
 find_program(TILESCOPE_CCACHE ccache)

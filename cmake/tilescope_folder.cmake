@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One folder is one static library of the same name; experiments/store is experiments_store.
 #
 #   tilescope_folder(tile SOURCES program.cc ... LINKS base arch expr [PRIVATE_LINKS ...])

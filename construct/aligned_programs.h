@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The programs that an exhaustive search tries: every aligned tile of a stage, laid out as construction does.
 

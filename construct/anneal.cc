@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AutoTVM's search of construct/search.h. Figures: apache/tvm, python/tvm/autotvm/tuner, sa_model_optimizer.py,
 // model_based_tuner.py and xgboost_tuner.py.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The genetic search of construct/search.h.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "construct/detail/osdi22_policy.h"
 
 #include <algorithm>

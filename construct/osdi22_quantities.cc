@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "construct/detail/osdi22_quantities.h"
 
 #include <algorithm>

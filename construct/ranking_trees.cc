@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "construct/detail/ranking_trees.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // ROLLER's construction (OSDI'22, section 3.3) for one stage: grow aligned rTiles level by level, lay them out for the
 // chip, and let a cost model rank the programs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The two search policies of ROLLER's published artifact (OSDI'22), reproduced to the rule: one for operators with data
 // reuse (matmul, convolution), one for the others (elementwise, pooling, reduction, depthwise convolution). They are

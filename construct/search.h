@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Searches that try programs one after the other, what construction claims to do without: every aligned program,
 // uniform chance, Tensor Comprehensions' genetic search and AutoTVM's annealing over a learned cost. All ask a cost

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Every program that the searches may try for one stage on a chip: a list of knobs with few options each. What is not
 // among the options (thread order, loop order, unrolling, matrix instructions) stays as make_stage_program leaves it.

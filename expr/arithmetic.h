@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic in whole numbers over named ones, as the sizes of a suite's file write it: `3 * hidden`, `seq / 2`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A tensor expression with every range and shape known: what expr/parse.h and expr/infer.h make of index notation such
 // as `C[m,n] +=! A[m,k] * B[k,n]`. In memory axes, tensors and scalars are small integers; names exist only in

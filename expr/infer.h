@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From parsed stages, given sizes and given shapes to an Expression with every range and shape.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Words of index notation with their places, and the cursor that the readers of expr/parse.h and expr/parse_args.h walk
 // over them. After a mistake the cursor stands at the next separator, so that one mistake is reported once and the next

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Index notation to syntax: `O[n,f,y,x] +=! I[n,c,y*2+r-1,x*2+s-1] * W[f,c,r,s]`, stages joined by `;`. Every mistake
 // of the text is reported with its column; meaning (ranges, shapes, ranks) is expr/infer.h's.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The arguments beside an expression: `m=4096,n=4096` of --size and `I=128,1024,14,14;W=3,4` of --shape.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The plain-loop reference: what an expression means, to which every other reader is compared. Slow and obvious.
 

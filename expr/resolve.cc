@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "expr/detail/resolve.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The variables of a suite's file: numbers, or arithmetic over other variables, that its operators' sizes are made of.
 

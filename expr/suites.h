@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Lists of operators. Those that come along are known by a name: `roller` (the 119 of ROLLER's operator benchmark,
 // OSDI'22, Figure 10), `examples` (one of every kind that the notation can say), `searches` (small ones, for searches

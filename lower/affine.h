@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic on affines, and the making of a kernel's indices: a division or remainder stays affine where its parts
 // allow it, and becomes a derived index where they do not.

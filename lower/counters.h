@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What accesses of a kernel are counted by; plain data that simulator and emitted text fill in independently.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a program's kernels have to compute: its stages by plain loops, on inputs that are drawn.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What warps do together, and what lets the instructions run that do it by themselves.
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Roles, the mbarriers through which they meet, and the boxes that are brought for them.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels that no program describes: microbenchmarks, and what tests write down.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From an rProgram to the kernels that do its work on a chip: the meaning of tile/program.h spelled out, thread by
 // thread and address by address.

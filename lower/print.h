@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A kernel as text that one enjoys reading: what `compile --print kernel` shows.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What statements have in common, whatever their kind: accesses, places, guards. Readers ask here, so that a new kind
 // of statement says it once; one that is forgotten here does not compile.

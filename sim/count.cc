@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counting without time: every warp of every block walks its operations, and nothing waits.
 
 #include "sim/gpu/detail/machine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long a module's kernels take on a chip of the GPU class, simulated: cycle-approximate, event-driven, from the
 // kernels' address streams alone. Deterministic. One simulation at a time in a process (SystemC's kernel); callers who

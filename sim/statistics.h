@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a simulation adds up while it runs: plain amounts, so that a window of it is a difference and a jump a multiple.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What happens when in a simulation, resource by resource, for people to look at: what every warp of the chosen cores
 // does, when blocks begin and end, when units, ports, slices and DRAM channels are busy. A simulation that is given a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A DRAM level alone, driven by a trace of requests: how memory systems are compared with each other.
 

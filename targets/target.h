@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One seam for every class of machines: what can be done with programs on its chips, a row a class. Who stands above
 // asks the row of a chip and never its class.

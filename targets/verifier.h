@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs on the CPU, in every way that there is, beside the simulator: whether all compute and access the same.
 

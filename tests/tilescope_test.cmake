@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One test program of the house, and one benchmark.
 #
 #   tilescope_test(NAME base_test LABEL unit SOURCES units_test.cc ... LINKS base)

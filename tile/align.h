@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The four alignment rules of an rTile (ROLLER OSDI'22, section 3.1) and the sizes that satisfy them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which loops of a stage are collapsed into one tile axis: the choices that tile/space.h declares.
 
 #include <algorithm>

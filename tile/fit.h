@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Whether a program fits a chip: only exact limits, never estimates (registers that a program does not state are the
 // compiler's business; the model charges for what spills).

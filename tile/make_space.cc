@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a stage and a way to collapse loops to its tile space: the operands, their data tiles and how these lie in
 // memory.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the readers of a node's parts share: the node's fields, and names of its axes and tensors in them.
 

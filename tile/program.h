@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // An rProgram: how the work of one or several stages is cut for a chip (ROLLER OSDI'22, section 3.2), as plain data: a
 // tile space, a tiling of it (tiling.h), and a schedule for a class of machine (schedule.h).

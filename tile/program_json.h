@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // rPrograms as documents: the JSON of `--program`, `--batch` and `compile --json` (docs/json.md). Here alone
 // axes, tensors and levels have names.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How cores that run threads in lockstep (SIMT) execute a tiling. What varies is three families, each a folder of its
 // own in every layer that treats its entries differently: how tiles and results are copied (transfer/), what multiplies

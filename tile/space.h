@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A stage's loops as tiles see them. Loops may be collapsed (`n.y.x`, the last one fastest), and every tensor of the
 // stage has a data tile whose extents follow from the loop extents by the access functions (ROLLER OSDI'22, section

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a stage document that determines its space: the operator and the names of its tile axes.
 
 #include <array>

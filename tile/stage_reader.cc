@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tile/stage_reader.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Reads one node of a program document: the part that `--program` files and `--batch` lines share.
 

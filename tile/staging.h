@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the tiles that a block stages lie in its scratchpad: what fits there, for every reader of a program.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a stage is cut, whatever kind of machine runs it: the extents of its tiles at the levels of the hierarchy
 // (ROLLER OSDI'22, section 3.1) and the steps of its reduction.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks the layering of the house against tools/layers.json: python3 tools/check_layers.py [ROOT]
 
 The table is checked first: its rows have no cycle, and each of its lists names rows. A file belongs to the longest row

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Keeps the documents true: python3 tools/check_readme.py [--root DIR] [--build DIR]
 
 Commands: every fenced block of README.md whose first line starts with `$ ` is run, line by line as a user would type it

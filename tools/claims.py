@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Claims and known gaps, each with the command that shows it: python3 tools/claims.py [options] [NAME...]
 
 docs/claims.yaml holds a row a claim, docs/claims.md is rendered from it. Without NAME every row that is not `slow` is

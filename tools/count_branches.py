@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Counts the places outside the families that ask which micro-kernel, transfer or pipeline a program has.
 
     tools/count_branches.py [--list] [TREE]

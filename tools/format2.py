@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Converts program documents and batch lines of format 1 to format 2 (docs/json.md).
 
     tools/format2.py < OLD > NEW

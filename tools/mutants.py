@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Changes one operator or number of the product at a time, and says which changes no unit test notices.
 
     tools/mutants.py N [--seed S] [--folder model] [--list] [--keep FILE.jsonl]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs every fuzz target of a build folder for some seconds, as many at once as there are cores:
 #   tools/run_fuzz_targets.sh BUILD SECONDS
 # Seeds are the chips, suites and programs that stand in the tree. A crash, hang or leak fails, with the path of the input that

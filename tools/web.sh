@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The page of reports (web/), by npm: tools/web.sh build [OUT] | unit | browser [OUT [TILESCOPE]]
 # Exit status 77, with the reason, where something that this needs is not there; ctest counts that as skipped.
 set -euo pipefail

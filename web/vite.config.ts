@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file: everything is inlined into report.html, so that it opens from a mail or a file system without requests.
 import { defineConfig } from 'vitest/config';
 import { viteSingleFile } from 'vite-plugin-singlefile';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a chip's values must say together: granules that nest, sizes that divide, names that exist, products that fit.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the checks of arch/ share: errors at a path of the document, and tests that pass where a value is unknown.
 // Private to arch/.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The one table of a chip file's keys. A visitor sees each key with the member that holds it:
 //

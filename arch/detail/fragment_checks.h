@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The checks of an instruction that several threads execute together. Private to arch/.
 

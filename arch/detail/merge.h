@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Lays one document over another. Every value keeps the place where it was written.
 

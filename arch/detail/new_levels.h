@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Levels that a file adds to the chip that it extends: `after: l2` or `before: l2` says between which.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where in a chip's document something stands. A path names keys of maps and, in a list, the `name` of an item.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Fills an ArchSpec from a chip's document by the table of arch/describe.h. Checks each value on its own; what values
 // say together is for arch/checks.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The table of arch/detail/describe.h as data: what may stand where in a chip's file. The JSON Schema and `--set` paths
 // read it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "backends/cuda/detail/boxes.h"
 
 #include <algorithm>

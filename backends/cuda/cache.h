@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The folder that compiled kernels are kept in: what is in use, and what may go.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
 // no header (backends/cuda/prelude.cuh, matrices.cuh, staged.cuh, boxes.cuh), then the kernels. For HIP the prelude has

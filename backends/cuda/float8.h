@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Floats of 8 bits as they lie in memory. Needs the standard library and base/dtype.h alone.
 //

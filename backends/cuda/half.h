@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // IEEE 754 binary16: 5 bits of exponent with a bias of 15, 10 bits of fraction. Needs the standard library alone.
 

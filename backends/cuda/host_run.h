@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Emitted kernels on the CPU, their text unchanged: one fiber for each thread of a block, in random orders, so that
 // what only works by chance fails. Each run is a process of its own, so that a crash or a report of the address

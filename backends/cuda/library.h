@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Shared libraries that are looked for while the program runs: what needs one that is missing says so in a sentence,
 // and everything else works. Written in nothing but the standard library and the loader's functions, so that what runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // NVIDIA's compiler, found while the program runs: emitted text becomes code for a chip, and the compiler says how many
 // registers it took. No chip is needed, no header and no toolkit to build this.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs that this one starts and waits for, folders that live as long as they are needed, files and variables.
 

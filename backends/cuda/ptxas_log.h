@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a chip's compiler says of the kernels that it made, and of what is wrong with their text.
 

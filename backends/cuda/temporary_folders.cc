@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a signal's handler does may only call functions that are safe there (signal-safety(7)): no allocation, so
 // folders are read by the system call, and their names stand in slots.
 

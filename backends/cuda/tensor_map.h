@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a launch tells a kernel of the boxes that it has brought: of which array, how it is strided, how large a box is
 // (CUDA driver API, cuTensorMapEncodeTiled).

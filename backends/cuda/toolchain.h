@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The system's C++ compiler, and what it has made of emitted text so far: objects and programs named after the contents
 // they come from, in a folder that many processes share.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The programs that a search has evaluated and their times, and how it draws by chance; for the .cc files of the
 // searches.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tiles of one level, grown one axis at a time (ROLLER OSDI'22, section 3.3): the successor first that saves most
 // traffic per element of footprint.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How one tile lies in the chip: reduction step, which threads own neighbouring elements, what is cached and how its
 // rows are padded or rotated, how many steps are under way, how results leave, which blocks run side by side, in how

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the two policies of ROLLER's artifact allow and prefer: candidate extents, capacities, which programs are good
 // enough, and which axis grows first.

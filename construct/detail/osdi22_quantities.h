@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What ROLLER's artifact computes of a tile: work, bytes and registers. Extents are one number per tile axis, spatial
 // axes first; a reduced axis's extent is the step it is walked by. Amounts are doubles, because candidates may exceed

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A program as numbers to learn from: sizes, counts and choices that can be read off it. Nothing of the model, which
 // would teach a search what construction knows.

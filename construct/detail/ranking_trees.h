@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A learned cost that ranks: gradient boosted trees with a pairwise loss, as AutoTVM's (xgboost, which it uses too).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Aligned rTiles, grown level by level in the order of their reuse score (ROLLER OSDI'22, section 3.3 and Figure 8).
 

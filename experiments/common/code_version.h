@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Names of the code that times come from (cmake/code_version.cmake), for files of results that outlive a build.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How far predicted times are off: statistics of errors, each the predicted time over the true one, minus one.
 

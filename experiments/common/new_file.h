@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A file that appears whole or not at all, whatever ends the process: it is written without a name, or beside its place
 // where the file system cannot do that, and takes its place when it is finished. Whatever a command writes is one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work on several threads with OpenMP, for the .cc files of experiments/ alone.
 

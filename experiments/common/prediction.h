@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A prediction as rows for people and documents: what the model says of one program, with the chip's names.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A simulation as rows for people and documents: what the simulator says of one program, with the chip's names.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Pictures of this program: an SVG file, and a plot of points over logarithmic axes drawn on one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Work in processes of its own: SystemC's kernel is one per process, and a job that crashes loses its own row alone.
 // For the .cc files of experiments/.

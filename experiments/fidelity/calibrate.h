@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope calibrate`: the ratios of a chip's `calibration`, fitted to measured programs, what they are worth on
 // shapes that they were not fitted to, and the chip's `error_bands`; or the ratios from microbenchmarks of the chip.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip's ratios from microbenchmarks of it: each the bandwidth that a curve reaches over the one that the chip
 // derives.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a calibration hands out: documents, and a chip's file.
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope compare`: predicted, simulated and measured times side by side, with errors and rank correlation.
 

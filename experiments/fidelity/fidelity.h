@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How well times of programs stand to measured ones: errors, rank correlation within groups of programs for the same
 // operator, and what is lost by trusting the times when choosing. Row by row, and by block tile: a tile's time is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernel times that others published for a suite's operators, retyped with their source (data/published/*.yaml),
 // and how far our best programs are from them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/fidelity/scatter_plot.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope doctor`: what of Tilescope works on this machine, and why the rest does not.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/measure/detail/gpu_worker.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope measure`: programs on the GPU of this machine, or as a plan for another machine's.
 

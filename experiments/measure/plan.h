@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs as tasks of a plan (backends/cuda/device/plan.h); for the .cc files of experiments/.
 

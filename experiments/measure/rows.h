@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Rows that were measured, as they are kept (docs/measure.md): JSON lines. For the .cc files of experiments/ and for
 // tests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tasks of a plan on this machine's GPU, and the rows that they become; for the .cc files of experiments/.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a program has to compute at a few places of its outputs, from inputs that no file carries
 // (backends/cuda/device/elements.h); for the .cc files of experiments/ and for tests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope measure --microbench`: what `simulate --microbench` measures on the simulation, on the chip itself.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope simulate --microbench`: what one would measure on the chip, measured on its simulation.
 

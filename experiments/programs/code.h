@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A program on its way to a GPU: lowered, emitted, and compiled by the chip's own compiler, with what that took.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope compile`: the best programs of operators on a chip, with predicted times.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A chip's own programs of an expression, by one of the searches; for the .cc files of experiments/ alone.
 

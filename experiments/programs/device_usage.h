@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the chip's own compiler makes of programs, and `tilescope compile --nvrtc`: that beside what was assumed when
 // they were constructed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope emit` and `compile --print kernel`: what a program tells the chip, as text.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope explain`: what binds operators on a chip, and how their times answer to every number of the chip.
 

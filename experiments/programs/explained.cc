@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is said of explained operators: their strongest elasticities, means over them, and the document.
 
 #include <algorithm>

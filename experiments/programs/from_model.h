@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The model's estimate as a Prediction; for the .cc files of experiments/ alone, so that cli/ sees rows only.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs as they were given, read and checked; for the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // By which of a chip's instructions operators are computed, and what a user has to hear of it: instructions that are
 // left out, values that are widened; for the .cc files of experiments/ alone.

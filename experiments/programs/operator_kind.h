@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What kind of operator a stage is; for the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope predict`: times of given programs by the model, one or a batch of thousands.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The ways to find programs of an operator, by the names that --search takes.
 

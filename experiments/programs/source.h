@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the programs come from that a command works on: constructed for a workload, a program file, or the lines of a
 // batch.

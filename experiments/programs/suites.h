@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope suite`: lists of operators that come along, and whether a user's own file is one.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // From a Workload to expressions with all ranges and shapes; for the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A report's document in its page: the template with one place for it, and the file.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope report`: a sweep of a store as one HTML file. All figures are computed here, as the columns of one
 // document (docs/json.md, REPORT); the page (web/) draws, filters and highlights them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "experiments/search/detail/kept_times.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope search`: construction on trial. What construction finds without trying, and what searches find by trying
 // programs, all evaluated by the simulator.

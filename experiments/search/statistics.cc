@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What traces of searches come to: statistics over operators, and their document.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope simulate`: times of programs by the simulator, beside what the model predicts.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs run through the simulator, each in a process of its own; for the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope simulate --timeline`: what of a simulation goes into a file that shows it.
 

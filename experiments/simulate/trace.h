@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope trace`: a DRAM level alone, driven by a file of requests; the question under which memory systems are
 // compared.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The store of sweeps: which chips were asked what about which operators, and what came out. One SQLite file that any
 // tool reads (docs/sweep.md lists its tables and the view `results`); this is its reader. Times are microseconds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Adds to a store; for the .cc files of experiments/ alone. One writer at a time has a store
 // (experiments/store/detail/lock.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The axes of a sweep's file: lists, ranges, tied paths and followers.
 
 #include <algorithm>

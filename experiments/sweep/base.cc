@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the bases of a sweep say at the paths of its axes and expressions.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope export`: a stored sweep as a table, one row an operator at a point, in the order of points and operators
 // and not of computing: the same sweep gives the same text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How far a stored sweep is and which of its points are best: `tilescope status`, and the end of `sweep`.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope sweep`: chips of a sweep's file, each with its own best programs of the operators, into a store.
 

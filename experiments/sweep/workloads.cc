@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of a sweep's file, with their weights.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How far a kernel's values are from plain loops, and how far rounding may take them; for the .cc files of experiments/
 // and for tests.

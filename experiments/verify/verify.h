@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // `tilescope verify`: programs on the CPU, as they are emitted: whether they compute what the expression says, and
 // whether what they access is what simulator and model count.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Verification of programs however they were made; for the .cc files of experiments/ and for tests.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One coordinate of a read: a sum of axes with whole coefficients, or such a sum divided by, or taken modulo, a whole
 // number.

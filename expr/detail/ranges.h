@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The second half of inference: the size of every axis, by the rules that expr/infer.h states.
 

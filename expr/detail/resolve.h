@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The first half of inference: names become integers, and every mistake in how they are used is reported.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the elements that a program reads and writes lie: in a tensor's memory, and in its cached data tile.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One kernel that is interpreted: what its blocks and threads hold, and who touched it. lower/interpret.cc runs loops,
 // copies and arithmetic, lower/interpret_matrices.cc what warps do together, lower/interpret_roles.cc roles and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The indices of a kernel for some threads of one block, side by side: what everyone who walks a kernel's body needs to
 // know of addresses.

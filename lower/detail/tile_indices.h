@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where a block's, a thread's and a step's part of every loop begins, as affines of the kernel's indices.
 

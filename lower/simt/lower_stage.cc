@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/detail/lower_stage.h"
 
 #include "lower/simt/pipeline/detail/lowering.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a model says of a program's time: named terms, the levels that it moves data through, and what bounds it.
 // Names are the chip's own and live as long as the chip.

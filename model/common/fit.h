@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Robust non-linear least squares for a handful of parameters: Levenberg-Marquardt with Huber's weights, derivatives by
 // finite differences. Knows neither chips nor programs; no state.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a block's use of a cached operand costs the scratchpad, and a memory of it: of the programs that a search asks
 // about, most use their operands as others before them did.

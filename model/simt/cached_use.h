@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a block uses a cached operand in one reduction step: the accesses of its first warp to the scratchpad, and how
 // many of them all its warps make.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The micro performance model of GPUs: a closed-form prediction of a program's time on a chip, every term kept and
 // named: issue, arithmetic, every level, latency (a core's blocks wait and none of its resources works), launch. After

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The figures of a chip that the model works with, derived once from its ArchSpec: rates per cycle and core, latencies
 // in core cycles, calibration ratios applied to the rates they name.

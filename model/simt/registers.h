@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How many registers a compiler gives a thread: an estimate from what the program keeps. Kernels of lower/ are told how
 // many they may have; what others' compilers did is not known, and guessed from less.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one access instruction of one warp costs, counted from the addresses of its lanes: bank passes in a scratchpad,
 // sectors and lines in a cache.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is asked of a simulation and what it answers, whatever the class of the machine: levels and stalls are called as
 // the chip calls them.

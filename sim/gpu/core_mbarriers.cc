@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a core in which warps meet through mbarriers and have boxes brought.
 
 #include <algorithm>

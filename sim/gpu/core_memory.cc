@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The part of a core that takes units, ports and memory.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Sampling units of a simulation: what happened between two moments, per unit of progress, and how far two sampling
 // units differ.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/detail/warp_code_builder.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
 // commands, and a controller. It takes requests in their order, so many reads and so many writes, hands them to their

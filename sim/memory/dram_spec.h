@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One channel of DRAM as its controller wants it, read from a chip's level.
 

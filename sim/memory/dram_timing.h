@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What DRAM commands ask of those that follow them: one table of constraints for all standards, made of the timings
 // that a chip's file names. Times are clocks of the channel.

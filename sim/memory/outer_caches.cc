@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/memory/detail/outer_caches.h"
 
 #include <algorithm>

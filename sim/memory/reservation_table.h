@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A resource that does a bounded amount of work a cycle, booked ahead: a port, a bus, a link. A later request may
 // still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a

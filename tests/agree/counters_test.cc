@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of suites: emitted text, interpreter and simulator agree, and move with the chip as arithmetic says.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is constructed for operators of f64 and of 8-bit floats, run by every reader and compared with plain loops.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one verb constructs, every other verb takes: on every chip and in each of its dtypes the first program of an
 // operator is one and the same in `compile`, `simulate` and `verify`, can be lowered, computes what plain loops
 // compute, and can be simulated. A sample of operators, the same every time; TILESCOPE_EVERY=1 takes all of them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every number of every device is heard: changed, it changes a limit, a prediction, a program, a simulation, or is
 // refused. What nothing answers to stands in arch/unheard_keys.h, and nothing else does.
 

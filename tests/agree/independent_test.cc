@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulator is independent: of the model, of what was calibrated, and of how many workers there are.
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the readers of a chip answer about a fixed set of operators: limits, predictions, what is constructed and
 // lowered, simulations. Whether a changed chip is answered otherwise, the cheapest question first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // More of something is no slower: twice the banks, registers, cores, cache, bandwidth or clock, of random chips and
 // operators, where both the chip's own programs and those of the smaller chip are tried, as sweeps and explain do.
 // TILESCOPE_CASES=1000 tries so many of each kind; TILESCOPE_SEED draws others. A failure prints each slower case, and

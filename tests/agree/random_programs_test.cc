@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs of random operators: interpreter, emitted text on the CPU and simulator against plain loops and
 // against each other. RC_PARAMS="max_success=2000" draws more (experiments/studies/random_programs/run).
 

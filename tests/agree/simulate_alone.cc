@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulates a program file with nothing of model/ and construct/ in the binary, and prints the cycles: that they are
 // those of `tilescope simulate` shows that the simulator knows nothing of the model.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Results that leave through the scratchpad: all readers agree, and of whole tiles the model counts their accesses as
 // the simulator does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope calibrate: the contract of its document, and what is wrong with its input.
 
 #include <gmock/gmock.h>

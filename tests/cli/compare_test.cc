@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope compare: the contract of its documents, what is refused and what is drawn.
 
 #include <gmock/gmock.h>

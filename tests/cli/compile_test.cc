@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope compile: the contract of its document, its folder of programs and its tables.
 
 #include <regex>

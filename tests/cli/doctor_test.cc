@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tilescope doctor`: what is there, and one sentence for what is not.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope explain: the contract of its document, its tables, and what it says of wrong input.
 
 #include <gmock/gmock.h>

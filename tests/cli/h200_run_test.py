@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """experiments/studies/h200/run: all up to the launch, then beyond it on tests/support/fake_driver, which needs no GPU.
 
     h200_run_test.py BUILD_FOLDER

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chips with levels that the devices of today lack: every command names them, and refuses what nothing uses yet.
 
 #include <gmock/gmock.h>

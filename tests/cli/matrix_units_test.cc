@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an operator to the text of its first program, on chips of different matrix units: compile, simulate and verify
 // it, emit it in the dialects that have words for its instruction.
 

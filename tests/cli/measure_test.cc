@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tilescope measure`: all up to the launch without a GPU, and beyond it on a driver that needs none
 // (tests/support/fake_driver).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope simulate --microbench: the contract of its document, figures that follow from a chip's file, and what is
 // said of bad input.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `tilescope compile --nvrtc`: what the chip's compiler makes of programs, and the sentences where it cannot.
 
 #include <gmock/gmock.h>

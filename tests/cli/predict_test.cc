@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope predict: the contract of its documents; what is wrong with a program or a line and what is not lost by it.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope report: a sweep as one file, and what is said where there is no page, no store or no place to write to.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs build/tilescope as a user does, with standard output, standard error and exit status apart.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope search, and compile with searches that try programs: documents, tables, the plot, and wrong options.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope simulate, emit and verify: the contract of their documents, and what is said of bad input.
 
 #include <gmock/gmock.h>

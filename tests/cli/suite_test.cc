@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of operators of one's own: suite list, show, check, schema, and --suite FILE in every verb.
 
 #include <map>

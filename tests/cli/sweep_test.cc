@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope sweep, status, export: their contract, and that a sweep which is killed, interrupted or runs out of room
 // ends with the very table of one that was left alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables: how wide they are, and what --legend says of their columns; error bands; and files that are whole or not
 // there.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope simulate --timeline: a file that viewers of the Chrome trace event format open, and what is said of bad
 // input.
 

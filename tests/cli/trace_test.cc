@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope trace: the contract of its document, and what is said of bad input.
 
 #include <sstream>

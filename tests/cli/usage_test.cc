@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Wrong command lines: one sentence on standard error, nothing on standard output, exit status 2.
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants violations of the layering in a small tree and expects tools/check_layers.py to find each of them."""
 import json
 import sys

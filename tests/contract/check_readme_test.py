@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants wrong commands, outputs and links in a small tree and expects tools/check_readme.py to find each of them."""
 import contextlib
 import io

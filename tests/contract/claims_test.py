@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plants rows, outputs and pages in a small tree and expects tools/claims.py to run, record and render them."""
 import contextlib
 import io

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Programs of format 1 become programs of format 2."""
 import json
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What tools/mutants.py changes, in sources of its own and in the tree."""
 import sys
 import unittest

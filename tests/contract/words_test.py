@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """README, docs/ and headers say who acts."""
 import re
 import unittest

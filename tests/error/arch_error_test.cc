@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One mistake or one kind of mistakes per file of tests/error/arch: `name.expected` holds all that is said about
 // `name.yaml`. Inputs too large to keep are made here.
 

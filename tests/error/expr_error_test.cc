@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One mistake per file of tests/error/expr: `name.txt` holds the arguments, `name.expected` what is said about them.
 // TILESCOPE_UPDATE=1 rewrites the expectations.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One kind of mistakes per file of tests/error/suite: `name.expected` holds all that is said about `name.yaml`, which
 // may begin with the values of variables that it is read with: `# --size seq=4,batch=8`.
 

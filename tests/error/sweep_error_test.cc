@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One kind of mistakes per file of tests/error/sweep: `name.expected` holds all that is said about `name.yaml`.
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a chip or a list of mistakes, never both and never neither.
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a program or a list of mistakes, never both and never neither; a program survives the way through JSON.
 
 #include <cstddef>

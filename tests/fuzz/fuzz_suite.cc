@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a suite or a list of mistakes, never both and never neither, with and without values from outside.
 
 #include <cstddef>

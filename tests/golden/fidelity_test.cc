@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions against measured kernels: 352 of the trials that AutoTVM and Ansor logged on a V100, in the project so
 // that a worse model is seen at once. experiments/studies/fidelity/run has all of them, and the targets.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The artifact's search against what the artifact logged (a tile and the number of programs of every padding round, K80
 // and MI50), and against all tiles that an independent reading of its rules predicts (also V100).
 

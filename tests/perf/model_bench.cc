@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many programs a second the model cost models on one core, beside the simplest cost model there is, and how long
 // constructing a suite takes. The programs are those that construction finds for the suite `roller` on v100.
 

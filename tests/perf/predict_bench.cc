@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many lines of a batch a second `predict --batch` reads, predicts and writes on one core, beside the part that no
 // tool can leave out: reading the JSON. The lines are the constructed programs of the suite `roller` on v100.
 

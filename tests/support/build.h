@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Chips and one-stage expressions from texts, for tests of what is built on them. A text that is wrong throws with
 // every mistake: a test that cannot start has failed.

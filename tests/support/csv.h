@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Reads comma-separated values with a header line and optional double quotes, as the large test data is written.
 

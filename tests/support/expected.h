@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tests over a folder of inputs, each with what is said about it in a file `.expected` beside it. TILESCOPE_UPDATE=1
 // rewrites the expectations.

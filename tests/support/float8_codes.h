@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The 8-bit floats as a table: the value of every code in closed form, from bias and width of the fraction alone, and
 // the nearest code of a value by looking at all of them. Independent of what the program computes them with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Programs with tiles that a test writes down, and the kernels that they become.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What tests of the artifact's search start from: a chip's constants, an operator as an expression, and the tiles of a
 // program in the artifact's terms.

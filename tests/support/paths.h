@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where tests find files: the source tree, the large data beside it, the binary.
 

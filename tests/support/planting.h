@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Changes to kernels that are right, for tests that plant mistakes.
 

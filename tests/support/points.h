@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Plain enumeration of iteration points, the oracle that tiles and traffic are compared with: it knows expressions and
 // what collapse means, and nothing of tile/'s formulas.

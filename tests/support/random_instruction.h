@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Chips that do not exist: random matrix instructions for warps of any width, drawn with rapidcheck (call inside a
 // property).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Random products in narrow types and random legal programs of them by a chip's matrix instruction, drawn with
 // rapidcheck (call inside a property).

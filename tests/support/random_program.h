@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Random operators and random legal programs of them, drawn with rapidcheck (call inside a property: it prints the
 // seed).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Bounds of the numbers in a program document: far beyond any chip, and small enough that no product which is taken of
 // a program later exceeds 64 bits. Counted in floating point, so that counting them cannot wrap.

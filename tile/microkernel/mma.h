@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the lanes that execute a matrix instruction bring an operand's fragments from its cached tile into registers: by
 // loads of rows, of which each lane names one, where the instruction set has such loads and its maps fit the tile's

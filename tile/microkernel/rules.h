@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What each micro-kernel makes of a program's layout. Each question has an answer for
 // every entry, in the file of its name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How cached tiles lie for an instruction that reads its factors from the scratchpad (Wgmma): in
 // core matrices of eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a node's document says where its tensors are cached and how they are copied (docs/json.md, PROGRAM).
 

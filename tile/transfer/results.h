@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the results of a block leave it. One alternative an entry, as in transfer.h. A program says it of its output:
 // directly, or kept in the scratchpad once the last step is computed, where whole rows of the block's results lie side

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Cached tiles that one thread has brought box by box, while it goes on: PTX's bulk copies of tensors (TMA), for
 // factors that a matrix instruction reads from the scratchpad.

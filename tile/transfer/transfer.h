@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the tiles that an operand has in each step reach the scratchpad. One alternative an entry; each layer that treats
 // them differently has a folder of this name with a file for each, and dispatches there. A program does not name its

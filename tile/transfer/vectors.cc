@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tile/transfer/vectors.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a chip is, in a tooltip: its axes, its time, its costs.
 
 import { isBase, valueOf, textOf, type Report } from './data';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A drawing of ECharts in the page: created once, redrawn whole on every change, resized and printed with the page.
 
 import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts';

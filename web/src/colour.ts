@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Colours that differ for colour-blind eyes too (after Okabe and Ito), in light and dark.
 
 export interface Theme {

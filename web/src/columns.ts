@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns that the table of chips shows and the filter line names.
 
 import { differs } from './card';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The document inside the page (docs/json.md, REPORT): columns of numbers and dictionary-coded texts. What arrives here
 // was computed by `tilescope report`; nothing in this folder computes a time.
 

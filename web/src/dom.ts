@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements written as an expression. Texts become text nodes, so no name of a store is ever read as HTML.
 
 export type Child = Node | string | null | undefined | false;

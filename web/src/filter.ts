@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The filter line: "core.count >= 80, smem.banks = 32, ratio < 0.9". Conditions that all have to hold, with a comma
 // between them.
 

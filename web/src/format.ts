@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as people read them: four significant digits, the unit that keeps them short.
 
 export function number(x: number, digits = 4): string {

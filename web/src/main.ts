@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page: reads its data, lays the views out, and keeps the selected chip in the address so that it can be cited.
 
 import { drawings } from './chart';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which points no other point beats.
 
 /** A cost of a point that is to be small; one that is null puts the point out of the comparison. */

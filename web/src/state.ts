@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the reader has chosen, heard by every view: the chip that is highlighted, the chips that are shown, and which
 // times are looked at.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers of a seed, so that a failure can be run again.
 
 export function randomOf(seed: number): () => number {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reports of sweeps that never ran, of any size: a closed form stands for the model, so that tests know every number.
 
 import type { Coded, Column, Report } from '../src/data';

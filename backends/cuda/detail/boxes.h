@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The boxes that a kernel has brought, as its parameters tell of them.
 

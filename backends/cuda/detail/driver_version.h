@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How versions of CUDA are written; of the standard library alone, as library.h is.
 

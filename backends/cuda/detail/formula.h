@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Addresses and conditions as C++ text, in 32 bits wherever every value on the way fits.
 

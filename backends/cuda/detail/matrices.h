@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The matrix instructions of a module's kernels and the rows that their lanes load together, as the text defines them:
 // for a chip by what its dialect calls them, for the CPU by where in the matrices each lane's elements are.

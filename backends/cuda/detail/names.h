@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the parts of a kernel are called in its text: their own names where those are identifiers that nothing else has.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // PTX's words for what lanes do together with matrices, each as the statement of a function of the text.
 

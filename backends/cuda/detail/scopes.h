@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where a kernel's text defines its indices: a derived one as soon as all that it depends on is known, if what follows
 // there uses it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Temporary folders do not outlive their process: what Ctrl-C, SIGTERM or a hang-up ends takes its folders along.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Translation units of emitted kernels for the CPU: the prelude once, the kernels of many modules unchanged, and what
 // the runtime has to know of them (backends/cuda/host/entry.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The vendor's driver, found while the program runs: its functions by prototypes of our own, every return code checked.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Elements of arrays as they lie in the chip's memory, and what inputs are filled with: a hash of seed and place, so
 // that the planner of a measurement and the worker that runs it make the same values, and no file carries them.

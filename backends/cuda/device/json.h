@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One flat JSON object, written entry by entry: what rows are.
 

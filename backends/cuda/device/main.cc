@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tilescope_gpu: runs plans (plan.h) on the GPU of the machine it is on. It needs no file but the plan and its cubins,
 // and is built of this folder, ../library.cc and the standard library:
 //

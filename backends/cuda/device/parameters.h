@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a launch gives a kernel, as bytes that the driver reads.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What is to be measured, as a text of lines that a machine beside a GPU reads with nothing but this folder. Words are
 // separated by spaces; an empty line and one that begins with # say nothing. The head:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Rows of measurements: JSON lines in a file that only grows, so that work which was ended goes on where it stopped.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A plan's tasks in a process of their own. A kernel that fails may leave a device that answers nothing more to the
 // process that launched it, and one that hangs never ends: either loses its own row, and another process goes on.

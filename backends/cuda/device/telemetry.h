@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a device says of itself while it works: clocks, and what holds them down. Nothing where its library is not
 // there.

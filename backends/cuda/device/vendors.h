@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The vendor's own products and convolutions, as baselines: opened when the first task asks for them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Boxes of tensors as PTX's bulk copies bring them: what they hold, and where its pieces go.
 

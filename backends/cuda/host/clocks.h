@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the threads of a block know of each other through mbarriers: for each warp, how often it has arrived, and for
 // each mbarrier, how many of its phases are over. What happened before an arrival is known to a warp that awaits the

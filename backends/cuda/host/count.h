@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Counting of accesses by warps, as lower/counters.h describes it; written from that text alone.
 

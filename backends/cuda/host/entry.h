@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a generated translation unit tells the runtime about its kernels. Needs no header, so that it compiles fast.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One fiber for each thread of a block: each runs until it pauses or ends, in whatever order it is resumed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Runs kernels block by block on one fiber a thread: blocks in random order, the threads of a block in an order that is
 // random again after every barrier, asynchronous copies at random times before their wait, bulk copies before the phase

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program that runs emitted kernels on the CPU: REQUEST RESPONSE, both files of host/wire.h. Status 0 with a
 // response, or another one and a text on standard error.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Counted barriers of a block's scratchpad (PTX's mbarrier), their phases numbered as lower/kernel.h numbers them, and
 // the bulk copies that are under way for them. Fails (host/place.h) where a phase is not the one under way, or where

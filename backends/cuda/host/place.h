@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where the kernel is that runs, and how a run ends that must not go on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Who touched each element of an array last, and since which barrier: finds what two threads may not both do.
 //

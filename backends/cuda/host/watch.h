@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What watches the accesses of running kernels. Two programs are built from the runtime, each with one of two watches:
 // watch_values.cc lets the address sanitizer do its work, watch_counting.cc counts and finds races.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts every access and finds races. The kernels are compiled for the thread sanitizer but linked with the functions
 // below instead of it: each access of the text calls one of them with its real address, which must be the one that the
 // text announced.

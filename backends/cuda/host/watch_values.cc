@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Leaves every access to the address sanitizer: each array is an allocation of its own.
 
 #include <cstdlib>

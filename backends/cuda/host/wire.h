@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What passes between Tilescope and the process that runs emitted kernels on the CPU, as files: a Request, a Response.
 

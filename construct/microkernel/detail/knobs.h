@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What construction may choose of a program, by its micro-kernel. Each question has an answer for every entry of
 // tile/microkernel/.

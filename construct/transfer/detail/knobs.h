@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What construction may choose of how cached tiles reach the scratchpad and how results leave: which entry of
 // tile/transfer/, and how many steps ahead.

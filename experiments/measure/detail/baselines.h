@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the vendor's own libraries take for an operator, as tasks of a plan; for the .cc files of experiments/.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A chip as it is described beside the device that is there; for the .cc files of experiments/ and for tests.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The program that runs plans on this machine's GPU (backends/cuda/device/main.cc), started beside our own; for the .cc
 // files of experiments/.

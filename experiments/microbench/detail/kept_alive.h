@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels that only read, for a compiler that leaves out what is not used; for the .cc files of experiments/ and for
 // tests.

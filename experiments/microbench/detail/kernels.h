@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one measures on a chip to learn its memory, as kernels: pointer chases, streams, buffers that all cores read,
 // strided and blocked accesses to the core's cache and the scratchpad, copies of few bytes a thread. They follow the

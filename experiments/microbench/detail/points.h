@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which points of which curves are asked for; for the .cc files of experiments/.
 

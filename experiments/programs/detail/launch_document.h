@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What launches the text of a program, as `emit --json` has it (docs/json.md); for the .cc files of experiments/.
 

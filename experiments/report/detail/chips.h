@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What of chips and programs a report shows, taken from their documents. For the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Columns of a report's document: figures with five digits, texts by number. For the .cc files of experiments/ alone.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The rows of a sweep as a report shows them: columns over chips x operators, totals over operators, and how sources of
 // times stand to each other. For the .cc files of experiments/ alone.

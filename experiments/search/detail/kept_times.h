@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Simulated times in a file of JSON lines that only grows, so that long work goes on where it was ended. For the .cc
 // files of experiments/.

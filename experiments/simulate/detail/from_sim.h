@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The simulator's report as a Simulation; for the .cc files of experiments/ alone, so that cli/ sees rows only.
 

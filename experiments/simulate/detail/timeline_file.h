@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A timeline as a file in the Chrome trace event format, which ui.perfetto.dev and chrome://tracing open: a process for
 // the kernels, each core, the device's cache and the DRAM, a thread for each of their tracks, complete events in

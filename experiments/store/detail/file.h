@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The file of a store: its tables, what makes it one, and what SQLite says of it in words; for the .cc files of
 // experiments/ alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Who writes to a store: an advisory lock on the file beside it (STORE-lock), which the kernel frees when the process
 // ends, however it ends. For the .cc files of experiments/ alone.

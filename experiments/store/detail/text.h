@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
 

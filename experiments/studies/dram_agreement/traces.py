@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The traces on which DRAM simulators are compared: integer arithmetic and splitmix64, the same on every machine.
 
 trace(name, n) gives n requests (address, 'R' or 'W', bytes) of a pattern by its name: seq_rd_64, seq_wr_64, rand_rd_32,

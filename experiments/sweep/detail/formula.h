@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Arithmetic over the numbers of a chip, as a sweep's constraints and followers write it:
 // `memory.smem.banks * memory.smem.bank_width <= 512 B`. Amounts count in the base unit of their dimension (B, Hz,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The points of a sweep: every combination of the axes' values that meets the constraints, each with its chip; for the
 // .cc files of experiments/ alone.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a sweep constructs, each once: programs of an operator for a chip under restrictions, which the rows of that
 // chip and of its neighbours judge; for the .cc files of experiments/ alone.

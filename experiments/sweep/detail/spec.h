@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A sweep's file: which chips are asked what about which operators (docs/sweep.md). For the .cc files of experiments/
 // alone.

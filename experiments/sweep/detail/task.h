@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One chip with what is asked of its programs, and how its rows come about; for the .cc files of experiments/ alone.
 

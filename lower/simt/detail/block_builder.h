@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A kernel under construction: its arrays, indices and statements. The stages that become one kernel share it.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Statements put together: loops around bodies, bodies one after the other.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One stage of a program as one kernel, and a second one where blocks share a reduction.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the lowering of one stage works with, whatever family an operand's transfer, the products or the pipeline is of:
 // the program, its chip, the kernel under construction, and where loops, tensors and tiles stand.

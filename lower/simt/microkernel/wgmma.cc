@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/microkernel/detail/wgmma.h"
 
 #include <utility>

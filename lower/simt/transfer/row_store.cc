@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/transfer/detail/row_store.h"
 
 #include "tile/transfer/results.h"

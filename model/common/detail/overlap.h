@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How terms become a time, and how well blocks that share a core overlap.
 //

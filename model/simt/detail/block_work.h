@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one block asks of the resources of its core: instructions, scratchpad passes and cache passes, for one reduction
 // step and for the stores at its end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How many blocks a core keeps resident, and what one thread needs of its registers.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How many bytes a program moves between the levels: what every block asks of the levels of device scope, and what of
 // that reaches each of their caches and DRAM when the blocks that run together share tiles.

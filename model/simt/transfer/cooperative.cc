@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What entries share in which every thread takes part.
 
 #include "base/integer.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What it asks of a core that a block's results leave it. Each question has an answer for every entry of
 // tile/transfer/results.h.

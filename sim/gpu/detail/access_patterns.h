@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one copy of a kernel asks of memory and scratchpad in one warp: computed from the lanes' addresses once for
 // every way in which they can fall, looked up afterwards. How lanes lie to each other changes with blocks and taps,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one statement that computes costs a warp, in instructions of the chip's units.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One core of a GPU: resident blocks, their warps, the partitions' units, the scratchpad's port, the core's cache. It
 // runs when a warp can go on; what it asks of memory stands in its outbox until the GPU hands it over.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Blocks that end and start while time is jumped over: every resident block goes on at its own rate, and where one
 // ends, the next of those not yet started takes its place, as the scheduler of blocks would have it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A whole GPU without its clock: cores, the memory behind them, the scheduler of blocks. The owner of the clock runs
 // the cores that are due, then settles the instant: requests in the order of cores, replies, blocks to cores as others

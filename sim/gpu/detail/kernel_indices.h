@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The indices of a kernel as a warp sees them: uniform ones have one value for all lanes, lane indices depend on the
 // thread alone, mixed ones on both. An affine falls apart likewise, and most of what its lanes do is known before the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the simulator of the GPU class knows of a chip: the causes of ArchSpec in core cycles. `calibration` and
 // `baselines` are not read.

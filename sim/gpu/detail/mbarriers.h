@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The mbarriers of one resident block: which phase of every stage is under way, who has arrived for it and what has
 // come.

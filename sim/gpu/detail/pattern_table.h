@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Values by short lists of integers: what is remembered of accesses and segments. Forgets everything when it is full,
 // which bounds memory and changes nothing else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How fast the blocks of each place go through their steps, told from sampling units.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // When a simulation may leave something out, and what that something would have cost. Two steady states are looked for,
 // each by two disjoint sampling units that agree: steps within the resident blocks, and waves of blocks. Sampling units

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a warp does between two points at which it meets others: register, scratchpad and arithmetic statements as one
 // piece of work. Its cost is found by walking the statements once for every way in which guards and bank conflicts can

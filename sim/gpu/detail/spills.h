@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a thread cannot keep in registers across a barrier lies in local memory meanwhile: stored before it and loaded
 // behind it, each warp's words side by side, through the core's cache as any access.

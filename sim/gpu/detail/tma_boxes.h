@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a box asks of memory: its rows cut into lines, as far as they lie within the tensor. The rest of it is zeros,
 // which no level has to bring, or is not stored.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A kernel's body as a warp runs it: a list of operations with jumps. What needs no other warp is one segment; accesses
 // to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on. Roles

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Where a line of memory lies: in which slice of the cache beside the DRAM, which channel, bank and row of the DRAM.
 // Neighbouring lines lie in neighbouring slices; where a run over all slices begins is hashed, and so are banks, so

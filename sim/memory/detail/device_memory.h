@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What lies behind the cores: link, slices of the device's cache, DRAM channels. Requests come in the order in which
 // they are handed over; nothing else decides a tie.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The caches between the one that requests of the cores reach first and the DRAM: an L3 on the memory's side, say. Each
 // has slices with ports of their own, looks up what the one before it misses, fetches what it misses itself from the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tags of one cache or slice of one: lines of sectors, sets of ways or one set of all lines, least recently used out
 // first, write-back.

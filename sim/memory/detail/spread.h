@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Numbers whose bits are spread, for sets, banks and slices that strides cannot single out.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Translations at hand: pages by when they were used, the one unused longest out first. Few, and looked up where the
 // device's cache misses, so a list is searched.

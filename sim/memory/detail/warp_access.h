@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What one access instruction of one warp costs, from the addresses of its lanes, as lower/counters.h defines it.
 

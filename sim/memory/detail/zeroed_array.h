@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // An array of zeros that takes memory only where it is touched: large caches of which a program uses little.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The programs of a stage for a GPU, by one of the searches; what these columns mean is said in targets/target.h.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The row of machines whose cores run the threads of blocks in warps, one instruction for all threads of one: GPUs.
 

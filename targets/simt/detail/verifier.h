@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The kernels of a module interpreted, and as they are emitted, compiled by the host's compiler.
 

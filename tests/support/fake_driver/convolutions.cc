@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN without a GPU: computes nothing, and writes down what it is asked. Of its algorithms the fastest is 7, which no
 // implicit product is, then 1, which is; both may use matrix units, whatever was asked, as the usual mode of the
 // library has it.

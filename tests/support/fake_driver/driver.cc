@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A driver without a GPU: memory is the host's, and a kernel does what its name says. It counts as one device, writes
 // every call into the file $FAKE_DRIVER_LOG, and can be told by the environment to be another device. Kernels:
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The file that $FAKE_DRIVER_LOG names: what the fake libraries were asked, a line each.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuBLAS without a GPU: computes nothing, and writes down what it is asked.
 
 #include "tests/support/fake_driver/log.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fake device says of its clocks: the core's fall from look to look, held down by its power.
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a driver has since CUDA 12.0: tensor maps. One that is asked for has to be as the interface wants it; its first
 // word is the array's address, so that a kernel which copies from it copies from the array.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derived effects against arithmetic done by hand.
 
 #include "arch/derive.h"

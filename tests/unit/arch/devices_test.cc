@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices that come with the house, and how they are found.
 
 #include <algorithm>

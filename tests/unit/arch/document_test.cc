@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `arch show --json` prints: causes with their unit in the name, and what is derived from them.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chips that are described by what differs from another.
 
 #include <filesystem>

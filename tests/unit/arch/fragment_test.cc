@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Maps of fragments: as vendors' manuals word them, held once, and what the text of a map may be.
 
 #include "arch/fragment.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every level of a chip has a role, whatever it is called; files that extend others add levels between theirs.
 
 #include "arch/hierarchy.h"

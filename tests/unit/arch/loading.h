@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the tests of arch/ load: chips by name or text, with what was said about them.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip's numbers: all of them, by paths that `--set` takes, written so that they read back.
 
 #include "arch/numbers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `--set`: what it reaches, what follows from it, and what it refuses.
 
 #include "arch/override.h"

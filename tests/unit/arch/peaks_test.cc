@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stated peaks: checked against the causes of their own layer, dropped where a later layer changes a cause.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON Schema, under a validator that shares no code with the loader.
 
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of every kind and dtype as the emitted text does it on the CPU, against expr/reference.h.
 
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cache of compiled kernels drops.
 
 #include "backends/cuda/cache.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a cubin says of itself: an ELF file whose section .nv.info holds attributes of functions. Read from the bytes
 // alone, so that what a compiler's log says has something to be compared with.

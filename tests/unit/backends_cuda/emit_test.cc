@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of kernels: one golden, and its parts one by one.
 
 #include "backends/cuda/emit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emitted kernels on the CPU: their values against plain loops, their counters against a naive count.
 
 #include "backends/cuda/host_run.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels made by hand, so that tests of the emitted text rest on nothing but the meaning that lower/kernel.h states.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shared libraries by search order, and one sentence where there is none.
 
 #include "backends/cuda/library.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs, lowered, emitted and run: values against the plain-loop reference, counters against a naive count.
 
 #include <cmath>

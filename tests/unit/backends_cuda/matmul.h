@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // C[m,n] = sum of A[m,k] * B[k,n], written by hand: blocks of 16x16 by 64 threads, tiles 8 deep in shared memory.
 

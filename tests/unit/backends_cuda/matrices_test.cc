@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every device's matrix instructions: their texts for the CPU against plain loops, and for chips by their compilers.
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The counters of lower/counters.h by walking a kernel's body warp by warp with sets: slow and obvious.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVRTC's code and what its log says of it, beside what the code says of itself; skipped where there is no NVRTC.
 
 #include "backends/cuda/nvrtc.h"

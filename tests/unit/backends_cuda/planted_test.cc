@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mistakes planted in kernels that are right: the runtime has to find each, in one of its two builds or by the values.
 
 #include <gmock/gmock.h>

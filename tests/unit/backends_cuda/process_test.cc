@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that are started and waited for.
 
 #include "backends/cuda/process.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels of every kind that the emitter knows, each with inputs and the values that it has to compute.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Samples on the CPU, with mistakes planted in them or without: what finds them.
 

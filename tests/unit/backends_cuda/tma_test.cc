@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose tiles come in boxes: their text, their values, and mistakes planted in their mbarriers, which the CPU's
 // runtime and the interpreter both have to find.
 

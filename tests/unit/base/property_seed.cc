@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints how to run this program's property tests again exactly as they ran, also where they pass.
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Properties of the readers over random trees and random texts.
 
 #include <bit>

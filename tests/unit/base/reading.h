@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Short forms of the readers for tests: a text goes in, its value and its messages come out.
 

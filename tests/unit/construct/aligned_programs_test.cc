@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The programs of an exhaustive search against plain nested loops over the rules.
 
 #include "construct/aligned_programs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Chips, operators of suites and the model as a cost model, for tests of construction.
 

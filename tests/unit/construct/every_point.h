@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // All points of a search space, counted through one by one, for spaces that are small.
 

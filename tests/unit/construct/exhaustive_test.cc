@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Construction against trying everything: plain nested loops over the same family of programs.
 
 #include <algorithm>

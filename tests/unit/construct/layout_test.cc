@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layouts: padding pays for itself in passes, and what is chosen is counted by the model in the same way.
 
 #include "construct/detail/layout.h"

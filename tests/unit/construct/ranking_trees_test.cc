@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Learned costs rank what they have not seen.
 
 #include "construct/detail/ranking_trees.h"

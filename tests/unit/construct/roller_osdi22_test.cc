@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "construct/roller_osdi22.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What construction promises of every program that it returns, on every chip and every operator of the suites.
 
 #include "construct/roller.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Points of the search space against the programs that they say.
 
 #include "construct/search_space.h"

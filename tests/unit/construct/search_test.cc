@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The searches with a made-up cost model, whose best program is known because every program can be looked at.
 
 #include "construct/search.h"

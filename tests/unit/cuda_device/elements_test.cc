@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inputs against the generator written out a second time, elements against the bytes that the other backend writes.
 
 #include "backends/cuda/device/elements.h"

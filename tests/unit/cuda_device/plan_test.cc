@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans: what their lines mean, and every line that means nothing with its number.
 
 #include "backends/cuda/device/plan.h"

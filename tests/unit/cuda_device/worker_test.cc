@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program that runs plans, on a driver without a GPU (tests/support/fake_driver): what it asks of the device and in
 // which order, which wrong outputs it finds, what a kernel that fails or hangs costs, and how it goes on.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of suites, against trees that are computed without text. RC_PARAMS="seed=..." repeats a failure.
 
 #include "expr/arithmetic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Expressions and their mistakes from texts as they stand on the command line.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random affine expressions: the shapes that inference finds are those of the elements really touched. rapidcheck
 // prints the seed of a failure; RC_PARAMS="seed=..." repeats it.
 

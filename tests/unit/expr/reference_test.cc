@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reference against loops written by hand, operator by operator.
 
 #include "expr/reference.h"

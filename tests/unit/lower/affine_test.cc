@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divisions that stay affine, against dividing.
 
 #include "lower/affine.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread reads of a cached tile whose rows run along a reduced axis: several points of the reduction at once.
 
 #include <fmt/format.h>

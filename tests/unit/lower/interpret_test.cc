@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowered programs, interpreted, against plain loops.
 
 #include "lower/interpret.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix instructions: programs against plain loops, on chips that do not exist too, mistakes that are planted and
 // programs that are refused.
 

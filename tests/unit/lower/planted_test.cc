@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mistakes planted in kernels that are right: the interpreter has to find each.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels whose tiles are brought in boxes: against plain loops, and with mistakes that are planted.
 
 #include <gmock/gmock.h>

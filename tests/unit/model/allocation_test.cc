@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model allocates nothing: it is asked millions of times.
 
 #include <atomic>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The work of one block by hand.
 
 #include "model/simt/detail/block_work.h"

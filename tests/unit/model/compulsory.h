@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Bytes of an operand that a stage touches at least once, from its expression: what any memory has to move.
 

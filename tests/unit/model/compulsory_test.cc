@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DRAM gives and takes no less than a program's operands have: compulsory bytes, counted from the expression alone.
 
 #include "tests/unit/model/compulsory.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fit alone, on lines whose parameters are known.
 
 #include "model/common/fit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Levels that the devices of today lack: caches behind the first one of the device, none at all, other names.
 
 #include <algorithm>

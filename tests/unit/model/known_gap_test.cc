@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the model is known to get wrong, each with its present size: a test that fails here has found a gap closed (or
 // grown), and docs/claims.yaml and docs/model.md are to be changed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix instructions, windows and split reductions by hand.
 
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip with more of something is never slower, and one with less never faster: on random programs, and strictly on
 // programs that the changed part binds.
 

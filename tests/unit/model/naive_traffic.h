@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Traffic by enumeration: the sectors that every block touches, for comparison with the model's closed form.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Occupancy by hand on v100: 65536 registers, 2048 threads, 32 blocks and 96 KiB of scratchpad a core.
 
 #include "model/simt/detail/occupancy.h"

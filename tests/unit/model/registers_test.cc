@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registers by hand, of kernels that lower/ writes. Against the compiler: experiments/studies/nvrtc_suite/run.
 
 #include "model/simt/registers.h"

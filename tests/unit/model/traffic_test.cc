@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traffic against enumeration of every sector that every block touches.
 
 #include "model/simt/detail/traffic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bank passes, granules and lane addresses against naive counting and a per-thread evaluation of what a program means
 // (tile/program.h).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that one resource binds come near what the chip's file says of it, and never above.
 
 #include <algorithm>

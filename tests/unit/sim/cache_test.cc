@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tags and addresses: the cache against one that is written down plainly, the map as what it promises to be.
 
 #include <algorithm>

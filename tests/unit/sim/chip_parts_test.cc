@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of a chip whose cost is one figure of its file: what a block, a page, a far partition, a tag memory or a bound
 // on misses takes is found again in the cycles of kernels.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters against the kernel walked thread by thread: by hand-written kernels and by random programs.
 
 #include <map>

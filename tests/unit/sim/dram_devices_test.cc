@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The levels of arch/devices/memory against what DRAMsim3 reaches on them (facts/dram.md, 5.2 and 5.3), in percent of
 // the bus's peak. The traces are those of experiments/studies/dram_agreement/traces.py.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One channel against closed forms.
 
 #include "sim/memory/dram.h"

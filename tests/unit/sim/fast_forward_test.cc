@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who stands where after a jump over the ends of blocks.
 
 #include <gtest/gtest.h>

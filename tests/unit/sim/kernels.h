@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels written by hand for tests of the simulator, and ways to run them.
 

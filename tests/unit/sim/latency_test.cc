@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one thread that follows a chain measures on the simulated chip is what the chip's file says.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counters of programs by matrix instructions that no chip has, of warps of 8 to 64 lanes, against counting by hand.
 
 #include <gtest/gtest.h>

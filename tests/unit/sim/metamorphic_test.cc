@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A chip with more of something is not slower, one with less not faster; strictly so where the kernel is bound by it.
 
 #include <set>

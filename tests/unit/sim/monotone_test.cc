@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Twice the bandwidth, half the latency or twice the capacity, at the same mapping of addresses, never slows a kernel
 // down; more banks, channels or ways, which deal addresses out otherwise, no more than chance does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Caches between the one that cores reach first and the DRAM: what they hold, when it comes, and what it is called.
 
 #include "sim/memory/detail/outer_caches.h"

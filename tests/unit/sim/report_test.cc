@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The report adds up, is the same every time, and says what does not fit.
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is left out is what would have happened: `sampled` against `full` on kernels long enough to be sampled.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spills by hand and by what they cost: what a barrier keeps in registers that are not there.
 
 #include "sim/gpu/detail/spills.h"

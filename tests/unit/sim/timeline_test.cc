@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a timeline shows is what the report counts, and events nest or follow one another.
 
 #include "sim/timeline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles that come in boxes: bytes as a plain count of boxes gives them, time as latencies do, less of it than threads
 // that copy would take.
 

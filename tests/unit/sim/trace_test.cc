@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces on one level: how they are injected, counted and timed.
 
 #include "sim/trace.h"

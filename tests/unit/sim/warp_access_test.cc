@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes, sectors and lines of one access against their definitions, spelled out lane by lane.
 
 #include "sim/memory/detail/warp_access.h"

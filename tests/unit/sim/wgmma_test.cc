@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products of factors in the scratchpad take the longer of two times: the units' and the scratchpad's.
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The four alignment rules against direct counting.
 
 #include "tile/align.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which loops may be collapsed, and that names of collapsed loops are read back.
 
 #include <numeric>

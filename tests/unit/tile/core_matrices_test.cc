@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Core matrices beside what PTX and CUTLASS say of them, and every element in a place of its own.
 
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The limits of a chip and the sentences that name them.
 
 #include "tile/fit.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that would overflow, and shapes at the limits of the notation: an error, never undefined behaviour (the same
 // tests run under the sanitizers).
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as documents: round trips, edges and batch lines.
 
 #include <fmt/format.h>

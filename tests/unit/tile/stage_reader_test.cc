@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every mistake of a stage's document by its text and its place.
 
 #include "tile/stage_reader.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vector accesses against enumeration: no piece of a copy may straddle two runs of memory or start between its
 // multiples.
 

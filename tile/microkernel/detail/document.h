@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a node's document says what multiplies (docs/json.md, PROGRAM).
 

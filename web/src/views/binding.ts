@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bound by: of the weighted time of chips, the shares that each term of the prediction bounds.
 
 import { chipCard, chipName } from '../card';

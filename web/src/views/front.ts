@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Pareto front: time against something that an architect pays for.
 
 import { chipCard, chipName, differences } from '../card';

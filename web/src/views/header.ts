@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this is: title, counts, where it comes from, the sweep's own text; and the line that stays in sight, with the
 // filter, what times are looked at, and the selected chip.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The heatmap: time relative to the base over any two axes, a table that the keyboard reaches and paper shows.
 
 import { chipCard, chipName } from '../card';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operators of the selected chip: times, what binds, and each one's best program beside that of the base, for every
 // chip gets kernels of its own.
 

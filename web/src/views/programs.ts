@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best program of an operator on a chip beside the best one on its base: every chip gets kernels of its own.
 
 import { chipName } from '../card';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicted times beside simulated and measured ones: on the diagonal they agree.
 
 import { chipCard } from '../card';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tiles drawn to one scale: the block tile of the last two spatial axes with a thread's tile in its corner.
 
 import { h } from '../dom';

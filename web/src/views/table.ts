@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All chips: sortable, a page at a time, the selected one always in sight.
 
 import { columnsOf, sorted, type TableColumn } from '../columns';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page in Debian's Chromium, opened from a file as a reader does. What it shows is compared with plain loops over
 // the document.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a sweep's file to the page: what `tilescope sweep` computes, `export` lists and `report` shows is the same.
 
 import { execFileSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import { expect, test } from 'vitest';
 
 import { count, number, parseQuantity, percent, quantity, ratio, time } from '../../src/format';

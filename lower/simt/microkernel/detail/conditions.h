@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Which programs of each micro-kernel a chip can run. Each question has an answer for every entry.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Multiply-adds of single threads, or whatever the stage computes of its reads: what a thread reads of its operands
 // into registers, at every point of the reduction or at several points at once, and the arithmetic on it.

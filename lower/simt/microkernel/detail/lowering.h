@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a family of micro-kernels says of a block's statements: how threads or lanes read the cached tiles of a step,
 // multiply them, and hold the results. One class an entry: fma.h, mma.h, wgmma.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A matrix instruction's fragments in the tile of the lanes that execute it together: loops over them, where a fragment
 // lies in the cached tile, and where a lane's results are, as the instruction's maps say.

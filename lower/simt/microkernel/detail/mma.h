@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Matrix instructions whose operands lie in the registers of a warp's lanes (PTX's mma, AMD's MFMA): fragments from the
 // cached tiles into registers, and their products.

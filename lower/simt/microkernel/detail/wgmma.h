@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Matrix instructions of several warps that read their operands from the scratchpad and run by themselves (PTX's
 // wgmma): core matrices in the cached tiles, products that start and are awaited.

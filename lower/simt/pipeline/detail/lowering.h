@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a family of pipelines says of a block's statements: in which order the transfers and the products of its steps
 // stand, and how they wait for each other. One function an entry: serial.cc, multi_stage.cc, warp_specialized.cc.

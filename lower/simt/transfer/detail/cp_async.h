@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Copies by all threads asynchronously (PTX's cp.async), of steps that lie ahead.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Results that the threads of a block gather in the scratchpad, where rows of its tile lie whole before they leave.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a family of transfers says of a block's statements: how the tiles that an operand has in each step reach the
 // scratchpad. One class an entry: per_thread.h, cp_async.h, tma.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Copies by all threads through their registers: loads from memory, then stores into the scratchpad.
 

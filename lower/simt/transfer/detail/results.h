@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
 // tma_store.h.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Tiles of a tensor that one thread asks for and that arrive by themselves (PTX's bulk copies of tensors, TMA): a box
 // for every panel of a cached tile (tile/transfer/tma.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Results in the scratchpad that one thread has stored, a box for every panel of the tile (tile/transfer/tma.h).
 

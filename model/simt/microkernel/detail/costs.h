@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a program's micro-kernel asks of a core: reads of cached operands, registers, instructions, stores of results.
 // Each question has an answer for every entry of tile/microkernel/, in the file of its name.

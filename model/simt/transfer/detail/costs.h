@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What the transfer of a cached operand asks of a core. Each question has an answer for every entry of tile/transfer/.
 

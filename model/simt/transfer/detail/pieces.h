@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pieces of a tile that the lanes of the first warp copy together: where they lie in memory and in the scratchpad.
 

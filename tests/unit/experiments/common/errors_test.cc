@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Statistics of errors, by hand.
 
 #include "experiments/common/errors.h"

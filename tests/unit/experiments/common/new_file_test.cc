@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A new file is there whole or not at all.
 
 #include "experiments/common/new_file.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work on several threads: every number once, and an exception of a worker is the caller's.
 
 #include "experiments/common/parallel.h"

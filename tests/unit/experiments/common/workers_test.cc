@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Worker processes: order, exceptions, crashes, and the death of their parent.
 
 #include "experiments/common/workers.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ratios from microbenchmarks: the project's own curves give what the chips' files have by hand.
 
 #include <cmath>

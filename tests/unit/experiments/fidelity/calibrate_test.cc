@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibrating a chip by programs whose times are known: its own predictions with other ratios.
 
 #include "experiments/fidelity/calibrate.h"

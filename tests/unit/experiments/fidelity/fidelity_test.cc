@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors, ranks and what choosing by our times costs, against definitions written out.
 
 #include "experiments/fidelity/fidelity.h"

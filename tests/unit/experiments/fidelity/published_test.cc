@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published times: retyped tables that cover what they claim to, and errors of our best programs.
 
 #include "experiments/fidelity/published.h"

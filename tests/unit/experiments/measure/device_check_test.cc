@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chip that is described beside the device that is there, and rows as they are kept.
 
 #include "experiments/measure/detail/device_check.h"

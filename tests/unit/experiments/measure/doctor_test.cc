@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What works here, and a reason for what does not.
 
 #include "experiments/measure/doctor.h"

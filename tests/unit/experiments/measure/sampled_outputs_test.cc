@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampled outputs against all of them by the plain loops of expr/, and the tasks that they become.
 
 #include "experiments/measure/sampled_outputs.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels that a compiler may not empty: microbenchmarks whose every load is used, for all that it knows.
 
 #include "experiments/microbench/detail/kept_alive.h"

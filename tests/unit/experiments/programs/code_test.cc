@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs as the chip's compiler takes them; skipped where there is no NVRTC.
 
 #include "experiments/programs/code.h"

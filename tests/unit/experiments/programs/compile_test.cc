@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiling operators: programs that read back with the time they were ranked by, the same for any number of jobs.
 
 #include "experiments/programs/compile.h"

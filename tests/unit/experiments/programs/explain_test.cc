@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How times answer to the numbers of a chip: elasticities that follow from what binds, that compiling on the changed
 // chip agrees with, and that do not depend on the number of jobs.
 

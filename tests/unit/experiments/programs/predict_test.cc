@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicting given programs: batches of lines, good and bad, and single documents.
 
 #include "experiments/programs/predict.h"

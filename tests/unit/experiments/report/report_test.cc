@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sweep's report: what is put into a store is what the page's document says, with figures that plain sums confirm;
 // the file holds the document and nothing that ends it early.
 

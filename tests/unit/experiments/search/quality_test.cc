@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The searches' statistics against closed forms, and a trial that is ended and goes on.
 
 #include "experiments/search/quality.h"

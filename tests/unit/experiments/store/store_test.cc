@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The store of sweeps: what is put is what is read, also by SQLite alone; nothing is kept twice; one writer at a time;
 // what is no store is refused.
 

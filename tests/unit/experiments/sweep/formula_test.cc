@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expressions of sweeps: values beside the same arithmetic in C++, and the places of mistakes.
 
 #include "experiments/sweep/detail/formula.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sweeps: points beside plain loops, times beside `compile` and `predict` on the same chips, nothing computed twice,
 // and the same table for any number of threads.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far values may be from plain loops: by hand, and with outputs that are all zero.
 
 #include "experiments/verify/compare_values.h"

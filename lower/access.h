@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What the statements of a Kernel touch: arrays, and places in them as affine functions of indices.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "expr/extent.h"
+
+namespace tilescope::lower {
+
+// coefficient * index, summed, plus a constant. Indices are positions in Kernel::indices.
+struct AffineTerm {
+  int index = 0;
+  std::int64_t coefficient = 1;
+
+  bool operator==(const AffineTerm&) const = default;
+};
+struct Affine {
+  std::vector<AffineTerm> terms;  // sorted by index, no coefficient zero
+  std::int64_t constant = 0;
+
+  bool operator==(const Affine&) const = default;
+};
+
+enum class IndexKind : std::uint8_t { kBlock, kThread, kLoop, kDerived };
+
+// An integer that addresses depend on. A derived one is floor(of / divisor) and, where `modulus` is not 0, the rest of
+// that modulo `modulus`; `of` has earlier indices only.
+struct Index {
+  std::string name;
+  IndexKind kind{};
+  expr::Span range;  // of its values; a loop runs through all of it, from low to high
+  Affine of;
+  std::int64_t divisor = 1;
+  std::int64_t modulus = 0;
+};
+
+enum class Space : std::uint8_t { kGlobal, kShared, kRegister };
+
+// An array: of the module's memory, of a block's scratchpad, or of one thread's registers.
+struct Buffer {
+  std::string name;
+  Space space{};
+  base::Dtype dtype{};
+  std::int64_t elements = 0;
+  int global = -1;                // kGlobal: position in Module::globals
+  std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
+  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (TmaBox, Wgmma:
+  // they alone touch such an array, and count elements as if none had); 0 where elements lie in their order.
+  std::int64_t swizzled_row = 0;
+};
+
+// `offset` counts elements of the buffer.
+struct Access {
+  int buffer = 0;
+  Affine offset;
+};
+
+// Holds where 0 <= value < bound.
+struct Guard {
+  Affine value;
+  std::int64_t bound = 0;
+
+  bool operator==(const Guard&) const = default;
+};
+
+}  // namespace tilescope::lower

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Statements by which elements move: copies, their groups, the boxes of TMA and the mbarriers at which they are
+// awaited.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lower/access.h"
+
+namespace tilescope::lower {
+
+// `elements` neighbouring elements in one access of one thread; both buffers have one dtype, the offset in memory or
+// scratchpad is a multiple of `elements`. Between memory and registers, registers and scratchpad, or, asynchronous,
+// from memory to the scratchpad. Guards are about the whole access.
+struct Copy {
+  Access to, from;
+  std::int64_t elements = 1;
+  std::vector<Guard> when;    // happens at all
+  std::vector<Guard> inside;  // reads; zero otherwise
+  bool asynchronous = false;
+};
+
+// Ends a group of this thread's asynchronous copies.
+struct Commit {};
+// Until at most `pending` groups of this thread are under way.
+struct Wait {
+  std::int64_t pending = 0;
+};
+
+// A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each stage. Its phases are numbered from 0 on:
+// phase u is the (u / stages)-th completion of stage u % stages. It is over when `arrivals` warps arrived for it and
+// all bytes that they said are to come have come; then the stage's next one begins.
+struct Mbarrier {
+  std::string name;
+  std::int64_t stages = 1, arrivals = 1;
+  std::int64_t offset_bytes = 0;  // of the first one in the block's scratchpad
+};
+
+// Every warp of the role arrives once for a phase of an mbarrier, and says how many bytes are to come for it.
+struct MbarrierArrive {
+  int mbarrier = 0;  // of Kernel::mbarriers
+  Affine phase;
+  std::int64_t bytes = 0;
+};
+// Until that phase of the mbarrier is over; one before the first of its stage is.
+struct MbarrierWait {
+  int mbarrier = 0;
+  Affine phase;
+};
+
+// A dimension of a box: where it begins in the tensor, which has so many elements along it, `stride` apart.
+struct BoxDim {
+  Affine at;
+  std::int64_t extent = 1, stride = 1, box = 1;
+};
+// A box of an array in memory, and where in the scratchpad its rows lie one after the other. The outermost dimension is
+// the first, the last one's stride is 1.
+struct TmaBox {
+  Access shared;
+  int memory = 0;  // buffer
+  std::vector<BoxDim> dims;
+
+  std::int64_t elements() const;
+};
+// One thread of the role asks for the box, which comes by itself, for a phase of an mbarrier; zeros where it goes
+// beyond the tensor.
+struct TmaLoad : TmaBox {
+  int mbarrier = 0;
+  Affine phase;
+};
+// One thread of the role, or of the block, has the box stored, and goes on when it has been read from the scratchpad;
+// what lies beyond the tensor is left out. The threads that wrote it ran a ProxyFence after, and met the thread.
+struct TmaStore : TmaBox {};
+
+}  // namespace tilescope::lower
