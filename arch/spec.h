@@ -66,7 +66,7 @@ struct CoreSpec {
   std::int64_t max_block_threads = 0;
   std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
   std::optional<Bytes> async_copy;    // the least that one thread copies asynchronously; no such copies where absent
-  std::optional<TmaSpec> tma;         // no boxes are brought where absent
+  std::optional<TmaSpec> tma;         // no TMA copies where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of

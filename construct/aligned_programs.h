@@ -12,7 +12,7 @@ namespace tilescope::construct {
 class SearchSpace;
 
 struct AlignedPrograms {
-  std::vector<tile::StageProgram> programs;  // none where `count` is more than was asked for
+  std::vector<tile::StageProgram> programs;  // none where `count` exceeds the limit
   std::size_t count = 0;
   bool every_layout = false;  // of construct/detail/layout.h; else only the reduction steps, cached, neighbours apart
 };

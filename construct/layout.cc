@@ -77,7 +77,7 @@ void choose_padding(StageProgram& p, std::size_t i, const LayoutRules& rules) {
   p.operands[i] = placed;
 }
 
-// Register tiles as far as a step has their points; false where a matrix instruction's fragments would be cut.
+// Register tiles as far as a step has their iterations; false where a matrix instruction's fragments would be cut.
 bool fit_reduction_tiles(StageProgram& q, const StageProgram& p) {
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
     q.thread[a] = std::gcd(p.thread[a], q.iterations_along(a));
@@ -174,7 +174,7 @@ std::vector<StageProgram> other_steps(const StageProgram& p, const LayoutRules& 
   return out;
 }
 
-// Rows as they are: what a placement saves in passes may cost more in room.
+// Rows as they are: what a placement saves in passes may cost more in scratchpad bytes.
 std::vector<StageProgram> other_rows(const StageProgram& p, const LayoutRules& rules) {
   if (!chooses_rows(p)) return {};
   StageProgram q = apply_layout(p, {rules.arch, false, rules.known, rules.direct_stores});

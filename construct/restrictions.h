@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is asked of construction beside the chip and the stage.
+// Restrictions on what construction may build.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Searches that try programs one after the other, what construction claims to do without: every aligned program,
-// uniform chance, Tensor Comprehensions' genetic search and AutoTVM's annealing over a learned cost. All ask a cost
-// model about programs of the same space and return what they asked, in that order: a trace.
+// uniform chance, Tensor Comprehensions' genetic search and AutoTVM's annealing over a learned cost. All evaluate
+// programs of the same space by a cost model and return what they evaluated, in that order: a trace.
 //
 // Deterministic: the same trace for the same space, cost model, budget and seed.
 
@@ -18,14 +18,14 @@ namespace tilescope::construct {
 
 class SearchSpace;
 
-// The times of several programs, in order; infinite where the cost model cannot tell. It may look at them side by side.
+// The times of several programs, in order; infinite where the cost model cannot tell. It may evaluate them in parallel.
 using BatchCostModel = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
 
 // A cost model of single programs, asked one after the other.
 BatchCostModel one_by_one(CostModel cost_model);
 
 struct SearchBudget {
-  std::size_t programs = 500;  // that the cost model is asked about, at most
+  std::size_t programs = 500;  // that the cost model evaluates, at most
   std::uint64_t seed = 1;
 };
 

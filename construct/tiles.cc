@@ -69,8 +69,8 @@ std::vector<LevelTile> thinned(std::vector<LevelTile> tiles, std::size_t most) {
   return out;
 }
 
-// Extents that a block may have along an axis, ascending: one thread, `serial` wide; threads by powers of two and what
-// cuts the axis into few equal parts, that waste at most `epsilon` of it.
+// Extents that a block may have along an axis, ascending: one thread, `per_thread` wide; threads by powers of two and
+// what cuts the axis into few equal parts, that waste at most `epsilon` of it.
 std::vector<std::int64_t> block_extents(std::int64_t length, std::int64_t per_thread, std::int64_t most,
                                         double epsilon) {
   const std::int64_t whole = base::ceil_div(length, per_thread);
@@ -103,7 +103,7 @@ GrowthLimits growth_limits(const arch::ArchSpec& a) {
   const arch::RegisterLevel* registers = arch::registers_of(a);
   const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(a);
   const std::int64_t all = arch::registers_per_core(*registers);
-  // At least a warp on every partition has to fit beside its bookkeeping.
+  // At least a warp on every partition has to fit in addition to its bookkeeping.
   g.registers = std::min(registers->per_thread.value_or(all), all / (a.core.warp * a.core.partitions)) * 3 / 4;
   g.cached_bytes = arch::scratchpad_per_block(*scratchpad).n;
   g.max_threads = a.core.max_block_threads;

@@ -48,8 +48,8 @@ struct Buffer {
   std::int64_t elements = 0;
   int global = -1;                // kGlobal: position in Module::globals
   std::int64_t offset_bytes = 0;  // kShared: where it begins in the block's scratchpad
-  // kShared: bytes of the rows in which pieces of 16 bytes change places with each other (TmaBox, Wgmma:
-  // they alone touch such an array, and count elements as if none had); 0 where elements lie in their order.
+  // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0 where elements lie in their
+  // order. TmaBox and Wgmma alone touch a swizzled array, and count its elements as if it were not.
   std::int64_t swizzled_row = 0;
 };
 

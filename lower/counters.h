@@ -4,9 +4,8 @@
 //
 //   request      one access instruction of one warp with at least one active lane
 //   sectors      distinct device-cache sectors that its active lanes touch, before any cache
-//   bank passes  lanes in order, in groups that fill banks x bank_width once; a group costs the most distinct words
-//   that
-//                any one bank must give; equal words are broadcast. A lane that does nothing keeps its place.
+//   bank passes  lanes in order, in groups that fill banks x bank_width once; a group costs the most distinct
+//                words that any one bank must give; equal words are broadcast. An idle lane keeps its place.
 
 #include <cstdint>
 #include <vector>
@@ -40,9 +39,9 @@ struct CopyCount {
   bool operator==(const CopyCount&) const = default;
 };
 
-// By copy of a kernel, then by bulk copy: the order in which they stand in its body, loops, Ifs and roles entered where
-// they stand. The rows that LoadMatrix reads are a copy. A bulk copy is a request of one lane: to memory for what of
-// its box the tensor has, where that is anything, and to the scratchpad for the whole box, in full passes.
+// By copy of a kernel, then by TMA copy: the order in which they stand in its body, loops, Ifs and roles entered where
+// they stand. The rows that LoadMatrix reads are a copy. A TMA copy is a request of one lane: to memory for the part of
+// its box that lies in the tensor, if any does, and to the scratchpad for the whole box, in full passes.
 using KernelCounters = std::vector<CopyCount>;
 
 // The copies of a kernel in that order.

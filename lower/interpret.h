@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs kernels statement by statement on real values, and finds what a kernel may not do: the slow reader to which the
-// emitted text is compared.
+// Runs kernels statement by statement on real values, and finds what a kernel may not do: the slow reference for the
+// emitted text.
 
 #include <stdexcept>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Roles, the mbarriers through which they meet, and the boxes that are brought for them.
+// Roles, the mbarriers through which they synchronise, and TMA loads and stores.
 
 #include <algorithm>
 

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A Kernel: what every thread of a chip is told, as plain data. A small loop nest of copies, arithmetic, barriers and
-// waits, whose every address is an affine function of indices. Interpreter, simulator and emitted text read nothing
-// else, so that counters which agree are a fact about the kernel and not about a shared formula.
+// A Kernel: what every thread of a block does, as plain data. It is a small loop nest of copies, arithmetic, barriers
+// and waits; every address is an affine function of indices. Interpreter, simulator and emitted text read nothing else,
+// so that counters which agree are a fact about the kernel and not about a shared formula.
 //
 // What a kernel means:
-//   All threads of a block run the body. Loops and `If` are uniform: all threads of a block take the same way.
-//   A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
-//   nothing. What a thread writes to shared memory others see after the next Barrier. An asynchronous copy lands at any
-//   time between its issue and the Wait that covers its group: then its thread sees it, and after a Barrier the others.
-//   LoadMatrix, Mma and Wgmma are what lanes do together, as many as their maps have: threads
-//   of a block from a multiple of that number on.
-//   Where warps are specialised, each role runs its own body beside the others and meets them through mbarriers alone:
-//   a warp that awaits a phase of an mbarrier sees what those did before who arrived for it, and what the bulk copies
-//   brought that were asked for it. A Barrier is for kernels that are not warp-specialised.
-//   Kernels of a module run one after the other; blocks of a kernel in any order.
+// - All threads of a block run the body. Loops and `If` are uniform: all threads of a block take the same way.
+// - A load that an `inside` guard refuses gives zero and touches no memory; a statement whose `when` fails does
+//   nothing.
+// - What a thread writes to shared memory others see after the next Barrier.
+// - An asynchronous copy lands at any time between its issue and the Wait that covers its group: then its thread sees
+//   it, and after a Barrier the others.
+// - Groups of lanes, as many as their maps have, execute LoadMatrix, Mma and Wgmma together: threads of a block from a
+//   multiple of that number on.
+// - Where warps are specialised, each role runs its own body at the same time as the others and synchronises with them
+//   through mbarriers alone: a warp that has waited for a phase of an mbarrier sees what the arriving warps wrote
+//   before they arrived, and the data of the TMA loads for that phase. A Barrier is for kernels that are not
+//   warp-specialised.
+// - Kernels of a module run one after the other; blocks of a kernel in any order.
 
 #include <cstdint>
 #include <string>
@@ -52,7 +55,8 @@ struct If {
   std::vector<Guard> when;
   std::vector<Statement> body;
 };
-// What so many warps of a block do, from one of them on, beside those of the other roles. No warp is of two.
+// A role of specialised warps, such as producer or consumer: neighbouring warps of a block that run this body. No warp
+// has two roles.
 struct WarpRole {
   std::string name;
   std::int64_t first_thread = 0, threads = 0;
@@ -94,7 +98,7 @@ struct Kernel {
   std::string name;
   std::int64_t blocks = 1;
   std::int64_t threads = 1;    // of a block
-  std::int64_t warp = 1;       // of them that go together
+  std::int64_t warp = 1;       // threads of a warp
   std::int64_t registers = 0;  // 32-bit ones that a compiler may give a thread; 0 leaves it to the compiler
   std::vector<Index> indices;
   std::vector<Buffer> buffers;

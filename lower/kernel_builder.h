@@ -12,8 +12,8 @@
 
 namespace tilescope::lower {
 
-// A module of one kernel, built step by step: arrays, indices, then what runs. Sizes of arrays are in elements; what is
-// named is answered with its place, as Access and Loop want it.
+// A module of one kernel, built step by step: arrays, indices, then what runs. Sizes of arrays are in elements. What
+// adds an array or an index returns its number, as Access and Loop take it.
 class KernelBuilder {
  public:
   KernelBuilder(std::string name, std::int64_t blocks, std::int64_t threads)

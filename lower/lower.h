@@ -20,15 +20,16 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
                             base::Position at = {});
 
 // Why no program that multiplies by that matrix instruction of the chip can be lowered, in a sentence; empty where they
-// can. Construction, readers of programs and sweeps ask it alike: what one verb predicts, the next one simulates.
+// can. Construction, readers of programs and sweeps all call it, so that what one command predicts the next one
+// simulates.
 std::string lowering_refusal(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip);
 
-// Whether a stage's program fits the chip, and multiplies by what can be lowered there; an error for each thing that is
-// in the way.
+// Whether a stage's program fits the chip, and multiplies by an instruction that can be lowered there; an error for
+// each reason against it.
 bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
                      base::Position at = {});
 
-// The same program, made for whatever chip, as this one takes it: with its own instruction of the name that the program
+// A program made for any chip, as this one takes it: with this chip's own instruction of the name that the program
 // says. Nothing, after errors, where it cannot be lowered.
 std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip, base::Diagnostics& diags,
                                            base::Position at = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A kernel as text that one enjoys reading: what `compile --print kernel` shows.
+// A kernel as readable text: what `compile --print kernel` shows.
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counting without time: every warp of every block walks its operations, and nothing waits.
+// Counting without time: every warp of every block runs through its operations, and nothing waits.
 
 #include "sim/gpu/detail/machine.h"
 #include "sim/gpu/detail/warp_code.h"

@@ -86,7 +86,7 @@ std::int64_t end_of(const lower::Module& module, const std::vector<std::int64_t>
   return base::round_up(bases.back() + last.elements * base::size_of(last.dtype).n, kLocalMemory);
 }
 
-// Counters of the kernel's own copies; those of its boxes come behind all of them.
+// Counters of the kernel's own copies; those of its TMA copies come behind all of them.
 void keep_own(const std::vector<bool>& own, lower::KernelCounters& counters) {
   lower::KernelCounters kept;
   for (std::size_t c = 0; c < counters.size(); ++c)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How long a module's kernels take on a chip of the GPU class, simulated: cycle-approximate, event-driven, from the
-// kernels' address streams alone. Deterministic. One simulation at a time in a process (SystemC's kernel); callers who
-// want several use processes.
+// kernels' address streams alone. Deterministic. A process runs one simulation at a time (SystemC's kernel); callers
+// run several in several processes.
 
 #include <vector>
 

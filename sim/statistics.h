@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a simulation adds up while it runs: plain amounts, so that a window of it is a difference and a jump a multiple.
+// What a simulation adds up while it runs: plain amounts, so that a sampling unit is a difference of two and a jump a
+// multiple.
 
 #include <array>
 #include <cmath>
@@ -43,7 +44,7 @@ struct Statistics {
   std::array<LevelStatistics, kLevelRoles> levels{};
   std::array<std::int64_t, kStalls> stalls{};  // warp-cycles
   lower::KernelCounters copies;
-  std::int64_t dirtied_bytes = 0;  // of the cache beside the DRAM, that have to be written to the DRAM some day
+  std::int64_t dirtied_bytes = 0;  // of the cache next to the DRAM, still to be written to the DRAM
   std::int64_t blocks = 0;         // finished
   std::int64_t block_cycles = 0;   // from their starts to their ends
   std::int64_t warp_steps = 0;     // iterations of the step loop that warps began

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What happens when in a simulation, resource by resource, for people to look at: what every warp of the chosen cores
-// does, when blocks begin and end, when units, ports, slices and DRAM channels are busy. A simulation that is given a
-// Timeline tells it; without one nothing is recorded. The Timeline joins what is one stretch, cuts it where a sampled
-// simulation jumps, and hands it to a sink once it is certain, in no particular order.
+// What happens when in a simulation, resource by resource: what every warp of the chosen cores does, when blocks begin
+// and end, when units, ports, slices and DRAM channels are busy. A simulation that is given a Timeline tells it;
+// without one nothing is recorded. The Timeline joins what is one stretch, cuts it where a sampled simulation jumps,
+// and hands it to a sink once it is certain, in no particular order.
 //
 // Times that it is told are cycles of the simulation. Those that it hands over are cycles of the program, from its
 // first launch on: launches included, and what was jumped over. Fractions of a cycle are other clocks' doing.
@@ -26,7 +26,7 @@ namespace tilescope::sim {
 struct Track {
   enum class Kind : std::uint8_t {
     kKernels,
-    kBlocks,  // of one of a core's slots for blocks
+    kBlocks,  // of one of a core's CTA slots
     kWarp,    // of the block in that slot
     kPartition,
     kScratchpad,

@@ -53,7 +53,8 @@ class Replay {
     drain();
   }
 
-  // Writes are posted: they are under way until the controller accepts them. Who finds no room there holds up the port.
+  // Writes are posted: they are under way until the controller accepts them. A write that the controller has no place
+  // for holds up the port.
   void in_window(std::int64_t window) {
     std::priority_queue<Clock, std::vector<Clock>, std::greater<>> ends;  // of what is under way and decided
     std::int64_t under_way = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One seam for every class of machines: what can be done with programs on its chips, a row a class. Who stands above
-// asks the row of a chip and never its class.
+// What can be done with programs on the chips of a class of machines: a row for each class. Callers ask the row of a
+// chip and never its class.
 //
-// The types that rows speak of are only named here: who calls a column includes the headers of what it takes and gives.
+// The types of the columns are only declared here: callers of a column include the headers of what it takes and
+// returns.
 
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +104,7 @@ struct Target {
   Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                         base::Position at)>
       taken_by;
-  // What the chip is told. Nothing, after errors, where the program cannot run on it.
+  // The kernels of the program. Nothing, after errors, where it cannot run on the chip.
   Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                        base::Position at)>
       lower;
@@ -114,7 +115,7 @@ struct Target {
   Ability<sim::SimReport(const lower::Module& module, const arch::ArchSpec& a, const sim::SimOptions& options)>
       simulate;
   Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
-  // The text of a module, headed by `about`; nothing, after errors, where the dialect has no words for it.
+  // The text of a module, headed by `about`; nothing, after errors, where the dialect cannot express it.
   Ability<std::optional<cuda::Emitted>(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
                                        base::Diagnostics& diags, base::Position at)>
       emit;
@@ -123,8 +124,7 @@ struct Target {
 // The row of the chip's class.
 const Target& target_of(const arch::ArchSpec& a);
 
-// Why the chip's class has no such ability, in a sentence for people that begins with the chip's name; empty where it
-// has.
+// Why the chip's class has no such ability, in a sentence that begins with the chip's name; empty where it has.
 std::string refused(const arch::ArchSpec& a, std::string_view refusal);
 template <class Function>
 std::string refusal(const arch::ArchSpec& a, Ability<Function> Target::* ability) {

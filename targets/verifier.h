@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Programs on the CPU, in every way that there is, beside the simulator: whether all compute and access the same.
+// Runs programs on the CPU in every way that there is, and counts them by the simulator, so that values and accesses
+// can be compared.
 
 #include <cstdint>
 #include <optional>
@@ -23,11 +24,11 @@ class Verifier {
  public:
   virtual ~Verifier() = default;
 
-  // Why nothing can run on this machine, in a sentence; nothing where it can.
+  // Why no program can run on this machine, in a sentence; nothing where programs can.
   virtual std::optional<std::string> refusal() const = 0;
   // Takes note of a module, which lives as long as this; its number.
   virtual int add(const lower::Module& module) = 0;
-  // Compiles whatever was added, on at most `jobs` cores; why nothing of it can run.
+  // Compiles all modules that were added, on at most `jobs` cores; returns why none can run.
   virtual std::optional<std::string> compile(int jobs) = 0;
   // `inputs` by Module::globals. Throws std::runtime_error where it does not run to its end.
   virtual Execution run(int number, const std::vector<double>& scalars, const std::vector<expr::Values>& inputs,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Whether a program fits a chip: only exact limits, never estimates (registers that a program does not state are the
-// compiler's business; the model charges for what spills).
+// Whether a program fits a chip: exact limits only, never estimates. Registers that a program does not state are left
+// to the compiler; the model charges what spills.
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"

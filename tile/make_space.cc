@@ -192,7 +192,7 @@ void name_apart(std::vector<Operand>& inputs) {
   if (same > 1) inputs.back().name += "#" + std::to_string(same);
 }
 
-// What one point of the iteration space computes, by kind of instruction.
+// What one iteration computes, by kind of instruction.
 void count_work(const Stage& stage, TileSpace& s) {
   double multiplies = 0, others = 0;
   for (const Node& n : stage.body) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How cores that run threads in lockstep (SIMT) execute a tiling. What varies is three families, each a folder of its
-// own in every layer that treats its entries differently: how tiles and results are copied (transfer/), what multiplies
-// (microkernel/), and how steps overlap (`num_stages`, and warps of their own for TMA loads).
+// How cores that run threads in lockstep (SIMT) execute a tiling. It varies in three families, each a folder of its own
+// in every layer that treats its entries differently: how tiles and results are copied (transfer/), what multiplies
+// (microkernel/), and how steps overlap (`num_stages`, and producer warps for TMA loads).
 
 #include <cstdint>
 
@@ -23,12 +23,12 @@ struct AxisMapping {
 
 // How one operand is handled. A cached output: its results leave through the scratchpad (tile/transfer/results.h).
 struct OperandPlan {
-  bool cached = false;       // kept in the scratchpad, of an input per reduction step, between two barriers
+  bool cached = false;       // kept in the scratchpad: of an input the tile of a reduction step
   std::int64_t padding = 0;  // elements that its cached rows are longer
   std::int64_t vector = 1;   // elements of one access of one thread to memory
-  std::int64_t rotate = 0;   // elements by which each cached row is rotated further than the one before
-  bool blocked = false;      // every thread copies pieces that lie side by side, as TVM's templates do
-  std::int64_t box = 0;      // elements of a row of the boxes that one thread has brought; 0 where threads copy
+  std::int64_t rotate = 0;   // elements by which each cached row is rotated further than the one before it
+  bool blocked = false;      // every thread copies neighbouring pieces, as TVM's templates do; else striped
+  std::int64_t box = 0;      // elements of a row of the boxes that TMA copies; 0 where threads copy
 
   bool operator==(const OperandPlan&) const = default;
 };
@@ -50,16 +50,16 @@ struct SimtSchedule {
   std::int64_t unroll = 0;
   std::int64_t num_stages = 1;
   BlockOrder block_order = BlockOrder::kRow;
-  std::int64_t group_m = 1;  // divides the blocks along the axis beside the fastest one
+  std::int64_t group_m = 1;  // divides the blocks along the axis next to the fastest one
   MicroKernel micro_kernel;  // what multiplies
 
   // The matrix instruction that it multiplies by, or null.
   const MatrixUnit* matrix() const { return unit_of(micro_kernel); }
-  // Whether a warp of its own has cached tiles brought box by box (transfer/tma.h); then it is so of all of them.
+  // Whether TMA loads the cached tiles, which a producer warp starts (transfer/tma.h): of all inputs or none.
   bool by_tma() const;
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return lanes_of(micro_kernel); }
-  // Of a block: those that compute, and with the warp that only copies, where there is one.
+  // Threads of a block: those that compute, and those with the producer warp, where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_producers(std::int64_t warp) const;
 };

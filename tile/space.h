@@ -52,7 +52,7 @@ struct CollapsedStep {
 };
 
 // One tensor of the stage with the reads that share its data tile. A tensor whose dimensions mix a collapsed loop with
-// others is `im2col`: its data tile has one dimension per tile axis, as implicit GEMM stages its patches.
+// others is `im2col`: its data tile has one dimension per tile axis, as implicit GEMM caches its patches.
 struct Operand {
   int tensor = 0;
   std::string name;  // the tensor's; A#2 where the stage reads A in a second pattern
@@ -80,9 +80,9 @@ struct TileSpace {
   std::vector<Operand> inputs;
   Operand output;
   std::int64_t reduced = 1;              // product of the reduced extents
-  double macs_per_iteration = 0;         // products that are summed, per point of the iteration space: 0 or 1
-  double other_flops_per_iteration = 0;  // further arithmetic of the body, per point
-  double special_per_iteration = 0;      // calls of exp, sqrt, ... per point
+  double macs_per_iteration = 0;         // products that are summed, per iteration: 0 or 1
+  double other_flops_per_iteration = 0;  // further arithmetic of the body, per iteration
+  double special_per_iteration = 0;      // calls of exp, sqrt, ... per iteration
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
@@ -119,10 +119,11 @@ std::int64_t data_tile_elements(const Operand& operand, const Extents& tile, std
 // The same, counting only what lies inside the tensor's dimensions: what has to be moved.
 std::int64_t data_tile_elements_inside(const Operand& operand, const Extents& tile);
 
-// Elements that the tile's points read, at most: of I[x*8+s] over four x and two s eight, where the data tile has 26.
+// Elements that the tile's iterations read, at most: of I[x*8+s] over four x and two s eight, where the data tile has
+// 26.
 double touched_elements(const Operand& operand, const Extents& tile);
 
-// Whether reads of points along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
+// Whether reads of iterations along a reduced axis overlap those of neighbours along a spatial one (`x*2+s`).
 bool taps_overlap(const TileSpace& space, std::size_t reduced);
 
 // The reduced tile axis of most iterations, or nothing where the stage reduces none.

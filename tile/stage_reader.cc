@@ -163,7 +163,7 @@ class StageReader {
       if (!seen[a]) diags_.error(tile->at, fmt::format("{} lacks the axis '{}'", where, space_->axes[a].name));
   }
 
-  // The register tile's extents of reduced axes, which cut the points of a step into whole register tiles.
+  // The register tile's extents of reduced axes, which cut the iterations of a step into whole register tiles.
   void read_reduction_tiles(const Value& tiles, StageProgram& p) {
     const std::string_view registers = level_name(arch::registers_of(arch_));
     const Value* tile = tiles.find(registers);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where the tiles that a block stages lie in its scratchpad: what fits there, for every reader of a program.
+// The layout of a block's scratchpad: where cached tiles, results and mbarriers lie. Every reader of a program uses it.
 
 #include "arch/spec.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {
 
-// One tile after the other, in the order of the inputs, each with all its stages (StageProgram::stages_held) and
-// aligned for the chip's widest access, or for boxes. Results that leave through the scratchpad begin where the tiles
-// do. Behind them, for boxes, what says of every stage that it is full or empty, and of results that they are there.
+// Tiles follow each other in the order of the inputs, each with all its stages (StageProgram::stages_held), aligned for
+// the chip's widest access or for TMA. Results that leave through the scratchpad begin where the tiles do. Programs
+// with TMA have mbarriers behind them: a full and an empty one for each stage, and one for results.
 struct StagingLayout {
-  base::FixedVector<base::Bytes, kMaxOperands> begins;  // by input; 0 of one that is not cached
-  base::Bytes mbarriers;  // where they begin, two for each stage and one of results; of no use without boxes
+  base::FixedVector<base::Bytes, kMaxOperands> begins;  // bytes, by input; 0 of one that is not cached
+  base::Bytes mbarriers;  // where they begin: two for each stage and one of results; meaningless without TMA
   base::Bytes bytes;      // of the block
 };
 

@@ -12,7 +12,7 @@ namespace tilescope::tile {
 
 struct Tiling {
   std::shared_ptr<const TileSpace> space;
-  Extents block;   // per tile axis: what one block computes, and for a reduced axis what it stages per step
+  Extents block;   // per tile axis: what one block computes, and for a reduced axis what it caches per step
   Extents thread;  // per tile axis: what one thread keeps in registers; of a reduced axis, the iterations of a register
                    // tile
   Extents split;   // per tile axis: in how many parts blocks share a reduction; 1 of a spatial axis
@@ -22,11 +22,11 @@ struct Tiling {
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;
-  // Iterations of the reduction that one thread walks through in a step, for each of its results.
+  // Iterations of the reduction that one thread runs in a step, for each of its results.
   double iterations_per_step() const;
   // Iterations of a reduced axis in one step of one part.
   std::int64_t iterations_along(std::size_t axis) const;
-  // Register tiles that one thread walks through in a step.
+  // Register tiles that one thread runs through in a step.
   double reduction_tiles_per_step() const;
 };
 

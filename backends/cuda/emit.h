@@ -52,7 +52,7 @@ std::string_view prelude();
 std::string hip_prelude();
 // What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
 std::string_view matrix_prelude();
-// What follows where a kernel multiplies factors in the scratchpad (backends/cuda/staged.cuh).
+// What follows where a kernel multiplies operands in the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
 // What follows where a kernel has mbarriers (backends/cuda/boxes.cuh).
 std::string_view boxes_prelude();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a launch tells a kernel of the boxes that it has brought: of which array, how it is strided, how large a box is
-// (CUDA driver API, cuTensorMapEncodeTiled).
+// What a launch passes to a kernel for its TMA copies: of which array, how it is strided, how large a box is (CUDA
+// driver API, cuTensorMapEncodeTiled).
 
 #include <cstdint>
 #include <vector>

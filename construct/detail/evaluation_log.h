@@ -27,13 +27,13 @@ class EvaluationLog {
   // Of a point that was evaluated; infinite where the cost model could not tell.
   double time_us(const Point& p) const { return times_.at(p); }
 
-  // A point that says a program, is not known and not in `but`: a way to collapse loops by chance, then any of its
-  // points. Nothing where very many draws find none.
+  // A point that says a program, was not evaluated and is not in `but`: a way to collapse loops by chance, then any of
+  // its points. Nothing where very many draws find none.
   std::optional<Point> fresh_point(const std::set<Point>& but = {});
   // At most `count` of them.
   std::vector<Point> fresh_points(std::size_t count);
 
-  // Evaluates the points that are not known yet, in order, as far as the budget goes. They say programs (checked).
+  // Evaluates the points that were not evaluated yet, in order, as far as the budget goes. They say programs (checked).
   void evaluate(const std::vector<Point>& points);
 
   const Trace& trace() const { return trace_; }

@@ -20,7 +20,7 @@ struct LevelTile {
   double footprint = 0;  // what the tile keeps: registers of a thread, elements of a block
 };
 
-// A thread keeps the elements that it reads; a block stages the whole box that holds them.
+// A thread keeps the elements that it reads; a block caches the whole data tile that holds them.
 enum class Level : std::uint8_t { kThread, kBlock };
 
 // What a tile with that axis grown to `extent` moves, of what it moves as it is.

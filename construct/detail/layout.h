@@ -19,7 +19,8 @@ namespace tilescope::construct {
 // Parts that a reduction is cut into at most.
 inline constexpr std::int64_t kMaxParts = 64;
 
-// What was found out about layouts of one stage's programs on one chip, for who lays out many. Of one thread.
+// What was found out about layouts of one stage's programs on one chip, for callers that lay out many. Not for several
+// threads.
 class LayoutMemory {
  public:
   explicit LayoutMemory(model::CachedCosts& costs) : costs_(costs) {}

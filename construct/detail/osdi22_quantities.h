@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What ROLLER's artifact computes of a tile: work, bytes and registers. Extents are one number per tile axis, spatial
-// axes first; a reduced axis's extent is the step it is walked by. Amounts are doubles, because candidates may exceed
-// their tensors and are compared with capacities only.
+// axes first; a reduced axis's extent is its step. Amounts are doubles, because candidates may exceed their tensors and
+// are compared with capacities only.
 
 #include <cstdint>
 

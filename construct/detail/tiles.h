@@ -15,7 +15,7 @@ namespace tilescope::construct {
 
 // The widest a register tile is along one axis, in units that it grows from: a wider one leaves no registers to others.
 inline constexpr std::int64_t kWidestRegisterExtent = 32;
-// Into how many equal parts threads may cut an axis, beside powers of two.
+// Into how many equal parts threads may cut an axis, besides powers of two.
 inline constexpr std::int64_t kMaxEqualParts = 6;
 // Shares of an axis that tiles may waste (rule 4), tried in this order until there are enough. ROLLER's artifact goes
 // from 0 to 1 in steps of 0.2, of 0.1 without reuse; what wastes nothing is among the tiles of the first share here.
@@ -59,10 +59,10 @@ AxisChoices block_choices(const tile::TileSpace& space, const GrowthLimits& limi
 std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
                                    const tile::Extents& step, Alignment alignment = Alignment::kRules);
 
-// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions (points
-// and loads into registers, in whole waves of blocks) and of what blocks move through the device cache. After ROLLER's
-// own model (OSDI'22, section 3.4); it says which tiles are worth a cost model's time, and it is never shown as a time.
-// `matrix_unit` is the instruction whose fragments they are, or null.
+// How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions
+// (iterations and loads into registers, in whole waves of blocks) and of what blocks move through the device cache.
+// After ROLLER's own model (OSDI'22, section 3.4); it says which tiles are worth a cost model's time, and it is never
+// shown as a time. `matrix_unit` is the instruction whose fragments they are, or null.
 double cost_of(const tile::TileSpace& space, const LevelTile& registers, const LevelTile& block,
                const arch::ArchSpec& a, const arch::ComputeSpec* matrix_unit);
 

@@ -16,8 +16,8 @@ namespace tilescope::construct {
 using tile::StageProgram;
 
 std::int64_t max_stages(const StageProgram& p, const arch::ArchSpec& chip) {
-  // Far with TMA, which costs those who compute nothing; less far with asynchronous copies, which cost issue
-  // slots. Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
+  // Far with TMA, which costs the computing warps nothing; less far with asynchronous copies, which cost issue slots.
+  // Other copies hold one step ahead, in registers (docs/kernel.md), and can do no more.
   constexpr std::int64_t kOfTma = 8, kPastRegisters = 4, kOfRegisters = 2;
   if (p.by_tma()) return kOfTma;
   return chip.core.async_copy ? kPastRegisters : kOfRegisters;
@@ -74,7 +74,7 @@ StageProgram best_row_stores(const StageProgram& p, const LayoutRules& rules) {
   return best;
 }
 
-// In boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill sectors.
+// In TMA boxes of every row that the engine can store: short ones gather with fewer conflicts, long ones fill sectors.
 std::vector<StageProgram> tma_stores(const StageProgram& p, const LayoutRules& rules) {
   std::vector<StageProgram> out;
   if (const auto& tma = rules.arch.core.tma)

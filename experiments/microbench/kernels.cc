@@ -291,7 +291,7 @@ std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpe
                         static_cast<double>(2 * more * threads * width)};
 }
 
-// --- a stencil whose staged rows are padded, against one whose rows are not
+// --- a stencil whose cached rows are padded, against one whose rows are not
 
 template <std::int64_t block_x, std::int64_t block_y, std::int64_t tile_y>
 std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, std::string& why) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// One kernel that is interpreted: what its blocks and threads hold, and who touched it. lower/interpret.cc runs loops,
-// copies and arithmetic, lower/interpret_matrices.cc what warps do together, lower/interpret_roles.cc roles and
-// mbarriers.
+// One kernel that is interpreted: what its blocks and threads hold, and which thread touched it. lower/interpret.cc
+// runs loops, copies and arithmetic, lower/interpret_matrices.cc what warps do together, lower/interpret_roles.cc roles
+// and mbarriers.
 
 #include <cstdint>
 #include <optional>
@@ -17,7 +17,7 @@ namespace tilescope::lower {
 
 inline constexpr std::int64_t kNobody = -1, kSeveral = -2;
 
-// One word of a block's scratchpad and who touched it since the last barrier.
+// One word of a block's scratchpad and the threads that touched it since the last barrier.
 struct SharedWord {
   double value = 0;
   bool written = false;
@@ -35,7 +35,7 @@ struct Array {
   std::vector<char> written;
 };
 
-// What an asynchronous copy brings, until a wait lets it land.
+// The data of an asynchronous copy, until a wait lets it land.
 struct Landing {
   std::size_t buffer = 0;
   std::int64_t offset = 0, thread = 0;
@@ -62,7 +62,7 @@ struct Crew {
   std::int64_t met = 0;            // of its own arrivals, those of which all its threads know
 };
 
-// The phase of an mbarrier's stage that is under way, and what those know who awaited the ones before.
+// The phase of an mbarrier's stage that is under way, and what warps that waited for earlier ones have seen.
 struct Phase {
   std::int64_t number = 0;
   std::int64_t arrived = 0, to_come = 0, asked = 0;  // warps, bytes
@@ -109,13 +109,13 @@ class KernelRun {
   // The first threads of those that do something together, so many at a time.
   std::vector<std::int64_t> groups(std::int64_t lanes) const;
   const MatrixInstruction& instruction(int number) const;
-  // A factor from the registers of lanes from `first` on.
+  // An operand from the registers of lanes from `first` on.
   void gather(const Access& from, const arch::FragmentMap& map, bool of_a, std::int64_t first,
               std::vector<double>& matrix, std::int64_t columns);
   // The sum and the products of the row of a and the column of b of that place.
   static double product(double sum, const std::vector<double>& a, const std::vector<double>& b,
                         const arch::FragmentPlace& at, const MatrixShape& shape, base::Dtype dtype);
-  // The factor's element of that place along m or n, and along k.
+  // The operand's element at that place along m or n, and along k.
   double read(const SharedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep);
   // No other statement touches what products are added to until they have ended.
   void check_no_products(std::size_t buffer, std::int64_t t) const;
@@ -132,11 +132,11 @@ class KernelRun {
   bool is_over(const MbarrierWait& a);
   Phase& phase_of(int mbarrier, std::int64_t phase);
   std::int64_t phase_number(int mbarrier, std::int64_t phase) const;
-  // The phase of an mbarrier's stage, which has to be under way.
+  // The phase of an mbarrier's stage; it has to be under way.
   Phase& under_way(int mbarrier, const Affine& number);
-  // Ends the phase where all have arrived and all has come: what was asked for comes now.
+  // Completes the phase once all warps have arrived and all bytes have come: its TMA loads land now.
   void settle(int mbarrier, Phase& p);
-  // A bulk copy is on its way to the word, which no thread may still be reading.
+  // A TMA load is on its way to the word, which no thread may still be reading.
   void bring(std::size_t buffer, std::int64_t at);
 
   std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);
@@ -161,7 +161,7 @@ class KernelRun {
   std::vector<Array>& memory_;  // by global
   Lanes all_;                   // of a block, before its threads go anywhere
   std::vector<Crew> crews_;     // of the block: one, or its roles
-  Crew* now_ = nullptr;         // whose turn it is
+  Crew* now_ = nullptr;         // the one that runs
   bool specialized_ = false;
   std::vector<std::vector<Phase>> mbarriers_;               // by mbarrier and stage
   std::vector<std::vector<SharedWord>> shared_;             // by buffer

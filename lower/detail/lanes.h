@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The indices of a kernel for some threads of one block, side by side: what everyone who walks a kernel's body needs to
-// know of addresses.
+// The indices of a kernel for some threads of one block, side by side: what every reader of a kernel's body needs for
+// its addresses.
 
 #include <cstdint>
 #include <vector>

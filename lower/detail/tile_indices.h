@@ -41,7 +41,7 @@ class TileIndices {
   const Affine& block_begin(std::size_t axis) const { return block_begin_[axis]; }
   // The block's position at a step, which may be an affine of loop indices or a constant.
   StepPosition at_step(const Affine& step);
-  // How a thread's elements lie along an axis. Of a reduced one they are the points of a chunk, in `serial`.
+  // How a thread's elements lie along an axis. Of a reduced one they are the iterations of a chunk, in `per_thread`.
   const tile::AxisMapping& mapping(std::size_t axis) const { return mapping_[axis]; }
   // Loops over one thread's elements along an axis, `vector` neighbours an iteration; outermost first. Empty where the
   // thread has one such piece.
@@ -52,14 +52,15 @@ class TileIndices {
   // A loop over a run of `extent` elements from the first of a thread's neighbours along an axis on, beyond which it
   // may lead.
   std::vector<AxisLoop> run_loops(std::size_t axis, std::int64_t extent, std::int64_t vector);
-  // Points of a reduced axis in one step.
+  // Iterations of a reduced axis in one step.
   std::int64_t points(std::size_t axis) const;
-  // The axis of the innermost loop over points, or nothing where a step is one point.
+  // The axis of the innermost loop over iterations, or nothing where a step is one iteration.
   std::optional<std::size_t> innermost() const;
-  // From here on that axis goes by chunks of `length` points, of which it has a multiple, and a thread loops over a
+  // From here on that axis goes by chunks of `length` iterations, of which it has a multiple, and a thread loops over a
   // chunk as it does over its neighbours along a spatial axis. A program's register tiles are cut from the start.
   void cut(std::size_t axis, std::int64_t length);
-  // Loops over one step's chunks of points, in the program's order, outermost first, and over the points of a chunk.
+  // Loops over one step's chunks of iterations, in the program's order, outermost first, and over the iterations of a
+  // chunk.
   std::vector<AxisLoop> chunk_loops() const;
   std::vector<AxisLoop> point_loops();
   // Where the loops stand along the axis, in the block's tile: the sum of their parts.

@@ -25,7 +25,7 @@ constexpr int kMaxIterations = 40;
 constexpr double kHuber = 1.345;     // scales; 95 % as efficient as least squares where errors are normal
 constexpr double kMinScale = 0.005;  // of a residual: rows that agree exactly still leave Huber something to divide by
 constexpr double kAtBound = 1e-3;    // from a bound, at it
-constexpr double kVanishes = 1e-8;   // an eigenvalue beside a unit diagonal
+constexpr double kVanishes = 1e-8;   // an eigenvalue, with a unit diagonal
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 // The parameter that the others explain, or that nothing depends on, if there is one.

@@ -18,7 +18,7 @@ struct FitProblem {
   double least = 0, most = 0;        // of every parameter
   std::vector<double> weights;       // of each row
   std::vector<std::size_t> cluster;  // of each row; rows of one cluster are not independent of each other
-  // Ours less the truth, of each row.
+  // Predicted minus measured, of each row.
   std::function<std::vector<double>(const std::vector<double>&)> residuals;
 };
 

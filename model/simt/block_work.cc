@@ -73,7 +73,8 @@ class BlockCounter {
                     static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
   }
 
-  // What reaches the core's cache for an operand in one step takes its port for as long as the link takes to bring it.
+  // What reaches the core's cache for an operand in one step takes its port for as long as the link takes to deliver
+  // it.
   double fill_cycles(std::size_t i) const {
     if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
     return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
@@ -88,7 +89,7 @@ class BlockCounter {
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
     work_.load.issue_cycles += issue_cycles(copy.requests * (copy.instructions + m_.address_instructions));
-    // What asynchronous copies bring is written where it belongs and passes the port once (NVIDIA, tuning guide for
+    // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
     if (copy.asynchronous)
       work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
@@ -137,7 +138,7 @@ class BlockCounter {
         (work_.cached ? m_.scratchpad_latency_cycles : 0);
   }
 
-  // A value that lives in local memory is loaded and stored again at every point of the reduction.
+  // A value that lives in local memory is loaded and stored again in every iteration of the reduction.
   void count_spills(const Occupancy& occupancy) {
     const double accesses = 2 * static_cast<double>(occupancy.spilled_per_thread) * points_;
     work_.compute.issue_cycles += issue_cycles(accesses);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a block's use of a cached operand costs the scratchpad, and a memory of it: of the programs that a search asks
-// about, most use their operands as others before them did.
+// What a block's use of a cached operand costs the scratchpad, and a cache of these costs: most programs of a search
+// use their operands as earlier ones did.
 
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ struct CachedCost {
   CachedAccess write, read;
 };
 
-// What of a chip it hangs on.
+// The figures of a chip that it depends on.
 struct StagingChip {
   explicit StagingChip(const arch::ArchSpec& a);
 
@@ -36,17 +36,17 @@ struct StagingChip {
 CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip);
 CachedCost cached_cost(const tile::StageProgram& p, std::size_t operand, const StagingChip& chip);
 
-// The same, each asked of the addresses once. It belongs to one caller, who asks on one thread; what it answers does
-// not depend on what it was asked before.
+// The same, each computed from the addresses once. One caller uses it, on one thread; results do not depend on earlier
+// calls.
 class CachedCosts {
  public:
   explicit CachedCosts(const arch::ArchSpec& a);
 
-  // The number of a use: everything of a program that what it does with one cached operand hangs on, but how the
-  // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the questions.
+  // The number of a use: everything in a program that its use of one cached operand depends on, but for how the
+  // operand's rows are placed (padding, rotation, vector, box). From 0 on, in the order of the calls.
   std::size_t use_of(const tile::StageProgram& p, std::size_t operand);
 
-  // Valid until the next question. `use` is that of the operand.
+  // Valid until the next call. `use` is that of the operand.
   const CachedCost& of(std::size_t use, const tile::StageProgram& p, std::size_t operand);
   const CachedCost& of(const tile::StageProgram& p, std::size_t operand) { return of(use_of(p, operand), p, operand); }
 

@@ -14,7 +14,7 @@ namespace tilescope::model {
 struct CachedUse {
   WarpAccess write, read;
   double writes = 0;             // instructions that copy the tile into the scratchpad
-  double reads = 0;              // accesses with which threads read their elements, at every point of the reduction
+  double reads = 0;              // accesses with which threads read their elements, in every iteration of the reduction
   double read_instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
 };
 

@@ -101,12 +101,12 @@ class CoreTime {
     const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
     const double alone = copy + use;
     // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
-    // used and its copy is there, which began as many steps before as there are copies under way beside the step in
+    // used and its copy is there, which began as many steps before as there are copies under way besides the step in
     // use.
     const double next = stages_ == 1 ? alone : std::max({alone / stages_, use, copy / (stages_ - 1)});
-    // All steps under way, of all blocks and pipeline stages, share the core's resources: what a step needs of the
-    // busiest one is queued for, and the rest of its phases runs beside other steps' work. One block's steps are used
-    // one after the other. Stores go beside the next wave's work; after the last one's there is none.
+    // All steps under way, of all blocks and stages of their ring buffers, share the core's resources: what a step
+    // needs of the busiest one is queued for, and the rest of its phases overlaps other steps' work. One block's steps
+    // are used one after the other. Stores overlap the next wave's work; after the last wave there is none.
     const double core = (work_.load + work_.compute).longest(machine_, uneven);
     const Shared& beside = w.last ? reads_ : everything_;
     base::FixedVector<double, kMaxResources> demand;

@@ -32,8 +32,8 @@ struct Machine {
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
-  double address_instructions = 0;                       // of one access to memory, beside it
-  arch::RegisterAllowances allowances;                   // what its compiler holds beside values
+  double address_instructions = 0;                       // of one access to memory, in addition to it
+  arch::RegisterAllowances allowances;                   // what its compiler holds besides values
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
@@ -47,7 +47,7 @@ struct Machine {
   double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 
-  // From the one that cores reach first (L2) to the one beside DRAM; none on a chip whose cores reach DRAM at once.
+  // From the one that cores reach first (L2) to the one next to DRAM; none on a chip whose cores reach DRAM at once.
   base::FixedVector<DeviceCache, arch::kMaxDeviceCaches> device_caches;
   double cache_partitions = 1;          // of the first, each of which keeps what its own cores use
   std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM

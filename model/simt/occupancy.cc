@@ -45,7 +45,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
   };
   const Bound* least = std::min_element(std::begin(bounds), std::end(bounds),
                                         [](const Bound& a, const Bound& b) { return a.blocks < b.blocks; });
-  // A program that is known to have run has room for a block, whatever an estimate says.
+  // A program that is known to have run fits one block on a core, whatever an estimate says.
   o.blocks_per_core = std::max<std::int64_t>(1, least->blocks);
   o.limited_by = least->name;
   o.ratio = std::min(1.0, static_cast<double>(o.blocks_per_core * threads) / static_cast<double>(m.max_threads));

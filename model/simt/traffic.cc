@@ -62,7 +62,7 @@ double share_inside(const Shares& shares, const Operand& o) {
   return share;
 }
 
-// Distinct elements of an operand under a tile: a gathered data tile repeats what neighbouring patches share, as often
+// Distinct elements of an operand under a tile: an im2col data tile repeats what neighbouring patches share, as often
 // as the whole operand does.
 double distinct_elements(const Operand& o, const Extents& tile) {
   double n = static_cast<double>(tile::data_tile_elements_inside(o, tile));

@@ -45,11 +45,11 @@ std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t l
 // Elements between neighbours of a dimension of a cached tile whose rows are padded.
 tile::TileShape pitch_of_rows(const tile::TileShape& shape, std::int64_t padding);
 
-// The first warp's read of a cached operand for one point of the reduction: every lane reads `vector` elements of its
-// own first index.
+// The first warp's read of a cached operand in one iteration of the reduction: every lane reads `vector` elements of
+// its own first index.
 WarpAccess scratchpad_read(const tile::StageProgram& p, std::size_t operand, std::int64_t vector, std::int64_t warp);
 
-// The tile in which a block's results are gathered: row by row, or in boxes (tile/transfer/results.h).
+// The tile in which a block's results are gathered: row by row, or in TMA boxes (tile/transfer/results.h).
 class ResultTile {
  public:
   explicit ResultTile(const tile::StageProgram& p);
@@ -69,8 +69,8 @@ WarpAccess result_write(const tile::StageProgram& p, std::int64_t vector, std::i
 WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 
 // The widest access, in elements, with which a thread can read a cached operand from the scratchpad. What it needs of a
-// step lies in runs: whole rows of reduced axes and of axes that threads do not share, up to its `serial` neighbours of
-// one that they do; the access divides the run and the chip's widest one.
+// step lies in runs: whole rows of reduced axes and of axes that threads do not share, up to its `per_thread`
+// neighbours of one that they do; the access divides the run and the chip's widest one.
 std::int64_t scratchpad_vector(const tile::StageProgram& p, std::size_t operand, base::Bytes max_access);
 
 }  // namespace tilescope::model

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What is asked of a simulation and what it answers, whatever the class of the machine: levels and stalls are called as
-// the chip calls them.
+// Options and results of a simulation, whatever the class of the machine: levels and stalls have the chip's names.
 
 #include <cstdint>
 #include <stdexcept>
@@ -22,13 +21,13 @@ class SimError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// `full` runs every block and step. `sampled` leaves out what two windows prove to be steady and extrapolates time and
-// all amounts; where windows never agree it is `full`.
+// `full` runs every block and step. `sampled` leaves out what two sampling units show to be steady and extrapolates
+// time and all amounts; where sampling units never agree it is `full`.
 enum class Mode : std::uint8_t { kFull, kSampled };
 
 struct SimOptions {
   Mode mode = Mode::kSampled;
-  double tolerance = 0.02;       // by which the mean of two windows that agree may be off in time
+  double tolerance = 0.02;       // by which the mean of two sampling units that agree may be off in time
   Timeline* timeline = nullptr;  // is told what happens when (sim/timeline.h)
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a core in which warps meet through mbarriers and have boxes brought.
+// The part of a core with mbarriers and the TMA engine.
 
 #include <algorithm>
 
@@ -72,7 +72,7 @@ void Core::wake_waiting(int block, int mbarrier, std::int64_t phase) {
       push(w, std::max(over->at, w.since));
 }
 
-// --- boxes
+// --- TMA boxes
 
 std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
   const TmaBoxLines& box = code_->box(op.number);

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <systemc>
 
-// libsystemc asks for it; nobody calls it, simulations begin with sc_start.
+// libsystemc needs it to link; no code calls it, simulations begin with sc_start.
 int sc_main(int, char**) { return 0; }
 
 namespace tilescope::sim {

@@ -22,7 +22,7 @@ FastForward fast_forward(std::span<const StepProgress> blocks, std::span<const P
   FastForward t;
   t.cycles = cycles;
   std::vector<Place> places(blocks.size());
-  // When, and who comes first among those of one moment: one block of every core, as the scheduler deals them out.
+  // When, and which comes first among those of one moment: one block of every core, as the scheduler deals them out.
   using End = std::tuple<double, std::size_t, std::size_t>;
   std::vector<std::size_t> turn(blocks.size(), 0);
   for (std::size_t b = 1; b < blocks.size(); ++b)

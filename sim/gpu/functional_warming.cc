@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a core's blocks would have touched in steps that they leave out: addresses alone, no time, nothing counted.
 //
-// Ignores: pages, rows and what is under way, which the next few steps bring about again.
+// Ignores: pages, rows and what is under way, which the next few steps restore.
 
 #include "sim/gpu/detail/core.h"
 

@@ -121,7 +121,7 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   }
 }
 
-// One block to every core that has room, then the next round: neighbours spread over the cores as they start.
+// One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.
 void Gpu::dispatch(Cycle now) {
   bool some = next_block_ < blocks_ && resident_blocks_ < static_cast<std::int64_t>(cores_.size()) * core(0).capacity();
   while (some) {

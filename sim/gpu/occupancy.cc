@@ -46,7 +46,7 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
   o.registers_per_thread = needed;
   if (l.registers > 0) {
     // Each partition of a core hands its share of the registers to the warps that it has, in granules of a thread; a
-    // block has to find room by whole rounds of the partitions, so a compiler is held to what one block leaves.
+    // block has to fit by whole rounds of the partitions, so a compiler is held to what one block leaves.
     const std::int64_t step = l.register_granule;
     const std::int64_t of_partition = l.registers / l.partitions;
     const std::int64_t lanes = base::round_up(o.warps, l.partitions) / l.partitions * l.warp;  // on the fullest one

@@ -23,7 +23,7 @@ constexpr std::int64_t kLastSteps = 4;
 constexpr double kLongestJump = 6;
 constexpr std::int64_t kMaxWaves = 4;
 // Of resident blocks: as many may stand before or behind their steps in a jump over ends of blocks, and as many have to
-// have ended before it is known what an end brings.
+// have ended before it is known what an end costs.
 constexpr double kMaxOutside = 0.25, kMinEnds = 0.5;
 // Of resident blocks, where none are left to start: so many may end in the sampling units of a jump, and in the jump.
 constexpr double kMaxEndsOfTail = 0.1;
@@ -144,8 +144,7 @@ FastForward Sampler::jump_steps(Cycle now, const std::vector<StepProgress>& bloc
 }
 
 // All sampling units that agreed on the CPI stand for the steps, for one of them alone is off by what it happened to
-// see.
-// What blocks that end bring beside is known from elsewhere, but for those that ended in the sampling units.
+// see. What ends of blocks add is known from elsewhere, but for those that ended in the sampling units.
 void Sampler::add_steps(const FastForward& t) {
   const Statistics before = statistics_;
   std::int64_t proven_steps = 0, proven_ends = 0;
@@ -179,9 +178,9 @@ void Sampler::count_alike(const Statistics& before, const FastForward& t) {
   statistics_.dirtied_bytes = sum.dirtied_bytes;
 }
 
-// Between two steady sampling units without ends lies a span with ends: what it holds beside its steps, which are those
-// of both sampling units' mean, is its ends'. Where the two differ, a core's blocks drift apart, and it is not known
-// which would stand where.
+// Between two steady sampling units without ends lies a span with ends: what it holds besides its steps, which are
+// those of both sampling units' mean, is its ends'. Where the two differ, a core's blocks drift apart, and it is not
+// known which would stand where.
 void Sampler::learn_ends(const SamplingUnit& steady) {
   if (steps_alone_.empty()) return;
   const Checkpoint& from = steps_alone_.back();
@@ -212,7 +211,7 @@ Cpi Sampler::of_an_end() const {
   return sum;
 }
 
-// Of steps alone; nothing where blocks ended and it is not known what that brings.
+// Of steps alone; nothing where blocks ended and it is not known what that costs.
 std::optional<Cpi> Sampler::step_cpi(const SamplingUnit& w) const {
   Cpi cpi = cpi_of(w, &Statistics::warp_steps);
   const auto ends = static_cast<double>(w.progress(&Statistics::blocks));
@@ -227,7 +226,7 @@ std::optional<Cpi> Sampler::step_cpi(const SamplingUnit& w) const {
   return cpi;
 }
 
-// Adds what the sampling unit brought, so many times.
+// Adds the amounts of the sampling unit, `times` over.
 void Sampler::jump(const SamplingUnit& w, double times) {
   skipped_ += std::llround(static_cast<double>(w.cycles()) * times);
   extrapolate(statistics_, w.from->statistics, w.to->statistics, times);

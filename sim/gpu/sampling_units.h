@@ -14,9 +14,9 @@
 
 namespace tilescope::sim {
 
-// Of one place for a block, and the block there: its core, its warps, how many of the core's are at most in a partition
-// with one of its own, steps that they and those before them in the same
-// place have begun, the least number of steps that any of them has before it, and the stamp that it began with.
+// Of one CTA slot, and the block there: its core, its warps, how many of the core's are at most in a partition with one
+// of its own, steps that they and those before them in the same place have begun, the least number of steps that any of
+// them has before it, and the stamp that it began with.
 struct StepProgress {
   bool resident = false;
   int core = 0;

@@ -159,7 +159,7 @@ bool Segment::alike(const SegmentNode& loop, std::int64_t warp, const Uniforms& 
   return alike_inside(loop.children, loop.index, warp, u);
 }
 
-// --- the walk
+// --- costs of statements
 
 SegmentCost Segment::walk(const std::vector<SegmentNode>& nodes, std::int64_t warp, Uniforms& u) {
   SegmentCost all;

@@ -96,7 +96,7 @@ Peak peak_of(const Kernel& k, const Lifetimes& lives) {
   return peak;
 }
 
-// The arrays whose sums stay in registers as long as anything else can go: what is added to at every point.
+// The arrays whose sums stay in registers as long as anything else can go: what is added to in every iteration.
 std::vector<bool> sums_of(const Kernel& k) {
   std::vector<bool> out(k.buffers.size(), false);
   lower::for_each_statement(k.body, [&](const Statement& s) {

@@ -7,7 +7,7 @@
 namespace tilescope::sim {
 namespace {
 
-// Of the two windows, as JEDEC defines them.
+// The two activation windows (tFAW, t32AW), as JEDEC defines them.
 constexpr std::size_t kActivates = 4, kManyActivates = 32;
 
 constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
@@ -101,7 +101,7 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
   return true;
 }
 
-// In their order: who finds no room holds up those behind.
+// In their order: a request whose queue is full holds up those behind it.
 bool DramChannel::admit(std::vector<DramServed>& served) {
   constexpr std::size_t kAhead = 4;
   const std::size_t before = admitted_;

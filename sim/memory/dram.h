@@ -39,7 +39,7 @@ struct DramServed {
   Clock done = 0;      // its last burst has left the bus
 };
 
-// What a channel did, for those who want to see it: columns on the data bus, and refreshes of ranks.
+// What a channel did, for timelines: columns on the data bus, and refreshes of ranks.
 struct DramLog {
   struct Column {
     bool write = false;
@@ -78,8 +78,8 @@ class DramChannel {
   // A clock for each command: when it may come next, as a bank, a group or a rank has it, or how much later.
   using ByCommand = std::array<Clock, kDramCommands>;
 
-  // Whom the channel was given; it stays in its place of `pending_` until it is served, and others tell of the place.
-  // One line of the host's cache.
+  // A request that the channel was given; it stays in its place of `pending_` until it is served, and other tables
+  // refer to the place. One line of the host's cache.
   struct alignas(64) Pending {
     DramRequest request;       // its arrival is when the controller saw it, as soon as it has
     std::int32_t left = 0;     // bursts
@@ -124,7 +124,7 @@ class DramChannel {
     std::size_t activated = 0;
     Clock refresh = 0;  // when it is next due
   };
-  // A command that may be issued: for whom of which bank's queue, and whose turn it is.
+  // A command that may be issued: for which request of which bank's queue, and its turn.
   struct Wish {
     std::uint64_t turn = std::numeric_limits<std::uint64_t>::max();
     std::size_t entry = 0, bank = 0;
@@ -183,7 +183,7 @@ class DramChannel {
   std::array<std::size_t, 2> queued_{};                       // reads and writes at the banks
   std::size_t drain_ = 0;                                     // writes that go to the banks before the next read
   std::vector<std::int64_t> room_;                            // by bank
-  std::size_t tried_ = 0;  // of those that are handed over next, so many have no room
+  std::size_t tried_ = 0;  // of those that are handed over next, so many whose bank's queue is full
   std::uint64_t age_ = 0;
 
   Clock now_ = 0, next_ = kNever;

@@ -4,8 +4,8 @@
 // still use what lies idle before earlier bookings, as queues of hardware would fill it. The simulator's time is a
 // whole number of core cycles; work is kept in fractions of one, so that rates need not divide.
 //
-// Ignores: order within a bucket of kBucket cycles among those who do not come in order (amounts are exact, an end may
-// be off by less than a bucket), and whatever lies further ahead than kBuckets buckets of what is booked nearest.
+// Ignores: order within a bucket of kBucket cycles among bookings that do not come in order (amounts are exact, an end
+// may be off by less than a bucket), and whatever lies further ahead than kBuckets buckets of what is booked nearest.
 
 #include <algorithm>
 #include <array>
@@ -30,8 +30,8 @@ class ReservationTable {
  public:
   explicit ReservationTable(Rate rate) : rate_(rate), buckets_(kBuckets) {}
 
-  // Books work from `from` on, as early as there is room, and returns when it is done. With `over`, the work is spread
-  // over at least so many cycles.
+  // Books work from `from` on, as early as the resource is free, and returns when it is done. With `over`, the work is
+  // spread over at least so many cycles.
   Cycle book(Cycle from, std::int64_t units, Cycle over = 0) {
     std::int64_t need = base::ceil_div(units * rate_.cycles * kOne, rate_.units);
     if (need <= 0) return from;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What multiplies a stage's operands: a unit tile like any other (ROLLER OSDI'22, section 4). One alternative an entry;
-// each layer that treats them differently has a folder of this name with a file for each, and dispatches there.
+// each layer that treats entries differently has a folder of this name with a file for each, and dispatches there.
 
 #include <cstdint>
 #include <memory>

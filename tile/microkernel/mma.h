@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the lanes that execute a matrix instruction bring an operand's fragments from its cached tile into registers: by
-// loads of rows, of which each lane names one, where the instruction set has such loads and its maps fit the tile's
-// rows; else every lane reads its own elements, as many neighbours at a time as map, rows and chip allow.
+// How the lanes that execute a matrix instruction load an operand's fragments from its cached tile into registers.
+// Where the instruction set has loads of rows (PTX's ldmatrix) and their maps fit the tile's rows, each lane names a
+// row; else every lane reads its own elements, as many neighbours at a time as map, rows and chip allow.
 
 #include <cstdint>
 #include <span>
@@ -16,20 +16,20 @@ namespace tilescope::tile {
 
 struct FragmentRead {
   enum class How : std::uint8_t { kElements, kRows, kTransposedRows } how = How::kElements;
-  std::int64_t run = 1;       // kElements: neighbours of one access; else: elements of a row
-  std::int64_t together = 1;  // fragments along the operand's rows or columns that one load brings
-  std::int64_t parts = 1;     // loads that bring one fragment, each as much of every lane's elements
+  std::int64_t run = 1;                           // kElements: neighbours of one access; else: elements of a row
+  std::int64_t together = 1;                      // fragments along the operand's rows or columns in one load
+  std::int64_t parts = 1;                         // loads of one fragment, each as much of every lane's elements
   base::FixedVector<arch::FragmentBit, 20> rows;  // of one load: what each bit of a row's number adds
 
   bool by_rows() const { return how != How::kElements; }
 };
 
-// Why no program can multiply by an instruction of the chip: what its entry does not say, or says of what cached tiles
-// never look like. Empty where programs can.
+// Why no program can multiply by an instruction of the chip: its entry lacks a key, or describes operands that no
+// cached tile has. Empty where programs can.
 std::string matrix_refusal(const arch::ComputeSpec& instruction);
 
-// Of an input of a program with a matrix instruction whose fragments are known. `max_access` bounds what one lane reads
-// at a time.
+// How the fragments of an input are read, of a program with a matrix instruction whose fragments are known.
+// `max_access` bounds what one lane reads at a time.
 FragmentRead fragment_read(const StageProgram& p, std::size_t operand, base::Bytes max_access);
 
 // Of one load of rows: the rows (r) and their elements (c) that lanes receive.
@@ -41,7 +41,7 @@ inline arch::FragmentAxis side_of(std::size_t operand) {
   return operand == 0 ? arch::FragmentAxis::kRow : arch::FragmentAxis::kColumn;
 }
 
-// So many of a lane's results that its map puts side by side along an axis of C.
+// How many of a lane's results its map puts side by side along an axis of C.
 std::int64_t neighbouring_results(const MatrixUnit& unit, arch::FragmentAxis axis);
 
 // Neighbouring bits that add to one coordinate, each twice as far as the one before: a digit of a lane's or an

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How cached tiles lie for an instruction that reads its factors from the scratchpad (Wgmma): in
-// core matrices of eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX
-// ISA, "Canonical layouts"). Core matrices side by side along the cached rows follow each other, as far apart as the
-// rows' padding lets them be; then come those of the next eight rows.
+// How cached tiles lie for an instruction that reads its operands from the scratchpad (Wgmma): in core matrices of
+// eight rows and 16 bytes, one row after the other, as PTX's wgmma reads them without swizzling (PTX ISA, "Canonical
+// layouts"). Core matrices side by side along the cached rows follow each other, as far apart as the rows' padding
+// says; then come those of the next eight rows.
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ inline constexpr std::int64_t kCoreRows = 8, kCoreRowBytes = 16;
 
 // In elements of the operand.
 struct CoreMatrices {
-  std::int64_t columns = 1;  // of a core matrix, or of a box's row
+  std::int64_t columns = 1;  // of a core matrix, or of a row of a TMA box
   std::int64_t beside = 0;   // from a core matrix to the next one along the cached rows
   std::int64_t below = 0;    // to that of the next eight rows
 };
@@ -30,10 +30,10 @@ inline std::int64_t core_offset(const CoreMatrices& c, std::int64_t row, std::in
 }
 
 // The padding of a cached row that puts core matrices side by side 16 bytes further apart than they are long, so that
-// those who copy pieces of one row write to other banks each.
+// threads that copy pieces of one row write to different banks.
 std::int64_t core_padding(const StageProgram& p, std::size_t operand);
 
-// Whether the innermost dimensions of both factors are those along which the instruction reads core matrices: rows or
+// Whether the innermost dimensions of both operands are those along which the instruction reads core matrices: rows or
 // columns, and depth; the latter alone of elements that it does not transpose.
 bool reads_core_matrices(const TileSpace& space, const MatrixUnit& unit);
 

@@ -14,8 +14,8 @@ namespace tilescope::tile {
 // Values of `copy` in format 1.
 inline constexpr base::RenamedKey kRenamedCopies[] = {{"", "chunked", "blocked"}, {"", "interleaved", "striped"}};
 
-// Reads `cached`, `padding`, `rotate`, `copy`, `box`, `vector`. Vectors are compared with the widest ones, and the
-// families asked whether they can do what is said, only where the tiles are known.
+// Reads `cached`, `padding`, `rotate`, `copy`, `box`, `vector`. Only where the tiles are known are vectors compared
+// with the widest ones, and transfers and results with their own rules.
 void read_transfers(const NodeFields& node, bool tiles_known, StageProgram& p);
 
 // The values of these keys.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the results of a block leave it. One alternative an entry, as in transfer.h. A program says it of its output:
-// directly, or kept in the scratchpad once the last step is computed, where whole rows of the block's results lie side
-// by side; they take the place of the cached tiles, which every thread has read by then.
+// How a block's results reach memory. One alternative an entry, as in transfer.h. A program states it with its output:
+// every thread stores from registers; or the results are kept in the scratchpad after the last step, where whole rows
+// of the block's results lie side by side, in the place of the cached tiles, which every thread has read by then.
 
 #include <optional>
 #include <string>
@@ -17,8 +17,8 @@ struct DirectStore {};
 // Through the scratchpad: all threads store whole rows, as a cooperative copy has them.
 struct RowStore {};
 
-// Through the scratchpad: one thread has the rows stored, a box of the tensor at a time (PTX's bulk copies of tensors).
-// Boxes lie there as tma.h says, in their order.
+// Through the scratchpad: one thread starts TMA stores, a box of the tensor each (PTX's cp.async.bulk.tensor). Boxes
+// lie there as tma.h says, in their order.
 struct TmaStore {};
 
 using ResultPath = std::variant<DirectStore, RowStore, TmaStore>;
@@ -29,10 +29,10 @@ inline ResultPath result_path_of(const StageProgram& p) {
   return TmaStore{};
 }
 
-// Of one result as it leaves: partial sums of a split reduction keep the precision of sums.
+// Bytes of one result in memory: partial sums of a split reduction keep the precision of sums.
 base::Bytes result_element(const StageProgram& p);
 
-// Of the block's results in the scratchpad; 0 where they leave directly.
+// Bytes of the block's results in the scratchpad; 0 where they leave directly.
 base::Bytes result_tile_bytes(const StageProgram& p);
 
 // Results of one thread that lie side by side both in its registers and in the tile of results, at most `max_vector`.
@@ -41,10 +41,11 @@ std::int64_t results_side_by_side(const StageProgram& p, base::Bytes max_vector)
 // Why the program's results cannot leave as it says; empty where they can.
 std::string results_refusal(const StageProgram& p, const arch::ArchSpec& a);
 
-// The program with its results leaving directly, or in whole rows that are so many elements longer than they need be.
+// The program with its results stored directly, or in whole rows that are `padding` elements longer than they need be
+// in the scratchpad.
 StageProgram with_direct_stores(StageProgram p, base::Bytes max_vector);
 StageProgram with_row_stores(StageProgram p, std::int64_t padding, base::Bytes max_vector);
-// The same in boxes whose rows have so many bytes; nothing where the chip or the tensor allow none.
+// The same by TMA, in boxes whose rows have `row` bytes; nothing where the chip or the tensor allow none.
 std::optional<StageProgram> with_tma_stores(StageProgram p, base::Bytes row, const arch::ArchSpec& a);
 
 }  // namespace tilescope::tile

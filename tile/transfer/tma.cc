@@ -14,7 +14,7 @@ namespace {
 // Boxes are laid out as core matrices are, and nothing else reads them.
 bool in_core_matrices(const StageProgram& p) { return std::holds_alternative<Wgmma>(p.micro_kernel); }
 
-// Whether an instruction's factor is whole boxes where rows run along m or n, and part of one where they run along k.
+// Whether an instruction's operand is whole boxes where rows run along m or n, and part of one where they run along k.
 bool fragments_fit(const StageProgram& p, std::size_t i, std::int64_t box) {
   const MatrixUnit& u = *p.matrix();
   const auto inner = static_cast<std::size_t>(p.space->inputs[i].dims.back().terms[0].axis);

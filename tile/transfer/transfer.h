@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the tiles that an operand has in each step reach the scratchpad. One alternative an entry; each layer that treats
-// them differently has a folder of this name with a file for each, and dispatches there. A program does not name its
-// transfer: it follows from its pipeline, its vectors and boxes, and the chip.
+// How an operand's tile of a step reaches the scratchpad. One alternative an entry; each layer that treats them
+// differently has a folder of this name with a file for each, and dispatches there. A program does not name its
+// transfer: it follows from its stages, its vectors and boxes, and the chip.
 
 #include <cstdint>
 #include <variant>
@@ -16,12 +16,12 @@ namespace tilescope::tile {
 struct PerThread {};
 // By all threads asynchronously (PTX's cp.async), for steps that lie ahead.
 struct CpAsync {};
-// Asked for by one thread of a further warp, a box of the tensor at a time (tma.h).
+// By TMA: one thread of a producer warp starts the loads, a box of the tensor each (tma.h).
 struct Tma {};
 
 using Transfer = std::variant<PerThread, CpAsync, Tma>;
 
-// Of a cached operand, on cores that have these engines.
+// The transfer of a cached operand, on cores that have these engines.
 inline Transfer transfer_of(const StageProgram& p, std::size_t operand, const arch::CoreSpec& core) {
   const OperandPlan& plan = p.operands[operand];
   if (plan.box != 0) return Tma{};

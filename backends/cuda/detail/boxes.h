@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The boxes that a kernel has brought, as its parameters tell of them.
+// The boxes that a kernel's TMA copies move, as its parameters (tensor maps) describe them.
 
 #include <vector>
 

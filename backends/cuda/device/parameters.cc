@@ -10,8 +10,8 @@ namespace {
 enum Element : int { kUint8 = 0, kInt32 = 3, kFloat16 = 6, kFloat32 = 7, kFloat64 = 8, kBfloat16 = 9 };
 enum Swizzle : int { kNone = 0, kOf32, kOf64, kOf128 };
 constexpr int kNoInterleave = 0, kZeros = 0;
-// Whoever wants a part of 128 bytes has all of them brought into the device's cache: that is its line, and as long as a
-// box's row may be. 256 would bring beside every row another one that its box does not have.
+// A request for a part of 128 bytes loads all of them into the device's cache: that is its line, and as long as a box's
+// row may be. 256 would load another row with every row, which the box does not have.
 constexpr int kPromotion128 = 2;
 
 // Elements arrive as they are: the driver's own type of tf32 may shorten them on the way.

@@ -10,28 +10,27 @@
 
 namespace tilescope::construct {
 
-// Steps under way that the search tries. What a chip has room for is a limit of its own (tile/fit.h); this is how far
-// it looks.
+// Steps under way that the search tries. What fits a chip is a limit of its own (tile/fit.h).
 std::int64_t max_stages(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
-// Tiles that one thread asks for, or that all threads copy; each laid out.
+// The program with TMA loads in place of copies by all threads, or the reverse; each laid out.
 std::vector<tile::StageProgram> other_transfers(const tile::StageProgram& p, const LayoutRules& rules);
 
-// The program as all threads copy its tiles.
+// The program with its tiles copied by all threads.
 tile::StageProgram copied_by_threads(tile::StageProgram p);
 
-// The program as the chip's engine brings its tiles; nothing where it has none that can.
+// The program with its tiles loaded by the chip's TMA engine; nothing where the engine cannot, or the chip has none.
 std::optional<tile::StageProgram> brought_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
-// The results of a block as they leave the other way, directly or through the scratchpad, where that is free to choose;
+// The program with its results stored the other way, directly or through the scratchpad, where construction may choose;
 // laid out.
 std::vector<tile::StageProgram> other_stores(const tile::StageProgram& p, const LayoutRules& rules);
 
-// The program with its results leaving as they do, in the widest vectors; rows of results as long as needs the fewest
-// passes through the chip's banks.
+// The program with its results stored as before, in the widest vectors; rows of results padded for the fewest passes
+// through the chip's banks.
 tile::StageProgram with_results_placed(tile::StageProgram p, const LayoutRules& rules);
 
-// Whether the program chooses how rows of its tiles lie; else the engine that brings them says it.
+// Whether the program chooses how rows of its tiles lie; else the TMA engine fixes it.
 bool chooses_rows(const tile::StageProgram& p);
 
 }  // namespace tilescope::construct

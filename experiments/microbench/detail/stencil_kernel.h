@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A stencil of 15 x 15 taps on a square image, staged row by row: the kernel whose padding is measured in
+// A stencil of 15 x 15 taps on a square image, cached row by row: the kernel whose padding is measured in
 // AutoTuningAssociation's benchmark hub (convolution, Kernel Tuner). For the .cc files of experiments/.
 
 #include <cstdint>

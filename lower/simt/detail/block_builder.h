@@ -14,8 +14,8 @@ namespace tilescope::lower {
 
 class BlockBuilder {
  public:
-  // `kernel` says its name, blocks and threads; `names` are those of all tensors of the program, which arrays of other
-  // use do not take. errors stand `at` its place.
+  // `kernel` has name, blocks and threads; `names` are those of all tensors of the program, which other arrays do not
+  // take. Errors stand `at` the program's place.
   BlockBuilder(Kernel kernel, Module& module, const std::set<std::string>& names, base::Diagnostics& diags,
                base::Position at)
       : kernel_(std::move(kernel)), indices_(kernel_), module_(module), names_(names), diags_(diags), at_(at) {}

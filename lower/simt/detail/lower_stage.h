@@ -13,7 +13,7 @@
 namespace tilescope::lower {
 
 // Adds the kernels to the module. `names` are those of all tensors of the program; errors stand `at` its place for
-// whatever cannot be lowered, and the module is of no use then. The program is lowerable.
+// whatever cannot be lowered; the module must not be used then. The program is lowerable.
 void lower_stage(const tile::StageProgram& p, const arch::ArchSpec& chip, const std::set<std::string>& names,
                  Module& module, base::Diagnostics& diags, base::Position at);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What the lowering of one stage works with, whatever family an operand's transfer, the products or the pipeline is of:
-// the program, its chip, the kernel under construction, and where loops, tensors and tiles stand.
+// What the lowering of one stage works with, whichever transfer, micro-kernel and pipeline the program has: the
+// program, its chip, the kernel under construction, and where loops, tensors and tiles stand.
 
 #include <cstdint>
 #include <string>
@@ -19,7 +19,7 @@ struct CachedTile {
   int shared = -1;  // buffer
   tile::TileShape shape;
   tile::TileShape pitch;                 // elements between neighbours of a dimension, rows padded
-  std::int64_t ring_stage_elements = 0;  // of one pipeline stage
+  std::int64_t ring_stage_elements = 0;  // of one stage of the ring buffer
 };
 
 // A thread's results in registers.
@@ -42,7 +42,7 @@ class Stage {
   bool reduces() const { return stage().reducer != expr::Reducer::kNone; }
   bool split() const;
   bool any_cached() const;
-  // Whether a read's elements come from the scratchpad. The data tile of a gathered operand is that of its first read;
+  // Whether a read's elements come from the scratchpad. The data tile of an im2col operand is that of its first read;
   // others read memory.
   bool cached(std::size_t read) const;
   std::size_t operand_of(std::size_t read) const { return operand_of_[read]; }
@@ -58,7 +58,7 @@ class Stage {
   int neighbour_axis(const tile::Operand& o) const;
   // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
   void add_ends(std::size_t axis, const Affine& value, std::vector<Guard>& inside) const;
-  // Loops over one step's chunks of points around `body`, of which a statement computes so many iterations.
+  // Loops over one step's chunks of iterations around `body`, of which a statement computes so many iterations.
   Body in_chunk_loops(Body body, std::int64_t iterations) const;
   // Refuses accesses of `vector` elements that do not all begin at a multiple of that.
   void check_aligned(const std::string& name, const Located& where, std::int64_t vector);

@@ -35,8 +35,8 @@ std::int64_t FmaLowering::fragment_elements(std::size_t r) const {
   return elements;
 }
 
-// The greatest power of two of points that lie side by side in the cached tile and begin at a multiple of themselves,
-// whatever the other axes are; 1 where there is none.
+// The greatest power of two of iterations whose elements lie side by side in the cached tile and begin at a multiple of
+// themselves, whatever the other axes are; 1 where there is none.
 std::int64_t FmaLowering::points_at_once(std::size_t r, std::size_t axis) const {
   if (!s_.cached(r)) return 1;
   const std::size_t i = s_.operand_of(r);
@@ -186,7 +186,7 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
   const Fragment& f = fragments_[r];
   FragmentRead out;
   std::vector<std::vector<AxisLoop>> by_axis(s_.space().axes.size());
-  if (!tiles_reduction())  // inside the loops over points
+  if (!tiles_reduction())  // inside the loops over iterations
     for (std::size_t a = s_.space().spatial; a < by_axis.size(); ++a) by_axis[a] = s_.indices.thread_loops(a, 1);
   std::array<bool, tile::kMaxAxes> set{};
   for (const Digit& digit : f.digits) {
@@ -276,8 +276,8 @@ Body FmaLowering::finish(const Affine& step, const Affine& ring_stage) {
     guarded.push_back({If{std::move(inside), std::move(of_point)}, {}});
     of_point = std::move(guarded);
   }
-  // What a chunk reads beyond an edge is in the tile all the same, and no point uses it. Registers have no addresses:
-  // the loop that tells a chunk's points apart is unrolled wholly.
+  // What a chunk reads beyond an edge is in the tile all the same, and no iteration uses it. Registers have no
+  // addresses: the loop that tells a chunk's iterations apart is unrolled wholly.
   Body of_chunk = fragments(true, at, ring_stage, {});
   return s_.in_chunk_loops(with(std::move(of_chunk), nest(s_.indices.point_loops(), std::move(of_point), true)), 1);
 }

@@ -49,7 +49,7 @@ struct Mma {
   Access d, a, b;
 };
 
-// A factor in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
+// An operand in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
 // swizzled rows: from `at`, the first element of a group's part, so many elements to the next core matrix along m or n,
 // and along k. The rows run along k, or, transposed, along m or n.
 struct SharedFactor {
@@ -58,24 +58,26 @@ struct SharedFactor {
   bool transposed = false;
 };
 
-// d += a * b of a group of lanes, from factors in the scratchpad, as PTX's wgmma defines it: an instruction that runs
-// by itself between WgmmaFence and WgmmaCommitWait. It takes `columns`, whole fragments of the instruction's n side by
-// side: lanes hold d fragment after fragment, each as the instruction's map of c says; `d` is the first of a lane's
-// elements.
+// d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it: an instruction that runs
+// asynchronously between WgmmaFence and WgmmaCommitWait. It takes `columns`, whole fragments of the instruction's n
+// side by side: lanes hold d fragment after fragment, each as the instruction's map of c says; `d` is the first of a
+// lane's elements.
 struct Wgmma {
   int instruction = 0;  // of Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
   SharedFactor a, b;
 };
-// Between the two a register buffer is Wgmma's alone; after WgmmaCommitWait all sums are there.
+// Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) Wgmma alone may touch the register
+// buffer `sums`; after WgmmaCommitWait it holds all sums.
 struct WgmmaFence {
   int sums = 0;  // buffer
 };
 struct WgmmaCommitWait {
   int sums = 0;
 };
-// What this thread wrote to the scratchpad and what it waited for is seen by Wgmma after the next Barrier.
+// Makes what this thread wrote to the scratchpad, and what it waited for, visible to Wgmma and TmaStore after the next
+// meeting of threads (PTX's fence.proxy.async).
 struct ProxyFence {};
 
 }  // namespace tilescope::lower

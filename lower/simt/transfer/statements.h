@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Statements by which elements move: copies, their groups, the boxes of TMA and the mbarriers at which they are
-// awaited.
+// Statements that move elements: copies and their groups, TMA loads and stores, and the mbarriers that complete them.
 
 #include <cstdint>
 #include <string>
@@ -30,21 +29,22 @@ struct Wait {
 };
 
 // A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each stage. Its phases are numbered from 0 on:
-// phase u is the (u / stages)-th completion of stage u % stages. It is over when `arrivals` warps arrived for it and
-// all bytes that they said are to come have come; then the stage's next one begins.
+// phase u is the (u / stages)-th completion of stage u % stages. It is over when `arrivals` warps have arrived for it
+// and all bytes that they announced have come; then the stage's next one begins.
 struct Mbarrier {
   std::string name;
   std::int64_t stages = 1, arrivals = 1;
   std::int64_t offset_bytes = 0;  // of the first one in the block's scratchpad
 };
 
-// Every warp of the role arrives once for a phase of an mbarrier, and says how many bytes are to come for it.
+// Every warp of the role arrives once for a phase of an mbarrier, and announces `bytes` (PTX's
+// mbarrier.arrive.expect_tx).
 struct MbarrierArrive {
   int mbarrier = 0;  // of Kernel::mbarriers
   Affine phase;
   std::int64_t bytes = 0;
 };
-// Until that phase of the mbarrier is over; one before the first of its stage is.
+// Waits until that phase of the mbarrier is over; a phase before the first of its stage is over from the start.
 struct MbarrierWait {
   int mbarrier = 0;
   Affine phase;
@@ -55,8 +55,8 @@ struct BoxDim {
   Affine at;
   std::int64_t extent = 1, stride = 1, box = 1;
 };
-// A box of an array in memory, and where in the scratchpad its rows lie one after the other. The outermost dimension is
-// the first, the last one's stride is 1.
+// A box of an array in memory, and where in the scratchpad its rows lie, one after the other. The outermost dimension
+// is the first, the last one's stride is 1.
 struct TmaBox {
   Access shared;
   int memory = 0;  // buffer
@@ -64,14 +64,15 @@ struct TmaBox {
 
   std::int64_t elements() const;
 };
-// One thread of the role asks for the box, which comes by itself, for a phase of an mbarrier; zeros where it goes
-// beyond the tensor.
+// One thread of the role starts the load of the box, which completes on a phase of an mbarrier; zeros where the box
+// goes beyond the tensor.
 struct TmaLoad : TmaBox {
   int mbarrier = 0;
   Affine phase;
 };
-// One thread of the role, or of the block, has the box stored, and goes on when it has been read from the scratchpad;
-// what lies beyond the tensor is left out. The threads that wrote it ran a ProxyFence after, and met the thread.
+// One thread of the role, or of the block, starts the store of the box, and goes on when the box has been read from the
+// scratchpad; what lies beyond the tensor is not stored. The threads that wrote the box ran a ProxyFence afterwards and
+// then met this thread.
 struct TmaStore : TmaBox {};
 
 }  // namespace tilescope::lower

@@ -11,8 +11,8 @@ namespace {
 
 using tile::StageProgram;
 
-// Points of the reduction that a thread reads of an operand at once: as many as one access brings where cached rows run
-// along the innermost reduced axis.
+// Iterations of the reduction for which a thread reads an operand at once: as many as one access covers where cached
+// rows run along the innermost reduced axis.
 std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
   const tile::Operand& o = p.space->inputs[operand];
   if (!p.operands[operand].cached || o.dims.empty() || p.reduction_order.empty()) return 1;

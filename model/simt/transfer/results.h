@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What it asks of a core that a block's results leave it. Each question has an answer for every entry of
+// What storing a block's results costs its core. Each question has an answer for every entry of
 // tile/transfer/results.h.
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tilescope::model {
 struct ResultAccess {
   WarpAccess access;
   double per_warp = 0;
-  bool by_engine = false;  // asked for by no warp, and past the core's cache
+  bool by_engine = false;  // by the TMA engine: no warp's access, and past the core's cache
 };
 
 // To the output's memory: offsets as those of memory_access.

@@ -8,7 +8,7 @@ namespace tilescope::model {
 
 using tile::StageProgram;
 
-// One warp asks for all boxes of a step; its share of each of those that compute.
+// The producer warp starts all TMA loads of a step; each computing warp counts its share of them.
 CopyWork copy_work(const tile::Tma& /*entry*/, const StageProgram& p, std::size_t operand, std::int64_t warp) {
   const auto cached = static_cast<double>(tile::data_tile_elements(p.space->inputs[operand], p.block));
   const auto warps = static_cast<double>(base::ceil_div(p.threads(), warp));

@@ -41,7 +41,7 @@ class AccessPatterns {
     std::int64_t bound = 0;
     bool reads = false;  // of `inside`
   };
-  // For those who ask what a pattern depends on.
+  // What a pattern depends on.
   const LaneForm& shared_bytes() const { return shared_; }
   bool has_shared() const { return has_shared_; }
   const std::vector<GuardForm>& guards() const { return guards_; }

@@ -14,7 +14,7 @@ struct ArithmeticCost {
   std::int64_t issue = 0;             // warp instructions
   std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
   std::int64_t special_parts = 0;     // of the special function units
-  std::int64_t passes = 0;            // of the scratchpad, for factors that the instruction reads there
+  std::int64_t passes = 0;            // of the scratchpad, for operands that the instruction reads there
   std::int64_t latency = 0;           // cycles from operands to result
 };
 

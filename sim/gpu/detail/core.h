@@ -6,14 +6,14 @@
 // A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
 // and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
 //
-// An access waits where as many lines are under way as can be, one that would find its lines too.
+// An access waits while as many lines are under way as the core can have, even if it would hit.
 //
-// Boxes that warps have brought are asked for by the core's TMA engine, one after the other, a line a cycle. Its lines
-// pass by the core's cache and are not among those that can be under way; as they arrive they fill the scratchpad in
-// whole passes. That the engine takes a line a cycle is an assumption, of which no maker says anything.
+// The core's TMA engine copies boxes one after the other and requests as many lines a cycle as the chip's
+// `core.tma.rate` says, an assumption: no maker states it. Its lines bypass the core's cache and its limit of lines
+// under way; as they arrive they fill the scratchpad in whole passes.
 //
 // Ignores: order of warps within a partition beyond first come first served, register banks, the instruction cache,
-// replays, local memory of what does not fit the registers.
+// replays. Spills are accesses of the kernel (spills.h).
 
 #include <array>
 #include <cstdint>
@@ -80,13 +80,12 @@ class Core {
   void watch(Timeline& timeline) { timeline_ = &timeline; }
   void show(Cycle until) const;
 
-  // How far the warps of every place for a block are in the loop over steps; added to `out`.
+  // How far the warps of every CTA slot are in the loop over steps; added to `out`.
   void progress(std::vector<StepProgress>& out) const;
-  // The warps of every place, in that order, jump; returns what is left of the list. `started`: places of the blocks
+  // The warps of every CTA slot, in that order, jump; returns what is left of the list. `started`: places of the blocks
   // that started here meanwhile, in that order.
   std::span<const StepJump> jump(std::span<const StepJump> jumps, std::span<const std::size_t> started);
-  // Brings into the caches what the warps of one place would touch in one of the skipped steps. Called before
-  // they jump.
+  // Loads into the caches what the warps of one place would touch in one of the skipped steps. Called before they jump.
   void warm_caches(std::size_t place, const SkippedSteps& skipped, std::int64_t step, DeviceMemory& memory);
 
  private:
@@ -142,7 +141,7 @@ class Core {
     std::int64_t bytes = 0, landed = 0;  // whole, and there
     std::vector<BoxLine> lines;
     std::size_t asked = 0;  // of the lines
-    int stores_for = -1;    // warp that waits until the scratchpad is read; none of a box that comes
+    int stores_for = -1;    // warp that waits until the scratchpad is read; -1 of a load
   };
   struct Waiter {
     enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox, kStoredLine } kind{};
@@ -186,13 +185,13 @@ class Core {
   std::optional<Cycle> arrive(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> ask_for_box(Warp& w, const WarpOp& op, Cycle t);
   std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);
-  // The engine's turn comes to the box's lines; counts what it moves. Returns its number.
+  // Queues the box's lines for the engine and counts what it moves; returns the box's number.
   int queue_box(Box box, const WarpOp& op, Cycle at);
   void wait_for_mbarrier(Warp& w, int mbarrier, std::int64_t phase);
   std::nullopt_t stop(Warp& w, int mbarrier, std::int64_t phase);
   void wake_waiting(int block, int mbarrier, std::int64_t phase);
   void ask_for_lines(Cycle from, Cycle until);
-  // Bytes of a box have arrived.
+  // Bytes of a TMA load have arrived.
   void land(int box, std::int64_t bytes, Cycle at, Stall from);
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// The mbarriers of one resident block: which phase of every stage is under way, who has arrived for it and what has
-// come.
-// Phases are counted as the block ran them: a jump over steps leaves some out, and what is under way keeps its number.
+// The mbarriers of one resident block: which phase of every stage is under way, how many warps have arrived for it and
+// how many bytes have come. Phases are counted as the block ran them: a jump over steps leaves some out, and what is
+// under way keeps its number.
 //
 // Ignores: the time that an arrival takes to the scratchpad; a warp that awaits a phase reads there (Core::await).
 

@@ -52,7 +52,7 @@ class Sampler {
   std::int64_t jump_waves(Cycle now, std::int64_t not_started);
 
  private:
-  // What a block brings that ends, beside its steps: parts of spans whose steps are subtracted from each other.
+  // What the end of a block adds to its steps: parts of spans whose steps are subtracted from each other.
   struct EndPart {
     Checkpoint from, to;
     double times = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // What a warp does between two points at which it meets others: register, scratchpad and arithmetic statements as one
-// piece of work. Its cost is found by walking the statements once for every way in which guards and bank conflicts can
-// fall; loops whose iterations are alike are multiplied.
+// piece of work. Its cost is found by running through the statements once for every way in which guards and bank
+// conflicts can fall; loops whose iterations are alike are multiplied.
 
 #include <cstdint>
 #include <memory>

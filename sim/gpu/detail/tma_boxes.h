@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a box asks of memory: its rows cut into lines, as far as they lie within the tensor. The rest of it is zeros,
-// which no level has to bring, or is not stored.
+// The memory requests of a TMA box: its rows cut into lines, as far as they lie within the tensor. The rest of a loaded
+// box is zeros, which no level delivers; the rest of a stored one is dropped.
 
 #include <cstdint>
 #include <vector>

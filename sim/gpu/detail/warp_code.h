@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // A kernel's body as a warp runs it: a list of operations with jumps. What needs no other warp is one segment; accesses
-// to memory, barriers and waits stand alone, and so do products that run by themselves while the warp goes on. Roles
-// follow each other: a warp that is not of one goes past it.
+// to memory, barriers, waits and asynchronous products stand alone. Roles follow each other: a warp skips those that it
+// does not have.
 
 #include <cstdint>
 #include <deque>

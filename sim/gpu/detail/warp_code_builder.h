@@ -22,9 +22,9 @@ class WarpCodeBuilder {
   // What of a body is taken: loads that run ahead, what is left then, or everything.
   enum class Part : std::uint8_t { kAll, kLoads, kRest };
 
-  // Whether the statement needs no one else: neither memory nor the other warps.
+  // Whether the statement needs neither memory nor other warps.
   bool alone(const lower::Statement& s) const;
-  // Whether it is products that run by themselves, or loops of nothing else.
+  // Whether it is asynchronous products, or loops of nothing else.
   static bool is_products(const lower::Statement& s);
   bool loads_only(const lower::Statement& s) const;
   bool loads_ahead(const lower::Loop& l) const;
@@ -37,7 +37,7 @@ class WarpCodeBuilder {
   void emit_if(const lower::If& i, Part part);
   void emit_roles(const lower::WarpSpecialized& w);
   void emit_access(const lower::Copy& c);
-  // The number of a box that a thread of the role, or of the block, asks for.
+  // The number of a box whose copy a thread of the role, or of the block, starts.
   int add_box(const lower::TmaBox& b);
   int add_mbarrier_phase(int mbarrier, const lower::Affine& phase, std::int64_t bytes = 0);
   void emit_segment(const std::vector<const lower::Statement*>& statements, WarpOp::Kind kind = WarpOp::Kind::kSegment);
@@ -52,7 +52,7 @@ class WarpCodeBuilder {
   lower::Space space_of(const lower::Access& a) const;
   void find_step_loop();
   bool in_all_roles(int loop) const;
-  // Whether an iteration of that loop goes on by as many uses of an mbarrier wherever it is used.
+  // Whether an iteration of that loop advances an mbarrier by the same number of phases wherever it is used.
   bool find_phases_per_step(const CodeLoop& steps);
 
   WarpCode& code_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Where a line of memory lies: in which slice of the cache beside the DRAM, which channel, bank and row of the DRAM.
+// Where a line of memory lies: in which slice of the cache next to the DRAM, which channel, bank and row of the DRAM.
 // Neighbouring lines lie in neighbouring slices; where a run over all slices begins is hashed, and so are banks, so
 // that no stride stays in one of them.
 //
@@ -22,7 +22,7 @@ struct AddressMapSpec {
   std::int64_t lines_per_row = 1;  // of one channel
 };
 
-// Where lines of a chip lie: of the cache beside the DRAM, and bursts where there is none. `line_bytes` is set to what
+// Where lines of a chip lie: of the cache next to the DRAM, and bursts where there is none. `line_bytes` is set to what
 // a line has.
 AddressMapSpec address_map_of(const arch::Hierarchy& chip, std::int64_t& line_bytes);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Lists of who waits for what, all in one store. Most are begun and taken without anybody in them: such a list costs
-// nothing but its own eight bytes, wherever it lies.
+// Lists of waiters, all in one store. Most stay empty: such a list costs its own eight bytes alone.
 
 #include <vector>
 

@@ -41,7 +41,7 @@ struct MemorySpec {
   LineShape shape;                 // of the cache that cores reach first
   CacheSpec slice;                 // of each
   Rate slice_rate;                 // bytes
-  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes beside its data
+  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes in addition to its data
   std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
   Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
   std::int64_t partitions = 1;                // of the slices
@@ -49,7 +49,7 @@ struct MemorySpec {
   std::optional<TlbSpec> tlb;                 // of what misses
   std::int64_t slices = 1;                    // of that cache
   std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
-  AddressMapSpec map;                         // of the cache beside the DRAM
+  AddressMapSpec map;                         // of the cache next to the DRAM
   std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
   DramSpec dram;
   std::int64_t burst_bytes = 1;
@@ -85,9 +85,9 @@ class DeviceMemory {
   void expect_now(std::int64_t line) const {
     slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect_now(near_.in_slice(line));
   }
-  // Brings a line as if it had been asked for before: no time, nothing counted.
+  // Loads a line as if it had been requested before: no time, nothing counted.
   void touch(int core, std::int64_t line, std::uint32_t sectors, bool write);
-  // Bytes by which what waits in the cache beside the DRAM to be written has become less through such touches, since
+  // Bytes by which what waits in the cache next to the DRAM to be written has become less through such touches, since
   // the last call.
   std::int64_t take_cleaned() { return outer_ ? outer_->take_cleaned() : std::exchange(cleaned_, 0); }
   // Lets every channel decide what is due before `until`.
@@ -149,7 +149,7 @@ class DeviceMemory {
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
   int new_fill(SectorCache::Line* line, const Waiter& first);
-  // Asks the next level for what a fill is to bring.
+  // Requests the data of a fill from the next level.
   void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
   // Writes to the next level; returns whether the writer, if there is one, waits for it.
   bool write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
@@ -175,7 +175,7 @@ class DeviceMemory {
 
   MemorySpec spec_;
   Statistics* statistics_;
-  LineShape last_;   // of the cache beside the DRAM
+  LineShape last_;   // of the cache next to the DRAM
   AddressMap map_;   // where a line of it lies in the DRAM
   AddressMap near_;  // over the first cache's slices of one partition
   std::int64_t slices_of_partition_ = 1;

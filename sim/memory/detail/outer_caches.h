@@ -31,7 +31,7 @@ struct OuterCacheSpec {
   std::int64_t slices = 1;
   CacheSpec slice;                 // of each
   Rate slice_rate;                 // bytes
-  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes beside its data
+  std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes in addition to its data
   Cycle latency = 0;               // whole load-to-use
 };
 

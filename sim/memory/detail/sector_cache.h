@@ -3,7 +3,7 @@
 // Tags of one cache or slice of one: lines of sectors, sets of ways or one set of all lines, least recently used out
 // first, write-back.
 //
-// Ignores: who asks and when; the caller keeps times.
+// Ignores: requesters and times, which the caller keeps.
 
 #include <cstdint>
 #include <cstring>
@@ -28,7 +28,7 @@ class SectorCache {
  public:
   static constexpr std::int64_t kMaxSectors = arch::kMaxSectors;  // of a line
 
-  // Small, for a simulation has many and waits for them: sixteen bytes.
+  // Sixteen bytes: a simulation has many and waits for memory.
   class Line {
    public:
     // Whether something is on its way into the line: the caller's number of that, and when it came.
@@ -65,7 +65,7 @@ class SectorCache {
 
   explicit SectorCache(CacheSpec spec);
 
-  // Brings the sectors into the line, which is allocated where it is absent. They count as valid from now on.
+  // Adds the sectors to the line, which is allocated where it is absent. They count as valid from now on.
   Result touch(std::int64_t line, std::uint32_t sectors);
   // The line where it is present with all of the sectors; it does not count as used.
   Line* peek(std::int64_t line, std::uint32_t sectors);

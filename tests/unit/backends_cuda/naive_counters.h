@@ -145,7 +145,7 @@ class NaiveCount {
   std::vector<std::int64_t> bases_;
   std::vector<const lower::Copy*> copies_;
   std::vector<const lower::TmaBox*> boxes_;
-  bool asks_ = false;  // the warp that is walked has boxes brought
+  bool asks_ = false;  // the warp that is counted starts TMA copies
   lower::KernelCounters out_;
 };
 

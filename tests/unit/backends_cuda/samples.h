@@ -301,7 +301,7 @@ inline Sample staged_sample(const std::string& op, const std::string& dtype, con
   return s;
 }
 
-// The same, its tiles brought in boxes.
+// The same, its tiles loaded by TMA.
 inline Sample tma_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
   const arch::ArchSpec h100 = chip("h100_pcie");
   tile::RProgram p = program(staged_product(op, dtype, more), h100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels whose tiles are brought in boxes: against plain loops, and with mistakes that are planted.
+// Kernels whose tiles TMA loads: against plain loops, and with mistakes that are planted.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -143,7 +143,7 @@ inline constexpr const char* kTma =
     "{row: 128 B, min_row: 32 B, granule: 16 B, alignment: 1024 B, mbarrier: 8 B, max_extent: 256, max_dims: 5, "
     "rate: 1}";
 
-// A v100 that has boxes brought, as no real one has.
+// A v100 with TMA, which no real one has.
 inline const arch::ArchSpec& copying_v100() {
   static const arch::ArchSpec kChip = chip("v100", {{"core.tma", kTma}});
   return kChip;

@@ -94,7 +94,7 @@ TEST(Sampled, KeepsWarpsOfABlockTogether) {
   expect_close(lowered(p, v100()), quarter(), LeftOut::kSteps, 0.4, 0.045);
 }
 
-// The warp that has boxes brought is some steps ahead of the others, in a jump and behind it.
+// The producer warp is some steps ahead of the others, in a jump and behind it.
 TEST(Sampled, LeavesOutStepsOfSpecialisedWarps) {
   const arch::ArchSpec c = chip("v100", {{"core.count", "20"},
                                          {"core.tma", tests::kTma},

@@ -8,7 +8,7 @@
 
 namespace tilescope::lower {
 
-// Adds an error for whatever is in the way of the program's multiplication on the chip.
+// Adds an error for each reason why the chip cannot run the program's multiplication.
 void add_refusals(const tile::Fma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
                   base::Position at);
 void add_refusals(const tile::Mma&, const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,

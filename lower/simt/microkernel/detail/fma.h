@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Multiply-adds of single threads, or whatever the stage computes of its reads: what a thread reads of its operands
-// into registers, at every point of the reduction or at several points at once, and the arithmetic on it.
+// into registers, for one iteration of the reduction or for several at once, and the arithmetic on it.
 
 #include <optional>
 #include <vector>
@@ -20,12 +20,12 @@ struct Digit {
   std::int64_t extent = 1;  // elements
 };
 
-// A read's elements of one point of the reduction, or of a chunk of points, in registers.
+// A read's elements of one iteration of the reduction, or of a chunk of iterations, in registers.
 struct Fragment {
   int buffer = -1;
   std::vector<Digit> digits;  // the last one fastest
   bool side_by_side = false;  // elements along the last digit lie side by side also where they are read
-  bool of_chunk = false;      // read before the loop over a chunk's points
+  bool of_chunk = false;      // read before the loop over a chunk's iterations
 };
 
 class FmaLowering final : public MicroKernelLowering {
@@ -36,13 +36,13 @@ class FmaLowering final : public MicroKernelLowering {
   Body finish(const Affine& step, const Affine& ring_stage) override;
 
  private:
-  // Rows of a cached tile that run along the innermost reduced axis are read several points at once: cuts the loop over
-  // it into as many as the widest read of any operand takes and registers hold.
+  // Rows of a cached tile that run along the innermost reduced axis are read for several iterations at once: cuts the
+  // loop over it into as many as the widest read of any operand takes and registers hold.
   void cut_points();
   std::int64_t points_at_once(std::size_t read, std::size_t axis) const;
   // The read that an equal one shares its fragment with: the first of them.
   std::size_t first_equal(std::size_t read) const;
-  std::int64_t fragment_elements(std::size_t read) const;  // of one point
+  std::int64_t fragment_elements(std::size_t read) const;  // of one iteration
   bool tiles_reduction() const;
   std::vector<Digit> digits_of_reduction_tile(const tile::Operand& o) const;
   Fragment make_fragment(std::size_t read);
@@ -61,17 +61,17 @@ class FmaLowering final : public MicroKernelLowering {
   std::int64_t widest_read(std::size_t read, const StepPosition& at, const Affine& ring_stage);
   Statement fragment(std::size_t read, const StepPosition& at, const Affine& ring_stage,
                      const std::vector<Guard>& known_inside);
-  // Those of a chunk or of a point. Guards that hold already where the fragments are read are left out.
+  // Those of a chunk or of an iteration. Guards that hold already where the fragments are read are left out.
   Body fragments(bool of_chunk, const StepPosition& at, const Affine& ring_stage,
                  const std::vector<Guard>& known_inside);
 
   // What keeps the last step of an axis, or of a part of it, from going beyond its end.
   std::vector<Guard> inside_reduction(const StepPosition& at);
-  // The element of its fragment that the arithmetic uses where the loops over points stand.
+  // The element of its fragment that the arithmetic uses where the loops over iterations stand.
   Affine place_of_point(std::size_t read);
   Statement arithmetic();
 
-  std::vector<std::int64_t> at_once_;  // by read: points of the innermost reduced axis in one access
+  std::vector<std::int64_t> at_once_;  // by read: iterations of the innermost reduced axis in one access
   std::vector<Fragment> fragments_;    // by read; equal reads share one
 };
 

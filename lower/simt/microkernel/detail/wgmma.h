@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Matrix instructions of several warps that read their operands from the scratchpad and run by themselves (PTX's
-// wgmma): core matrices in the cached tiles, products that start and are awaited.
+// Matrix instructions of several warps that read their operands from the scratchpad and run asynchronously (PTX's
+// wgmma): core matrices in the cached tiles, products that are started and waited for.
 
 #include <vector>
 

@@ -23,10 +23,10 @@ Body pipelined(const BlockParts& parts);
 // The tiles of one step at a time, between two barriers.
 Body serial(const BlockParts& parts);
 
-// A ring of stages: a step's tiles are copied `stages - 1` steps before it, while products of earlier ones run.
+// A ring buffer of stages: a step's tiles are copied `stages - 1` steps before it, while products of earlier ones run.
 Body multi_stage(const BlockParts& parts);
 
-// The same ring with one more warp, which asks for the tiles and meets the others at mbarriers.
+// The same ring with a producer warp, which starts the TMA loads; producer and consumer warps synchronise by mbarriers.
 Body warp_specialized(const BlockParts& parts);
 
 // The meeting of all threads of a block.

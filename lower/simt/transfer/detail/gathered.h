@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Results that the threads of a block gather in the scratchpad, where rows of its tile lie whole before they leave.
+// Results that the threads of a block gather in the scratchpad, where whole rows of the tile lie, before they are
+// stored.
 
 #include <vector>
 

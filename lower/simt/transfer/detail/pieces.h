@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // The pieces of a tile in the scratchpad that the threads of a block move together: thread t takes the pieces t, t + T,
-// ... of the tile in its own order, `vector` elements each, or a chunk of neighbours.
+// ... of the tile in its own order, `vector` elements each (striped), or neighbouring ones (blocked).
 
 #include <cstdint>
 #include <vector>

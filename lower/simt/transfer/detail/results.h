@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How the results of a block leave it. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
+// How a block's results reach memory. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
 // tma_store.h.
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace tilescope::lower {
 
-// How the threads that compute meet, behind which each sees what all of them wrote to the scratchpad; for the reason
-// given.
+// A meeting of the computing threads, behind which each sees what all of them wrote to the scratchpad; `note` says what
+// for.
 using Meeting = std::function<Body(const std::string& note)>;
 
 class ResultsLowering {

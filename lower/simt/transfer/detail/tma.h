@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Tiles of a tensor that one thread asks for and that arrive by themselves (PTX's bulk copies of tensors, TMA): a box
-// for every panel of a cached tile (tile/transfer/tma.h).
+// TMA loads (PTX's cp.async.bulk.tensor), which one thread starts: a box for every panel of a cached tile
+// (tile/transfer/tma.h).
 
 #include "lower/simt/transfer/detail/lowering.h"
 
 namespace tilescope::lower {
 
-// The mbarriers of a block, a ring of stages each (Kernel::mbarriers): a stage's tiles are whole; its last ones are
-// read;
-// and where results pass through the scratchpad one at which the computing warps meet.
+// The mbarriers of a block, a ring of stages each (Kernel::mbarriers): full, a stage's tiles have arrived; empty,
+// consumers have read them; and where results pass through the scratchpad, one at which the computing warps meet.
 inline constexpr int kFull = 0, kEmpty = 1, kMet = 2;
 
 // The boxes of an operand's tile, one for every panel of its two innermost dimensions, wherever the others stand; the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Results in the scratchpad that one thread has stored, a box for every panel of the tile (tile/transfer/tma.h).
+// Results in the scratchpad that TMA stores, a box for every panel of the tile (tile/transfer/tma.h); one thread starts
+// the stores.
 
 #include "lower/simt/transfer/detail/gathered.h"
 

@@ -65,7 +65,7 @@ std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgr
 std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
 
 // Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
-// that its compiler takes beside the sums whatever is held.
+// that its compiler takes besides the sums whatever is held.
 struct OperandRegisters {
   std::int64_t held = 0, least = 0;
 };

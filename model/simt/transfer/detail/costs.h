@@ -30,7 +30,7 @@ constexpr bool loads_through_core_cache(const tile::PerThread&) { return true; }
 constexpr bool loads_through_core_cache(const tile::CpAsync&) { return false; }
 constexpr bool loads_through_core_cache(const tile::Tma&) { return false; }
 
-// The first warp's write of its first pieces to the scratchpad, or of as many bytes of what arrives by itself.
+// The first warp's write of its first pieces to the scratchpad, or of as many bytes of an asynchronous copy.
 WarpAccess cached_write(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 WarpAccess cached_write(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
 WarpAccess cached_write(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp);
@@ -53,7 +53,8 @@ CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, st
 // Pieces of a cooperative copy that one thread takes.
 std::int64_t pieces_of(const tile::StageProgram& p, std::size_t operand);
 // Whether one address serves all of a thread's pieces, a constant distance apart; else each has its own, kept through
-// all steps. Pieces in turn lie so in the same column of each row, a chunk within a row or where it is whole rows.
+// all steps. Striped pieces do where they lie in the same column of each row, blocked ones within a row or where they
+// are whole rows.
 bool pieces_lie_evenly(const tile::StageProgram& p, std::size_t operand);
 // Of a kernel that others wrote: addresses of pieces that do not lie evenly.
 std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand);
