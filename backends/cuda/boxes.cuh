@@ -110,36 +110,6 @@ TILESCOPE_DEVICE void bring_box_if(bool when, T* to, const tilescope_tensor_map&
         : "memory");
 }
 
-// The thread goes on when the box has been read from the scratchpad.
-template <int Dims, class T>
-TILESCOPE_DEVICE void store_box_if(bool when, const T* from, const tilescope_tensor_map& tensor, const int (&at)[Dims]) {
-  if (!when) return;
-  const unsigned int shared = tilescope_shared_address(from);
-  if constexpr (Dims == 1)
-    asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%0, {%2}], [%1];" ::"l"(&tensor),
-                 "r"(shared), "r"(at[0])
-                 : "memory");
-  else if constexpr (Dims == 2)
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&tensor),
-                 "r"(shared), "r"(at[0]), "r"(at[1])
-                 : "memory");
-  else if constexpr (Dims == 3)
-    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&tensor),
-                 "r"(shared), "r"(at[0]), "r"(at[1]), "r"(at[2])
-                 : "memory");
-  else if constexpr (Dims == 4)
-    asm volatile(
-        "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&tensor),
-        "r"(shared), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3])
-        : "memory");
-  else
-    asm volatile(
-        "cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];" ::"l"(&tensor),
-        "r"(shared), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4])
-        : "memory");
-  asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
-}
-
 #else
 
 #define __grid_constant__
@@ -158,7 +128,6 @@ void tilescope_arrive(const void* ring, int slots, int use, int bytes, int line)
 void tilescope_await(const void* ring, int slots, int use, int line);
 void tilescope_bring_box(void* to, const tilescope_tensor_map* tensor, const int* at, int dims, const void* ring,
                          int slots, int use, int line);
-void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims, int line);
 }
 
 template <int Slots>
@@ -179,10 +148,4 @@ inline void bring_box_if(bool when, T* to, const tilescope_tensor_map& tensor, c
                          int use TILESCOPE_PLACE) {
   if (when) tilescope_bring_box(to, &tensor, at, Dims, ring, Slots, use, line);
 }
-template <int Dims, class T>
-inline void store_box_if(bool when, const T* from, const tilescope_tensor_map& tensor,
-                         const int (&at)[Dims] TILESCOPE_PLACE) {
-  if (when) tilescope_store_box(from, &tensor, at, Dims, line);
-}
-
 #endif

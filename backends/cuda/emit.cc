@@ -409,9 +409,17 @@ class KernelEmitter {
 
 namespace {
 
+bool stores_boxes(const lower::Module& module) {
+  bool any = false;
+  for (const lower::Kernel& k : module.kernels)
+    lower::for_each_statement(
+        k.body, [&](const lower::Statement& s) { any = any || std::holds_alternative<lower::TmaStore>(s.what); });
+  return any;
+}
+
 bool has_boxes(const lower::Module& module) {
-  return std::any_of(module.kernels.begin(), module.kernels.end(),
-                     [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
+  return stores_boxes(module) || std::any_of(module.kernels.begin(), module.kernels.end(),
+                                             [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
 }
 
 }  // namespace
@@ -438,8 +446,9 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
   Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
   if (!matrices.names().empty()) page.append(matrix_prelude());
-  if (matrices.staged()) page.append(staged_prelude());
+  if (matrices.staged() || stores_boxes(module)) page.append(staged_prelude());
   if (has_boxes(module)) page.append(boxes_prelude());
+  if (stores_boxes(module)) page.append(box_stores_prelude());
   Emitted out;
   out.kernels_begin = page.text().size();
   out.kernels_line = page.line();

@@ -76,8 +76,8 @@ std::string runtime_unit(HostBuild build) {
   std::string out;
   for (const std::string_view name :
        {std::string_view("boxes"), std::string_view("clocks"), std::string_view("count"), std::string_view("fibers"),
-        std::string_view("machine"), std::string_view("main"), std::string_view("place"), std::string_view("shadow"),
-        std::string_view("signals"), watch})
+        std::string_view("machine"), std::string_view("main"), std::string_view("mbarriers"), std::string_view("place"),
+        std::string_view("shadow"), watch})
     out += fmt::format("#include \"{}/{}.cc\"\n", kRuntimeFolder, name);
   return out;
 }

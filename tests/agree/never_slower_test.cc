@@ -137,7 +137,7 @@ double time_of(const tile::RProgram& p, const targets::Estimator& estimate, cons
   base::Diagnostics diags;
   for (const tile::StageProgram& stage : p.nodes)
     if (!lower::check_lowerable(stage, a, diags)) return std::numeric_limits<double>::infinity();
-  const auto e = estimate(p, nullptr);
+  const auto e = estimate(p, nullptr, {});
   return e ? e->total_us : std::numeric_limits<double>::infinity();
 }
 

@@ -48,7 +48,6 @@ void expect_all_agree(const GeneratedPrograms& generated) {
   for (std::size_t i = 0; i < rows->size(); ++i) {
     const experiments::VerifiedRow& r = (*rows)[i];
     if (r.errors.empty() && r.values_ok && r.counters_ok) continue;
-    base::Diagnostics diags;
     ADD_FAILURE() << (r.errors.empty() ? (r.values_ok ? "counters differ" : "values differ") : r.errors.front()) << '\n'
                   << base::to_json(tile::to_document(*generated.programs[i].program, generated.chip)) << '\n'
                   << lower::print(*lower::lower(*generated.programs[i].program, generated.chip, diags));

@@ -17,7 +17,8 @@ using testing::ElementsAre;
 
 std::vector<std::string> exceeded(const StageProgram& p, const arch::ArchSpec& a) {
   base::Diagnostics diags;
-  EXPECT_EQ(check_fit(p, a, diags), diags.ok());
+  const bool fits = check_fit(p, a, diags);
+  EXPECT_EQ(fits, diags.ok());
   return diags.sentences();
 }
 

@@ -35,10 +35,7 @@ std::vector<Lowered> lowered(const ProgramSource& source, const arch::ArchSpec& 
   const auto given = given_programs(source, a, 1, diags);
   require_no_errors(diags);
   std::vector<Lowered> out;
-  for (const GivenProgram& g : *given) {
-    base::Diagnostics diags;
-    out.push_back({g.program.value(), lower::lower(*g.program, a, diags).value()});
-  }
+  for (const GivenProgram& g : *given) out.push_back({g.program.value(), lower::lower(*g.program, a, diags).value()});
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/lowered.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -20,11 +21,24 @@ TEST(ProgramCode, AKernelThatSpillsGetsMoreRegisters) {
   const cuda::DeviceCode held = compiler.compile(cuda::emit(tests::lowered(p, chip)).text, *chip.target);
   ASSERT_TRUE(held.ok()) << held.error;
   ASSERT_GT(held.kernels.at(0).spill_store_bytes, 0);
-  const auto code = code_of(p, chip, compiler, diags);
+  const auto code = code_of(p, chip, compiler, diags, {});
   ASSERT_TRUE(code.has_value());
   EXPECT_EQ(code->usage.spill_bytes(), 0);
   EXPECT_GT(code->usage.registers(), 24);
   EXPECT_LE(code->usage.registers(), 24 + 32) << "no more than it takes to spill nothing";
+}
+
+// Results of multiply-adds of threads, and of instructions: the text has the words for stores of boxes with either.
+TEST(ProgramCode, StoresOfBoxesAreCompiled) {
+  const cuda::DeviceCompiler compiler;
+  if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
+  const arch::ArchSpec chip = tests::chip("h200");
+  tile::RProgram p = tests::program(tests::small_matmul(""), chip);
+  const auto stored = tile::with_tma_stores(p.nodes[0], {64}, chip);
+  ASSERT_TRUE(stored.has_value());
+  p.nodes[0] = *stored;
+  const cuda::DeviceCode code = compiler.compile(cuda::emit(tests::lowered(p, chip)).text, *chip.target);
+  EXPECT_TRUE(code.ok()) << code.error;
 }
 
 }  // namespace
