@@ -188,6 +188,7 @@ class Core {
   std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);
   // The engine's turn comes to the box's lines; counts what it moves. Returns its number.
   int queue_box(Box box, const WarpOp& op, Cycle at);
+  void count_box(const Box& b, const WarpOp& op);
   void wait_for_mbarrier(Warp& w, int mbarrier, std::int64_t phase);
   std::nullopt_t stop(Warp& w, int mbarrier, std::int64_t phase);
   void wake_waiting(int block, int mbarrier, std::int64_t phase);
