@@ -38,6 +38,7 @@ SourceId Diagnostics::add_source(std::string name) {
 }
 
 void Diagnostics::error(Position at, std::string text) {
+  ++reported_;
   Diagnostic d{at, std::move(text)};
   // Two readers may look at one value; the user needs its mistake once.
   if (std::find(errors_.begin(), errors_.end(), d) != errors_.end()) return;

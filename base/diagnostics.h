@@ -43,8 +43,8 @@ class Diagnostics {
   static constexpr std::size_t kMaxErrors = 200;
 
   bool ok() const { return errors_.empty(); }
-  // Of errors, with those that are only counted.
-  std::size_t count() const { return errors_.size() + dropped_; }
+  // Calls of error, repeated mistakes too: what a check compares to say whether it found any.
+  std::size_t count() const { return reported_; }
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& notes() const { return notes_; }
   const std::string& source_name(SourceId id) const;
@@ -60,7 +60,7 @@ class Diagnostics {
   std::vector<std::string> sources_;
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> notes_;
-  std::size_t dropped_ = 0;
+  std::size_t dropped_ = 0, reported_ = 0;
 };
 
 // The candidate closest to a mistyped `word`, as "; did you mean 'x'?", or empty when none is close.

@@ -103,9 +103,12 @@ std::optional<Cycle> Core::store_box(Warp& w, const WarpOp& op, Cycle t) {
   count_stall(w, Stall::kIssue, issued);
   Box b{.block = w.block, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
   b.stores_for = static_cast<int>(&w - warps_.data());
-  if (b.lines.empty()) return issued;
   const std::int64_t pass = machine_.banks.count * machine_.banks.width;
   const Cycle read = scratchpad_.book(issued, base::ceil_div(b.bytes, pass));
+  if (b.lines.empty()) {  // all of it lies beyond the tensor
+    count_box(b, op);
+    return read;
+  }
   queue_box(std::move(b), op, read);
   w.state = State::kWaitsForStores;
   return std::nullopt;
@@ -120,6 +123,14 @@ int Core::queue_box(Box box, const WarpOp& op, Cycle at) {
   free_boxes_.pop_back();
   Box& b = boxes_[static_cast<std::size_t>(number)];
   b = std::move(box);
+  count_box(b, op);
+  if (b.lines.empty()) return number;
+  if (queued_boxes_.empty()) push(Event::Kind::kBoxes, std::max(at, tma_free_), 0);
+  queued_boxes_.push_back(number);
+  return number;
+}
+
+void Core::count_box(const Box& b, const WarpOp& op) {
   const lower::CopyCount count = code_->box(op.number).count(b.lines, machine_.banks.count * machine_.banks.width);
   lower::CopyCount& sum = statistics_->copies[code_->counted_box(op.number)];
   sum.global += count.global;
@@ -128,10 +139,6 @@ int Core::queue_box(Box box, const WarpOp& op, Cycle at) {
   level.requests += count.shared.requests;
   level.transactions += count.shared.passes;
   (b.stores_for < 0 ? level.written_bytes : level.read_bytes) += count.shared.bytes;
-  if (b.lines.empty()) return number;
-  if (queued_boxes_.empty()) push(Event::Kind::kBoxes, std::max(at, tma_free_), 0);
-  queued_boxes_.push_back(number);
-  return number;
 }
 
 void Core::ask_for_lines(Cycle from, Cycle until) {

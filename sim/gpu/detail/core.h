@@ -187,6 +187,7 @@ class Core {
   std::optional<Cycle> store_box(Warp& w, const WarpOp& op, Cycle t);
   // Queues the box's lines for the engine and counts what it moves; returns the box's number.
   int queue_box(Box box, const WarpOp& op, Cycle at);
+  void count_box(const Box& b, const WarpOp& op);
   void wait_for_mbarrier(Warp& w, int mbarrier, std::int64_t phase);
   std::nullopt_t stop(Warp& w, int mbarrier, std::int64_t phase);
   void wake_waiting(int block, int mbarrier, std::int64_t phase);

@@ -80,5 +80,15 @@ TEST(DidYouMean, AllowsOneMistakeInThreeLetters) {
   EXPECT_EQ(did_you_mean("abcdef", {"abxxef"}), "; did you mean 'abxxef'?");
 }
 
+// A check that compares the count sees its own mistake, whatever was said before.
+TEST(Diagnostics, CountsWhatIsSaidAgain) {
+  Diagnostics diags;
+  diags.error({}, "too large");
+  const std::size_t before = diags.count();
+  diags.error({}, "too large");
+  EXPECT_GT(diags.count(), before);
+  EXPECT_EQ(diags.sentences(), std::vector<std::string>{"too large"});
+}
+
 }  // namespace
 }  // namespace tilescope::base

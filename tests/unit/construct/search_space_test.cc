@@ -194,7 +194,7 @@ TEST_P(ConstructedPoints, AreInTheSpace) {
   const tests::ChipWithCostModel chip(GetParam());
   const auto expect_points = [&](const std::string& id, const expr::Expression& e) {
     const SearchSpace space(e, chip.spec);
-    for (const Ranked& r : roller(e, chip.spec, chip.cost_model(), 10))
+    for (const Ranked& r : roller(e, chip.spec, chip.cost_model(), 10, {.direct_stores = true}))
       EXPECT_TRUE(point_of(space, r.program).has_value()) << id << ": " << text_of(r.program, chip.spec);
   };
   for (const char* suite : {"roller", "examples"})
