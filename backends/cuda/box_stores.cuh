@@ -4,7 +4,8 @@
 
 // The thread goes on when the box has been read from the scratchpad.
 template <int Dims, class T>
-TILESCOPE_DEVICE void store_box_if(bool when, const T* from, const tilescope_tensor_map& tensor, const int (&at)[Dims]) {
+TILESCOPE_DEVICE void store_box_if(bool when, const T* from, const tilescope_tensor_map& tensor,
+                                   const int (&at)[Dims]) {
   if (!when) return;
   const unsigned int shared = tilescope_shared_address(from);
   if constexpr (Dims == 1)
@@ -34,7 +35,8 @@ TILESCOPE_DEVICE void store_box_if(bool when, const T* from, const tilescope_ten
 
 #else
 
-extern "C" void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims, int line);
+extern "C" void tilescope_store_box(const void* from, const tilescope_tensor_map* tensor, const int* at, int dims,
+                                    int line);
 
 template <int Dims, class T>
 inline void store_box_if(bool when, const T* from, const tilescope_tensor_map& tensor,
