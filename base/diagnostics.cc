@@ -92,7 +92,7 @@ std::string folded(std::string_view text) {
 }  // namespace
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kLongestWord = 64;  // a distance over pasted garbage helps nobody and costs its square
+  constexpr std::size_t kLongestWord = 64;  // a distance over pasted garbage helps no user and costs its square
   if (word.empty() || word.size() > kLongestWord) return {};
   const std::string own = folded(word);
   std::string_view best;

@@ -87,7 +87,7 @@ struct NumberAndUnit {
 };
 
 std::optional<NumberAndUnit> split(std::string_view text) {
-  // from_chars also reads "inf", "nan" and ".5", which nobody means here.
+  // from_chars also reads "inf", "nan" and ".5", which no user means here.
   const std::size_t first = text.starts_with('-') ? 1 : 0;
   if (text.size() <= first || text[first] < '0' || text[first] > '9') return std::nullopt;
   NumberAndUnit out{};

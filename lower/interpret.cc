@@ -65,10 +65,10 @@ void KernelRun::end_block() {
     now_ = &crews_[c.number];
     if (!c.places.empty()) fail("roles that wait for each other", c.first);
   }
-  if (!landings_.empty()) fail("an asynchronous copy that nobody waited for", 0);
+  if (!landings_.empty()) fail("an asynchronous copy that no thread waited for", 0);
   for (const std::vector<Phase>& stages : mbarriers_)
     for (const Phase& p : stages)
-      if (!p.landings.empty()) fail("a bulk copy that nobody awaited", 0);
+      if (!p.landings.empty()) fail("a bulk copy that no warp awaited", 0);
 }
 
 bool KernelRun::advance() {
@@ -201,7 +201,7 @@ double KernelRun::read(std::size_t buffer, std::int64_t at, std::int64_t t) {
   const Buffer& b = k_.buffers[buffer];
   if (b.space == Space::kShared) {
     SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
-    if (!w.written) fail(fmt::format("{}[{}] is read and nobody wrote it", b.name, at), t);
+    if (!w.written) fail(fmt::format("{}[{}] is read and no thread wrote it", b.name, at), t);
     if (w.in_flight > 0) fail(fmt::format("{}[{}] is read while a copy to it is under way", b.name, at), t);
     if (w.writer != kNobody && w.writer != t && !known(w.written_by, w.written_at))
       fail(fmt::format("{}[{}] is read without a barrier after thread {} wrote it", b.name, at, w.writer), t);
@@ -213,7 +213,7 @@ double KernelRun::read(std::size_t buffer, std::int64_t at, std::int64_t t) {
   check_no_products(buffer, t);
   Array& a = array(buffer);
   const std::size_t i = index(b, at, t);
-  if (a.written[i] == 0) fail(fmt::format("{}[{}] is read and nobody wrote it", b.name, at), t);
+  if (a.written[i] == 0) fail(fmt::format("{}[{}] is read and no thread wrote it", b.name, at), t);
   return a.value[i];
 }
 

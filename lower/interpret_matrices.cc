@@ -162,7 +162,7 @@ void KernelRun::run(const Wgmma& m) {
         p.column += n / of_fragment * i.shape.n;
         const std::size_t held = index(k_.buffers[sums], at + n, group + lane);
         if (registers_[sums].written[held] == 0)
-          fail(fmt::format("{}[{}] is added to and nobody wrote it", k_.buffers[sums].name, at + n), group + lane);
+          fail(fmt::format("{}[{}] is added to and no thread wrote it", k_.buffers[sums].name, at + n), group + lane);
         double& sum = registers_[sums].value[held];
         sum = product(sum, a, b, p, s, k_.buffers[sums].dtype);
       }

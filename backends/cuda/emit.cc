@@ -267,7 +267,7 @@ class KernelEmitter {
   }
   void operator()(const lower::MbarrierWait& a) {
     base::check(lower::range_of(kernel_, a.phase).low >= -mbarrier(a.mbarrier).stages,
-                "nobody awaits what is more than a turn of the ring before the first use");
+                "no warp awaits a phase more than a ring before the first");
     page_.add(fmt::format("await<{}>({});", mbarrier(a.mbarrier).stages, phase(a.mbarrier, a.phase)));
   }
 

@@ -61,16 +61,16 @@ lower::Module chase(std::int64_t links, std::int64_t accesses) {
 }
 
 std::optional<Microbenchmark> latency(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
-  constexpr std::int64_t kMinValue = 4096, kManyTimes = 2;
+  constexpr std::int64_t kMinLoads = 4096, kManyTimes = 2;
   const std::int64_t bytes = std::llround(footprint_kb * 1024), links = bytes / kChaseBytes;
   if (links < 1) {
     why = fmt::format("a chase needs {} B", kChaseBytes);
     return std::nullopt;
   }
   // Beyond all caches nothing is met twice; else one lap fills them, and the next ones are what is measured.
-  const bool misses = bytes > kManyTimes * device_cache_bytes(chip) && links > 3 * kMinValue;
-  const std::int64_t warm = misses ? kMinValue : base::round_up(kMinValue, links);
-  const std::int64_t more = misses ? 2 * kMinValue : warm;
+  const bool misses = bytes > kManyTimes * device_cache_bytes(chip) && links > 3 * kMinLoads;
+  const std::int64_t warm = misses ? kMinLoads : base::round_up(kMinLoads, links);
+  const std::int64_t more = misses ? 2 * kMinLoads : warm;
   return Microbenchmark{chase(links, warm), chase(links, warm + more), static_cast<double>(more), 1};
 }
 

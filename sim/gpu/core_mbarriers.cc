@@ -185,7 +185,7 @@ std::optional<std::string> Core::stuck() const {
   for (const Warp& w : warps_) {
     if (w.state != State::kWaitsForMbarrier) continue;
     const lower::Kernel& k = code_->indices().kernel();
-    return fmt::format("warp {} of block {} waits for {} and nobody ends its use", w.number,
+    return fmt::format("warp {} of block {} waits for {}, whose phase no warp completes", w.number,
                        w.uniforms[lower::kBlockIndex], k.mbarriers[static_cast<std::size_t>(w.mbarrier)].name);
   }
   for (const Block& b : blocks_)

@@ -298,9 +298,9 @@ void Bench::make_helpers(const Timing& timing) {
     return;
   }
   helpers_ = std::make_unique<DeviceModule>(driver_, plan_.helpers);
-  constexpr std::int64_t kTimes = 2, kMinValue = 32 << 20;
+  constexpr std::int64_t kTimes = 2, kMinBytes = 32 << 20;
   other_ = std::make_unique<DeviceMemory>(
-      driver_, static_cast<std::size_t>(std::max(kMinValue, kTimes * driver_.device().device_cache_bytes)));
+      driver_, static_cast<std::size_t>(std::max(kMinBytes, kTimes * driver_.device().device_cache_bytes)));
   driver_.check(driver_.functions().fill(other_->address(), 0, other_->bytes(), nullptr), "cuMemsetD8Async");
   read_ = helpers_->function("tilescope_read", 0);
 }

@@ -151,7 +151,7 @@ void take_turn(long long t) {
 }
 
 // No thread goes on that waits for something else than a barrier.
-void check_nobody_waits() {
+void check_no_thread_waits() {
   for (std::size_t t = 0; t < machine.threads.size(); ++t) {
     if (machine.threads[t].meets == nullptr) continue;
     const Meeting& m = *machine.threads[t].meets;
@@ -180,7 +180,7 @@ void run_phase() {
     if (machine.mbarriers.phases_ended() != seen) wake();
     seen = machine.mbarriers.phases_ended();
   }
-  check_nobody_waits();
+  check_no_thread_waits();
 }
 
 void check_agreement() {

@@ -23,7 +23,7 @@ void Mbarriers::begin_block(Random& random) {
 
 void Mbarriers::end_block() const {
   for (const auto& [at, stage] : stages_)
-    if (stage.brings || stage.brought_unseen) fail("the block ends, and nobody awaited what a bulk copy brought");
+    if (stage.brings || stage.brought_unseen) fail("the block ends, and no warp awaited what a bulk copy brought");
 }
 
 void Mbarriers::set_up(const void* ring, int stages, int arrivals) {
@@ -40,7 +40,7 @@ const void* Mbarriers::address_of(const RingPhase& phase) {
 
 Mbarriers::Stage& Mbarriers::stage_of(const RingPhase& phase) {
   const auto found = stages_.find(address_of(phase));
-  if (found == stages_.end()) fail("a signal that nobody set up");
+  if (found == stages_.end()) fail("an mbarrier that no thread set up");
   return found->second;
 }
 
@@ -63,7 +63,7 @@ void Mbarriers::arrive(const RingPhase& phase, int bytes) {
 
 bool Mbarriers::is_over(const RingPhase& phase) {
   const Stage& stage = stage_of(phase);
-  // Whoever looks at the parity of phases takes the one after the next for the one before.
+  // A wait that looks at the parity of phases takes the one after the next for the one before.
   if (stage.phase > phase_of(phase) + 1) fail("use %d is awaited after its slot's next one is over too", phase.number);
   return stage.phase > phase_of(phase);
 }

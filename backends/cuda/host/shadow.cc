@@ -46,7 +46,7 @@ void Shadow::check(const char* does, const char* did, const Touch& t, std::int64
   if (!races(t, e)) return;
   const bool here = t.epoch >= e.block;
   const char* const since = !here               ? ""
-                            : e.clocks.active() ? ", and nobody said that it is over"
+                            : e.clocks.active() ? ", and no mbarrier said that it is over"
                                                 : " since the last barrier";
   fail("race: %s element %lld of %s, which %s%s %s%s", does, static_cast<long long>(cell), name_, who(t.thread).c_str(),
        here ? "" : " of another block", did, since);
@@ -80,7 +80,7 @@ void Shadow::read(std::int64_t offset, int bytes, const Epochs& e) {
       fail("reads element %lld of %s, into which an asynchronous copy of thread %d is under way",
            static_cast<long long>(at), name_, c.under_way.thread);
     const bool written = kind_ == Kind::kInput || c.write.epoch >= (kind_ == Kind::kShared ? e.block : 1);
-    if (!written) fail("reads element %lld of %s, which nobody wrote", static_cast<long long>(at), name_);
+    if (!written) fail("reads element %lld of %s, which no thread wrote", static_cast<long long>(at), name_);
     check("reads", "wrote", c.write, at, e);
     const bool several = c.read.epoch == e.now && c.read.thread != place.thread;
     c.read = touch(e);

@@ -123,7 +123,7 @@ TEST_F(BoxesOnTheCpu, WhatIsRightIsFoundRight) {
 TEST_F(BoxesOnTheCpu, TilesThatNoWarpWaitedFor) {
   Sample s = ring();
   ASSERT_TRUE(tests::remove<lower::MbarrierWait>(kernel(s), 0));
-  expect_found(s, AnyOf(HasSubstr("race: reads element"), HasSubstr("which nobody wrote")));
+  expect_found(s, AnyOf(HasSubstr("race: reads element"), HasSubstr("which no thread wrote")));
 }
 
 TEST_F(BoxesOnTheCpu, StagesThatNoWarpWaitedForToBeFree) {
@@ -185,7 +185,7 @@ TEST_F(BoxesOnTheCpu, ArrivalsBeforeWhatTheySay) {
   ASSERT_TRUE(moved);
   for (std::uint64_t seed = 0; seed < 5; ++seed)
     EXPECT_THAT(run(s, HostBuild::kCounting, seed).error,
-                AnyOf(HasSubstr("may still be reading"), HasSubstr("which a bulk copy wrote, and nobody said"),
+                AnyOf(HasSubstr("may still be reading"), HasSubstr("which a bulk copy wrote, and no mbarrier said"),
                       HasSubstr("awaited after its slot's next one")));
   EXPECT_NE(interpreted_error(s), "");
 }
@@ -201,7 +201,7 @@ TEST_F(BoxesOnTheCpu, TilesThatAreWaitedForTooLate) {
   ASSERT_TRUE(moved);
   for (std::uint64_t seed = 0; seed < 5; ++seed)
     EXPECT_THAT(run(s, HostBuild::kCounting, seed).error,
-                AnyOf(HasSubstr("which a bulk copy wrote, and nobody said"), HasSubstr("which nobody wrote"),
+                AnyOf(HasSubstr("which a bulk copy wrote, and no mbarrier said"), HasSubstr("which no thread wrote"),
                       HasSubstr("may still be reading")));
   EXPECT_NE(interpreted_error(s), "");
 }

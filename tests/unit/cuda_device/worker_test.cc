@@ -236,7 +236,7 @@ TEST_F(Worker, TriesAgainWhatFailed) {
   EXPECT_THAT(run(tasks, {}, {"--check"}).output, EndsWith("3 tasks, 2 left\n"));
 }
 
-// Programs of one operator share their inputs; after a wrong one nobody relies on them.
+// Programs of one operator share their inputs; after a wrong one no later program relies on them.
 TEST_F(Worker, MakesInputsOnceForTasksThatFollowEachOther) {
   ASSERT_TRUE(run(task("a", "copy") + task("b", "copy", "time warm 0 1 1\n")).ok());
   std::vector<std::string> all = calls();

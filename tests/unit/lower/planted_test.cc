@@ -133,7 +133,7 @@ TEST_F(Planted, AnIfAtTheEndOfAReductionThatIsOffByOneIsFound) {
 }
 
 TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
-  // One step too many fetches zeros that nobody reads: no mistake of values.
+  // One step too many fetches zeros that no thread reads: no mistake of values.
   for (const bool asynchronous : {false, true}) {
     if (asynchronous) chip_.core.async_copy = base::Bytes{4};
     for (const char* num_stages : {R"(,"num_stages":2)", R"(,"num_stages":3)"})

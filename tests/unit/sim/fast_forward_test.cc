@@ -48,7 +48,7 @@ TEST(FastForward, DealsOutLastBlocksOverCores) {
   const std::vector<PlaceRate> rates(4, PlaceRate{1, 1});
   const FastForward t = fast_forward(blocks, rates, 30, spec(2));
   EXPECT_EQ(t.blocks, 2);
-  EXPECT_EQ(t.cycles, 10) << "until nobody is left to start";
+  EXPECT_EQ(t.cycles, 10) << "until no block is left to start";
   EXPECT_EQ(t.jumps[0].successor, 50);
   EXPECT_EQ(t.jumps[2].successor, 51);
   EXPECT_EQ(t.jumps[1].successor, -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Touches bring into the device's cache what nobody has asked for in time: they take none and count nothing.
+// Touches bring into the device's cache what no request has asked for in time: they take none and count nothing.
 
 #include <gtest/gtest.h>
 

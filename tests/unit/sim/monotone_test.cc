@@ -73,7 +73,7 @@ lower::Module scratchpad_chase(std::int64_t count) {
 struct Kernel {
   const char* name;
   lower::Module module;
-  // One thread, nobody to race with: not a cycle slower, but for wires that are halved and rounded.
+  // One thread, no other to race with: not a cycle slower, but for wires that are halved and rounded.
   bool alone = false;
 
   double most(double cycles) const { return alone ? cycles + 2 : kChance * cycles; }
