@@ -116,22 +116,25 @@ std::int64_t DramMapping::value(DramPart p, std::int64_t address) const {
   return value ^ folded;
 }
 
-std::optional<DramMapping> mapping_of(const DramLevel& dram, std::string& why) {
+std::optional<DramMapping> mapping_of(const DramLevel& dram, base::Diagnostics& diags) {
   DramMapping m;
   std::istringstream words(dram.mapping.value_or(""));
   for (std::string word; words >> word;) {
     const auto f = field_of(word);
     if (!f) {
-      why = fmt::format("'{}' is no field such as co[5+7]: off, co, ch, ra, bg, ba or ro, its lowest bit and its width",
-                        word);
+      diags.error(
+          {},
+          fmt::format("'{}' is no field such as co[5+7]: off, co, ch, ra, bg, ba or ro, its lowest bit and its width",
+                      word));
       return std::nullopt;
     }
     m.fields.push_back(*f);
   }
-  why = uncovered(m);
-  if (why.empty()) why = misfit(m, dram);
-  if (!why.empty()) return std::nullopt;
-  return m;
+  std::string wrong = uncovered(m);
+  if (wrong.empty()) wrong = misfit(m, dram);
+  if (wrong.empty()) return m;
+  diags.error({}, std::move(wrong));
+  return std::nullopt;
 }
 
 }  // namespace tilescope::arch

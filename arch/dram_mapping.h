@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 
 namespace tilescope::arch {
 
@@ -40,8 +41,8 @@ struct DramMapping {
 };
 
 // Reads a mapping and holds it against the level whose it is: every bit belongs to one part, and parts are as wide as
-// the level has channels, ranks, groups, banks, columns and bytes of a burst, rows enough for its capacity. Returns
-// nothing and says why where it does not.
-std::optional<DramMapping> mapping_of(const DramLevel& dram, std::string& why);
+// the level has channels, ranks, groups, banks, columns and bytes of a burst, rows enough for its capacity. Nothing,
+// after an error, where it does not.
+std::optional<DramMapping> mapping_of(const DramLevel& dram, base::Diagnostics& diags);
 
 }  // namespace tilescope::arch

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/diagnostics.h"
+
 namespace tilescope::arch {
 namespace {
 
@@ -43,7 +45,11 @@ FragmentPlace FragmentMap::place_of(std::int64_t lane, std::int64_t element) con
   return {of_lane.row + of_element.row, of_lane.column + of_element.column, of_lane.depth + of_element.depth};
 }
 
-std::optional<FragmentMap> fragment_map_of(std::string_view text, std::string& why) {
+std::optional<FragmentMap> fragment_map_of(std::string_view text, base::Diagnostics& diags) {
+  const auto refuse = [&](std::string why) {
+    diags.error({}, std::move(why));
+    return std::nullopt;
+  };
   FragmentMap map;
   bool slash = false;
   for (std::size_t at = 0; at < text.size();) {
@@ -54,20 +60,19 @@ std::optional<FragmentMap> fragment_map_of(std::string_view text, std::string& w
     const std::string_view word = text.substr(at, text.find(' ', at) - at);
     at += word.size();
     if (word == "/") {
-      if (slash) return why = "a second '/'; one parts the bits of lanes from those of elements", std::nullopt;
+      if (slash) return refuse("a second '/'; one parts the bits of lanes from those of elements");
       slash = true;
       continue;
     }
     const std::optional<FragmentBit> bit = bit_of(word);
-    if (!bit) {
-      why = fmt::format("expected bits such as r1, c2, k4 (a power of two after r, c or k) or -, got '{}'", word);
-      return std::nullopt;
-    }
+    if (!bit)
+      return refuse(
+          fmt::format("expected bits such as r1, c2, k4 (a power of two after r, c or k) or -, got '{}'", word));
     std::vector<FragmentBit>& bits = slash ? map.elements : map.lanes;
-    if (bits.size() == kMaxBits) return why = fmt::format("more than {} bits", kMaxBits), std::nullopt;
+    if (bits.size() == kMaxBits) return refuse(fmt::format("more than {} bits", kMaxBits));
     bits.push_back(*bit);
   }
-  if (!slash) return why = "expected the bits of lanes, '/', and the bits of elements", std::nullopt;
+  if (!slash) return refuse("expected the bits of lanes, '/', and the bits of elements");
   return map;
 }
 

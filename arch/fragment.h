@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+namespace tilescope::base {
+class Diagnostics;
+}
 namespace tilescope::arch {
 
 // Coordinates of an element: rows of A and C, columns of B and C, depth of A and B. What a matrix lacks stays 0.
@@ -52,8 +55,8 @@ struct FragmentMap {
   bool operator==(const FragmentMap&) const = default;
 };
 
-// The map that a text says; nothing after `why`, a sentence, where it is none.
-std::optional<FragmentMap> fragment_map_of(std::string_view text, std::string& why);
+// The map that a text says; nothing, after an error, where it is none.
+std::optional<FragmentMap> fragment_map_of(std::string_view text, base::Diagnostics& diags);
 
 // The text of a map, as files write it.
 std::string text_of(const FragmentMap& map);

@@ -130,8 +130,8 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
                     burst.n, cache->name, cache->sector.n),
         {{"memory", l.name, "width"}, {"memory", cache->name, "sector"}});
   const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
-  if (std::string why; l.mapping && countable && !mapping_of(l, why))
-    complaints.add({"memory", l.name, "mapping"}, why,
+  if (base::Diagnostics of_mapping; l.mapping && countable && !mapping_of(l, of_mapping))
+    complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
                    {{"memory", l.name, "channels"},
                     {"memory", l.name, "ranks"},
                     {"memory", l.name, "bank_groups"},

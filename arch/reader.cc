@@ -48,11 +48,9 @@ void read(const Value& v, const Context& c, std::string& to) {
 void read(const Value& v, const Context& c, FragmentMap& to) {
   const std::optional<std::string> text = as_text(&v, c.path, c.diags);
   if (!text) return;
-  std::string why;
-  if (std::optional<FragmentMap> map = fragment_map_of(*text, why))
-    to = std::move(*map);
-  else
-    c.diags.error(v.at, fmt::format("{}: {}", c.path, why));
+  base::Diagnostics of_text;
+  if (std::optional<FragmentMap> map = fragment_map_of(*text, of_text)) to = std::move(*map);
+  for (const std::string& w : of_text.sentences()) c.diags.error(v.at, fmt::format("{}: {}", c.path, w));
 }
 
 // A ratio of two like amounts.

@@ -224,7 +224,7 @@ StageProgram apply_layout(StageProgram p, const LayoutRules& rules) {
     if (!p.operands[i].cached) p.operands[i].vector = tile::default_vector(p, i, arch::widest_access_of(rules.arch));
   p = with_results_placed(std::move(p), rules);
   if (by_engine)
-    if (std::optional<StageProgram> brought = brought_by_engine(p, rules.arch)) return std::move(*brought);
+    if (std::optional<StageProgram> brought = copied_by_engine(p, rules.arch)) return std::move(*brought);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
     if (p.operands[i].cached) choose_padding(p, i, rules);
   return p;

@@ -157,7 +157,7 @@ std::int64_t KernelRun::common(const Affine& a, std::int64_t first, std::int64_t
 void KernelRun::run(const Barrier&) {
   if (specialized_) fail("a barrier of a role", now_->first);
   for (std::vector<SharedWord>& buffer : shared_)
-    for (SharedWord& w : buffer) w.writer = w.reader = kNobody;
+    for (SharedWord& w : buffer) w.writer = w.reader = kNoThread;
 }
 
 void KernelRun::run(const Commit&) {
@@ -203,9 +203,9 @@ double KernelRun::read(std::size_t buffer, std::int64_t at, std::int64_t t) {
     SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
     if (!w.written) fail(fmt::format("{}[{}] is read and no thread wrote it", b.name, at), t);
     if (w.in_flight > 0) fail(fmt::format("{}[{}] is read while a copy to it is under way", b.name, at), t);
-    if (w.writer != kNobody && w.writer != t && !known(w.written_by, w.written_at))
+    if (w.writer != kNoThread && w.writer != t && !known(w.written_by, w.written_at))
       fail(fmt::format("{}[{}] is read without a barrier after thread {} wrote it", b.name, at, w.writer), t);
-    w.reader = w.reader == kNobody || w.reader == t ? t : kSeveral;
+    w.reader = w.reader == kNoThread || w.reader == t ? t : kSeveral;
     w.read_by = now_->number;
     w.read_at = now_->seen[now_->number];
     return w.value;
@@ -243,8 +243,8 @@ void KernelRun::write(std::size_t buffer, std::int64_t at, std::int64_t t, doubl
 
 void KernelRun::check_free(const SharedWord& w, std::size_t buffer, std::int64_t at, std::int64_t t) const {
   const bool read_by_other =
-      (w.reader == kSeveral || (w.reader != kNobody && w.reader != t)) && !known(w.read_by, w.read_at);
-  const bool written_by_other = w.writer != kNobody && w.writer != t && !known(w.written_by, w.written_at);
+      (w.reader == kSeveral || (w.reader != kNoThread && w.reader != t)) && !known(w.read_by, w.read_at);
+  const bool written_by_other = w.writer != kNoThread && w.writer != t && !known(w.written_by, w.written_at);
   if (read_by_other || written_by_other || w.in_flight > 0)
     fail(fmt::format("{}[{}] is written without a barrier after another thread {} it", k_.buffers[buffer].name, at,
                      read_by_other ? "read" : "wrote"),

@@ -125,7 +125,7 @@ void KernelRun::run(const ProxyFence&) {
     for (SharedWord& w : buffer) w.published = w.in_flight == 0;
 }
 
-double KernelRun::read(const SharedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
+double KernelRun::read(const SharedOperand& f, std::int64_t first, std::int64_t along, std::int64_t deep) {
   const auto buffer = static_cast<std::size_t>(f.at.buffer);
   const std::int64_t swizzled = k_.buffers[buffer].swizzled_row;
   const std::int64_t columns =

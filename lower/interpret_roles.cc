@@ -135,16 +135,16 @@ void KernelRun::run(const TmaLoad& b) {
   elements_of(b, [&](std::int64_t e, std::int64_t at) {
     l.values[static_cast<std::size_t>(e)] = read(static_cast<std::size_t>(b.memory), at, now_->first);
   });
-  for (std::int64_t e = 0; e < elements; ++e) bring(to, l.offset + e);
+  for (std::int64_t e = 0; e < elements; ++e) deliver(to, l.offset + e);
   p.asked += elements * base::size_of(k_.buffers[to].dtype).n;
   p.landings.push_back(std::move(l));
 }
 
-void KernelRun::bring(std::size_t buffer, std::int64_t at) {
+void KernelRun::deliver(std::size_t buffer, std::int64_t at) {
   SharedWord& w = shared_[buffer][static_cast<std::size_t>(at)];
   const std::string& name = k_.buffers[buffer].name;
   if (w.in_flight > 0) fail(fmt::format("{}[{}] is copied to while another copy is under way", name, at), now_->first);
-  if (w.reader != kNobody && w.read_at >= now_->seen[w.read_by])
+  if (w.reader != kNoThread && w.read_at >= now_->seen[w.read_by])
     fail(fmt::format("{}[{}] is copied to and may still be read", name, at), now_->first);
   overwrite_others(buffer, at, now_->first);
   w = {};

@@ -178,7 +178,7 @@ class Printer {
     return fmt::format("{}[{}]", k_->mbarriers[static_cast<std::size_t>(mbarrier)].name, print(*k_, number));
   }
 
-  std::string factor(const SharedFactor& f) const {
+  std::string factor(const SharedOperand& f) const {
     return fmt::format("{}{} by {}, {}", access(f.at), f.transposed ? " transposed" : "", f.along, f.deep);
   }
   std::string access(const Access& a) const {

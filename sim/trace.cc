@@ -125,8 +125,8 @@ namespace {
 
 // By the bits that a file's `mapping` names.
 std::function<BurstPlace(std::int64_t)> mapped_place(const arch::DramLevel& dram, const DramSpec& spec) {
-  std::string why;
-  const auto mapping = arch::mapping_of(dram, why);
+  base::Diagnostics diags;
+  const auto mapping = arch::mapping_of(dram, diags);
   base::check(mapping.has_value(), "the loader has read the mapping");
   return [mapping = *mapping, spec](std::int64_t address) {
     using enum arch::DramPart;

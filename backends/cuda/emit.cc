@@ -217,7 +217,7 @@ class KernelEmitter {
   }
 
   void operator()(const lower::Wgmma& m) {
-    const auto factor = [&](const lower::SharedFactor& f, char end) {
+    const auto factor = [&](const lower::SharedOperand& f, char end) {
       return fmt::format("&{}, {}, {}{}", formulas_.element(f.at), f.along, f.deep, end == ')' ? ");" : ",");
     };
     const std::int64_t a_row = buffer(m.a.at).swizzled_row, b_row = buffer(m.b.at).swizzled_row;

@@ -28,13 +28,13 @@ StageProgram copied_by_threads(StageProgram p) {
   return p;
 }
 
-std::optional<StageProgram> brought_by_engine(const StageProgram& p, const arch::ArchSpec& chip) {
+std::optional<StageProgram> copied_by_engine(const StageProgram& p, const arch::ArchSpec& chip) {
   return tile::with_tma_loads(p, chip);
 }
 
 std::vector<StageProgram> other_transfers(const StageProgram& p, const LayoutRules& rules) {
   if (p.by_tma()) return {apply_layout(copied_by_threads(p), rules)};
-  std::optional<StageProgram> brought = brought_by_engine(p, rules.arch);
+  std::optional<StageProgram> brought = copied_by_engine(p, rules.arch);
   return brought ? std::vector<StageProgram>{std::move(*brought)} : std::vector<StageProgram>{};
 }
 

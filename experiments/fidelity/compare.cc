@@ -170,11 +170,11 @@ std::vector<Candidate> suite_rows(const std::string& suite, const std::vector<Na
       c.row.operator_id = op.id;
       c.row.count = op.count;
       c.row.operations = operations_of(op.expression);
-      std::string why;
-      if (auto best = constructor.best(op.expression, why))
+      base::Diagnostics diags;
+      if (auto best = constructor.best(op.expression, diags))
         c.program = std::move(best->program);
       else
-        c.row.errors.push_back(fmt::format("{}: {}", op.id, why));
+        c.row.errors.push_back(fmt::format("{}: {}", op.id, diags.sentences().front()));
       add_times(known, a, op.expression.dtype, c);
     };
   });

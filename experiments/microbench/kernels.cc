@@ -60,11 +60,11 @@ lower::Module chase(std::int64_t links, std::int64_t accesses) {
   return std::move(b).take();
 }
 
-std::optional<Microbenchmark> latency(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> latency(double footprint_kb, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   constexpr std::int64_t kMinLoads = 4096, kManyTimes = 2;
   const std::int64_t bytes = std::llround(footprint_kb * 1024), links = bytes / kChaseBytes;
   if (links < 1) {
-    why = fmt::format("a chase needs {} B", kChaseBytes);
+    diags.error({}, fmt::format("a chase needs {} B", kChaseBytes));
     return std::nullopt;
   }
   // Beyond all caches nothing is met twice; else one lap fills them, and the next ones are what is measured.
@@ -111,14 +111,15 @@ lower::Module stream(std::int64_t blocks, std::int64_t threads, std::int64_t res
 }
 
 std::optional<Microbenchmark> streamed(StreamKind kind, double all_threads, const arch::ArchSpec& chip,
-                                       std::string& why) {
+                                       base::Diagnostics& diags) {
   constexpr std::int64_t kWaves = 8;
   const auto on_a_core = static_cast<std::int64_t>(all_threads) / chip.core.count;
   // Two blocks a core where they are of whole warps, as the measurements have it.
   const std::int64_t resident = on_a_core >= 2 * chip.core.warp && on_a_core % (2 * chip.core.warp) == 0 ? 2 : 1;
   const std::int64_t threads = on_a_core / resident;
   if (threads < 1 || threads > chip.core.max_block_threads || on_a_core > chip.core.max_threads) {
-    why = fmt::format("{} threads do not spread over {} cores in one or two blocks each", all_threads, chip.core.count);
+    diags.error({}, fmt::format("{} threads do not spread over {} cores in one or two blocks each", all_threads,
+                                chip.core.count));
     return std::nullopt;
   }
   const std::int64_t wave = resident * chip.core.count, bytes = kStreamWords * kWordBytes * threads;
@@ -155,11 +156,11 @@ lower::Module one_buffer(std::int64_t words, std::int64_t laps, const arch::Arch
   return std::move(b).take();
 }
 
-std::optional<Microbenchmark> same_buffer(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> same_buffer(double footprint_kb, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   constexpr std::int64_t kMinBytes = 256 * kWordBytes, kEnough = 512 * 1024;  // bytes of a core, and to be steady
   const std::int64_t bytes = std::llround(footprint_kb * 1024) / kMinBytes * kMinBytes;
   if (bytes < kMinBytes) {
-    why = fmt::format("a buffer needs {} B", kMinBytes);
+    diags.error({}, fmt::format("a buffer needs {} B", kMinBytes));
     return std::nullopt;
   }
   const std::int64_t laps = std::max<std::int64_t>(1, kEnough / bytes);
@@ -186,13 +187,13 @@ lower::Module parts_of_buffer(std::int64_t blocks, std::int64_t parts, const arc
   return std::move(b).take();
 }
 
-std::optional<Microbenchmark> shared_parts(double footprint_kb, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> shared_parts(double footprint_kb, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   constexpr std::int64_t kLoads = 32;
   const std::int64_t threads = std::min<std::int64_t>(1024, chip.core.max_block_threads);
   const std::int64_t part = threads * kLoads * kStreamWords * kWordBytes, bytes = std::llround(footprint_kb * 1024);
   const std::int64_t parts = bytes / part;
   if (parts < 1) {
-    why = fmt::format("one block reads {} kB", part / 1024);
+    diags.error({}, fmt::format("one block reads {} kB", part / 1024));
     return std::nullopt;
   }
   const std::int64_t wave = chip.core.count * std::max<std::int64_t>(1, chip.core.max_threads / threads);
@@ -248,10 +249,10 @@ Microbenchmark blocked(double width, std::int64_t words, const arch::ArchSpec& c
   });
 }
 
-std::optional<Microbenchmark> scratchpad_stride(double stride, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> scratchpad_stride(double stride, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (pad == nullptr) {
-    why = "the chip has no scratchpad";
+    diags.error({}, "the chip has no scratchpad");
     return std::nullopt;
   }
   return accesses(chip, 1, true, [&](KernelBuilder& b) {
@@ -274,11 +275,11 @@ lower::Module copied(std::int64_t blocks, std::int64_t threads, std::int64_t wid
   return std::move(b).take();
 }
 
-std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   constexpr std::int64_t kWaves = 8, kMaxWaves = 48;
   const auto width = static_cast<std::int64_t>(width_bytes);
   if (width < 1 || (width & (width - 1)) != 0 || (chip.core.max_access && width > chip.core.max_access->n)) {
-    why = "a thread's access is a power of two of bytes, at most core.max_access";
+    diags.error({}, "a thread's access is a power of two of bytes, at most core.max_access");
     return std::nullopt;
   }
   const std::int64_t threads = std::min<std::int64_t>(1024, chip.core.max_block_threads);
@@ -294,12 +295,12 @@ std::optional<Microbenchmark> copy_width(double width_bytes, const arch::ArchSpe
 // --- a stencil whose cached rows are padded, against one whose rows are not
 
 template <std::int64_t block_x, std::int64_t block_y, std::int64_t tile_y>
-std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, std::string& why) {
+std::optional<Microbenchmark> padding_gain(double tile_x, const arch::ArchSpec& chip, base::Diagnostics& diags) {
   const StencilTile tile{block_x, block_y, static_cast<std::int64_t>(tile_x), tile_y};
   const std::int64_t bytes = tile.tile_x < 1 ? 0 : staged_bytes(tile, stencil_padding(tile));
   const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip);
   if (tile.tile_x < 1 || pad == nullptr || bytes > arch::scratchpad_per_block(*pad).n) {
-    why = fmt::format("a tile of {} B does not fit the scratchpad", bytes);
+    diags.error({}, fmt::format("a tile of {} B does not fit the scratchpad", bytes));
     return std::nullopt;
   }
   return Microbenchmark{stencil(tile, stencil_padding(tile), chip), stencil(tile, 0, chip)};
@@ -334,18 +335,18 @@ std::vector<double> widths(const arch::ArchSpec& chip) {
 }
 
 template <int reads, bool writes>
-std::optional<Microbenchmark> streams(double threads, const arch::ArchSpec& chip, std::string& why) {
-  return streamed({reads, writes}, threads, chip, why);
+std::optional<Microbenchmark> streams(double threads, const arch::ArchSpec& chip, base::Diagnostics& diags) {
+  return streamed({reads, writes}, threads, chip, diags);
 }
 template <auto make, std::int64_t words>
-std::optional<Microbenchmark> of_words(double x, const arch::ArchSpec& chip, std::string&) {
+std::optional<Microbenchmark> of_words(double x, const arch::ArchSpec& chip, base::Diagnostics&) {
   return make(x, words, chip);
 }
 
 struct CurveMaker {
   Curve curve;
   std::vector<double> (*points)(const arch::ArchSpec& chip);
-  std::optional<Microbenchmark> (*make)(double x, const arch::ArchSpec& chip, std::string& why);
+  std::optional<Microbenchmark> (*make)(double x, const arch::ArchSpec& chip, base::Diagnostics& diags);
 };
 
 const std::vector<CurveMaker>& makers() {
@@ -426,10 +427,10 @@ ChaseShape chase_shape(const lower::Module& chase) {
 }
 
 std::optional<Microbenchmark> microbenchmark(std::string_view curve, double x, const arch::ArchSpec& chip,
-                                             std::string& why) {
+                                             base::Diagnostics& diags) {
   const CurveMaker* m = maker_of(curve);
-  if (m != nullptr) return m->make(x, chip, why);
-  why = "no such curve";
+  if (m != nullptr) return m->make(x, chip, diags);
+  diags.error({}, "no such curve");
   return std::nullopt;
 }
 

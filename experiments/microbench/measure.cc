@@ -95,10 +95,10 @@ Planned planned(const MicrobenchmarkPoint& point, const arch::ArchSpec& a, const
            {},
            0,
            {}};
-  std::string why;
-  const auto bench = microbenchmark(point.curve.name, point.x, a, why);
+  base::Diagnostics diags;
+  const auto bench = microbenchmark(point.curve.name, point.x, a, diags);
   if (!bench)
-    p.row.error = why;
+    p.row.error = diags.sentences().front();
   else if (point.curve.name == kLatencyCurve)
     plan_chase(bench->shorter, bench->longer, p, a, compiler, options);
   else

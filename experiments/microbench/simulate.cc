@@ -46,9 +46,9 @@ std::optional<std::vector<MicrobenchmarkRow>> run_microbenchmarks(const std::vec
       points.size(), jobs,
       [&](std::size_t i) {
         const auto& [curve, x] = points[i];
-        std::string why;
-        const auto bench = microbenchmark(curve.name, x, a, why);
-        if (!bench) throw std::runtime_error(why);
+        base::Diagnostics refusal;
+        const auto bench = microbenchmark(curve.name, x, a, refusal);
+        if (!bench) throw std::runtime_error(refusal.sentences().front());
         return fmt::format("{:.17g}", measured(*bench, curve, a));
       },
       progress);

@@ -52,30 +52,27 @@ Constructed Constructor::construct(const expr::Expression& e) const {
   return out;
 }
 
-std::optional<BestProgram> Constructor::best(const expr::Expression& e, std::string& why) const {
+std::optional<BestProgram> Constructor::best(const expr::Expression& e, base::Diagnostics& diags) const {
   Constructed found = construct(e);
-  base::Diagnostics diags;
   std::optional<BestProgram> best;
   for (tile::RProgram& p : found.programs) {
     const auto estimate = estimate_(p, &diags, {});
     if (estimate && (!best || estimate->total_us < best->estimate.total_us)) best = {std::move(p), *estimate};
   }
-  why = diags.ok() ? std::move(found.error) : diags.sentences().front();
+  if (!found.error.empty()) diags.error({}, std::move(found.error));
   return best;
 }
 
 std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estimator& estimate,
-                                   const std::vector<const tile::RProgram*>& programs, std::string& why) {
+                                   const std::vector<const tile::RProgram*>& programs, base::Diagnostics& diags) {
   const targets::Target& target = targets::target_of(a);
   std::optional<BestProgram> best;
-  base::Diagnostics diags;
   for (const tile::RProgram* p : programs) {
     auto taken = target.taken_by(*p, a, diags, {});
-    auto time = taken ? estimate(*taken, nullptr, {}) : std::nullopt;
+    auto time = taken ? estimate(*taken, &diags, {}) : std::nullopt;
     if (!time || (best && time->total_us >= best->estimate.total_us)) continue;
     best = {std::move(*taken), *time};
   }
-  if (!best && why.empty() && !diags.ok()) why = diags.sentences().front();
   return best;
 }
 

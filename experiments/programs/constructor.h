@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "construct/restrictions.h"
 #include "experiments/programs/compile.h"
 #include "experiments/programs/search.h"
@@ -31,9 +32,9 @@ struct BestProgram {
 };
 
 // The one of the programs that is predicted to be fastest on a chip, of those that can be lowered for it, the first of
-// equal ones; nothing where there is none, after the reason against one of them in an empty `why`.
+// equal ones; nothing where there is none, after the reasons against them.
 std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estimator& estimate,
-                                   const std::vector<const tile::RProgram*>& programs, std::string& why);
+                                   const std::vector<const tile::RProgram*>& programs, base::Diagnostics& diags);
 
 // Constructs for one chip what can be lowered for it; any number of threads may use one.
 class Constructor {
@@ -46,8 +47,8 @@ class Constructor {
 
   // Of an expression of several stages, program r is made of every stage's r-th best.
   Constructed construct(const expr::Expression& e) const;
-  // The one of these programs that is predicted to be fastest; nothing after `why`.
-  std::optional<BestProgram> best(const expr::Expression& e, std::string& why) const;
+  // The one of these programs that is predicted to be fastest; nothing after errors.
+  std::optional<BestProgram> best(const expr::Expression& e, base::Diagnostics& diags) const;
 
  private:
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;

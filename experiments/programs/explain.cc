@@ -142,16 +142,17 @@ struct Work {
 Work::Answer answer(const Work& w, const Chip& here, const ChangedChip& c) {
   if (c.chip == nullptr) return {std::nullopt, c.why};
   const Constructed found = c.chip->constructor.construct(w.op->expression);
-  std::string why = found.error;
+  base::Diagnostics diags;
+  if (!found.error.empty()) diags.error({}, found.error);
   // The search is no exhaustive one: what it finds there may be slower than what is known already, the programs of the
   // chip as it is among them.
   std::vector<const tile::RProgram*> tried;
   for (const auto* programs : {&found.programs, &w.programs})
     for (const tile::RProgram& p : *programs) tried.push_back(&p);
-  const Timed there = timed(best_on(c.chip->arch, c.chip->constructor.estimator(), tried, why));
+  const Timed there = timed(best_on(c.chip->arch, c.chip->constructor.estimator(), tried, diags));
   const auto fixed = estimate_fixed(w.best.program, *c.chip);
   const bool keeps = fixed && fixed->total_us <= there.us();
-  if (!keeps && !there.estimate) return {std::nullopt, first_sentence(why)};
+  if (!keeps && !there.estimate) return {std::nullopt, first_sentence(diags.sentences().front())};
   const auto elasticity = [&](const model::Estimate& e) { return std::log(e.total_us / w.best.us()) / c.log_ratio; };
   const model::Estimate& best = keeps ? *fixed : *there.estimate;
   const auto back = keeps ? w.best.estimate : estimate_fixed(there.program, here);
@@ -211,10 +212,12 @@ std::optional<std::vector<ExplainedOperator>> explain(const Workload& workload, 
       work[i].op = &(*expressions)[i];
       Constructed found = chip.constructor.construct(work[i].op->expression);
       work[i].programs = std::move(found.programs);
-      work[i].error = std::move(found.error);
+      base::Diagnostics against;
+      if (!found.error.empty()) against.error({}, std::move(found.error));
       std::vector<const tile::RProgram*> tried;
       for (const tile::RProgram& p : work[i].programs) tried.push_back(&p);
-      work[i].best = timed(best_on(a, chip.constructor.estimator(), tried, work[i].error));
+      work[i].best = timed(best_on(a, chip.constructor.estimator(), tried, against));
+      if (!work[i].best.estimate && !against.ok()) work[i].error = against.sentences().front();
       work[i].answers.resize(chips.size());
     };
   });

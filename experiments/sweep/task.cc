@@ -53,9 +53,10 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
   for (const tile::RProgram& p : own.programs) tried.push_back(&p);
   for (const auto& other : beside)
     for (const tile::RProgram& p : other->programs) tried.push_back(&p);
-  std::string why = own.error;
-  auto best = best_on(a, targets::target_of(a).estimate(a), tried, why);
-  if (!best) return failed(why + block_text(restrictions));
+  base::Diagnostics diags;
+  if (!own.error.empty()) diags.error({}, own.error);
+  auto best = best_on(a, targets::target_of(a).estimate(a), tried, diags);
+  if (!best) return failed(diags.sentences().front() + block_text(restrictions));
   return row_of(std::move(best->program), best->estimate, a);
 }
 

@@ -15,14 +15,14 @@
 
 namespace tilescope::lower {
 
-inline constexpr std::int64_t kNobody = -1, kSeveral = -2;
+inline constexpr std::int64_t kNoThread = -1, kSeveral = -2;
 
 // One word of a block's scratchpad and the threads that touched it since the last barrier.
 struct SharedWord {
   double value = 0;
   bool written = false;
-  std::int64_t writer = kNobody;             // thread
-  std::int64_t reader = kNobody;             // thread, or several
+  std::int64_t writer = kNoThread;           // thread
+  std::int64_t reader = kNoThread;           // thread, or several
   std::int64_t written_at = 0, read_at = 0;  // arrivals of the writer's and the reader's role before
   std::size_t written_by = 0, read_by = 0;   // roles
   bool published = false;                    // since it was written
@@ -116,7 +116,7 @@ class KernelRun {
   static double product(double sum, const std::vector<double>& a, const std::vector<double>& b,
                         const arch::FragmentPlace& at, const MatrixShape& shape, base::Dtype dtype);
   // The operand's element at that place along m or n, and along k.
-  double read(const SharedFactor& f, std::int64_t first, std::int64_t along, std::int64_t deep);
+  double read(const SharedOperand& f, std::int64_t first, std::int64_t along, std::int64_t deep);
   // No other statement touches what products are added to until they have ended.
   void check_no_products(std::size_t buffer, std::int64_t t) const;
 
@@ -137,7 +137,7 @@ class KernelRun {
   // Completes the phase once all warps have arrived and all bytes have come: its TMA loads land now.
   void settle(int mbarrier, Phase& p);
   // A TMA load is on its way to the word, which no thread may still be reading.
-  void bring(std::size_t buffer, std::int64_t at);
+  void deliver(std::size_t buffer, std::int64_t at);
 
   std::int64_t begin_of(const Access& a, std::int64_t elements, std::int64_t t);
   double read(std::size_t buffer, std::int64_t at, std::int64_t t);

@@ -20,7 +20,7 @@ std::vector<tile::StageProgram> other_transfers(const tile::StageProgram& p, con
 tile::StageProgram copied_by_threads(tile::StageProgram p);
 
 // The program with its tiles loaded by the chip's TMA engine; nothing where the engine cannot, or the chip has none.
-std::optional<tile::StageProgram> brought_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
+std::optional<tile::StageProgram> copied_by_engine(const tile::StageProgram& p, const arch::ArchSpec& chip);
 
 // The program with its results stored the other way, directly or through the scratchpad, where construction may choose;
 // laid out.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "lower/kernel.h"
 
 namespace tilescope::experiments {
@@ -44,8 +45,8 @@ ChaseShape chase_shape(const lower::Module& chase);
 // The values of x at which a curve is measured where the caller says no others.
 std::vector<double> usual_points(std::string_view curve, const arch::ArchSpec& chip);
 
-// The kernels of one point; nothing where the chip cannot run them, and why.
+// The kernels of one point; nothing, after an error, where the chip cannot run them.
 std::optional<Microbenchmark> microbenchmark(std::string_view curve, double x, const arch::ArchSpec& chip,
-                                             std::string& why);
+                                             base::Diagnostics& diags);
 
 }  // namespace tilescope::experiments

@@ -52,7 +52,7 @@ struct Mma {
 // An operand in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
 // swizzled rows: from `at`, the first element of a group's part, so many elements to the next core matrix along m or n,
 // and along k. The rows run along k, or, transposed, along m or n.
-struct SharedFactor {
+struct SharedOperand {
   Access at;
   std::int64_t along = 0, deep = 0;
   bool transposed = false;
@@ -66,7 +66,7 @@ struct Wgmma {
   int instruction = 0;  // of Kernel::matrix_instructions
   std::int64_t columns = 1;
   Access d;
-  SharedFactor a, b;
+  SharedOperand a, b;
 };
 // Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) Wgmma alone may touch the register
 // buffer `sums`; after WgmmaCommitWait it holds all sums.

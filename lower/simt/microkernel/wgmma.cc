@@ -22,12 +22,12 @@ Affine WgmmaLowering::in_ring_stage(std::size_t i, const std::vector<Affine>& at
   return offset + below * core.below + row * core.columns + beside * core.beside + column;
 }
 
-SharedFactor WgmmaLowering::factor(std::size_t i, std::int64_t together, const StepPosition& at,
-                                   const Affine& ring_stage) {
+SharedOperand WgmmaLowering::factor(std::size_t i, std::int64_t together, const StepPosition& at,
+                                    const Affine& ring_stage) {
   const MatrixSide side = tile_.side(i);
   const tile::CoreMatrices core = tile::core_matrices(s_.p, i);
   const Affine from = in_ring_stage(i, tile_.in_data_tile(side, together, {}, at), ring_stage);
-  SharedFactor out{{s_.tiles[i].shared, from}, core.below, core.beside, false};
+  SharedOperand out{{s_.tiles[i].shared, from}, core.below, core.beside, false};
   const auto& dims = s_.space().inputs[i].dims;
   if (static_cast<std::size_t>(dims.back().terms[0].axis) != side.axis) return out;
   std::swap(out.along, out.deep);

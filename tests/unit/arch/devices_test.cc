@@ -116,9 +116,9 @@ TEST_P(EachMemory, LoadsAndIsAsLargeAsItsMapping) {
   EXPECT_EQ(dram.channels, m.channels);
   EXPECT_EQ(transaction_of(dram), Bytes{m.burst_bytes});
   EXPECT_EQ(dram.capacity, Bytes{m.gigabytes << 30});
-  std::string why;
-  const auto mapping = mapping_of(dram, why);
-  ASSERT_TRUE(mapping) << why;
+  base::Diagnostics diags;
+  const auto mapping = mapping_of(dram, diags);
+  ASSERT_TRUE(mapping) << testing::PrintToString(diags.sentences());
   int bits = 0;
   for (const MappingField& f : mapping->fields) bits += f.width;
   EXPECT_EQ(std::int64_t{1} << bits, dram.capacity.n);

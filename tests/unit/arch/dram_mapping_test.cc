@@ -28,15 +28,15 @@ DramLevel level(const std::string& mapping) {
 const char* const kMapping = "off[0+5] ch[5+1] co[6+5] bg[11+2] ba[13+2] ro[15+15]";
 
 std::string complaint(const std::string& mapping) {
-  std::string why;
-  EXPECT_FALSE(mapping_of(level(mapping), why)) << mapping;
-  return why;
+  base::Diagnostics diags;
+  EXPECT_FALSE(mapping_of(level(mapping), diags)) << mapping;
+  return diags.sentences().front();
 }
 
 TEST(DramMapping, CutsAnAddressIntoItsParts) {
-  std::string why;
-  const auto m = mapping_of(level(kMapping), why);
-  ASSERT_TRUE(m) << why;
+  base::Diagnostics diags;
+  const auto m = mapping_of(level(kMapping), diags);
+  ASSERT_TRUE(m) << testing::PrintToString(diags.sentences());
   const std::int64_t address = (1234LL << 15) | (2 << 13) | (3 << 11) | (17 << 6) | (1 << 5) | 9;
   EXPECT_EQ(m->value(DramPart::kRow, address), 1234);
   EXPECT_EQ(m->value(DramPart::kBank, address), 2);
@@ -47,18 +47,18 @@ TEST(DramMapping, CutsAnAddressIntoItsParts) {
 }
 
 TEST(DramMapping, PartsInSeveralFieldsHaveTheirLowerBitsFirst) {
-  std::string why;
-  const auto m = mapping_of(level("off[0+5] co[5+2] ch[7+1] bg[8+2] co[10+3] ba[13+2] ro[15+15]"), why);
-  ASSERT_TRUE(m) << why;
+  base::Diagnostics diags;
+  const auto m = mapping_of(level("off[0+5] co[5+2] ch[7+1] bg[8+2] co[10+3] ba[13+2] ro[15+15]"), diags);
+  ASSERT_TRUE(m) << testing::PrintToString(diags.sentences());
   EXPECT_EQ(m->value(DramPart::kColumn, (5 << 10) | (2 << 5)), (5 << 2) | 2);
 }
 
 // Every byte of a stretch of memory has a place of its own, folded or not.
 TEST(DramMapping, IsOneToOne) {
   for (const std::string& mapping : {std::string(kMapping), std::string(kMapping) + " ch^[15+1] ch^[16+1] bg^[17+2]"}) {
-    std::string why;
-    const auto m = mapping_of(level(mapping), why);
-    ASSERT_TRUE(m) << why;
+    base::Diagnostics diags;
+    const auto m = mapping_of(level(mapping), diags);
+    ASSERT_TRUE(m) << testing::PrintToString(diags.sentences());
     std::set<std::vector<std::int64_t>> places;
     for (std::int64_t a = 0; a < 1 << 19; a += 32) {
       std::vector<std::int64_t> place;
@@ -69,9 +69,9 @@ TEST(DramMapping, IsOneToOne) {
 }
 
 TEST(DramMapping, FoldedBitsSpreadAStrideOverTheChannels) {
-  std::string why;
-  const auto m = mapping_of(level(std::string(kMapping) + " ch^[15+1]"), why);
-  ASSERT_TRUE(m) << why;
+  base::Diagnostics diags;
+  const auto m = mapping_of(level(std::string(kMapping) + " ch^[15+1]"), diags);
+  ASSERT_TRUE(m) << testing::PrintToString(diags.sentences());
   std::map<std::int64_t, int> accesses;
   for (std::int64_t i = 0; i < 64; ++i) ++accesses[m->value(DramPart::kChannel, i << 15)];
   EXPECT_EQ(accesses[0], 32);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/load.h"
+#include "base/diagnostics.h"
 #include "tests/support/build.h"
 
 namespace tilescope::arch {
@@ -18,9 +19,9 @@ namespace {
 using testing::HasSubstr;
 
 FragmentMap map(const std::string& text) {
-  std::string why;
-  const auto m = fragment_map_of(text, why);
-  EXPECT_TRUE(m) << why;
+  base::Diagnostics diags;
+  const auto m = fragment_map_of(text, diags);
+  EXPECT_TRUE(m) << testing::PrintToString(diags.sentences());
   return m.value_or(FragmentMap{});
 }
 
@@ -141,9 +142,9 @@ TEST(Fragments, AreHeldOnceOrInAsManyCopiesAsTheMapSays) {
 
 TEST(Fragments, OfOtherTextsAreRefusedWithWhatWasExpected) {
   const auto why = [](const char* text) {
-    std::string out;
-    EXPECT_FALSE(fragment_map_of(text, out)) << text;
-    return out;
+    base::Diagnostics diags;
+    EXPECT_FALSE(fragment_map_of(text, diags)) << text;
+    return diags.sentences().front();
   };
   EXPECT_THAT(why("k1 k2"), HasSubstr("expected the bits of lanes, '/', and the bits of elements"));
   EXPECT_THAT(why("k1 / k2 / k4"), HasSubstr("a second '/'"));

@@ -19,9 +19,9 @@ using lower::Guard;
 
 // A map that a test writes down.
 inline arch::FragmentMap fragment_map(std::string_view text) {
-  std::string why;
-  const auto map = arch::fragment_map_of(text, why);
-  if (!map) throw std::runtime_error(why);
+  base::Diagnostics diags;
+  const auto map = arch::fragment_map_of(text, diags);
+  if (!map) throw std::runtime_error(diags.sentences().front());
   return *map;
 }
 

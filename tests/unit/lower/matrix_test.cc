@@ -306,7 +306,7 @@ TEST(SharedFactors, AreReadAsTheirRowsRun) {
   const std::vector<Wgmma> by_k = products_of(cached("C[m,n] +=! A[m,k] * B[n,k]", "f16"));
   ASSERT_EQ(by_k.size(), 1U) << "columns side by side are one instruction";
   EXPECT_EQ(by_k[0].columns, 64);
-  for (const SharedFactor& f : {by_k[0].a, by_k[0].b}) {
+  for (const SharedOperand& f : {by_k[0].a, by_k[0].b}) {
     EXPECT_FALSE(f.transposed);
     EXPECT_EQ(f.along, 4 * 64);
     EXPECT_EQ(f.deep, 64);

@@ -20,7 +20,7 @@ class WgmmaLowering final : public MatrixLowering {
   Affine in_ring_stage(std::size_t operand, const std::vector<Affine>& at, const Affine& ring_stage) override;
 
  private:
-  SharedFactor factor(std::size_t operand, std::int64_t together, const StepPosition& at, const Affine& ring_stage);
+  SharedOperand factor(std::size_t operand, std::int64_t together, const StepPosition& at, const Affine& ring_stage);
 };
 
 }  // namespace tilescope::lower

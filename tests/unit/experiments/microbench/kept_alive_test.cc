@@ -21,8 +21,8 @@ using namespace experiments;
 using testing::HasSubstr;
 
 lower::Module bench(const char* curve, double x) {
-  std::string why;
-  return microbenchmark(curve, x, v100(), why).value().shorter;
+  base::Diagnostics diags;
+  return microbenchmark(curve, x, v100(), diags).value().shorter;
 }
 
 TEST(KeptAlive, AddsEveryLoadedElementToASumThatNobodyStores) {
@@ -66,9 +66,9 @@ TEST(Streams, ResideAsTheyAreMeantTo) {
     const arch::ArchSpec a = chip(c.chip);
     const std::int64_t capacity = arch::scratchpad_of(a)->capacity.n;
     for (const std::int64_t blocks : {1, 2}) {
-      std::string why;
+      base::Diagnostics diags;
       const std::int64_t threads = blocks == 1 ? a.core.warp : 2 * a.core.warp;
-      const auto b = microbenchmark("read", static_cast<double>(threads * a.core.count), a, why).value();
+      const auto b = microbenchmark("read", static_cast<double>(threads * a.core.count), a, diags).value();
       const std::int64_t taken = b.shorter.kernels.front().shared_bytes + c.kept;
       EXPECT_EQ(capacity / taken, blocks) << c.chip;
       EXPECT_EQ(b.shorter.kernels.front().shared_bytes <= arch::scratchpad_per_block(*arch::scratchpad_of(a)).n, true);
@@ -79,14 +79,14 @@ TEST(Streams, ResideAsTheyAreMeantTo) {
 // A K80's core has room for two of the greatest blocks, and keeps nothing for itself.
 TEST(Streams, TakeNoMoreThanABlockMay) {
   const arch::ArchSpec a = chip("k80");
-  std::string why;
-  const auto b = microbenchmark("read", static_cast<double>(2 * a.core.warp * a.core.count), a, why).value();
+  base::Diagnostics diags;
+  const auto b = microbenchmark("read", static_cast<double>(2 * a.core.warp * a.core.count), a, diags).value();
   EXPECT_EQ(b.shorter.kernels.front().shared_bytes, 48 * 1024);
 }
 
 TEST(KeptAlive, AChaseSaysItsChain) {
-  std::string why;
-  const auto b = microbenchmark("latency", 64, v100(), why).value();
+  base::Diagnostics diags;
+  const auto b = microbenchmark("latency", 64, v100(), diags).value();
   const ChaseShape s = chase_shape(b.shorter), l = chase_shape(b.longer);
   EXPECT_EQ(s.links, 1024);
   EXPECT_EQ(s.words, 16 * 1024);
