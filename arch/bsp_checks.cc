@@ -20,8 +20,10 @@ struct OwnKey {
 
 std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
   std::vector<OwnKey> keys = {{{"core", "issue_interval"}, a.core.issue_interval.has_value()}};
-  for (const ComputeSpec& c : a.compute)
+  for (const ComputeSpec& c : a.compute) {
     keys.push_back({{"compute", c.name, "weight_load_width"}, c.weight_load_width.has_value()});
+    keys.push_back({{"compute", c.name, "overhead"}, c.overhead.has_value()});
+  }
   for (const Level& level : a.memory) {
     const auto* l = std::get_if<ScratchpadLevel>(&level);
     if (l == nullptr) continue;
@@ -38,7 +40,9 @@ std::vector<OwnKey> keys_of_exchange(const LinkSpec& link) {
           {{"link", "latency"}, link.latency.has_value()},
           {{"link", "latency_spread"}, link.latency_spread.has_value()},
           {{"link", "noncontiguous_gap"}, link.noncontiguous_gap.has_value()},
-          {{"link", "max_packet"}, link.max_packet.has_value()}};
+          {{"link", "max_packet"}, link.max_packet.has_value()},
+          {{"link", "multicast"}, link.multicast != Multicast::kNone},
+          {{"link", "overlap"}, link.overlap}};
 }
 
 void refuse(const std::vector<OwnKey>& keys, const std::string& why, Complaints& complaints) {

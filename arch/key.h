@@ -55,6 +55,10 @@ inline std::vector<std::string_view> names_of<LinkKind>() {
   return {"crossbar", "exchange"};
 }
 template <>
+inline std::vector<std::string_view> names_of<Multicast>() {
+  return {"none", "rectangle", "any"};
+}
+template <>
 inline std::vector<std::string_view> names_of<OperatorKind>() {
   return {"matmul", "conv 1x1", "conv KxK", "depthwise", "pool", "reduction", "elementwise", "other"};
 }

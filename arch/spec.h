@@ -99,6 +99,17 @@ struct Spelling {
   std::optional<std::string> hip;   // a builtin of AMD's compiler
 };
 
+// What a library's code for an instruction takes beside it, in cycles of a core: causes of what one call of it costs on
+// a bsp chip. Coefficients are the operand that stays in a matrix unit; a block of them is n columns of k products.
+struct VertexOverhead {
+  std::optional<Cycles> call;          // of every call
+  std::optional<Cycles> block;         // of every block of coefficients, beside loading it
+  std::optional<Cycles> column_block;  // of every n columns
+  std::optional<Cycles> depth_block;   // of every k products
+  bool swaps = false;                  // either operand may stay in the unit, not the second one alone
+  std::string source;                  // which library
+};
+
 // One kind of arithmetic instruction and its rate.
 struct ComputeSpec {
   std::string name;
@@ -114,6 +125,7 @@ struct ComputeSpec {
   std::int64_t per_core = 0;               // multiply-adds a cycle and core
   Cycles latency;                          // issue to dependent issue
   std::optional<Bytes> weight_load_width;  // bsp: bytes a cycle of the operand that stays in the unit while others pass
+  std::optional<VertexOverhead> overhead;  // bsp
   std::optional<FlopsPerSecond> peak;
 };
 
@@ -211,6 +223,8 @@ inline const LevelSpec& spec_of(const Level& level) {
 // How cores reach what is not theirs: through a crossbar the levels of device scope; in an exchange each other, in
 // phases whose every byte is scheduled beforehand, so that nothing queues and nothing is arbitrated.
 enum class LinkKind : std::uint8_t { kCrossbar, kExchange };
+// To which cores one sending may go: to one, to those of a rectangle, to any.
+enum class Multicast : std::uint8_t { kNone, kRectangle, kAny };
 
 struct LinkSpec {
   LinkKind kind{};
@@ -223,6 +237,8 @@ struct LinkSpec {
   std::optional<Cycles> latency_spread;     // by which the farthest pair of cores takes longer than the nearest
   std::optional<Cycles> noncontiguous_gap;  // of a port between the pieces of a transfer that do not lie in one row
   std::optional<Bytes> max_packet;          // the most that one piece carries
+  Multicast multicast{};
+  bool overlap = false;  // the next step's exchange runs beside this step's arithmetic
 };
 
 // A measured efficiency: the ratio of what is reached to the derived figure named by its key (`dram.read`, `smem.read`,

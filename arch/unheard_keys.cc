@@ -71,7 +71,21 @@ bool has_one_group(const NumberPlace& n) {
 }
 
 constexpr std::array kUnheard = {
-    UnheardKey{"", "no reader of programs knows them yet", "chips of class bsp", is_bsp},
+    UnheardKey{"core.warp", "workers issue for themselves", "chips of class bsp", is_bsp},
+    UnheardKey{"core.partitions", "a core has one call at a time", "chips of class bsp", is_bsp},
+    UnheardKey{"core.max_threads", "a block has all workers of a core", "chips of class bsp", is_bsp},
+    UnheardKey{"core.max_blocks", "a core runs one call at a time", "chips of class bsp", is_bsp},
+    UnheardKey{"core.max_access", "what a core loads a cycle bounds it", "chips of class bsp", is_bsp},
+    UnheardKey{"compute.<name>.latency", "a result is there at the worker's next turn", "chips of class bsp", is_bsp},
+    UnheardKey{"memory.<scratchpad>.banks", "no reader places tensors in banks yet", "chips of class bsp", is_bsp},
+    UnheardKey{"memory.<scratchpad>.bank_width", "no reader places tensors in banks yet", "chips of class bsp", is_bsp},
+    UnheardKey{"memory.<scratchpad>.interleaved", "no reader places tensors in banks yet", "chips of class bsp",
+               is_bsp},
+    UnheardKey{"memory.<scratchpad>.latency", "a result is there at the worker's next turn", "chips of class bsp",
+               is_bsp},
+    UnheardKey{"link.port_pairing", "no program pairs ports yet", "chips of class bsp", is_bsp},
+    UnheardKey{"calibration.sram.read", "no reader loads from banks yet", "chips of class bsp", is_bsp},
+    UnheardKey{"baselines", "the published search is one for GPUs", "chips of class bsp", is_bsp},
     UnheardKey{"memory.<dram>.capacity", "a trace names addresses, whatever the capacity", "chips of class memory",
                is_memory},
     UnheardKey{"memory.<dram>.banks", "banks are told apart by their rows and timing",

@@ -99,7 +99,8 @@ int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
   const auto search = experiments::search_of(o.search, diags);
-  auto a = o.arch.load_for(&targets::Target::construct, diags);
+  auto a = o.print.empty() ? o.arch.load_for(&targets::Target::construct, diags)
+                           : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
   if (!diags.ok()) {
     experiments::check(workload, diags);

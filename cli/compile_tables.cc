@@ -17,9 +17,16 @@ using experiments::CompiledOperator;
 using experiments::CompiledProgram;
 
 void print_programs(const CompiledOperator& op) {
-  std::vector<Column> columns = {{"#", true},        {"axes", false, 4},     {"block tile"},
-                                 {"thread tile"},    {"threads", true, 2},   {"blocks", true, 3},
-                                 {"waves", true, 2}, {"occupancy", true, 1}, {"predicted", true}};
+  const bool on_tiles = op.programs.front().on_tiles;
+  std::vector<Column> columns = {{"#", true},
+                                 {"axes", false, 4},
+                                 {on_tiles ? "step tile" : "block tile"},
+                                 {on_tiles ? "grid" : "thread tile"},
+                                 {on_tiles ? "workers" : "threads", true, 2},
+                                 {on_tiles ? "cores" : "blocks", true, 3},
+                                 {on_tiles ? "steps" : "waves", true, 2},
+                                 {"occupancy", true, 1},
+                                 {"predicted", true}};
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
   if (banded) columns.push_back({"80 % interval", true, 1});

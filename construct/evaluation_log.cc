@@ -51,13 +51,13 @@ void EvaluationLog::evaluate(const std::vector<Point>& points) {
     std::optional<tile::StageProgram> program = space_.program_at(p);
     base::check(program.has_value(), "a search judges programs");
     asked.push_back(p);
-    programs.push_back({space_.chip().name, {std::move(*program)}, {}});
+    programs.push_back(tile::program_of(space_.chip().name, std::move(*program)));
   }
   if (programs.empty()) return;
   const std::vector<base::Microseconds> times = cost_model_(programs);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     times_[asked[i]] = times[i].v;
-    trace_.push_back({std::move(programs[i].nodes.front()), times[i]});
+    trace_.push_back({std::move(programs[i].simt().front()), times[i]});
   }
 }
 

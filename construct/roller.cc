@@ -132,13 +132,16 @@ StageProgram program_of(const Seed& seed, const GrowthLimits& limits, const Exte
 class Ranking {
  public:
   Ranking(const arch::ArchSpec& a, const CostModel& cost_model)
-      : arch_(a), machine_(model::make_machine(a)), cost_model_(cost_model), candidate_{a.name, {{}}, {}} {}
+      : arch_(a),
+        machine_(model::make_machine(a)),
+        cost_model_(cost_model),
+        candidate_(tile::program_of(a.name, StageProgram())) {}
 
   // Its time; never where it does not fit or the cost model cannot tell.
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     const base::Microseconds time = ask(std::move(p));
-    if (time < kNever) programs_.push_back({std::move(candidate_.nodes[0]), time});
+    if (time < kNever) programs_.push_back({std::move(candidate_.simt()[0]), time});
     return time;
   }
 
@@ -147,7 +150,7 @@ class Ranking {
   base::Microseconds add_to(const Ranked& known, StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
     const base::Microseconds time = ask(std::move(p));
-    const StageProgram& asked = candidate_.nodes[0];
+    const StageProgram& asked = candidate_.simt()[0];
     if (time < known.time || (time < kNever && !same_tiles(asked, known.program))) programs_.push_back({asked, time});
     return time;
   }
@@ -177,8 +180,8 @@ class Ranking {
   }
 
   base::Microseconds ask(StageProgram p) {
-    candidate_.nodes[0] = model::held_to_registers(std::move(p), machine_);
-    return tile::holds_registers(candidate_.nodes[0], arch_) ? cost_model_(candidate_) : kNever;
+    candidate_.simt()[0] = model::held_to_registers(std::move(p), machine_);
+    return tile::holds_registers(candidate_.simt()[0], arch_) ? cost_model_(candidate_) : kNever;
   }
 
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {

@@ -24,7 +24,7 @@ Trace random_search(const SearchSpace& space, const BatchCostModel& cost_model, 
 Trace exhaustive_search(const std::vector<tile::StageProgram>& programs, const arch::ArchSpec& a,
                         const BatchCostModel& cost_model) {
   std::vector<tile::RProgram> candidates;
-  for (const tile::StageProgram& p : programs) candidates.push_back({a.name, {p}, {}});
+  for (const tile::StageProgram& p : programs) candidates.push_back(tile::program_of(a.name, p));
   const std::vector<base::Microseconds> times = cost_model(candidates);
   Trace out;
   for (std::size_t i = 0; i < programs.size(); ++i) out.push_back({programs[i], times[i]});

@@ -130,13 +130,6 @@ double apply_int32(const Node& n, double left, double right) {
   }
 }
 
-// The value before the first step of a reduction.
-double identity(Reducer r) {
-  if (r == Reducer::kMax) return -std::numeric_limits<double>::infinity();
-  if (r == Reducer::kMin) return std::numeric_limits<double>::infinity();
-  return 0;
-}
-
 // Moves axes first .. last-1 of the point to their next values, the last one fastest; false after the last point.
 bool step(std::vector<std::int64_t>& point, const Stage& stage, std::size_t first, std::size_t last) {
   for (std::size_t a = last; a-- > first;) {
@@ -229,6 +222,12 @@ class StageRun {
 };
 
 }  // namespace
+
+double identity(Reducer r) {
+  if (r == Reducer::kMax) return -std::numeric_limits<double>::infinity();
+  if (r == Reducer::kMin) return std::numeric_limits<double>::infinity();
+  return 0;
+}
 
 double round_to(base::Dtype dtype, double value) {
   switch (dtype) {

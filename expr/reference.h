@@ -34,6 +34,9 @@ Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>
 // Of a stage's body.
 Numbers numbers_of(const Expression& e, const Stage& stage);
 
+// The value before the first step of a reduction.
+double identity(Reducer r);
+
 // One step of a reduction, before it is rounded; a mean adds, and divides at its end.
 double reduce(Reducer r, Numbers numbers, double so_far, double value);
 // The same with the last of a body's values; a real product is added without being rounded first.

@@ -14,8 +14,8 @@ expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
 }  // namespace
 
 void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
-  for (const tile::StageProgram& stage : p.nodes) {
-    const expr::Expression& e = stage.space->expression;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
     std::vector<expr::Values> tensors;
     for (const expr::Tensor& t : e.tensors) {
       if (t.producer == expr::kInput && !values.contains(t.name)) values[t.name] = drawn(t, random);

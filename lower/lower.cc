@@ -22,10 +22,10 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
       diags.error(at, fmt::format("edge {}: tensors pass between stages in {} only, not in {}", e.tensor,
                                   arch::dram_of(chip)->name, e.level));
   std::set<std::string> names;
-  for (const tile::StageProgram& p : program.nodes)
+  for (const tile::StageProgram& p : program.simt())
     for (const expr::Tensor& t : p.space->expression.tensors) names.insert(t.name);
   Module module;
-  for (const tile::StageProgram& p : program.nodes)
+  for (const tile::StageProgram& p : program.simt())
     if (check_lowerable(p, chip, diags, at) && diags.count() == before) lower_stage(p, chip, names, module, diags, at);
   if (diags.count() > before) return std::nullopt;
   return module;

@@ -2,8 +2,10 @@
 #pragma once
 // What a search finds of one stage.
 
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tile/program.h"
@@ -11,9 +13,13 @@
 namespace tilescope::targets {
 
 struct ConstructedStage {
-  std::vector<tile::StageProgram> programs;    // best first; of roller-osdi22 in the order of discovery
+  tile::Nodes programs;                        // best first; of roller-osdi22 in the order of discovery
   std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
   std::string why;                             // why there are none
+
+  std::size_t count() const {
+    return std::visit([](const auto& of) { return of.size(); }, programs);
+  }
 };
 
 }  // namespace tilescope::targets

@@ -5,6 +5,7 @@
 
 #include "arch/key.h"
 #include "base/check.h"
+#include "targets/bsp/detail/row.h"
 #include "targets/simt/detail/row.h"
 
 namespace tilescope::targets {
@@ -25,7 +26,6 @@ constexpr Target refusing(const char* why) {
           .emit = why};
 }
 
-constexpr Target kBsp = refusing("programs need one of class gpu");
 constexpr Target kMemory = refusing("programs need one of class gpu");
 
 }  // namespace
@@ -35,7 +35,7 @@ const Target& target_of(const arch::ArchSpec& a) {
     case arch::ChipClass::kGpu:
       return simt::kRow;
     case arch::ChipClass::kBsp:
-      return kBsp;
+      return bsp::kRow;
     case arch::ChipClass::kMemory:
       return kMemory;
   }

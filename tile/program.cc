@@ -11,6 +11,41 @@
 
 namespace tilescope::tile {
 
+std::size_t RProgram::stages() const {
+  return std::visit([](const auto& of) { return of.size(); }, nodes);
+}
+
+RProgram program_of(std::string arch, StageProgram stage) {
+  std::vector<StageProgram> nodes;
+  nodes.push_back(std::move(stage));
+  return {std::move(arch), std::move(nodes), {}};
+}
+
+RProgram program_of(std::string arch, BspStage stage) {
+  std::vector<BspStage> nodes;
+  nodes.push_back(std::move(stage));
+  return {std::move(arch), std::move(nodes), {}};
+}
+
+namespace {
+
+template <class Stage>
+bool add_to(Nodes& nodes, Stage stage) {
+  if (std::visit([](const auto& of) { return of.empty(); }, nodes)) nodes = std::vector<Stage>();
+  auto* of = std::get_if<std::vector<Stage>>(&nodes);
+  if (of != nullptr) of->push_back(std::move(stage));
+  return of != nullptr;
+}
+
+}  // namespace
+
+bool RProgram::add(StageProgram stage) { return add_to(nodes, std::move(stage)); }
+bool RProgram::add(BspStage stage) { return add_to(nodes, std::move(stage)); }
+
+const TileSpace& RProgram::space(std::size_t stage) const {
+  return std::visit([&](const auto& of) -> const TileSpace& { return *of[stage].space; }, nodes);
+}
+
 std::optional<std::size_t> StageProgram::grouped_axis() const {
   if (space->spatial < 2) return std::nullopt;
   return block_order == BlockOrder::kRow ? space->spatial - 2 : 1;

@@ -50,16 +50,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "arch/spec.h"
+#include "tile/bsp/schedule.h"
 #include "tile/schedule.h"
 #include "tile/tiling.h"
 
 namespace tilescope::tile {
 
-// A stage's program for a machine of SIMT cores. Of another class of machine: the same tiling with a schedule of its
-// own.
+// A stage's program for a machine of SIMT cores.
 struct StageProgram : Tiling, SimtSchedule {
   // How blocks are numbered over the spatial axes, the slowest digit first.
   base::FixedVector<BlockDigit, kMaxAxes + 1> block_digits() const;
@@ -78,11 +79,29 @@ struct Edge {
   bool operator==(const Edge&) const = default;
 };
 
+// The stages of a program, all for one class of machines.
+using Nodes = std::variant<std::vector<StageProgram>, std::vector<BspStage>>;
+
 struct RProgram {
   std::string arch;
-  std::vector<StageProgram> nodes;
+  Nodes nodes;
   std::vector<Edge> edges;
+
+  std::size_t stages() const;
+  // One more stage; false, and nothing happens, where those before it are for the other class of machines.
+  bool add(StageProgram stage);
+  bool add(BspStage stage);
+  const TileSpace& space(std::size_t stage) const;
+  // The stages as programs for SIMT cores; checked.
+  std::vector<StageProgram>& simt() { return std::get<std::vector<StageProgram>>(nodes); }
+  const std::vector<StageProgram>& simt() const { return std::get<std::vector<StageProgram>>(nodes); }
+  // As programs for tiles that exchange; checked.
+  const std::vector<BspStage>& bsp() const { return std::get<std::vector<BspStage>>(nodes); }
 };
+
+// The program of a single stage.
+RProgram program_of(std::string arch, StageProgram stage);
+RProgram program_of(std::string arch, BspStage stage);
 
 // A program of one stage with the defaults of docs/json.md, PROGRAM: every input cached where the stage reduces, no
 // padding, `num_stages` 1, no split, widest vectors. `mapping` decides block and thread tiles; `step` has the reduced

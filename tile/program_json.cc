@@ -11,6 +11,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/fields.h"
+#include "tile/bsp/document.h"
 #include "tile/microkernel/detail/document.h"
 #include "tile/transfer/document.h"
 
@@ -38,17 +39,17 @@ std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& 
   return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level])};
 }
 
-bool writes(const StageProgram& p, const std::string& tensor) { return p.space->output.name == tensor; }
+bool writes(const TileSpace& space, const std::string& tensor) { return space.output.name == tensor; }
 
-bool reads(const StageProgram& p, const std::string& tensor) {
-  const auto& tensors = p.space->expression.tensors;
-  return std::any_of(p.space->inputs.begin(), p.space->inputs.end(),
+bool reads(const TileSpace& space, const std::string& tensor) {
+  const auto& tensors = space.expression.tensors;
+  return std::any_of(space.inputs.begin(), space.inputs.end(),
                      [&](const Operand& o) { return tensors[static_cast<std::size_t>(o.tensor)].name == tensor; });
 }
 
 // An edge leads from the node that writes its tensor to a later one that reads it.
-void check_edge(const Edge& e, const std::vector<StageProgram>& stages, base::Position at, Diagnostics& diags) {
-  const auto &from = stages[static_cast<std::size_t>(e.from)], &to = stages[static_cast<std::size_t>(e.to)];
+void check_edge(const Edge& e, const RProgram& p, base::Position at, Diagnostics& diags) {
+  const TileSpace &from = p.space(static_cast<std::size_t>(e.from)), &to = p.space(static_cast<std::size_t>(e.to));
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
   if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not write '{}'", e.from, e.tensor));
   if (!reads(to, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not read '{}'", e.to, e.tensor));
@@ -105,34 +106,44 @@ Map register_tile(const StageProgram& p) {
   return out;
 }
 
+// What is computed, apart from how.
+Map space_document(const TileSpace& space) {
+  Map sizes;
+  for (const expr::Axis& a : space.stage().axes) sizes.push_back({a.name, a.size, {}});
+  return Map{{"expr", space.stage().text, {}},
+             {"sizes", std::move(sizes), {}},
+             {"shapes", shapes_of(space), {}},
+             {"dtype", base::name_of(space.expression.dtype), {}},
+             {"accumulate", base::name_of(space.expression.accumulate), {}}};
+}
+
+Value stage_document(const BspStage& s, const arch::ArchSpec& /*arch*/) {
+  Map out = space_document(*s.space);
+  base::append(out, bsp_keys(s));
+  return out;
+}
+
 Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
-  const expr::Stage& stage = space.stage();
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
-  Map sizes;
-  for (const expr::Axis& a : stage.axes) sizes.push_back({a.name, a.size, {}});
   TransferDocument transfers = transfer_document(p, scratchpad);
   List order;
   for (const int a : p.reduction_order) order.emplace_back(space.axes[static_cast<std::size_t>(a)].name);
   const std::size_t axes = space.axes.size();
-  Map out{
-      {"expr", stage.text, {}},
-      {"sizes", std::move(sizes), {}},
-      {"shapes", shapes_of(space), {}},
-      {"dtype", base::name_of(space.expression.dtype), {}},
-      {"accumulate", base::name_of(space.expression.accumulate), {}},
-      {"tiles",
-       Map{{scratchpad, named(space, p.block, 0, axes), {}}, {arch::registers_of(arch)->name, register_tile(p), {}}},
-       {}},
-      {"mapping", mapping_of(p), {}},
-      {"cached", std::move(transfers.cached), {}},
-      {"padding", std::move(transfers.padding), {}},
-      {"vector", std::move(transfers.vector), {}},
-      {"reduction_order", std::move(order), {}},
-      {"unroll", p.unroll, {}},
-      {"num_stages", p.num_stages, {}},
-      {"split", named(space, p.split, space.spatial, axes), {}},
-      {"order", p.block_order == BlockOrder::kRow ? "row" : "column", {}}};
+  Map out = space_document(space);
+  base::append(out, Map{{"tiles",
+                         Map{{scratchpad, named(space, p.block, 0, axes), {}},
+                             {arch::registers_of(arch)->name, register_tile(p), {}}},
+                         {}},
+                        {"mapping", mapping_of(p), {}},
+                        {"cached", std::move(transfers.cached), {}},
+                        {"padding", std::move(transfers.padding), {}},
+                        {"vector", std::move(transfers.vector), {}},
+                        {"reduction_order", std::move(order), {}},
+                        {"unroll", p.unroll, {}},
+                        {"num_stages", p.num_stages, {}},
+                        {"split", named(space, p.split, space.spatial, axes), {}},
+                        {"order", p.block_order == BlockOrder::kRow ? "row" : "column", {}}});
   if (p.group_m != 1) out.push_back({"group_m", p.group_m, {}});
   if (p.registers != 0) out.push_back({"registers", p.registers, {}});
   for (auto& [key, entries] :
@@ -145,9 +156,9 @@ Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
 // Nodes that share a tensor agree about it; one of them at most writes it, before the others read it.
 class SharedTensors {
  public:
-  void add(const StageProgram& p, base::Position at, Diagnostics& diags) {
-    const expr::Expression& e = p.space->expression;
-    const auto output = static_cast<std::size_t>(p.space->output.tensor);
+  void add(const TileSpace& space, base::Position at, Diagnostics& diags) {
+    const expr::Expression& e = space.expression;
+    const auto output = static_cast<std::size_t>(space.output.tensor);
     for (std::size_t t = 0; t < e.tensors.size(); ++t) {
       const expr::Tensor& tensor = e.tensors[t];
       const auto [known, fresh] = known_.try_emplace(tensor.name, tensor);
@@ -175,6 +186,24 @@ void read_format(Fields& f, Diagnostics& diags) {
   if (n && *n != kProgramFormat) diags.error(v->at, fmt::format("format: expected {}, got {}", kProgramFormat, *n));
 }
 
+// One node, of either class of machines, at the end of the program, whose nodes are all of one class.
+void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Diagnostics& diags, RProgram& program,
+               const std::function<void(Fields&)>& further_keys) {
+  if (!is_bsp_node(v)) {
+    if (arch::registers_of(arch) == nullptr) {
+      diags.error(v.at, fmt::format("a node of threads, which have registers; {} has none: its nodes have a 'grid'",
+                                    arch.name));
+    } else if (auto stage = read_stage(v, arch, cache, diags, further_keys)) {
+      if (!program.add(std::move(*stage))) diags.error(v.at, "a node of threads behind one with a grid of cores");
+    }
+    return;
+  }
+  if (!arch.link || !arch.link->sync)
+    return diags.error(v.at, fmt::format("a node with a grid of cores that exchange; those of {} do not", arch.name));
+  auto stage = read_bsp_stage(v, cache.space_of(v, diags), arch, diags, further_keys);
+  if (stage && !program.add(std::move(*stage))) diags.error(v.at, "a node with a grid of cores behind one of threads");
+}
+
 std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& arch, SpaceCache& cache,
                                    Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
@@ -187,16 +216,15 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
   if (stages != nullptr) {
     SharedTensors shared;
     for (const Value& v : *stages)
-      if (auto stage = read_stage(v, arch, cache, diags, [](Fields&) {})) {
-        shared.add(*stage, v.at, diags);
-        program.nodes.push_back(std::move(*stage));
-      }
+      if (const std::size_t before_it = program.stages();
+          read_node(v, arch, cache, diags, program, [](Fields&) {}), program.stages() > before_it)
+        shared.add(program.space(before_it), v.at, diags);
     if (stages->empty()) diags.error(document.at, "nodes: expected at least one node");
     if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
       for (const Value& v : *edges)
         if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
           // Nodes that could not be read are reported already, and say nothing about the edge.
-          if (program.nodes.size() == stages->size()) check_edge(*edge, program.nodes, v.at, diags);
+          if (program.stages() == stages->size()) check_edge(*edge, program, v.at, diags);
           program.edges.push_back(std::move(*edge));
         }
   }
@@ -230,18 +258,21 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
     out.program = std::move(*program);
     return out;
   }
-  auto stage = read_stage(line, arch, cache, diags, [&](Fields& f) {
+  read_node(line, arch, cache, diags, out.program, [&](Fields& f) {
     read_format(f, diags);
     keys_of_lines(f);
   });
-  if (!stage) return std::nullopt;
-  out.program.nodes.push_back(std::move(*stage));
+  if (out.program.stages() == 0) return std::nullopt;
   return out;
 }
 
 Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
   List stages, edges;
-  for (const StageProgram& p : program.nodes) stages.push_back(stage_document(p, arch));
+  std::visit(
+      [&](const auto& nodes) {
+        for (const auto& n : nodes) stages.push_back(stage_document(n, arch));
+      },
+      program.nodes);
   for (const Edge& e : program.edges)
     edges.push_back(Map{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}});
   return Map{{"format", kProgramFormat, {}},

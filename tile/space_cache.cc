@@ -18,12 +18,13 @@ using base::Value;
 
 constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes", "dtype", "accumulate"};
 
-// The axes of the first tile, whose names say which loops are collapsed.
+// The axes of the first tile, or of the only one, whose names say which loops are collapsed.
 std::vector<std::string_view> tile_axis_names(const Value& stage) {
   std::vector<std::string_view> names;
-  const Value* tiles = stage.find("tiles");
+  const Value *tiles = stage.find("tiles"), *tile = stage.find("tile");
   const Map* levels = tiles == nullptr ? nullptr : tiles->get_if<Map>();
   const Map* axes = levels == nullptr || levels->empty() ? nullptr : levels->front().value.get_if<Map>();
+  if (tiles == nullptr && tile != nullptr) axes = tile->get_if<Map>();
   if (axes != nullptr)
     for (const Entry& e : *axes) names.push_back(e.key);
   return names;

@@ -151,6 +151,17 @@ void describe(V& v, Spelling& s) {
 }
 
 template <class V>
+void describe(V& v, VertexOverhead& s) {
+  v.field(optional("call", "Of every call; none where absent."), s.call);
+  v.field(optional("block", "Of every n x k coefficients, beside loading them; none where absent."), s.block);
+  v.field(optional("column_block", "Of every n columns; none where absent."), s.column_block);
+  v.field(optional("depth_block", "Of every k products; none where absent."), s.depth_block);
+  v.field(optional("swaps", "Whether either operand may stay in the unit; the second one alone where absent."),
+          s.swaps);
+  v.field(required("source", "Whose code it is."), s.source);
+}
+
+template <class V>
 void describe(V& v, ComputeSpec& s) {
   v.field(required("name", "Name of the instruction, such as fma.f32; calibration and --set use it."), s.name);
   v.field(required("dtype", "Element type of the factors."), s.dtype);
@@ -183,6 +194,7 @@ void describe(V& v, ComputeSpec& s) {
                    "Of a bsp chip: bytes a cycle at which the operand is loaded that stays in the unit while others "
                    "pass; it comes with the instruction where absent."),
           s.weight_load_width);
+  v.part(optional("overhead", "Of a bsp chip: cycles that a library's code takes beside the instruction."), s.overhead);
   v.field(optional("peak", "Stated peak of the chip; checks per_core, the cores and the clock."), s.peak);
 }
 
@@ -356,6 +368,13 @@ void describe(V& v, LinkSpec& s) {
           s.noncontiguous_gap);
   v.field(optional("max_packet", "Of an exchange: the most that one piece carries; no bound where absent."),
           s.max_packet);
+  v.field(optional("multicast",
+                   "Of an exchange: the cores that one sending may go to: none (but one), rectangle, any; none where "
+                   "absent."),
+          s.multicast);
+  v.field(optional("overlap",
+                   "Of an exchange: whether the next step's runs beside this step's arithmetic; false where absent."),
+          s.overlap);
 }
 
 template <class V>

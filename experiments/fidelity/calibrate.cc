@@ -50,16 +50,16 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
     base::Diagnostics diags;
     if (g.errors.empty()) estimate(*g.program, &diags, {diags.add_source(g.place)});
     base::append(g.errors, diags.formatted_errors());
-    if (g.errors.empty() && g.program->nodes.size() > 1)
+    if (g.errors.empty() && g.program->stages() > 1)
       g.errors.push_back(
-          fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place, g.program->nodes.size()));
+          fmt::format("{}: a program of {} nodes; ratios are fitted to single ones", g.place, g.program->stages()));
     run.refused.insert(run.refused.end(), g.errors.begin(), g.errors.end());
     if (!g.errors.empty()) continue;
-    if (!takes(run.programs, g.program->nodes.front())) {
+    if (!takes(run.programs, *g.program)) {
       ++run.left_out;
       continue;
     }
-    const expr::Expression& e = g.program->nodes.front().space->expression;
+    const expr::Expression& e = g.program->space(0).expression;
     Sample s{{}, kind_of(e), std::move(g.group), shape_of(e), *g.measured_us};
     // A row of no group stands for itself.
     if (s.group.empty()) s.group = "\n" + g.place;
@@ -69,7 +69,7 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
   return out;
 }
 
-base::Dtype dtype_of(const Sample& s) { return s.program.nodes.front().space->expression.dtype; }
+base::Dtype dtype_of(const Sample& s) { return s.program.space(0).expression.dtype; }
 
 // What rows weigh: all of a group together as much as any other group.
 struct Grouping {

@@ -26,10 +26,16 @@
 namespace tilescope::experiments {
 namespace {
 
-std::string tile_of(const tile::StageProgram& p) {
+// Of the first stage, whatever its class of machines.
+std::string tile_of(const tile::RProgram& p) {
   std::vector<std::string> words;
-  for (std::size_t a = 0; a < p.space->spatial; ++a)
-    words.push_back(fmt::format("{}={}", p.space->axes[a].name, p.block[a]));
+  const auto& axes = p.space(0).axes;
+  std::visit(
+      [&](const auto& stages) {
+        for (std::size_t a = 0; a < p.space(0).spatial; ++a)
+          words.push_back(fmt::format("{}={}", axes[a].name, stages.front().block[a]));
+      },
+      p.nodes);
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -55,7 +61,7 @@ std::vector<Candidate> read_lines(const NamedText& batch, const arch::ArchSpec& 
     if (!c.row.comparable) continue;
     c.row.kind = kind_of_whole(*given.program);
     c.row.operations = operations_of(*given.program);
-    c.row.tile = tile_of(given.program->nodes.front());
+    c.row.tile = tile_of(*given.program);
     c.program = std::move(given.program);
   }
   return out;
@@ -75,8 +81,7 @@ void refuse_lone_rows(std::vector<Candidate>& candidates) {
 
 // Keeps what is wanted, and what is wrong: that is told.
 void leave_out(std::vector<Candidate>& candidates, const ProgramFilter& filter) {
-  std::erase_if(candidates,
-                [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, c.program->nodes.front()); });
+  std::erase_if(candidates, [&](const Candidate& c) { return c.row.errors.empty() && !takes(filter, *c.program); });
 }
 
 // Keeps `sample` rows of each group. Groups come in order, so that the draw is the same on every machine.

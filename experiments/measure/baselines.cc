@@ -113,8 +113,8 @@ std::optional<std::string> baseline_lines(Baseline b, const tile::RProgram& p, c
   // what is asked here is whether the call computes the operator.
   constexpr double kLoose = 0.01;
   if (b == Baseline::kCopy) return copy_lines(m);
-  if (p.nodes.size() != 1) return std::nullopt;
-  const expr::Expression& e = p.nodes.front().space->expression;
+  if (p.stages() != 1) return std::nullopt;
+  const expr::Expression& e = p.space(0).expression;
   const auto call =
       b == Baseline::kCublas ? product(e) : convolution(e, b == Baseline::kCudnnImplicit ? "implicit" : "any");
   if (!call) return std::nullopt;

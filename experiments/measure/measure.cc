@@ -72,7 +72,7 @@ class Planner {
 
  private:
   static std::string dtype_of(const tile::RProgram& p) {
-    return std::string(base::name_of(p.nodes.front().space->expression.dtype));
+    return std::string(base::name_of(p.space(0).expression.dtype));
   }
 
   std::string timing() const { return options_.timing.repeats > 0 ? timing_line(options_.timing) : std::string(); }

@@ -22,10 +22,10 @@ constexpr std::int64_t kMaxReads = 1 << 22;
 // A program's tensors, element by element as they are asked for. What a stage computes is kept.
 class LazyValues {
  public:
-  LazyValues(const tile::RProgram& p, const lower::Module& m) : program_(p), kept_(p.nodes.size()) {
+  LazyValues(const tile::RProgram& p, const lower::Module& m) : program_(p), kept_(p.stages()) {
     std::map<std::string, std::size_t> producers;
-    for (std::size_t s = 0; s < p.nodes.size(); ++s) {
-      const expr::Expression& e = p.nodes[s].space->expression;
+    for (std::size_t s = 0; s < p.stages(); ++s) {
+      const expr::Expression& e = p.space(s).expression;
       std::vector<Source>& sources = sources_.emplace_back();
       for (const expr::Tensor& t : e.tensors) {
         const auto producer = producers.find(t.name);
@@ -55,7 +55,7 @@ class LazyValues {
 
   double value(std::size_t stage, std::int64_t element) {
     if (const auto known = kept_[stage].find(element); known != kept_[stage].end()) return known->second;
-    const expr::Expression& e = program_.nodes[stage].space->expression;
+    const expr::Expression& e = program_.space(stage).expression;
     const double v = expr::evaluate_element(
         e, 0, element, std::vector<double>(e.scalars.size(), lower::kScalar), [&](int tensor, std::int64_t at) {
           ++reads_;

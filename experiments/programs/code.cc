@@ -16,7 +16,7 @@ namespace {
 
 std::int64_t cached_bytes(const tile::RProgram& program, const arch::ArchSpec& a) {
   std::int64_t most = 0;
-  for (const tile::StageProgram& stage : program.nodes) most = std::max(most, tile::staging_of(stage, a).bytes.n);
+  for (const tile::StageProgram& stage : program.simt()) most = std::max(most, tile::staging_of(stage, a).bytes.n);
   return most;
 }
 
@@ -62,7 +62,7 @@ lower::Module with_more_registers(const ProgramCode& held, std::int64_t more, co
 
 std::string about(const tile::RProgram& p) {
   std::string out;
-  for (const tile::StageProgram& stage : p.nodes) out += stage.space->stage().text + "\n";
+  for (std::size_t s = 0; s < p.stages(); ++s) out += p.space(s).stage().text + "\n";
   return out;
 }
 

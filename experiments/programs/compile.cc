@@ -13,6 +13,7 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/programs/operator_kind.h"
 #include "experiments/programs/workload.h"
+#include "tile/bsp/document.h"
 #include "tile/program_json.h"
 #include "tile/transfer/document.h"
 
@@ -48,14 +49,29 @@ std::string layout_of(const tile::StageProgram& p) {
 }
 
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
-  const tile::StageProgram& first = p.nodes.front();
+  if (const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes)) {
+    const tile::BspStage& first = stages->front();
+    return {prediction_of(e, a, p),
+            p.stages(),
+            axis_names(*first.space),
+            joined(first.block, first.space->axes.size()),
+            joined(first.grid, first.space->axes.size()),
+            fmt::format("{}, {}", first.instruction, tile::in_words(first)),
+            a.core.max_block_threads,
+            true,
+            tile::to_document(p, a),
+            {},
+            {}};
+  }
+  const tile::StageProgram& first = p.simt().front();
   return {prediction_of(e, a, p),
-          p.nodes.size(),
+          p.stages(),
           axis_names(*first.space),
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
           first.threads_with_producers(a.core.warp),
+          false,
           tile::to_document(p, a),
           {},
           {}};

@@ -36,6 +36,7 @@ struct CompiledProgram {
   // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
   std::string axes, block_tile, thread_tile, layout;
   std::int64_t threads = 0;
+  bool on_tiles = false;             // that exchange: `thread_tile` is the grid of cores, `threads` a core's workers
   base::Value document;              // what --program reads
   std::optional<DeviceUsage> usage;  // what the chip's compiler made of it, where it was asked
   std::string usage_error;           // why it made nothing of it

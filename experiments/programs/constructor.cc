@@ -77,11 +77,11 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
 }
 
 std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Constructed& out) const {
-  std::vector<std::vector<tile::StageProgram>> stages;
+  std::vector<tile::Nodes> stages;
   std::size_t count = keep_;
   for (std::size_t s = 0; s < e.stages.size(); ++s) {
     targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, search_, keep_, given_);
-    count = std::min(count, found.programs.size());
+    count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());
     if (found.why.empty() || !out.error.empty()) continue;
@@ -90,7 +90,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
   std::vector<tile::RProgram> programs(count);
   for (std::size_t r = 0; r < count; ++r) {
     programs[r] = {arch_.name, {}, edges_of(e, arch_)};
-    for (auto& stage : stages) programs[r].nodes.push_back(std::move(stage[r]));
+    for (tile::Nodes& stage : stages) std::visit([&](auto& found) { programs[r].add(std::move(found[r])); }, stage);
   }
   return programs;
 }

@@ -19,8 +19,8 @@ const arch::ErrorBand* band_named(const arch::ArchSpec& a, std::string_view kind
 
 std::optional<TimeBand> band_of(double predicted_us, const arch::ArchSpec& a, const tile::RProgram& program) {
   if (a.error_bands.empty()) return std::nullopt;
-  const expr::Expression& e = program.nodes.front().space->expression;
-  const std::string kind = program.nodes.size() == 1 ? kind_of(e) : std::string();
+  const expr::Expression& e = program.space(0).expression;
+  const std::string kind = program.stages() == 1 ? kind_of(e) : std::string();
   const arch::ErrorBand* band = band_named(a, kind, e.dtype);
   const bool measured = a.error_bands_hold && band != nullptr;
   if (!measured && !a.error_bands_anyway) return std::nullopt;

@@ -96,7 +96,10 @@ std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::Arch
   return out;
 }
 
-bool takes(const ProgramFilter& filter, const tile::StageProgram& p) {
+bool takes(const ProgramFilter& filter, const tile::RProgram& program) {
+  const auto* stages = std::get_if<std::vector<tile::StageProgram>>(&program.nodes);
+  if (stages == nullptr) return true;  // cores that exchange have no threads of tiles to filter by
+  const tile::StageProgram& p = stages->front();
   std::int64_t accumulators = 1;
   for (const tile::AxisMapping& m : p.mapping) accumulators *= m.thread_extent();
   return p.threads() >= filter.min_threads && (!filter.max_accumulators || accumulators <= *filter.max_accumulators);
@@ -112,7 +115,7 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   const targets::Target& target = targets::target_of(a);
   program = target.taken_by(std::move(*program), a, diags, {id});
-  if (program) target.lower(*program, a, diags, {id});
+  if (program && target.lower.refusal().empty()) target.lower(*program, a, diags, {id});
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);
   return program;

@@ -52,7 +52,7 @@ class LineReader {
 std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::ArchSpec& a, int jobs,
                                         bool needs_time = true);
 
-bool takes(const ProgramFilter& filter, const tile::StageProgram& p);
+bool takes(const ProgramFilter& filter, const tile::RProgram& program);
 
 // A program document that fits the chip, or nothing after errors; a note where it was made for another chip.
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,

@@ -24,7 +24,7 @@ std::string words_of(const Dtypes& d) {
 Dtypes dtypes_of(const expr::Expression& e) { return {e.dtype, e.accumulate}; }
 Dtypes dtypes_of(const arch::ComputeSpec& c) { return {c.dtype, c.accumulate}; }
 
-bool is_matrix_instruction(const arch::ComputeSpec& c) { return c.m > 1 && c.n > 1; }
+bool is_matrix_instruction(const arch::ComputeSpec& c) { return c.m * c.n > 1; }
 
 bool lowers(const arch::ComputeSpec& c, const arch::ArchSpec& a) {
   return targets::target_of(a).lowering_refusal(c, a).empty();
@@ -85,7 +85,9 @@ class Notes {
 };
 
 void add_widened(const tile::RProgram& p, std::set<Dtypes>& to) {
-  for (const tile::StageProgram& stage : p.nodes)
+  const auto* stages = std::get_if<std::vector<tile::StageProgram>>(&p.nodes);
+  if (stages == nullptr) return;  // a core that exchanges names its instruction
+  for (const tile::StageProgram& stage : *stages)
     if (tile::name_of(stage.micro_kernel).empty()) to.insert(dtypes_of(stage.space->expression));
 }
 

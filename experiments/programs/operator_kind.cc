@@ -40,12 +40,12 @@ std::string kind_of(const expr::Expression& one_stage) {
 std::string kind_of_whole(const expr::Expression& e) { return e.stages.size() == 1 ? kind_of(e) : "several stages"; }
 
 std::string kind_of_whole(const tile::RProgram& p) {
-  return p.nodes.size() == 1 ? kind_of(p.nodes.front().space->expression) : "several stages";
+  return p.stages() == 1 ? kind_of(p.space(0).expression) : "several stages";
 }
 
 double operations_of(const tile::RProgram& p) {
   double sum = 0;
-  for (const tile::StageProgram& s : p.nodes) sum += operations_of(s.space->expression);
+  for (std::size_t s = 0; s < p.stages(); ++s) sum += operations_of(p.space(s).expression);
   return sum;
 }
 

@@ -123,7 +123,7 @@ std::vector<GivenForWorkload> programs_of_file(const SweepPrograms& programs, co
     for (const std::string& e : g.errors) diags.error(programs.at, "from: " + e);
     if (!g.program) continue;
     std::string key;
-    for (const tile::StageProgram& s : g.program->nodes) key += key_of(s.space->expression);
+    for (std::size_t s = 0; s < g.program->stages(); ++s) key += key_of(g.program->space(s).expression);
     const auto found = workload_of.find(key);
     if (found == workload_of.end()) continue;
     const std::size_t w = found->second;

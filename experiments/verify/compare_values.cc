@@ -11,22 +11,22 @@ namespace {
 bool sums(const expr::Stage& s) { return s.reducer == expr::Reducer::kSum || s.reducer == expr::Reducer::kMean; }
 
 // A sum of what is not whole, in integers: every step rounds.
-bool rounds_every_step(const tile::StageProgram& s) {
-  const expr::Expression& e = s.space->expression;
-  const expr::Stage& stage = s.space->stage();
+bool rounds_every_step(const tile::TileSpace& s) {
+  const expr::Expression& e = s.expression;
+  const expr::Stage& stage = s.stage();
   return sums(stage) && base::is_integer(e.accumulate) && expr::numbers_of(e, stage) == expr::Numbers::kReal;
 }
 
 // Sums and products of the drawn inputs are exact in any order; quotients and functions are not.
-bool exact(const tile::StageProgram& s) {
+bool exact(const tile::TileSpace& s) {
   const auto rounds = [](const expr::Node& n) {
     using expr::Function;
     if (n.kind == expr::NodeKind::kDivide) return true;
     return n.kind == expr::NodeKind::kCall && n.function != Function::kRelu && n.function != Function::kAbs &&
            n.function != Function::kMax && n.function != Function::kMin;
   };
-  const expr::Stage& stage = s.space->stage();
-  const base::Dtype sum = s.space->expression.accumulate;
+  const expr::Stage& stage = s.stage();
+  const base::Dtype sum = s.expression.accumulate;
   const bool wide = base::is_integer(sum) || sum == base::Dtype::kF32 || sum == base::Dtype::kF64;
   const bool narrow = !wide;  // long sums of quarters round
   return !narrow && !rounds_every_step(s) && stage.reducer != expr::Reducer::kMean &&
@@ -58,9 +58,9 @@ double half_unit(base::Dtype dtype) {
 
 // Half a unit in the last place for every step of the reduction and for a few operations around it (Higham 2002,
 // section 4.2).
-double allowed_ratio(const tile::StageProgram& s) {
-  const expr::Expression& e = s.space->expression;
-  const double operations = static_cast<double>(s.space->reduced) + kOperationsAround;
+double allowed_ratio(const tile::TileSpace& s) {
+  const expr::Expression& e = s.expression;
+  const double operations = static_cast<double>(s.reduced) + kOperationsAround;
   // As many half units of 8-bit floats would allow everything; their sums are wider.
   const base::Dtype steps = base::is_float8(e.dtype) ? e.accumulate : e.dtype;
   return operations * half_unit(steps);
@@ -70,26 +70,25 @@ double allowed_ratio(const tile::StageProgram& s) {
 // what a later stage makes of it.
 double allowed_neighbours(const tile::RProgram& p) {
   double ratio = 0;
-  for (const tile::StageProgram& s : p.nodes)
-    if (const base::Dtype dtype = s.space->expression.dtype; base::is_float8(dtype))
+  for (std::size_t i = 0; i < p.stages(); ++i)
+    if (const base::Dtype dtype = p.space(i).expression.dtype; base::is_float8(dtype))
       ratio = std::max(ratio, 2 * half_unit(dtype));
-  return p.nodes.size() > 1 ? 2 * ratio : ratio;
+  return p.stages() > 1 ? 2 * ratio : ratio;
 }
 
 // A real that is rounded to a whole number becomes another one where it is off by the least. A sum that is rounded at
 // every step is off by half a unit at each; a mean divides that by their number again.
-double own_units(const tile::StageProgram& s) {
+double own_units(const tile::TileSpace& s) {
   if (exact(s)) return 0;
   if (!rounds_every_step(s)) return 1;
-  return 1 + (s.space->stage().reducer == expr::Reducer::kMean ? 0.5 : 0.5 * static_cast<double>(s.space->reduced));
+  return 1 + (s.stage().reducer == expr::Reducer::kMean ? 0.5 : 0.5 * static_cast<double>(s.reduced));
 }
 
 // Units of a stage's result for one unit of what it reads from the stage before, times the greatest input that is
 // drawn.
-double gain(const tile::StageProgram& s) {
+double gain(const tile::TileSpace& s) {
   constexpr double kGreatestInput = 4;
-  return s.space->stage().reducer == expr::Reducer::kSum ? kGreatestInput * static_cast<double>(s.space->reduced)
-                                                         : kGreatestInput;
+  return s.stage().reducer == expr::Reducer::kSum ? kGreatestInput * static_cast<double>(s.reduced) : kGreatestInput;
 }
 
 // The greatest of the values that are finite.
@@ -109,13 +108,17 @@ double unit_of(base::Dtype dtype, double scale) {
 }  // namespace
 
 ValueErrors allowed_errors(const tile::RProgram& p) {
-  if (std::all_of(p.nodes.begin(), p.nodes.end(), exact)) return {};
+  bool all_exact = true;
+  for (std::size_t i = 0; i < p.stages(); ++i) all_exact = all_exact && exact(p.space(i));
+  if (all_exact) return {};
   ValueErrors out{allowed_neighbours(p), 0};
-  for (const tile::StageProgram& s : p.nodes)
-    if (base::is_integer(s.space->expression.dtype))
+  for (std::size_t i = 0; i < p.stages(); ++i) {
+    const tile::TileSpace& s = p.space(i);
+    if (base::is_integer(s.expression.dtype))
       out.units = own_units(s) + gain(s) * out.units;
     else
       out.ratio += allowed_ratio(s);
+  }
   return out;
 }
 

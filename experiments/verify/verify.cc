@@ -34,9 +34,9 @@ struct Candidate {
 
 double points_of(const tile::RProgram& p) {
   double points = 0;
-  for (const tile::StageProgram& s : p.nodes) {
+  for (std::size_t s = 0; s < p.stages(); ++s) {
     double n = 1;
-    for (const expr::Axis& a : s.space->stage().axes) n *= static_cast<double>(a.size);
+    for (const expr::Axis& a : p.space(s).stage().axes) n *= static_cast<double>(a.size);
     points += n;
   }
   return points;

@@ -303,9 +303,9 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  if (p.nodes.size() == 1) return estimate_stage(p.nodes.front(), m);
+  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
   std::vector<Estimate> stages;
-  for (const StageProgram& stage : p.nodes) {
+  for (const StageProgram& stage : p.simt()) {
     const std::optional<Estimate> s = estimate_stage(stage, m);
     if (!s) return std::nullopt;
     stages.push_back(*s);

@@ -24,7 +24,7 @@ constexpr double kNone = std::numeric_limits<double>::infinity();
 // The model's opinion; it remembers in `known` what it has counted.
 construct::CostModel ranked_by(const model::Machine& machine, model::CachedCosts& known) {
   return [&machine, &known](const tile::RProgram& p) {
-    const auto e = model::estimate_stage(p.nodes.front(), machine, &known);
+    const auto e = model::estimate_stage(p.simt().front(), machine, &known);
     return base::Microseconds{e ? e->total_us : kNone};
   };
 }
@@ -96,9 +96,10 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.time < y.time; });
     std::erase_if(found, [](const construct::Ranked& r) { return r.time.v == kNone; });
   }
+  auto& programs = std::get<std::vector<tile::StageProgram>>(out.programs);
   for (construct::Ranked& r : found)
-    if (out.programs.size() < keep) out.programs.push_back(std::move(r.program));
-  if (out.programs.empty() && out.why.empty()) out.why = why_none(stage, machine);
+    if (programs.size() < keep) programs.push_back(std::move(r.program));
+  if (programs.empty() && out.why.empty()) out.why = why_none(stage, machine);
   return out;
 }
 

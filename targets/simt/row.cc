@@ -17,15 +17,15 @@ namespace {
 
 // The stage's number where there are several.
 std::string stage_name(const tile::RProgram& p, std::size_t stage) {
-  return p.nodes.size() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
+  return p.stages() > 1 ? fmt::format("node {}: ", stage + 1) : std::string();
 }
 
 std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                        base::Position at) {
   const std::size_t before = diags.count();
-  for (std::size_t s = 0; s < p.nodes.size(); ++s) {
+  for (std::size_t s = 0; s < p.stages(); ++s) {
     base::Diagnostics of_stage;
-    if (auto taken = lower::taken_by(std::move(p.nodes[s]), a, of_stage)) p.nodes[s] = std::move(*taken);
+    if (auto taken = lower::taken_by(std::move(p.simt()[s]), a, of_stage)) p.simt()[s] = std::move(*taken);
     for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
   }
   if (diags.count() > before) return std::nullopt;
@@ -35,8 +35,8 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
 Estimator estimator(const arch::ArchSpec& a) {
   return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags, base::Position at) {
     auto estimate = model::estimate(p, machine);
-    for (std::size_t s = 0; !estimate && diags != nullptr && s < p.nodes.size(); ++s)
-      if (const std::string none = no_instruction(p.nodes[s].space->expression, machine); !none.empty())
+    for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages(); ++s)
+      if (const std::string none = no_instruction(p.space(s).expression, machine); !none.empty())
         diags->error(at, stage_name(p, s) + none);
     return estimate;
   };

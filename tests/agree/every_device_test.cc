@@ -138,7 +138,7 @@ void expect_one_program(const arch::ArchSpec& a, const Workload& w) {
   const tile::RProgram& p = *given->front().program;
   EXPECT_EQ(experiments::program_hash(p, a),
             base::content_hash(base::to_json(compiled->front().programs.front().document)));
-  for (const tile::StageProgram& stage : p.nodes) EXPECT_TRUE(lower::check_lowerable(stage, a, diags));
+  for (const tile::StageProgram& stage : p.simt()) EXPECT_TRUE(lower::check_lowerable(stage, a, diags));
   const auto module = lower::lower(p, a, diags);
   ASSERT_TRUE(module) << diags.errors().front().text;
   expect_right(p, *module);

@@ -8,14 +8,17 @@
 #include <fmt/ranges.h>
 
 #include "arch/derive.h"
+#include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
 #include "experiments/programs/from_model.h"
 #include "lower/lower.h"
 #include "lower/print.h"
+#include "model/bsp/estimate.h"
 #include "model/simt/estimate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
+#include "tile/bsp/document.h"
 #include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/staging.h"
@@ -82,7 +85,7 @@ std::optional<tile::RProgram> best(const expr::Expression& e, const ArchSpec& a,
     given.lowering_refusal = [](const arch::ComputeSpec&, const ArchSpec&) -> std::string { return "not asked for"; };
   const auto found = construct::roller(e, a, [&](const tile::RProgram& p) { return time_of(p, machine); }, 1, given);
   if (found.empty()) return std::nullopt;
-  return tile::RProgram{a.name, {found.front().program}, {}};
+  return tile::program_of(a.name, found.front().program);
 }
 
 bool is_of_one(const arch::ComputeSpec& c) { return c.m == 1 && c.n == 1 && c.k == 1; }
@@ -130,7 +133,7 @@ std::vector<tile::StageProgram> full_programs(const ArchSpec& a) {
 
 // Programs of the same tiles that read past the scratchpad, where they fit.
 std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
-  tile::StageProgram& stage = p.nodes[0];
+  tile::StageProgram& stage = p.simt()[0];
   if (stage.matrix()) return std::nullopt;
   for (tile::OperandPlan& plan : stage.operands) plan = {};
   stage.num_stages = 1;
@@ -139,7 +142,7 @@ std::optional<tile::RProgram> direct(tile::RProgram p, const ArchSpec& a) {
 
 // Programs of the same tiles with three steps under way, where they fit.
 std::optional<tile::RProgram> deeper(tile::RProgram p, const ArchSpec& a) {
-  tile::StageProgram& stage = p.nodes[0];
+  tile::StageProgram& stage = p.simt()[0];
   stage.num_stages = 3;
   if (stage.stages_held() < 3 || stage.by_tma() || !tile::fits(stage, a)) return std::nullopt;
   return p;
@@ -153,7 +156,7 @@ tile::RProgram by_hand(const ArchSpec& a, base::Dtype dtype, base::Dtype accumul
       tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages[0])), {{each, 8, 1}, {each, 8, 1}},
                                {1, 1, step}, arch::widest_access_of(a));
   p.registers = arch::max_registers(a, p.threads());
-  return {a.name, {std::move(p)}, {}};
+  return tile::program_of(a.name, std::move(p));
 }
 
 // Two fragments by two of a warp or group, two deep, factors along k or not; nothing where the instruction cannot read
@@ -172,7 +175,7 @@ std::optional<tile::RProgram> by_hand(const ArchSpec& a, const arch::ComputeSpec
       tile::make_stage_program(space, {{1, 2, c.m}, {1, 1, 2 * c.n}}, {1, 1, 2 * c.k}, arch::widest_access_of(a)),
       kernel, arch::widest_access_of(a));
   p.registers = arch::max_registers(a, p.threads());
-  return tile::fits(p, a) ? std::optional(tile::RProgram{a.name, {std::move(p)}, {}}) : std::nullopt;
+  return tile::fits(p, a) ? std::optional(tile::program_of(a.name, std::move(p))) : std::nullopt;
 }
 
 // A convolution whose cached tiles' rows no number of threads divides, three steps under way; with collapsed axes it is
@@ -192,7 +195,7 @@ tile::RProgram convolution_by_hand(const ArchSpec& a, bool gathers) {
   tile::StageProgram p = tile::make_stage_program(space, mapping, step, arch::widest_access_of(a));
   p.num_stages = 3;
   p.registers = arch::max_registers(a, p.threads());
-  return {a.name, {std::move(p)}, {}};
+  return tile::program_of(a.name, std::move(p));
 }
 
 // What boxes are made of tensors that just have some: of five dimensions, with rows that begin at single granules, as
@@ -236,8 +239,8 @@ std::string tma_answer(const ArchSpec& a, const arch::ComputeSpec& unit) {
 // The program as a reader of its document has it for another chip: with that one's instruction of the name, where it is
 // of the same shape.
 std::optional<tile::RProgram> read_for(tile::RProgram p, const ArchSpec& a) {
-  if (!p.nodes[0].matrix()) return p;
-  tile::MicroKernel& kernel = p.nodes[0].micro_kernel;
+  if (!p.simt()[0].matrix()) return p;
+  tile::MicroKernel& kernel = p.simt()[0].micro_kernel;
   for (const arch::ComputeSpec& c : a.compute) {
     if (c.name != tile::unit_of(kernel)->instruction) continue;
     tile::MicroKernel there = tile::micro_kernel_of(c, a, *tile::unit_of(kernel));
@@ -303,6 +306,26 @@ std::string published_answer(const expr::Expression& e, const ArchSpec& a) {
   return out;
 }
 
+// The best programs of cores that exchange, and their times: those of every instruction, on operators whose exchanges
+// are long and short, and what has no product at all.
+std::string exchanged_answer(const ArchSpec& a) {
+  std::string out;
+  for (const arch::ComputeSpec& c : a.compute)
+    for (const auto& [op, sizes] : {std::pair{"C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=768,k=1024"},
+                                    {"C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=24000,k=8"},
+                                    {"C[m,n] +=! A[m,k] * B[k,n]", "m=3072,n=4096,k=4096"},
+                                    {"O[i] +=! I[i,k]", "i=4096,k=640"},
+                                    {"O[i,j] = I[i,j] + J[i,j]", "i=4096,j=1000"}}) {
+      base::Diagnostics diags;
+      const auto found = construct::bsp::construct(built({op, sizes, c.dtype, c.accumulate}), a, 1, "", diags);
+      for (const tile::BspStage& s : found)
+        out += fmt::format("{} {} {} {};", fmt::join(s.grid, "x"), fmt::join(s.block, "x"), tile::in_words(s),
+                           model::bsp::estimate({&s, 1}, a, false).total_us);
+      for (const std::string& why : diags.sentences()) out += why;
+    }
+  return out;
+}
+
 }  // namespace
 
 Listener::Listener(const ArchSpec& chip) : chip_(chip) {
@@ -311,6 +334,7 @@ Listener::Listener(const ArchSpec& chip) : chip_(chip) {
     add_overtaking();
   }
   if (chip.chip_class == ChipClass::kGpu) add_programs();
+  if (chip.chip_class == ChipClass::kBsp) add("programs of cores that exchange", exchanged_answer);
 }
 
 void Listener::add(std::string name, std::function<std::string(const ArchSpec&)> ask) {
@@ -338,7 +362,7 @@ void Listener::add_programs() {
     const bool alone = is_of_one(c);
     for (const char* sizes : {"m=1024,n=1024,k=512", "m=64,n=64,k=4096", kSmall}) {
       auto p = best(built({"C[m,n] +=! A[m,k] * B[n,k]", sizes, c.dtype, c.accumulate}), chip_, alone ? "" : c.name);
-      if (!p || (!alone && !p->nodes[0].matrix())) continue;
+      if (!p || (!alone && !p->simt()[0].matrix())) continue;
       if (sizes == kSmall && (!alone || c.dtype == base::Dtype::kF32)) small.push_back(*p);
       programs_.push_back(std::move(*p));
     }
@@ -389,13 +413,13 @@ void Listener::add_programs() {
     std::string out;
     for (const tile::RProgram& p : small) out += lowering(p, a);
     for (const tile::RProgram& p : programs_)
-      if (p.nodes[0].matrix() && p.nodes[0].steps() <= 4) out += lowering(p, a);
+      if (p.simt()[0].matrix() && p.simt()[0].steps() <= 4) out += lowering(p, a);
     return out;
   });
   add_kernels();
   add_overtaking();
   for (const tile::RProgram& p : small)
-    add("simulation of " + (p.nodes[0].matrix() ? p.nodes[0].matrix()->instruction : std::string("a program")),
+    add("simulation of " + (p.simt()[0].matrix() ? p.simt()[0].matrix()->instruction : std::string("a program")),
         [p](const ArchSpec& a) { return simulation(p, slice_of(a)); });
   // What construction makes of a chip: of few operators, for it costs most.
   std::vector<std::pair<expr::Expression, std::string>> made = {{expressions[2], {}}};

@@ -135,7 +135,7 @@ std::optional<arch::ArchSpec> any_chip(Random& random, std::string& device, std:
 
 double time_of(const tile::RProgram& p, const targets::Estimator& estimate, const arch::ArchSpec& a) {
   base::Diagnostics diags;
-  for (const tile::StageProgram& stage : p.nodes)
+  for (const tile::StageProgram& stage : p.simt())
     if (!lower::check_lowerable(stage, a, diags)) return std::numeric_limits<double>::infinity();
   const auto e = estimate(p, nullptr, {});
   return e ? e->total_us : std::numeric_limits<double>::infinity();

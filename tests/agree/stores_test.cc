@@ -32,7 +32,7 @@ TEST_P(StoresThroughTheScratchpad, AreCountedAlikeByAllReaders) {
   const auto add = [&](tile::StageProgram p, std::size_t its_direct) {
     experiments::GivenProgram& given = programs.emplace_back();
     given.id = std::to_string(programs.size());
-    given.program = tile::RProgram{c.arch, {std::move(p)}, {}};
+    given.program = tile::program_of(c.arch, std::move(p));
     direct_of.push_back(its_direct);
   };
   for (const construct::Ranked& r : direct) {

@@ -122,12 +122,13 @@ TEST_F(Usage, OfAChipWithoutCores) {
 }
 
 TEST_F(Usage, OfAChipThatExchanges) {
-  const std::string refusal = "--arch ipu_gc2: ipu_gc2 is a chip of class bsp; programs need one of class gpu\n";
-  for (const std::string command : {"compile", "simulate", "explain", "verify", "compare"})
-    EXPECT_EQ(bad_input({command, "--arch", "ipu_gc2", "--suite", "examples"}), refusal) << command;
-  EXPECT_EQ(bad_input({"predict", "--arch", "ipu_gc2", "--program", "none"}), refusal);
-  EXPECT_THAT(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), StartsWith(refusal));
-  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}), refusal);
+  const std::string begins = "--arch ipu_gc2: ipu_gc2 is a chip of class bsp; ";
+  const std::string not_simulated = begins + "it is not simulated yet\n";
+  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--suite", "examples"}), not_simulated);
+  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}), not_simulated);
+  EXPECT_EQ(bad_input({"verify", "--arch", "ipu_gc2", "--suite", "examples"}),
+            begins + "its programs are not run from here yet\n");
+  EXPECT_THAT(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), StartsWith(begins));
 }
 
 TEST_F(Usage, OfTheWorkload) {

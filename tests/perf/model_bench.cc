@@ -42,7 +42,7 @@ struct Workload {
 
   construct::CostModel cost_model() const {
     return [this](const tile::RProgram& p) {
-      const auto e = model::estimate_stage(p.nodes.front(), machine);
+      const auto e = model::estimate_stage(p.simt().front(), machine);
       return base::Microseconds{e ? e->total_us : std::numeric_limits<double>::infinity()};
     };
   }

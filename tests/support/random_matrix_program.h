@@ -110,9 +110,9 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
   if (boxes) {
     auto in_boxes = tile::with_tma_loads(std::move(p), chip);
     if (!in_boxes) RC_DISCARD("no boxes");
-    return {chip.name, {any_stores(std::move(*in_boxes), chip)}, {}};
+    return tile::program_of(chip.name, any_stores(std::move(*in_boxes), chip));
   }
-  return {chip.name, {any_stores(std::move(p), chip)}, {}};
+  return tile::program_of(chip.name, any_stores(std::move(p), chip));
 }
 
 }  // namespace tilescope::tests

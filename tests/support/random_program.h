@@ -162,7 +162,7 @@ inline tile::RProgram any_rprogram(const arch::ArchSpec& chip, std::int64_t most
   const expr::Expression e = any_of_range(0, 4) > 0 ? any_operator(most) : any_chain(most);
   tile::RProgram p{chip.name, {}, {}};
   for (std::size_t s = 0; s < e.stages.size(); ++s)
-    p.nodes.push_back(any_stores(any_program(expr::single_stage(e, s), max_threads), chip));
+    p.simt().push_back(any_stores(any_program(expr::single_stage(e, s), max_threads), chip));
   return p;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/transfer/detail/results.h"
 
-#include <limits>
 #include <utility>
 
+#include "expr/reference.h"
 #include "lower/simt/transfer/detail/direct_store.h"
 #include "lower/simt/transfer/detail/row_store.h"
 #include "lower/simt/transfer/detail/tma_store.h"
@@ -15,12 +15,6 @@ namespace {
 using expr::Node;
 using expr::NodeKind;
 using expr::Reducer;
-
-// The value before the first step of a reduction.
-double identity(Reducer r) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  return r == Reducer::kMax ? -kInfinity : r == Reducer::kMin ? kInfinity : 0.0;
-}
 
 Node number(double value) { return {.kind = NodeKind::kNumber, .number = value}; }
 Node accumulator() { return {.kind = NodeKind::kRead, .index = 0}; }
@@ -58,7 +52,7 @@ Body ResultsLowering::on_all(int target, std::vector<Node> nodes) {
 
 Body ResultsLowering::initial() {
   if (!s_.reduces()) return {};
-  return on_all(s_.results.accumulators, {number(identity(s_.stage().reducer))});
+  return on_all(s_.results.accumulators, {number(expr::identity(s_.stage().reducer))});
 }
 
 Body ResultsLowering::leave(const Meeting& meet) {

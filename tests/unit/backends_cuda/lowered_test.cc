@@ -71,7 +71,7 @@ double tolerance_of(base::Dtype dtype) {
 }
 
 void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::ArchSpec& chip) {
-  for (const tile::StageProgram& s : d.program.nodes) RC_LOG() << s.space->stage().text << '\n';
+  for (const tile::StageProgram& s : d.program.simt()) RC_LOG() << s.space->stage().text << '\n';
   RC_LOG() << lower::print(d.module) << '\n';
   std::mt19937 random(7);
   lower::NamedValues values;
@@ -84,7 +84,7 @@ void check(HostCompiler& host, int id, const GeneratedProgram& d, const arch::Ar
     RC_ASSERT(r.ok());
     for (std::size_t g = 0; g < d.module.globals.size(); ++g) {
       const lower::Global& global = d.module.globals[g];
-      const double tolerance = tolerance_of(d.program.nodes[0].space->expression.dtype);
+      const double tolerance = tolerance_of(d.program.space(0).expression.dtype);
       if (global.role == lower::Role::kOutput)
         RC_ASSERT(worst_difference(r.globals[g], values.at(global.name)) <= tolerance);
     }

@@ -305,7 +305,7 @@ inline Sample staged_sample(const std::string& op, const std::string& dtype, con
 inline Sample tma_sample(const std::string& op, const std::string& dtype, const std::string& more = "") {
   const arch::ArchSpec h100 = chip("h100_pcie");
   tile::RProgram p = program(staged_product(op, dtype, more), h100);
-  p.nodes[0] = tile::with_tma_loads(std::move(p.nodes[0]), h100).value();
+  p.simt()[0] = tile::with_tma_loads(std::move(p.simt()[0]), h100).value();
   Sample s = lowered_sample(p, h100);
   s.name = "boxed " + dtype + " " + op;
   return s;

@@ -63,7 +63,7 @@ TEST(Boxes, TwoKindsOfOneArrayAreTwoParameters) {
   std::string json = tests::staged_product("C[m,n] +=! A[m,k] * A[n,k]", "f16");
   json.replace(json.find("\"n\":64"), 6, "\"n\":256");
   tile::RProgram p = tests::program(json, h100);
-  p.nodes[0] = tile::with_tma_loads(std::move(p.nodes[0]), h100).value();
+  p.simt()[0] = tile::with_tma_loads(std::move(p.simt()[0]), h100).value();
   const Emitted e = emit(tests::lowered(p, h100));
   EXPECT_EQ(e.kernels.front().globals, std::vector<int>{1});
   ASSERT_EQ(e.kernels.front().maps.size(), 2U);
@@ -284,7 +284,7 @@ TEST(BoxesForTheGpu, AreCompiledWithoutSpillsOrWarnings) {
         std::tuple("C[m,n] +=! A[k,m] * B[k,n]", "bf16", 64), std::tuple("C[m,n] +=! A[m,k] * B[n,k]", "tf32", 32)}) {
     SCOPED_TRACE(std::string(op) + " " + dtype);
     tile::RProgram p = tests::program(large_product(op, dtype, deep), h100);
-    p.nodes[0] = tile::with_tma_loads(std::move(p.nodes[0]), h100).value();
+    p.simt()[0] = tile::with_tma_loads(std::move(p.simt()[0]), h100).value();
     const Compiled c = compiled(nvrtc, emit(tests::lowered(p, h100)).text);
     ASSERT_EQ(c.error, 0) << c.log;
     EXPECT_THAT(c.log,

@@ -45,7 +45,7 @@ struct ChipWithCostModel {
     return e ? e->total_us : std::numeric_limits<double>::infinity();
   }
   construct::CostModel cost_model() const {
-    return [this](const tile::RProgram& p) { return base::Microseconds{time_of(p.nodes.front())}; };
+    return [this](const tile::RProgram& p) { return base::Microseconds{time_of(p.simt().front())}; };
   }
 
   arch::ArchSpec spec;

@@ -64,7 +64,7 @@ TEST(LaidOut, LeavesRowsWhereTheyAreIfAsked) {
 }
 
 std::string text_of(const tile::StageProgram& p) {
-  return base::to_json(tile::to_document({"v100", {p}, {}}, v100().spec));
+  return base::to_json(tile::to_document(tile::program_of("v100", p), v100().spec));
 }
 
 TEST(LayoutsOf, AreDifferentPrograms) {

@@ -81,7 +81,7 @@ TEST(RollerFragments, AreWhole) {
         EXPECT_EQ(r.program.thread[u.columns] % u.n, 0);
         EXPECT_EQ(r.program.thread[u.depth], u.k);
         EXPECT_EQ(r.program.iterations_along(u.depth) % u.k, 0);
-        const tile::RProgram whole{name, {r.program}, {}};
+        const tile::RProgram whole = tile::program_of(name, r.program);
         base::Diagnostics diags;
         diags.add_source("program");
         const auto again = tile::read_program(tile::to_document(whole, chip.spec), chip.spec, diags);
@@ -208,7 +208,7 @@ TEST(RollerOrder, IsTheSameEveryTime) {
     const expr::Expression e = stage_of("roller", id).expression;
     const auto text = [&] {
       tile::RProgram all{"v100", {}, {}};
-      for (Ranked& r : roller(e, chip.spec, chip.cost_model(), 10)) all.nodes.push_back(std::move(r.program));
+      for (Ranked& r : roller(e, chip.spec, chip.cost_model(), 10)) all.simt().push_back(std::move(r.program));
       return base::to_json(tile::to_document(all, chip.spec));
     };
     EXPECT_EQ(text(), text()) << id;
@@ -221,7 +221,7 @@ TEST(RollerOrder, TheFirstDoesNotHangOnHowManyAreAskedFor) {
     const expr::Expression e = stage_of("roller", id).expression;
     const auto text = [&](std::size_t keep) {
       const tile::StageProgram first = roller(e, chip.spec, chip.cost_model(), keep).front().program;
-      return base::to_json(tile::to_document({"v100", {first}, {}}, chip.spec));
+      return base::to_json(tile::to_document(tile::program_of("v100", first), chip.spec));
     };
     EXPECT_EQ(text(1), text(10)) << id;
   }
@@ -256,8 +256,8 @@ TEST(RollerOrder, IsTheCostModels) {
   const expr::Expression e = stage_of("roller", "M4").expression;
   // A cost model that likes few threads and cannot tell about programs that stage nothing.
   const CostModel odd = [](const tile::RProgram& p) {
-    if (!stages_anything(p.nodes[0])) return base::Microseconds{std::numeric_limits<double>::infinity()};
-    return base::Microseconds{static_cast<double>(p.nodes[0].threads())};
+    if (!stages_anything(p.simt()[0])) return base::Microseconds{std::numeric_limits<double>::infinity()};
+    return base::Microseconds{static_cast<double>(p.simt()[0].threads())};
   };
   const auto found = roller(e, chip.spec, odd, 5);
   ASSERT_FALSE(found.empty());

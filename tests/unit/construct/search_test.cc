@@ -42,7 +42,7 @@ class Searches : public testing::TestWithParam<Named> {
   }
 
   std::string text_of(const tile::StageProgram& p) const {
-    return base::to_json(tile::to_document({"v100", {p}, {}}, chip_.spec));
+    return base::to_json(tile::to_document(tile::program_of("v100", p), chip_.spec));
   }
 
   // Far from 64 threads, 2 results each, steps of 8, cached with the padding of a bank: slower, and slower together.
@@ -54,7 +54,7 @@ class Searches : public testing::TestWithParam<Named> {
   }
 
   Trace run(std::size_t budget, std::uint64_t seed) const {
-    const CostModel cost_model = [](const tile::RProgram& p) { return base::Microseconds{time_of(p.nodes.front())}; };
+    const CostModel cost_model = [](const tile::RProgram& p) { return base::Microseconds{time_of(p.simt().front())}; };
     return GetParam().run(space_, one_by_one(cost_model), {budget, seed});
   }
 
@@ -155,7 +155,7 @@ TEST(RandomSearch, IsUniform) {
   const double draws = 20 * static_cast<double>(programs);
   for (std::uint64_t d = 0; d < static_cast<std::uint64_t>(draws); ++d) {
     const Trace trace = random_search(space, cost_model, {1, first + d});
-    ++drawn[base::to_json(tile::to_document({"v100", {trace.at(0).program}, {}}, chip.spec))];
+    ++drawn[base::to_json(tile::to_document(tile::program_of("v100", trace.at(0).program), chip.spec))];
   }
   double chi = 20 * static_cast<double>(programs - drawn.size());  // of those that never came
   for (const auto& [program, n] : drawn) chi += (n - 20) * (n - 20) / 20;

@@ -205,7 +205,7 @@ std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
 // What is made for one chip is evaluated with the instruction that another has of that name.
 TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
-  const tile::StageProgram p = tests::program(text, a100()).nodes.front();
+  const tile::StageProgram p = tests::program(text, a100()).simt().front();
   base::Diagnostics diags;
   arch::ArchSpec chip = a100();
   for (arch::ComputeSpec& c : chip.compute) c.latency = {c.latency.n + 1};

@@ -63,7 +63,7 @@ TEST_F(Planted, EveryBarrierIsNeeded) {
 TEST_F(Planted, EveryBarrierOfResultsThatPassThroughTheScratchpadIsNeeded) {
   for (const char* num_stages : {"", R"(,"num_stages":2)"}) {
     program_ = tests::program(tests::small_matmul(num_stages), chip_);
-    program_.nodes[0] = tile::with_row_stores(program_.nodes[0], 4, {16});
+    program_.simt()[0] = tile::with_row_stores(program_.simt()[0], 4, {16});
     const Module right = tests::lowered(program_, chip_);
     EXPECT_EQ(result_of(right), "");
     int barriers = 0;

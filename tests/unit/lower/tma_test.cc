@@ -51,7 +51,7 @@ class PlantedInBoxes : public testing::Test {
         p = tile::with_micro_kernel(std::move(p), tile::micro_kernel_of(c, h100(), along), {16});
       }
     p.num_stages = 3;
-    program_ = {"h100_pcie", {tile::with_tma_loads(std::move(p), h100()).value()}, {}};
+    program_ = tile::program_of("h100_pcie", tile::with_tma_loads(std::move(p), h100()).value());
     module_ = tests::lowered(program_, h100());
   }
 
@@ -79,7 +79,7 @@ TEST_F(PlantedInBoxes, StagesThatAreNotFreeAreFound) {
 
 // Warps meet before results take the place of the tiles, and before whole rows are read.
 TEST_F(PlantedInBoxes, MeetingsThatLackAreFound) {
-  program_.nodes[0] = tile::with_row_stores(program_.nodes[0], 8, {16});
+  program_.simt()[0] = tile::with_row_stores(program_.simt()[0], 8, {16});
   const Module right = tests::lowered(program_, h100());
   EXPECT_EQ(result_of(right), "");
   for (const int meeting : {0, 1}) {
@@ -91,9 +91,9 @@ TEST_F(PlantedInBoxes, MeetingsThatLackAreFound) {
 
 // The engine sees what threads wrote only once they have published it, and all of it only once they have met.
 TEST_F(PlantedInBoxes, StoresOfWhatIsNotWholeAreFound) {
-  const auto stored = tile::with_tma_stores(program_.nodes[0], {32}, h100());
+  const auto stored = tile::with_tma_stores(program_.simt()[0], {32}, h100());
   ASSERT_TRUE(stored);
-  program_.nodes[0] = *stored;
+  program_.simt()[0] = *stored;
   const Module right = tests::lowered(program_, h100());
   EXPECT_EQ(result_of(right), "");
   Module m = right;

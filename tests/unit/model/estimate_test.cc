@@ -122,7 +122,7 @@ TEST(Estimate, TheLastWaveStoresAfterItsWork) {
 
 TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
   const auto one = estimate_stage(square_matmul(), machine("v100"));
-  const auto two = estimate({"v100", {square_matmul(), square_matmul()}, {}}, machine("v100"));
+  const auto two = estimate({"v100", std::vector{square_matmul(), square_matmul()}, {}}, machine("v100"));
   EXPECT_DOUBLE_EQ(two->total_us, 2 * one->total_us);
   EXPECT_EQ(two->bottleneck, one->bottleneck);
 }

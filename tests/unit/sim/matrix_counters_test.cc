@@ -33,7 +33,7 @@ RC_GTEST_PROP(MatrixCounters, OfAnyInstructionAreThoseCountedByHand, ()) {
   const std::vector<lower::KernelCounters> counted = tests::naive_counters(*m, chip);
   RC_ASSERT(report.kernels.size() == counted.size());
   for (std::size_t k = 0; k < counted.size(); ++k) RC_ASSERT(report.kernels[k].counters == counted[k]);
-  RC_ASSERT(static_cast<double>(report.running()) >= multiplying(p.nodes.front(), chip));
+  RC_ASSERT(static_cast<double>(report.running()) >= multiplying(p.simt().front(), chip));
 }
 
 }  // namespace

@@ -17,14 +17,14 @@ inline lower::Module any_small_module(const arch::ArchSpec& chip) {
   constexpr std::int64_t kMaxThreads = 20000;
   const expr::Expression e = any_operator(12);
   tile::RProgram p{chip.name, {}, {}};
-  p.nodes.push_back(any_program(e, 128));
+  p.simt().push_back(any_program(e, 128));
   base::Diagnostics diags;
   std::optional<lower::Module> m = lower::lower(p, chip, diags);
   RC_PRE(m.has_value());
   std::int64_t threads = 0;
   for (const lower::Kernel& k : m->kernels) threads += k.blocks * k.threads;
   RC_PRE(threads <= kMaxThreads);
-  RC_LOG() << p.nodes.front().space->stage().text << '\n';
+  RC_LOG() << p.space(0).stage().text << '\n';
   return std::move(*m);
 }
 

@@ -59,7 +59,7 @@ lower::Module by_threads(const std::string& op, const Sizes& s, std::int64_t sta
 
 lower::Module in_boxes(const std::string& op, const Sizes& s, std::int64_t stages) {
   tile::RProgram p = product(op, s, stages);
-  p.nodes[0] = tile::with_tma_loads(p.nodes[0], h100()).value();
+  p.simt()[0] = tile::with_tma_loads(p.simt()[0], h100()).value();
   return lowered(p, h100());
 }
 

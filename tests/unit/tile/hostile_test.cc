@@ -76,8 +76,8 @@ TEST(Hostile, WhatIsAcceptedCanBeCounted) {
                                              R"(, "num_stages": 64, "unroll": 1099511627776, "split": {"k": 64})"),
                                       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_FALSE(fits(read.program->nodes[0], tests::chip("v100")));
-  EXPECT_GT(staging_of(read.program->nodes[0], tests::chip("v100")).bytes.n, std::int64_t{1} << 40);
+  EXPECT_FALSE(fits(read.program->simt()[0], tests::chip("v100")));
+  EXPECT_GT(staging_of(read.program->simt()[0], tests::chip("v100")).bytes.n, std::int64_t{1} << 40);
 }
 
 TEST(Hostile, AGatheredTensorMayUseMoreAxesThanItHasDimensions) {
@@ -88,7 +88,7 @@ TEST(Hostile, AGatheredTensorMayUseMoreAxesThanItHasDimensions) {
 "mapping": {"a": {}, "b": {}, "c": {}, "d": {}, "e": {}, "f": {}, "g": {}}})",
       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->nodes[0].space->inputs[0].dims.size(), 10u);
+  EXPECT_EQ(read.program->space(0).inputs[0].dims.size(), 10u);
 }
 
 }  // namespace

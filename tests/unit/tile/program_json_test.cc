@@ -43,15 +43,15 @@ void expect_same(const StageProgram& a, const StageProgram& b) {
 
 RC_GTEST_PROP(ProgramJson, ReadsBackWhatItWrites, ()) {
   RProgram program{"v100", {}, {}};
-  program.nodes.push_back(tests::any_program(tests::any_operator(20), 1024));
+  program.simt().push_back(tests::any_program(tests::any_operator(20), 1024));
   const std::string text = base::to_json(to_document(program, v100()), 2);
   RC_LOG() << text << '\n';
   const auto read = tests::read_program(text, v100());
   RC_ASSERT(read.errors.empty());
   RC_ASSERT(read.program->arch == "v100");
   RC_ASSERT(read.program->edges == program.edges);
-  RC_ASSERT(read.program->nodes.size() == program.nodes.size());
-  for (std::size_t i = 0; i < program.nodes.size(); ++i) expect_same(program.nodes[i], read.program->nodes[i]);
+  RC_ASSERT(read.program->stages() == program.stages());
+  for (std::size_t i = 0; i < program.stages(); ++i) expect_same(program.simt()[i], read.program->simt()[i]);
   RC_ASSERT(base::to_json(to_document(*read.program, v100()), 2) == text);
 }
 
@@ -82,21 +82,21 @@ TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
                                       base::Bytes{16});
   p.operands[1].padding = 3;
   p.operands[1].vector = 1;
-  const std::string text = base::to_json(to_document({"v100", {p}, {}}, v100()));
+  const std::string text = base::to_json(to_document(program_of("v100", p), v100()));
   EXPECT_THAT(text, testing::HasSubstr(R"("cached":{"A":"smem","A#2":"smem"},"padding":{"A#2":3})"));
   const auto read = tests::read_program(text, v100());
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->nodes[0].operands, p.operands);
+  EXPECT_EQ(read.program->simt()[0].operands, p.operands);
 }
 
 TEST(ProgramJson, KeepsAShapeThatIsLargerThanWhatIsRead) {
   const expr::Expression e = tests::expression("O[y,x] = I[y,x]", "y=4,x=4", "I=4,9");
   const auto space = make_space(e, no_collapse(e.stages.front()));
   const StageProgram p = make_stage_program(space, {{1, 4, 1}, {1, 4, 1}}, {1, 1}, {16});
-  const auto read = tests::read_program(base::to_json(to_document({"v100", {p}, {}}, v100())), v100());
+  const auto read = tests::read_program(base::to_json(to_document(program_of("v100", p), v100())), v100());
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->nodes[0].space->expression.tensors[1].shape, e.tensors[1].shape);
-  EXPECT_EQ(read.program->nodes[0].space->expression.tensors[0].shape, e.tensors[0].shape);
+  EXPECT_EQ(read.program->space(0).expression.tensors[1].shape, e.tensors[1].shape);
+  EXPECT_EQ(read.program->space(0).expression.tensors[0].shape, e.tensors[0].shape);
 }
 
 TEST(ProgramJson, NamesLevelsAsTheChipDoes) {
@@ -184,7 +184,7 @@ TEST(BatchLine, FillsInWhatIsLeftOut) {
   EXPECT_EQ(read.line->id, "t1");
   EXPECT_EQ(read.line->group, "g");
   EXPECT_EQ(read.line->measured_us, 12.5);
-  const StageProgram& p = read.line->program.nodes.at(0);
+  const StageProgram& p = read.line->program.simt().at(0);
   EXPECT_EQ(p.block, (Extents{16, 16, 8}));
   EXPECT_EQ(p.thread, (Extents{1, 1, 1}));
   EXPECT_EQ(p.operands[0], (OperandPlan{true, 0, 4}));
@@ -208,7 +208,7 @@ TEST(BatchLine, LinesOfOneOperatorShareItsSpace) {
   const auto value = base::read_json(kShortLine, diags.add_source("b.jsonl"), diags);
   const auto first = read_batch_line(*value, v100(), cache, diags),
              second = read_batch_line(*value, v100(), cache, diags);
-  EXPECT_EQ(first->program.nodes.at(0).space, second->program.nodes.at(0).space);
+  EXPECT_EQ(first->program.simt().at(0).space, second->program.simt().at(0).space);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ std::vector<std::string> errors_with(std::string_view what, std::string_view by)
 TEST(StageReader, ReadsALegalStage) {
   const auto read = tests::read_stage(tests::kStage, tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  const StageProgram& p = read.program->nodes[0];
+  const StageProgram& p = read.program->simt()[0];
   EXPECT_EQ(p.block, (Extents{16, 32, 8}));
   EXPECT_EQ(p.thread, (Extents{2, 4, 1}));
   EXPECT_EQ(p.mapping[0], (AxisMapping{2, 8, 1}));
@@ -42,7 +42,7 @@ TEST(StageReader, ChoosesVectorsByWhatIsCachedAndPadded) {
   const auto vector_of_a = [](std::string_view what, std::string_view by) {
     const auto read = tests::read_stage(tests::replaced(tests::kStage, what, by), tests::chip("v100"));
     EXPECT_THAT(read.errors, ElementsAre());
-    return read.program->nodes[0].operands[0].vector;
+    return read.program->simt()[0].operands[0].vector;
   };
   EXPECT_EQ(vector_of_a("{\"A\": 1}", "{}"), 4);
   EXPECT_EQ(vector_of_a("{\"A\": 1}", "{\"A\": 2}"), 2);
@@ -53,8 +53,8 @@ TEST(StageReader, TakesResultsThroughTheScratchpad) {
   const auto read = tests::read_stage(
       tests::replaced(tests::kStage, "{\"A\": \"smem\"}", "{\"A\": \"smem\", \"C\": \"smem\"}"), tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_TRUE(read.program->nodes[0].operands.back().cached);
-  EXPECT_EQ(read.program->nodes[0].operands.back().vector, 4) << "whole rows, whatever a thread owns of them";
+  EXPECT_TRUE(read.program->simt()[0].operands.back().cached);
+  EXPECT_EQ(read.program->simt()[0].operands.back().vector, 4) << "whole rows, whatever a thread owns of them";
 }
 
 TEST(StageReader, TakesHowOperandsAreCopied) {
@@ -62,8 +62,8 @@ TEST(StageReader, TakesHowOperandsAreCopied) {
       tests::read_stage(tests::replaced(tests::kStage, "\"padding\"", "\"copy\": {\"A\": \"blocked\"}, \"padding\""),
                         tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_TRUE(read.program->nodes[0].operands[0].blocked);
-  EXPECT_FALSE(read.program->nodes[0].operands[1].blocked);
+  EXPECT_TRUE(read.program->simt()[0].operands[0].blocked);
+  EXPECT_FALSE(read.program->simt()[0].operands[1].blocked);
   EXPECT_THAT(errors_with("\"padding\"", "\"copy\": {\"A\": \"heaps\"}, \"padding\""),
               ElementsAre(testing::HasSubstr("copy.A: expected one of striped, blocked, tma, got 'heaps'")));
 }
@@ -112,8 +112,8 @@ TEST(StageReader, TakesRegisterTilesOfReducedAxes) {
   };
   const auto read = with_reduction_tile("4");
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->nodes[0].thread, (Extents{2, 4, 4}));
-  EXPECT_EQ(read.program->nodes[0].reduction_tiles_per_step(), 2);
+  EXPECT_EQ(read.program->simt()[0].thread, (Extents{2, 4, 4}));
+  EXPECT_EQ(read.program->simt()[0].reduction_tiles_per_step(), 2);
   EXPECT_THAT(with_reduction_tile("3").errors,
               ElementsAre("p.json:6:77: tiles.reg.k: expected a divisor of the 8 iterations of a step, got 3"));
   EXPECT_THAT(with_reduction_tile("0").errors, ElementsAre(testing::HasSubstr("tiles.reg.k: expected")));
@@ -134,7 +134,7 @@ std::vector<std::string> errors_of_fragments(std::string_view what, std::string_
 TEST(StageReader, TakesAMatrixInstruction) {
   const auto read = tests::read_stage(kFragments, tests::chip("a100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  const StageProgram& p = read.program->nodes[0];
+  const StageProgram& p = read.program->simt()[0];
   ASSERT_TRUE(p.matrix() != nullptr);
   EXPECT_EQ(*p.matrix(), (MatrixUnit{"mma.f16", 0, 1, 2, 16, 8, 16, 32, 8, {}}));
   EXPECT_EQ(p.threads(), 4 * 32) << "the mapping counts warps";
@@ -162,7 +162,7 @@ TEST(StageReader, TakesTheThreadOrderFromTheMapping) {
                       R"("n": {"threads": 8, "per_thread": 4}, "m": {"vthread": 2, "threads": 8})"),
       tests::chip("v100"));
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_EQ(read.program->nodes[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
+  EXPECT_EQ(read.program->simt()[0].thread_order, (base::FixedVector<int, kMaxAxes>{1, 0}));
 }
 
 TEST(StageReaderErrors, OfTheOperator) {

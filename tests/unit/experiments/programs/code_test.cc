@@ -34,9 +34,9 @@ TEST(ProgramCode, StoresOfBoxesAreCompiled) {
   if (!compiler.refusal().empty()) GTEST_SKIP() << compiler.refusal();
   const arch::ArchSpec chip = tests::chip("h200");
   tile::RProgram p = tests::program(tests::small_matmul(""), chip);
-  const auto stored = tile::with_tma_stores(p.nodes[0], {64}, chip);
+  const auto stored = tile::with_tma_stores(p.simt()[0], {64}, chip);
   ASSERT_TRUE(stored.has_value());
-  p.nodes[0] = *stored;
+  p.simt()[0] = *stored;
   const cuda::DeviceCode code = compiler.compile(cuda::emit(tests::lowered(p, chip)).text, *chip.target);
   EXPECT_TRUE(code.ok()) << code.error;
 }

@@ -22,7 +22,7 @@ tile::RProgram program(const std::string& op, const std::string& sizes, base::Dt
   const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   tile::StageProgram stage;
   stage.space = space;
-  return {"v100", {stage}, {}};
+  return tile::program_of("v100", stage);
 }
 
 TEST(ValueErrors, AreRelativeOfRealsAndUnitsOfIntegers) {

@@ -20,7 +20,7 @@ GivenProgram element_wise(const std::string& id, const std::string& op) {
   const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
   GivenProgram out;
   out.id = out.place = id;
-  out.program = tile::RProgram{"v100", {tile::make_stage_program(space, {{1, 32, 1}}, {32}, {16})}, {}};
+  out.program = tile::program_of("v100", tile::make_stage_program(space, {{1, 32, 1}}, {32}, {16}));
   return out;
 }
 
@@ -36,7 +36,7 @@ GivenProgram sums(const std::string& op, base::Dtype dtype) {
   tile::StageProgram stage = tile::make_stage_program(space, {{1, 32, 1}}, {32, 4}, {16});
   stage.split[1] = 3;
   GivenProgram out;
-  out.program = tile::RProgram{"v100", {stage}, {}};
+  out.program = tile::program_of("v100", stage);
   return out;
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A machine of tiles that exchange, which computes values: every core has memory of its own, exchanges copy elements
+// from one to another, arithmetic reads and writes a core's own memory alone. It knows nothing of time.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "expr/reference.h"
+#include "lower/bsp/supersteps.h"
+
+namespace tilescope::ipu_sim {
+
+// What a program does that no machine may: it reads what nothing wrote, writes an element twice in one exchange, reads
+// what the same exchange brings, or addresses memory that the core does not have. The sentence says which core,
+// superstep and tensor.
+class Fault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Counts {
+  std::vector<std::int64_t> sent,
+      received;             // bytes that cross the link, by core; arrange's where inputs are not placed
+  std::int64_t points = 0;  // iterations computed
+  std::int64_t memory = 0;  // bytes of one core's memory in use at most
+};
+
+struct Result {
+  std::vector<expr::Values> tensors;  // by Program::tensors: what was computed, gathered from its homes
+  Counts counts;
+};
+
+// Runs all stages. `inputs` by Program::tensors, empty of those that are computed; `scalars` by stage and scalar.
+// Throws Fault.
+Result run(const lower::bsp::Program& p, const std::vector<std::vector<double>>& scalars,
+           const std::vector<expr::Values>& inputs);
+
+}  // namespace tilescope::ipu_sim

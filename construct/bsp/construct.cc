@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "construct/bsp/construct.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "model/bsp/estimate.h"
+#include "tile/bsp/fit.h"
+#include "tile/bsp/memory.h"
+
+namespace tilescope::construct::bsp {
+namespace {
+
+using base::ceil_div;
+using tile::BspStage;
+using tile::Move;
+using tile::OperandMove;
+
+// How many grids are looked at closely, of those that a program that holds everything ranks first; how many parts an
+// axis is tried in; how many times a block that does not fit is halved.
+constexpr std::size_t kGrids = 48, kPartsOfAxis = 24, kHalvings = 24;
+
+struct Judged {
+  BspStage stage;
+  double us = 0;
+};
+
+bool is_product(const tile::TileSpace& space) {
+  return space.inputs.size() == 2 && space.macs_per_iteration > 0 && space.other_flops_per_iteration == 0 &&
+         space.special_per_iteration == 0 && space.stage().reducer == expr::Reducer::kSum;
+}
+
+class Search {
+ public:
+  Search(std::shared_ptr<const tile::TileSpace> space, const arch::ComputeSpec& instruction, const arch::ArchSpec& a,
+         bool placed)
+      : space_(std::move(space)), instruction_(instruction), a_(a), placed_(placed) {}
+
+  // All programs that were judged, the fastest first.
+  std::vector<Judged> run() {
+    add_grids(0, 1);
+    std::stable_sort(grids_.begin(), grids_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+    if (grids_.size() > kGrids) grids_.resize(kGrids);
+    for (const Judged& g : grids_) try_moves(g.stage);
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+    // Steps of several lengths come to the same one where rings cut the part further.
+    found_.erase(
+        std::unique(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return same(x.stage, y.stage); }),
+        found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  static bool same(const BspStage& x, const BspStage& y) {
+    return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order;
+  }
+
+  // What parts of an axis are multiples of, so that no instruction computes for nothing (rule 1): columns or products
+  // of the matrix unit, a vector of all workers; one element of an axis that is not twice as long.
+  std::int64_t unit_of(std::size_t axis) const {
+    const bool matrix = instruction_.n * instruction_.k > 1;
+    const bool fastest = axis + 1 == space_->spatial || axis + 1 == space_->axes.size();
+    std::int64_t unit = 1;
+    if (matrix) unit = axis < space_->spatial ? instruction_.n : fastest ? instruction_.k : 1;
+    if (!matrix && fastest) unit = instruction_.per_core;
+    return space_->axes[axis].extent >= 2 * unit ? unit : 1;
+  }
+
+  // Numbers of parts of an axis whose lengths differ and are multiples of its unit.
+  std::vector<std::int64_t> parts_of(std::size_t axis, std::int64_t most) const {
+    const std::int64_t extent = space_->axes[axis].extent, unit = unit_of(axis);
+    std::vector<std::int64_t> out;
+    for (std::int64_t length = base::round_up(extent, unit); length > 0;) {
+      const std::int64_t parts = ceil_div(extent, length);
+      if (parts > most) break;
+      out.push_back(parts);
+      length = (extent - 1) / parts / unit * unit;  // the longest of which there are more
+    }
+    if (out.size() <= kPartsOfAxis) return out;
+    // Evenly over the orders of magnitude, both ends among them.
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < kPartsOfAxis; ++i) kept.push_back(out[i * (out.size() - 1) / (kPartsOfAxis - 1)]);
+    return kept;
+  }
+
+  void add_grids(std::size_t axis, std::int64_t cores) {
+    if (axis == space_->axes.size()) {
+      // Fewer cores than half of what there are pay only where the stage is small.
+      grids_.push_back({holding(), 0});
+      grids_.back().us = model::bsp::estimate({&grids_.back().stage, 1}, a_, placed_).total_us;
+      return;
+    }
+    for (const std::int64_t parts : parts_of(axis, a_.core.count / cores)) {
+      grid_.push_back(parts);
+      add_grids(axis + 1, cores * parts);
+      grid_.pop_back();
+    }
+  }
+
+  // The program that holds all inputs and computes its part in one step.
+  BspStage holding() const {
+    BspStage s;
+    s.space = space_;
+    s.grid = grid_;
+    for (std::size_t a = 0; a < grid_.size(); ++a) {
+      s.block.push_back(s.part(a));
+      s.core_order.push_back(static_cast<int>(a));
+      s.loop_order.push_back(static_cast<int>(a));
+    }
+    s.moves.assign(space_->inputs.size(), {Move::kHold, 1, 1, -1});
+    s.instruction = instruction_.name;
+    return s;
+  }
+
+  // Every combination of the inputs' moves, each with steps of several lengths.
+  void try_moves(const BspStage& held) {
+    for (const std::int64_t steps : {1, 2, 4, 8, 16, 32}) {
+      BspStage s = held;
+      if (!cut_reduction(s, steps)) break;
+      choose(s, 0);
+    }
+  }
+
+  // The longest reduced axis in about so many steps of whole instructions; false where it cannot be cut so often.
+  bool cut_reduction(BspStage& s, std::int64_t steps) const {
+    if (steps == 1) return true;
+    const auto axis = tile::longest_reduced_axis(*space_);
+    if (!axis) {
+      // Without a reduction the outermost axis that is longest is run through step by step.
+      std::size_t longest = 0;
+      for (std::size_t a = 0; a < s.block.size(); ++a)
+        if (s.block[a] > s.block[longest]) longest = a;
+      if (s.block[longest] < steps) return false;
+      s.block[longest] = ceil_div(s.block[longest], steps);
+      return true;
+    }
+    const std::int64_t whole = s.part(*axis), of_step = base::round_up(ceil_div(whole, steps), instruction_.k);
+    if (of_step >= whole) return false;
+    s.block[*axis] = of_step;
+    return true;
+  }
+
+  void choose(BspStage& s, std::size_t input) {
+    if (input == s.moves.size()) return fit_and_judge(s);
+    s.moves[input] = {Move::kHold, 1, 1, -1};
+    choose(s, input + 1);
+    if (s.steps() > 1) {
+      s.moves[input] = {Move::kFetch, a_.link->overlap ? 2 : 1, 1, -1};
+      choose(s, input + 1);
+    }
+    const tile::Operand& o = space_->inputs[input];
+    const std::int64_t sharing = s.sharing(o);
+    if (sharing == 1) return;
+    for (std::size_t a = 0; a < s.grid.size(); ++a) {
+      if (!o.uses(static_cast<int>(a)) || s.part(a) < 2) continue;
+      for (const std::int64_t ring : rings_of(sharing, s.part(a))) {
+        const OperandMove before = s.moves[input];
+        s.moves[input] = {Move::kRotate, 1, ring, static_cast<int>(a)};
+        const std::int64_t block = std::exchange(s.block[a], std::min(s.block[a], ceil_div(s.part(a), ring)));
+        base::Diagnostics unsound;
+        if (tile::check_schedule(s, a_, unsound)) choose(s, input + 1);
+        s.block[a] = block;
+        s.moves[input] = before;
+      }
+    }
+    s.moves[input] = {Move::kHold, 1, 1, -1};
+  }
+
+  // Some rings: all that share, and fewer.
+  static std::vector<std::int64_t> rings_of(std::int64_t sharing, std::int64_t part) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t ring = std::min(sharing, part); ring > 1 && out.size() < 4; --ring)
+      if (sharing % ring == 0) out.push_back(ring);
+    return out;
+  }
+
+  // Halves blocks until they fit.
+  void fit_and_judge(BspStage s) {
+    for (std::size_t i = 0; i < kHalvings; ++i) {
+      const auto memory = tile::memory_of({&s, 1}, a_.core.count, a_.link->width, placed_);
+      if (memory.bytes <= tile::usable_memory(a_).n) {
+        found_.push_back({s, model::bsp::estimate({&s, 1}, a_, placed_).total_us});
+        return;
+      }
+      const bool fetches =
+          std::any_of(s.moves.begin(), s.moves.end(), [](const OperandMove& m) { return m.move == Move::kFetch; });
+      std::size_t longest = 0;
+      for (std::size_t a = 1; a < s.block.size(); ++a)
+        if (s.block[a] > s.block[longest]) longest = a;
+      if (!fetches || s.block[longest] == 1) return;
+      s.block[longest] = ceil_div(s.block[longest], 2);
+    }
+  }
+
+  std::shared_ptr<const tile::TileSpace> space_;
+  const arch::ComputeSpec& instruction_;
+  const arch::ArchSpec& a_;
+  bool placed_;
+  tile::Extents grid_;
+  std::vector<Judged> grids_, found_;
+};
+
+// The matrix instruction that multiplies the stage's dtypes, the fastest; else the one that computes one element at a
+// time; null where there is neither.
+const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arch::ArchSpec& a,
+                                         const std::string& mma) {
+  const expr::Expression& e = space.expression;
+  const arch::ComputeSpec* best = arch::scalar_unit_of(a, e.dtype, e.accumulate);
+  if (best == nullptr) best = arch::scalar_unit_of(a, e.accumulate, e.accumulate);  // values are widened
+  if (!is_product(space) || mma == "none") return best;
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.dtype == e.dtype && c.accumulate == e.accumulate && (mma.empty() || c.name == mma) &&
+        (best == nullptr || c.per_core > best->per_core))
+      best = &c;
+  return best;
+}
+
+std::string tensors_in_words(const tile::TileSpace& space) {
+  std::string out;
+  for (const expr::Tensor& t : space.expression.tensors)
+    out += fmt::format("{}{} {} B", out.empty() ? "" : ", ", t.name, t.elements() * base::size_of(t.dtype).n);
+  return out;
+}
+
+}  // namespace
+
+std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
+                                const std::string& mma, base::Diagnostics& diags) {
+  auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
+  if (!is_product(*space)) space = tile::make_space(stage, tile::contiguous_collapse(stage));
+  const arch::ComputeSpec* instruction = instruction_for(*space, a, mma);
+  if (instruction == nullptr) {
+    diags.error({}, fmt::format("{} has no instruction that computes {} into {}", a.name, base::name_of(stage.dtype),
+                                base::name_of(stage.accumulate)));
+    return {};
+  }
+  std::vector<Judged> found = Search(space, *instruction, a, false).run();
+  if (found.empty())
+    diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together", a.name,
+                                tensors_in_words(*space), tile::usable_memory(a).n * a.core.count));
+  std::vector<BspStage> out;
+  for (Judged& j : found)
+    if (out.size() < keep) out.push_back(std::move(j.stage));
+  return out;
+}
+
+}  // namespace tilescope::construct::bsp

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Aligned programs of a stage for a machine of tiles that exchange (ROLLER OSDI'22, section 3, with other tiles' memory
+// as the lower level): grids that fill the cores, blocks of whole instructions and port words, and for every input the
+// best of hold, fetch and rotate (T10, SOSP'24, section 4), judged by the model.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "expr/expression.h"
+#include "tile/bsp/schedule.h"
+
+namespace tilescope::construct::bsp {
+
+// The `keep` best programs, best first, for the case that inputs are not placed; with the named matrix instruction
+// alone, with none of them, or with any where `mma` is empty. None, after an error, where the chip has no instruction
+// for the stage or no program fits a core's memory.
+std::vector<tile::BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
+                                      const std::string& mma, base::Diagnostics& diags);
+
+}  // namespace tilescope::construct::bsp

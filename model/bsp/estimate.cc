@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/bsp/estimate.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "base/check.h"
+#include "base/integer.h"
+#include "tile/bsp/memory.h"
+
+namespace tilescope::model::bsp {
+namespace {
+
+using base::ceil_div;
+using tile::BspStage;
+using tile::Move;
+
+double of(std::int64_t n) { return static_cast<double>(n); }
+
+// What an exchange asks of the busiest core.
+struct Traffic {
+  double received = 0, sent = 0;  // bytes
+  double pieces = 0;              // that it receives one after another
+
+  Traffic& operator+=(const Traffic& o) {
+    received += o.received;
+    sent += o.sent;
+    pieces += o.pieces;
+    return *this;
+  }
+};
+
+class StageModel {
+ public:
+  StageModel(const BspStage& s, const arch::ArchSpec& a) : s_(s), a_(a), link_(*a.link) {}
+
+  // Bytes that a core gets over all of the stage's steps.
+  double received() const { return received_; }
+
+  double cycles(const Traffic& t) const {
+    const double rate = of(link_.width.n) * arch::ratio_of(a_, "link.copy");
+    const double gap = link_.noncontiguous_gap ? of(link_.noncontiguous_gap->n) : 0;
+    return std::max(t.received / rate + t.pieces * gap, t.sent / rate);
+  }
+
+  // What every phase takes apart from its bytes: the way of its last word.
+  double horizon() const {
+    return (link_.latency ? of(link_.latency->n) : 0) + (link_.latency_spread ? of(link_.latency_spread->n) : 0);
+  }
+
+  // From homes to a buffer of those windows, on every core.
+  Traffic from_homes(std::size_t i, const tile::Windows& windows) const {
+    const tile::Operand& o = s_.space->inputs[i];
+    const tile::Extents tile = tile::window_extents(s_, windows);
+    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
+    const std::int64_t home = ceil_div(o.elements, a_.core.count);
+    return {bytes, sent_by_home(o, tile, home), pieces(o, tile, home)};
+  }
+
+  // Runs of neighbouring elements, each cut where another core's share begins and where a packet ends.
+  double pieces(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
+    const tile::Runs runs = tile::runs_of(o, tile);
+    const double of_run = std::max(1.0, of(runs.length) / of(home));
+    const double packets =
+        link_.max_packet ? std::max(1.0, of(std::min(runs.length, home) * o.element.n) / of(link_.max_packet->n)) : 1;
+    // Short neighbouring runs of a tensor whose rows are one after another at one home are still pieces.
+    return of(runs.count) * of_run * packets;
+  }
+
+  // The busiest home sends what of its share any core wants: of dimensions that a share spans, the part that all cores
+  // together want; once where the link's multicast reaches all receivers, else once to each.
+  double sent_by_home(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
+    tile::Extents all = tile;
+    for (std::size_t x = 0; x < all.size(); ++x) all[x] = std::min(s_.space->axes[x].extent, tile[x] * s_.grid[x]);
+    const tile::TileShape wanted = tile::data_tile(o, all), own = tile::data_tile(o, tile);
+    double bytes = of(home * o.element.n), distinct = 1, own_elements = 1;
+    std::int64_t stride = 1;
+    for (std::size_t d = o.dims.size(); d-- > 0;) {
+      const std::int64_t extent = o.dims[d].extent;
+      const double part = of(std::min(wanted[d], extent)) / of(extent);
+      distinct *= of(std::min(wanted[d], extent));
+      own_elements *= of(std::min(own[d], extent));
+      if (stride * extent <= home) bytes *= part;
+      stride *= extent;
+    }
+    bytes = std::min(bytes, distinct * of(o.element.n));
+    if (link_.multicast != arch::Multicast::kNone) return bytes;
+    return bytes * own_elements * of(s_.cores()) / distinct;
+  }
+
+  // How often what the operand's buffer holds changes: all loops outside the innermost one that it follows.
+  double changes(std::size_t i) const {
+    const tile::Operand& o = s_.space->inputs[i];
+    double n = 1, outside = 1;
+    for (const int axis : s_.loop_order) {
+      const auto a = static_cast<std::size_t>(axis);
+      outside *= of(s_.blocks(a));
+      if (o.uses(axis) && s_.blocks(a) > 1) n = outside;
+    }
+    return n;
+  }
+
+  // Times that a rotating operand's slice is passed on: the loops outside, and the slices of its own.
+  double passes(std::size_t i) const {
+    double outside = 1;
+    for (const int axis : s_.loop_order) {
+      if (axis == s_.moves[i].axis) break;
+      outside *= of(s_.blocks(static_cast<std::size_t>(axis)));
+    }
+    return outside * of(s_.moves[i].ring) - 1;
+  }
+
+  struct Moves {
+    double cycles = 0, phases = 0;
+  };
+
+  // All steps' exchanges. Operands that change at the same step share a phase.
+  Moves moves() {
+    Moves out;
+    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
+      const Move move = s_.moves[i].move;
+      if (move == Move::kHold) continue;
+      const tile::Windows windows = tile::input_windows(s_, i);
+      double times = changes(i);
+      Traffic t;
+      if (move == Move::kFetch) {
+        t = from_homes(i, windows);
+      } else {
+        const tile::Operand& o = s_.space->inputs[i];
+        const double bytes = of(tile::data_tile_elements_inside(o, tile::window_extents(s_, windows)) * o.element.n);
+        times = passes(i);
+        t = {bytes, bytes, link_.max_packet ? bytes / of(link_.max_packet->n) : 0};
+      }
+      out.cycles += times * cycles(t);
+      out.phases = std::max(out.phases, times);
+      received_ += times * t.received;
+    }
+    out.cycles += out.phases * horizon();
+    return out;
+  }
+
+  Traffic arranged() {
+    Traffic t;
+    for (std::size_t i = 0; i < s_.moves.size(); ++i)
+      if (s_.moves[i].move != Move::kFetch) t += from_homes(i, tile::input_windows(s_, i));
+    received_ += t.received;
+    return t;
+  }
+
+  // Every core gets its share of the others' partial sums.
+  Traffic reduced() {
+    const std::int64_t parts = tile::partial_sums(s_);
+    const tile::Operand& o = s_.space->output;
+    const std::int64_t sums = tile::data_tile_elements_inside(o, tile::window_extents(s_, tile::sums_windows(s_)));
+    const double bytes = of(ceil_div(sums, parts) * (parts - 1) * base::size_of(s_.space->expression.accumulate).n);
+    received_ += bytes;
+    return {bytes, bytes, of(parts - 1)};
+  }
+
+  // Adding them up: a load of what came, an addition and a store, a vector at a time.
+  double adding_cycles() const {
+    const std::int64_t parts = tile::partial_sums(s_);
+    const base::Dtype sum = s_.space->expression.accumulate;
+    const arch::ComputeSpec* adds = arch::scalar_unit_of(a_, sum, sum);
+    if (adds == nullptr) return 0;
+    const std::int64_t sums =
+        tile::data_tile_elements_inside(s_.space->output, tile::window_extents(s_, tile::sums_windows(s_)));
+    const std::int64_t vectors =
+        ceil_div(ceil_div(ceil_div(sums, parts) * (parts - 1), a_.core.max_block_threads), adds->per_core);
+    const std::int64_t interval = a_.core.issue_interval ? a_.core.issue_interval->n : 1;
+    const double call = adds->overhead && adds->overhead->call ? of(adds->overhead->call->n) : 0;
+    constexpr double kInstructions = 3;  // load, add, store
+    return call + kInstructions * of(interval * vectors);
+  }
+
+ private:
+  const BspStage& s_;
+  const arch::ArchSpec& a_;
+  const arch::LinkSpec& link_;
+  double received_ = 0;
+};
+
+const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec& a) {
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == s.instruction) return c;
+  base::check(false, "the program's instruction is one of the chip's");
+  return a.compute.front();
+}
+
+Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed) {
+  StageModel m(s, a);
+  const double steps = of(s.steps()), sync = of(a.link->sync->n);
+  const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
+  const StageModel::Moves moves = m.moves();
+  double phases = moves.phases, arrange = 0, reduce = 0;
+  if (!placed)
+    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t) + m.horizon(), ++phases;
+  if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.horizon() + m.adding_cycles(), ++phases;
+  // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one.
+  bool beside = a.link->overlap;
+  for (const tile::OperandMove& move : s.moves) beside = beside && (move.move != Move::kFetch || move.buffers == 2);
+  const double us = 1e6 / static_cast<double>(a.clock.n);
+  Estimate e;
+  e.blocks = s.cores();
+  e.waves = steps;
+  e.occupancy.blocks_per_core = 1;
+  e.occupancy.ratio = of(s.cores()) / of(a.core.count);
+  e.occupancy.limited_by = "cores";
+  e.terms = {{kCompute, beside, steps * (vertex.all - vertex.overhead) * us},
+             {kCall, beside, steps * vertex.overhead * us},
+             {kExchange, beside, moves.cycles * us},
+             {kSync, false, 2 * phases * sync * us},
+             {kReduce, false, reduce * us},
+             {kArrange, false, arrange * us},
+             {kLaunch, false, a.launch_overhead.v}};
+  const double arithmetic = e.terms[0].time_us + e.terms[1].time_us, exchange = e.terms[2].time_us;
+  // The first block's exchange has nothing to run beside.
+  e.total_us = beside ? std::max(arithmetic, exchange) + std::min(arithmetic, exchange) / steps : arithmetic + exchange;
+  for (std::size_t t = 3; t < e.terms.size(); ++t) e.total_us += e.terms[t].time_us;
+  e.bottleneck = static_cast<std::size_t>(
+      std::max_element(e.terms.begin(), e.terms.end(),
+                       [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; }) -
+      e.terms.begin());
+  e.levels = {{"link", m.received() * of(s.cores()), m.received() * of(s.cores()) / of(a.link->width.n), 1,
+               moves.cycles * us + e.terms[5].time_us}};
+  return e;
+}
+
+}  // namespace
+
+Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed) {
+  std::vector<Estimate> of_stages;
+  for (std::size_t n = 0; n < stages.size(); ++n) of_stages.push_back(estimate_stage(stages[n], a, placed && n == 0));
+  return sum_of(of_stages);
+}
+
+}  // namespace tilescope::model::bsp

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The time of a program on a machine of tiles that exchange, in closed form: every step's arithmetic on the busiest
+// core, every exchange on the busiest port. It reads the schedule, and none of what lowering makes of it.
+
+#include <span>
+#include <string_view>
+
+#include "arch/spec.h"
+#include "base/units.h"
+#include "model/common/estimate.h"
+#include "tile/bsp/schedule.h"
+
+namespace tilescope::model::bsp {
+
+// Terms of an estimate.
+inline constexpr std::string_view kCompute = "compute", kCall = "call", kExchange = "exchange", kSync = "sync",
+                                  kReduce = "reduce", kArrange = "arrange", kLaunch = "launch";
+
+// Of stages that run one after another. `placed`: inputs that the first stage holds or rotates lie where it wants them.
+Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a, bool placed);
+
+// Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
+// the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
+// coefficients x (fixed + loading + rows).
+struct VertexCycles {
+  double all = 0, overhead = 0;
+};
+VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
+                           const arch::ArchSpec& a);
+
+}  // namespace tilescope::model::bsp

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/bsp/detail/row.h"
+
+#include <utility>
+
+#include "construct/bsp/construct.h"
+#include "construct/restrictions.h"
+#include "model/bsp/estimate.h"
+#include "targets/constructed_stage.h"
+#include "targets/search.h"
+#include "tile/bsp/fit.h"
+#include "tile/program.h"
+
+namespace tilescope::targets::bsp {
+namespace {
+
+ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
+                           std::size_t keep, const construct::Restrictions& given) {
+  ConstructedStage out;
+  if (how.search != Search::kRoller) {
+    out.why = "of chips of this class only --search roller finds programs";
+    return out;
+  }
+  base::Diagnostics diags;
+  out.programs = construct::bsp::construct(stage, a, keep, given.instruction, diags);
+  if (!diags.ok()) out.why = diags.sentences().front();
+  return out;
+}
+
+std::string lowering_refusal(const arch::ComputeSpec& /*instruction*/, const arch::ArchSpec& /*a*/) { return {}; }
+
+std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                       base::Position at) {
+  const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes);
+  if (stages == nullptr) {
+    diags.error(at, "a program of threads; the cores of this chip exchange");
+    return std::nullopt;
+  }
+  const std::size_t before = diags.count();
+  for (const tile::BspStage& s : *stages) tile::check_schedule(s, a, diags, at);
+  if (diags.count() == before) tile::check_memory(*stages, a, false, diags, at);
+  if (diags.count() > before) return std::nullopt;
+  return p;
+}
+
+Estimator estimator(const arch::ArchSpec& a) {
+  return [&a](const tile::RProgram& p, base::Diagnostics* /*diags*/, base::Position /*at*/) {
+    return std::optional(model::bsp::estimate(p.bsp(), a, false));
+  };
+}
+
+std::vector<std::string> ratios(const arch::ArchSpec& /*a*/) { return {"link.copy"}; }
+
+}  // namespace
+
+const Target kRow = {.construct = &construct,
+                     .search = "only construction finds programs of its cores",
+                     .aligned = "only construction finds programs of its cores",
+                     .lowering_refusal = &lowering_refusal,
+                     .taken_by = &taken_by,
+                     .lower = "its supersteps are no kernels",
+                     .estimate = &estimator,
+                     .ratios = &ratios,
+                     .simulate = "it is not simulated yet",
+                     .verify = "its programs are not run from here yet",
+                     .emit = "there is no text of its programs"};
+
+}  // namespace tilescope::targets::bsp

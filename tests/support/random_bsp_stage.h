@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Random programs of an operator for a machine of tiles that exchange, drawn with rapidcheck.
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "tests/support/random_program.h"
+#include "tile/bsp/fit.h"
+#include "tile/bsp/schedule.h"
+
+namespace tilescope::tests {
+
+inline base::FixedVector<int, tile::kMaxAxes> any_order(std::size_t count) {
+  std::vector<int> rest(count);
+  std::iota(rest.begin(), rest.end(), 0);
+  base::FixedVector<int, tile::kMaxAxes> out;
+  while (!rest.empty()) {
+    const auto i = static_cast<std::size_t>(any_of_range(0, static_cast<std::int64_t>(rest.size()) - 1));
+    out.push_back(rest[i]);
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return out;
+}
+
+inline std::int64_t any_divisor(std::int64_t n) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = 1; d <= n; ++d)
+    if (n % d == 0) all.push_back(d);
+  return any_element(all);
+}
+
+// Any grid of the chip's cores, any blocks, loops and moves that are sound; an operand that cannot rotate as drawn is
+// fetched.
+inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchSpec& chip) {
+  tile::BspStage s;
+  s.space =
+      tile::make_space(e, any_of_range(0, 1) == 0 ? tile::no_collapse(e.stages.front()) : tile::contiguous_collapse(e));
+  const std::size_t axes = s.space->axes.size();
+  std::int64_t cores = chip.core.count;
+  s.grid.assign(axes, 1);
+  for (const int axis : any_order(axes)) {
+    const auto a = static_cast<std::size_t>(axis);
+    s.grid[a] = any_of_range(1, std::min<std::int64_t>(cores, std::min<std::int64_t>(s.space->axes[a].extent, 6)));
+    cores /= s.grid[a];
+  }
+  for (std::size_t a = 0; a < axes; ++a) s.block.push_back(any_of_range(1, s.part(a)));
+  s.core_order = any_order(axes);
+  s.loop_order = any_order(axes);
+  s.folded = any_of_range(0, 1) == 1;
+  s.instruction = chip.compute.front().name;
+  s.moves.assign(s.space->inputs.size(), {});
+  for (std::size_t i = 0; i < s.moves.size(); ++i) {
+    tile::OperandMove& m = s.moves[i];
+    m.move = static_cast<tile::Move>(any_of_range(0, 2));
+    m.buffers = m.move == tile::Move::kFetch ? any_of_range(1, 2) : 1;
+    if (m.move != tile::Move::kRotate) continue;
+    m.axis = static_cast<int>(any_of_range(0, static_cast<std::int64_t>(axes) - 1));
+    m.ring = any_divisor(s.sharing(s.space->inputs[i]));
+    base::Diagnostics diags;
+    if (!tile::check_schedule(s, chip, diags)) m = {};
+  }
+  return s;
+}
+
+}  // namespace tilescope::tests

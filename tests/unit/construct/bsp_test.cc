@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs constructed for tiles that exchange.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "construct/bsp/construct.h"
+#include "model/bsp/estimate.h"
+#include "tests/support/random_bsp_stage.h"
+#include "tile/bsp/document.h"
+#include "tile/bsp/fit.h"
+#include "tile/bsp/memory.h"
+
+namespace tilescope::construct::bsp {
+namespace {
+
+using testing::HasSubstr;
+
+double us(const tile::BspStage& s, const arch::ArchSpec& a) { return model::bsp::estimate({&s, 1}, a, false).total_us; }
+
+// Whatever is constructed is sound, fits, and is not slower than any program drawn at random that fits.
+RC_GTEST_PROP(BspConstruct, IsSoundAndNotSlowerThanAnyDrawn, ()) {
+  arch::ArchSpec a = tests::chip("ipu_gc200");
+  a.core.count = tests::any_of_range(1, 64);
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]",
+                                               fmt::format("m={},n={},k={}", tests::any_of_range(1, 400),
+                                                           tests::any_of_range(1, 400), tests::any_of_range(1, 400)),
+                                               {}, base::Dtype::kF16);
+  base::Diagnostics diags;
+  const std::vector<tile::BspStage> found = construct(e, a, 3, "", diags);
+  RC_ASSERT(!found.empty());
+  for (const tile::BspStage& s : found) {
+    RC_ASSERT(tile::check_schedule(s, a, diags));
+    RC_ASSERT(tile::check_memory({&s, 1}, a, false, diags));
+  }
+  tile::BspStage drawn = tests::any_bsp_stage(e, a);
+  drawn.instruction = found.front().instruction;
+  if (!tile::check_memory({&drawn, 1}, a, false, diags)) return;
+  RC_LOG() << tile::in_words(drawn) << " " << us(drawn, a) << " us, constructed " << us(found.front(), a);
+  RC_ASSERT(us(found.front(), a) <= 1.03 * us(drawn, a));
+}
+
+TEST(BspConstruct, MixesMoves) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200");
+  base::Diagnostics diags;
+  const auto found = construct(
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2048,n=2048,k=2048", {}, base::Dtype::kF16), a, 1, "", diags);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().instruction, "amp.f16");
+  EXPECT_GT(found.front().cores(), a.core.count * 9 / 10);
+}
+
+TEST(BspConstruct, SaysWhichTensorsAreTooMuch) {
+  const arch::ArchSpec a = tests::chip("ipu_gc2");
+  base::Diagnostics diags;
+  EXPECT_TRUE(
+      construct(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=16384,n=16384,k=16384"), a, 1, "", diags).empty());
+  ASSERT_FALSE(diags.ok());
+  EXPECT_THAT(diags.sentences().front(), HasSubstr("A 1073741824 B, B 1073741824 B, C 1073741824 B"));
+}
+
+TEST(BspFit, SaysWhatIsWrongAndWhatWouldDo) {
+  const arch::ArchSpec a = tests::chip("ipu_gc2");
+  base::Diagnostics diags;
+  tile::BspStage s;
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=64");
+  s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  s.grid = {64, 64, 1};
+  s.block = {1, 1, 64};
+  s.core_order = s.loop_order = {0, 1, 2};
+  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kRotate, 1, 5, 2}};
+  s.instruction = "fma.f32";
+  EXPECT_FALSE(tile::check_schedule(s, a, diags));
+  EXPECT_THAT(diags.sentences(),
+              testing::ElementsAre("a grid of 4096 cores; ipu_gc2 has 1216",
+                                   HasSubstr("a ring of 5 cores does not divide the 64 that share it; 1, 2, 4, 8")));
+}
+
+}  // namespace
+}  // namespace tilescope::construct::bsp

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model of tiles that exchange against published formulas and against counts by hand.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "model/bsp/estimate.h"
+#include "tests/support/build.h"
+
+namespace tilescope::model::bsp {
+namespace {
+
+struct Block {
+  std::int64_t m, k, n;
+  double poplibs, t10;  // cycles of one call, in f16
+};
+
+// Both libraries' formulas for f16, evaluated apart from this code: poplibs' PerformanceEstimation.hpp of revision
+// 7eac0f2; T10's as its authors published them: 24 ceil(m/6) ceil(k/16) ceil(n/16) + 514 ceil(k/16) ceil(n/16) +
+// 113 ceil(n/16) + 173.
+constexpr Block kBlocks[] = {{24, 64, 16, 1333, 2726}, {48, 128, 64, 12387, 19184}};
+
+double cycles(const Block& b, const arch::ArchSpec& a) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]",
+                                               fmt::format("m={},n={},k={}", b.m, b.n, b.k), {}, base::Dtype::kF16);
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == "amp.f16") return vertex_cycles(*space, {b.m, b.n, b.k}, c, a).all;
+  return 0;
+}
+
+TEST(BspVertex, IsThatOfPoplibsWithinTenPercent) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200");
+  for (const Block& b : kBlocks) EXPECT_NEAR(cycles(b, a), b.poplibs, 0.1 * b.poplibs);
+}
+
+// The other library is a change of overheads. It has none for a step of depth, for which a chip's file says one cycle
+// at least.
+TEST(BspVertex, IsThatOfT10UnderItsOverheads) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200", {{"compute.amp.f16.overhead.call", "173 cycles"},
+                                                     {"compute.amp.f16.overhead.block", "482 cycles"},
+                                                     {"compute.amp.f16.overhead.column_block", "113 cycles"},
+                                                     {"compute.amp.f16.overhead.depth_block", "1 cycle"},
+                                                     {"compute.amp.f16.overhead.swaps", "true"}});
+  for (const Block& b : kBlocks) EXPECT_NEAR(cycles(b, a), b.t10, 0.01 * b.t10);
+}
+
+tile::BspStage held(const expr::Expression& e, const tile::Extents& grid) {
+  tile::BspStage s;
+  s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  s.grid = grid;
+  for (std::size_t a = 0; a < grid.size(); ++a) {
+    s.block.push_back(s.part(a));
+    s.core_order.push_back(static_cast<int>(a));
+    s.loop_order.push_back(static_cast<int>(a));
+  }
+  s.moves.assign(s.space->inputs.size(), {tile::Move::kHold, 1, 1, -1});
+  s.instruction = "amp.f16";
+  return s;
+}
+
+// A rotating operand brings every other slice once: its bytes are those of the part, less the slice that is there.
+TEST(BspExchange, ARingPassesAllSlicesButOne) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200");
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, base::Dtype::kF16);
+  tile::BspStage s = held(e, {8, 8, 1});
+  s.moves[1] = {tile::Move::kRotate, 1, 8, 2};
+  s.block[2] = 64;
+  const double bytes_a = 64 * 512 * 2, bytes_b = 512 * 64 * 2;
+  const Estimate placed = estimate({&s, 1}, a, true), arranged = estimate({&s, 1}, a, false);
+  EXPECT_DOUBLE_EQ(placed.levels[0].bytes, 64 * (bytes_b * 7 / 8));
+  EXPECT_DOUBLE_EQ(arranged.levels[0].bytes, 64 * (bytes_b * 7 / 8 + bytes_b / 8 + bytes_a));
+  EXPECT_EQ(placed.term_us(kArrange), 0);
+  EXPECT_GT(arranged.term_us(kArrange), 0);
+}
+
+// What a vendor adds helps.
+TEST(BspModel, MoreIsNeverSlower) {
+  const expr::Expression e =
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, base::Dtype::kF16);
+  tile::BspStage s = held(e, {8, 8, 2});
+  s.moves[0] = {tile::Move::kFetch, 2, 1, -1};
+  s.block[2] = 64;
+  const double plain = estimate({&s, 1}, tests::chip("ipu_gc200"), false).total_us;
+  for (const auto& [path, value] : {std::pair{"link.width", "8 B"},
+                                    {"link.overlap", "true"},
+                                    {"link.sync", "20 cycles"},
+                                    {"link.noncontiguous_gap", "10 cycles"},
+                                    {"clock", "2 GHz"}})
+    EXPECT_LT(estimate({&s, 1}, tests::chip("ipu_gc200", {{path, value}}), false).total_us, plain) << path;
+  EXPECT_GE(estimate({&s, 1}, tests::chip("ipu_gc200", {{"link.multicast", "none"}}), false).total_us, plain);
+}
+
+}  // namespace
+}  // namespace tilescope::model::bsp

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents of programs for tiles that exchange.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/random_bsp_stage.h"
+#include "tile/program_json.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RC_GTEST_PROP(BspDocument, ReadsBackWhatItWrote, ()) {
+  const arch::ArchSpec a = tests::chip("ipu_gc2");
+  const RProgram p = program_of(a.name, tests::any_bsp_stage(tests::any_operator(9), a));
+  base::Diagnostics diags;
+  const std::string text = base::to_json(to_document(p, a));
+  RC_LOG() << text;
+  const auto document = base::read_json(text, diags.add_source("document"), diags);
+  const auto again = read_program(*document, a, diags);
+  tests::require_no_errors(diags);
+  const BspStage &one = p.bsp().front(), &other = again->bsp().front();
+  RC_ASSERT(one.grid == other.grid);
+  RC_ASSERT(one.block == other.block);
+  RC_ASSERT(one.moves == other.moves);
+  RC_ASSERT(one.core_order == other.core_order);
+  RC_ASSERT(one.loop_order == other.loop_order);
+  RC_ASSERT(one.folded == other.folded);
+  RC_ASSERT(one.instruction == other.instruction);
+}
+
+std::vector<std::string> mistakes(const std::string& node, const std::string& chip) {
+  const arch::ArchSpec a = tests::chip(chip);
+  base::Diagnostics diags;
+  const auto document = base::read_json(R"({"format": 2, "nodes": [)" + node + "]}", diags.add_source("p.json"), diags);
+  read_program(*document, a, diags);
+  return diags.formatted_errors();
+}
+
+constexpr char kProduct[] = R"("expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 64, "n": 64, "k": 64})";
+
+TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
+  EXPECT_THAT(mistakes(std::string("{") + kProduct +
+                           R"(, "grid": {"m": 65, "x": 2}, "moves": {"A": "keep", "B": {"rotate": "q"}, "C": "hold"}})",
+                       "ipu_gc2"),
+              ElementsAre(HasSubstr("lacks the key 'instruction'"), HasSubstr("grid.m: expected"),
+                          HasSubstr("grid: 'x' is no axis of the node"), HasSubstr("moves.A: expected"),
+                          HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
+}
+
+TEST(BspDocument, IsOfOneClassOfMachines) {
+  const std::string exchanging = std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32"})";
+  EXPECT_THAT(mistakes(exchanging, "v100"), ElementsAre(HasSubstr("those of v100 do not")));
+  EXPECT_THAT(mistakes(std::string("{") + kProduct + "}", "ipu_gc2"), ElementsAre(HasSubstr("which have registers")));
+}
+
+}  // namespace
+}  // namespace tilescope::tile

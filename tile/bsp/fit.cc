@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tile/bsp/fit.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "arch/hierarchy.h"
+#include "tile/bsp/memory.h"
+
+namespace tilescope::tile {
+namespace {
+
+std::vector<std::int64_t> divisors_of(std::int64_t n) {
+  std::vector<std::int64_t> out;
+  for (std::int64_t d = 1; d <= n; ++d)
+    if (n % d == 0) out.push_back(d);
+  return out;
+}
+
+// Whether two operands that rotate along one loop are passed along different axes of the grid, so that each ring has
+// one place of the other.
+bool rings_cross(const BspStage& s, std::size_t one, std::size_t other) {
+  for (std::size_t a = 0; a < s.grid.size(); ++a) {
+    const int axis = static_cast<int>(a);
+    if (s.grid[a] > 1 && !s.space->inputs[one].uses(axis) && !s.space->inputs[other].uses(axis)) return false;
+  }
+  return true;
+}
+
+void check_ring(const BspStage& s, std::size_t i, base::Diagnostics& diags, base::Position at) {
+  const Operand& o = s.space->inputs[i];
+  const OperandMove& m = s.moves[i];
+  const auto axis = static_cast<std::size_t>(m.axis);
+  const std::int64_t sharing = s.sharing(o);
+  if (m.ring < 1 || sharing % m.ring != 0)
+    diags.error(at, fmt::format("{}: a ring of {} cores does not divide the {} that share it; {} would", o.name, m.ring,
+                                sharing, fmt::join(divisors_of(sharing), ", ")));
+  if (!o.uses(m.axis))
+    diags.error(at, fmt::format("{}: it rotates along '{}', which it does not use", o.name, s.space->axes[axis].name));
+  for (std::size_t j = 0; j < i; ++j) {
+    const OperandMove& other = s.moves[j];
+    if (other.move != Move::kRotate || other.axis != m.axis) continue;
+    if (other.ring != m.ring)
+      diags.error(at, fmt::format("{} and {} rotate along '{}' in rings of {} and {} cores, whose slices differ",
+                                  s.space->inputs[j].name, o.name, s.space->axes[axis].name, other.ring, m.ring));
+    else if (!rings_cross(s, i, j))
+      diags.error(at, fmt::format("{} and {} rotate along '{}' over the same cores", s.space->inputs[j].name, o.name,
+                                  s.space->axes[axis].name));
+  }
+}
+
+std::string in_words(const Area& a) {
+  switch (a.holds) {
+    case Holds::kHome:
+      return fmt::format("{} at home {} B", a.tensor, a.bytes);
+    case Holds::kInput:
+      return fmt::format("{} {} B", a.tensor, a.bytes);
+    case Holds::kSums:
+      return fmt::format("sums {} B", a.bytes);
+    case Holds::kResult:
+      return fmt::format("{} {} B", a.tensor, a.bytes);
+    case Holds::kReceived:
+      return fmt::format("sums of other cores {} B", a.bytes);
+  }
+  return {};
+}
+
+// The longest step along the reduced axes that fits, in the words of a hint; empty where none does.
+std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed) {
+  std::vector<BspStage> smaller(stages.begin(), stages.end());
+  for (;;) {
+    BspStage* longest = nullptr;
+    std::size_t axis = 0;
+    for (BspStage& s : smaller)
+      for (std::size_t x = s.space->spatial; x < s.block.size(); ++x)
+        if (s.block[x] > 1 && (longest == nullptr || s.block[x] > longest->block[axis])) longest = &s, axis = x;
+    if (longest == nullptr) return {};
+    --longest->block[axis];
+    if (memory_of(smaller, a.core.count, a.link->width, placed).bytes <= usable_memory(a).n)
+      return fmt::format("; a step of {} iterations of {} would fit", longest->block[axis],
+                         longest->space->axes[axis].name);
+  }
+}
+
+}  // namespace
+
+base::Bytes usable_memory(const arch::ArchSpec& a) {
+  const arch::ScratchpadLevel& l = *arch::scratchpad_of(a);
+  return {l.capacity.n - l.reserved_per_block.n};
+}
+
+bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
+  const std::size_t before = diags.count();
+  if (s.cores() > a.core.count)
+    diags.error(at, fmt::format("a grid of {} cores; {} has {}", s.cores(), a.name, a.core.count));
+  for (std::size_t i = 0; i < s.moves.size(); ++i)
+    if (s.moves[i].move == Move::kRotate) check_ring(s, i, diags, at);
+  const bool known = std::any_of(a.compute.begin(), a.compute.end(),
+                                 [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });
+  if (!known) diags.error(at, fmt::format("{} has no instruction '{}'", a.name, s.instruction));
+  return diags.count() == before;
+}
+
+bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed, base::Diagnostics& diags,
+                  base::Position at) {
+  const CoreMemory memory = memory_of(stages, a.core.count, a.link->width, placed);
+  const std::int64_t most = usable_memory(a).n;
+  if (memory.bytes <= most) return true;
+  std::vector<std::string> areas;
+  for (const Area& area : memory.areas) areas.push_back(in_words(area));
+  diags.error(at, fmt::format("a core needs {} B ({}), {} B more than the {} B of its memory{}", memory.bytes,
+                              fmt::join(areas, ", "), memory.bytes - most, most, longest_step(stages, a, placed)));
+  return false;
+}
+
+}  // namespace tilescope::tile

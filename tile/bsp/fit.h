@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Whether a program for a machine of tiles that exchange is sound and fits a chip.
+
+#include <span>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "tile/bsp/schedule.h"
+
+namespace tilescope::tile {
+
+// Whether the grid has no more cores than the chip, and rings are whole parts of the cores that share an operand; an
+// error for each thing that is not so.
+bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at = {});
+
+// Whether every core's memory holds what the stages need; else an error that lists a core's tensors in bytes, what is
+// too much, and the longest step that would fit.
+bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed, base::Diagnostics& diags,
+                  base::Position at = {});
+
+// Bytes of one core's memory that programs may use.
+base::Bytes usable_memory(const arch::ArchSpec& a);
+
+}  // namespace tilescope::tile
