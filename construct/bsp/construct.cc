@@ -84,7 +84,7 @@ class Search {
       length = (extent - 1) / parts / unit * unit;  // the longest of which there are more
     }
     if (out.size() <= kPartsOfAxis) return out;
-    // Evenly over the orders of magnitude, both ends among them.
+    // Every so many of them, both ends among them.
     std::vector<std::int64_t> kept;
     for (std::size_t i = 0; i < kPartsOfAxis; ++i) kept.push_back(out[i * (out.size() - 1) / (kPartsOfAxis - 1)]);
     return kept;
@@ -92,7 +92,6 @@ class Search {
 
   void add_grids(std::size_t axis, std::int64_t cores) {
     if (axis == space_->axes.size()) {
-      // Fewer cores than half of what there are pay only where the stage is small.
       grids_.push_back({holding(), 0});
       grids_.back().us = model::bsp::estimate({&grids_.back().stage, 1}, a_, placed_).total_us;
       return;

@@ -96,8 +96,13 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
   const std::size_t before = diags.count();
   if (s.cores() > a.core.count)
     diags.error(at, fmt::format("a grid of {} cores; {} has {}", s.cores(), a.name, a.core.count));
-  for (std::size_t i = 0; i < s.moves.size(); ++i)
+  for (std::size_t i = 0; i < s.moves.size(); ++i) {
+    // Its data tile has axes for dimensions, so that no box of the tensor is a core's.
+    if (s.space->inputs[i].im2col)
+      diags.error(at, fmt::format("{}: collapsed loops gather it element by element (im2col), which no exchange does",
+                                  s.space->inputs[i].name));
     if (s.moves[i].move == Move::kRotate) check_ring(s, i, diags, at);
+  }
   const bool known = std::any_of(a.compute.begin(), a.compute.end(),
                                  [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });
   if (!known) diags.error(at, fmt::format("{} has no instruction '{}'", a.name, s.instruction));

@@ -51,6 +51,15 @@ TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
                           HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
 }
 
+// Loops that are collapsed across a window would gather the image.
+TEST(BspDocument, GathersNoOperand) {
+  EXPECT_THAT(mistakes(R"({"expr": "O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]",
+                           "sizes": {"n": 2, "f": 8, "y": 6, "x": 6, "c": 4, "r": 3, "s": 3},
+                           "grid": {"f": 4}, "tile": {"f": 2, "n.y.x": 72, "c.r.s": 36}, "instruction": "fma.f32"})",
+                       "ipu_gc2"),
+              ElementsAre(HasSubstr("I: collapsed loops gather it")));
+}
+
 TEST(BspDocument, IsOfOneClassOfMachines) {
   const std::string exchanging = std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32"})";
   EXPECT_THAT(mistakes(exchanging, "v100"), ElementsAre(HasSubstr("those of v100 do not")));
