@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -34,15 +35,26 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
   return keys;
 }
 
-std::vector<OwnKey> keys_of_exchange(const LinkSpec& link) {
-  return {{{"link", "port_pairing"}, link.port_pairing.has_value()},
-          {{"link", "sync"}, link.sync.has_value()},
-          {{"link", "latency"}, link.latency.has_value()},
-          {{"link", "latency_spread"}, link.latency_spread.has_value()},
+// Keys of links between cores; of exchanges alone; of meshes alone.
+std::vector<OwnKey> keys_between_cores(const LinkSpec& link) {
+  return {{{"link", "sync"}, link.sync.has_value()},
           {{"link", "noncontiguous_gap"}, link.noncontiguous_gap.has_value()},
           {{"link", "max_packet"}, link.max_packet.has_value()},
           {{"link", "multicast"}, link.multicast != Multicast::kNone},
           {{"link", "overlap"}, link.overlap}};
+}
+
+std::vector<OwnKey> keys_of_exchange(const LinkSpec& link) {
+  return {{{"link", "port_pairing"}, link.port_pairing.has_value()},
+          {{"link", "latency"}, link.latency.has_value()},
+          {{"link", "latency_spread"}, link.latency_spread.has_value()}};
+}
+
+std::vector<OwnKey> keys_of_mesh(const LinkSpec& link) {
+  return {{{"link", "rows"}, link.rows.has_value()},       {{"link", "columns"}, link.columns.has_value()},
+          {{"link", "torus"}, link.torus != Torus::kNone}, {{"link", "networks"}, link.networks.has_value()},
+          {{"link", "hop"}, link.hop.has_value()},         {{"link", "port"}, link.port.has_value()},
+          {{"link", "header"}, link.header.has_value()}};
 }
 
 void refuse(const std::vector<OwnKey>& keys, const std::string& why, Complaints& complaints) {
@@ -50,10 +62,38 @@ void refuse(const std::vector<OwnKey>& keys, const std::string& why, Complaints&
     if (key.given) complaints.add(key.path, why);
 }
 
+std::string in_words(LinkKind kind) {
+  return fmt::format("{} {}", kind == LinkKind::kExchange ? "an" : "a", name_of_choice(kind));
+}
+
+// A mesh has a place for every core.
+void check_mesh(const ArchSpec& a, const LinkSpec& link, Complaints& complaints) {
+  for (const auto& [key, given] :
+       {std::pair("rows", link.rows.has_value()), std::pair("columns", link.columns.has_value()),
+        std::pair("hop", link.hop.has_value())})
+    if (!given) complaints.add({"link"}, fmt::format("a mesh needs the key '{}'", key));
+  if (!link.rows || !link.columns) return;
+  const auto places = base::checked_mul(*link.rows, *link.columns);
+  if (places && *places < a.core.count)
+    complaints.add({"link", "rows"},
+                   fmt::format("{} rows of {} have {} places; there are {} cores", *link.rows, *link.columns, *places,
+                               a.core.count),
+                   {{"link", "columns"}, {"core", "count"}});
+}
+
 void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints) {
+  const std::string kind = in_words(link.kind);
+  if (!links_cores(link))
+    refuse(keys_between_cores(link), fmt::format("a key of links between cores; this link is {}", kind), complaints);
   if (link.kind != LinkKind::kExchange)
-    return refuse(keys_of_exchange(link), "a key of an exchange; this link is a crossbar", complaints);
-  if (!link.sync) complaints.add({"link"}, "an exchange needs the key 'sync'");
+    refuse(keys_of_exchange(link), fmt::format("a key of an exchange; this link is {}", kind), complaints);
+  if (link.kind != LinkKind::kMesh)
+    refuse(keys_of_mesh(link), fmt::format("a key of a mesh; this link is {}", kind), complaints);
+  if (!links_cores(link)) return;
+  if (!link.sync) complaints.add({"link"}, fmt::format("{} needs the key 'sync'", kind));
+  if (link.kind == LinkKind::kMesh) check_mesh(a, link, complaints);
+  if (link.kind == LinkKind::kExchange && link.multicast == Multicast::kRectangle)
+    complaints.add({"link", "multicast"}, "an exchange has no rectangles of cores; expected none or any");
   const std::int64_t sharing = link.port_pairing.value_or(1);
   if (!divides(sharing, a.core.count))
     complaints.add({"link", "port_pairing"},
@@ -67,16 +107,16 @@ void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints)
       {{{"link", "width"}, link.width.n}, {{"core", "count"}, a.core.count}, {{"clock"}, a.clock.n}});
 }
 
-// What one load may take: a word of each bank that it reaches.
+// What a core may load a cycle: a word of each bank; where banks are interleaved, one load reaches two of them.
 void check_load(const ScratchpadLevel& l, Complaints& complaints) {
-  const std::int64_t reached = l.interleaved ? 2 : 1;
+  const std::int64_t reached = l.interleaved ? 2 : l.banks;
   const auto words = base::checked_mul(reached, l.bank_width.n);
   if (!l.load || !words || *words == 0 || l.load->n <= *words) return;
-  const std::string_view remedy = l.interleaved ? "" : "; more takes a pair of banks, which `interleaved` tells";
   complaints.add({"memory", l.name, "load"},
-                 fmt::format("{} B are more than {} of {} B{}", l.load->n, reached == 1 ? "a bank's word" : "two words",
-                             l.bank_width.n, remedy),
-                 {{"memory", l.name, "bank_width"}});
+                 l.interleaved
+                     ? fmt::format("{} B are more than two words of {} B", l.load->n, l.bank_width.n)
+                     : fmt::format("{} B are more than {} banks of {} B give", l.load->n, l.banks, l.bank_width.n),
+                 {{"memory", l.name, "banks"}, {"memory", l.name, "bank_width"}});
 }
 
 // A core's paths are fed by its banks, all of one size.
@@ -117,18 +157,19 @@ void check_bsp(const Layers& layers, const ArchSpec& a, bool complete, base::Dia
   if (a.link) check_link(a, *a.link, complaints);
   // What a class asks for is known once every value was read.
   if (!complete) return;
-  const bool exchanges = a.link && a.link->kind == LinkKind::kExchange;
+  const bool between_cores = a.link && links_cores(*a.link);
   const std::string_view class_name = name_of_choice(a.chip_class);
   if (a.chip_class == ChipClass::kBsp) {
     check_levels_of_bsp(a, complaints);
-    if (!exchanges)
-      complaints.add(a.link ? Path{"link", "kind"} : Path{"link"}, "a chip of class bsp needs a link of kind exchange");
+    if (!between_cores)
+      complaints.add(a.link ? Path{"link", "kind"} : Path{"link"},
+                     "a chip of class bsp needs a link of kind exchange or mesh");
     return;
   }
   refuse(keys_of_bsp(a), fmt::format("a key of a chip of class bsp; this one is of class {}", class_name), complaints);
-  if (exchanges)
-    complaints.add({"link", "kind"},
-                   fmt::format("an exchange is of a chip of class bsp; this one is of class {}", class_name));
+  if (between_cores)
+    complaints.add({"link", "kind"}, fmt::format("{} is of a chip of class bsp; this one is of class {}",
+                                                 in_words(a.link->kind), class_name));
 }
 
 }  // namespace tilescope::arch

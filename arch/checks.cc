@@ -69,7 +69,7 @@ void check_compute(const ArchSpec& a, Complaints& complaints) {
 std::vector<std::string> calibratable(const base::Map& levels, const ArchSpec& a) {
   std::vector<std::string> names;
   for (const ComputeSpec& c : a.compute) names.push_back(c.name);
-  if (a.link && a.link->kind == LinkKind::kExchange) names.emplace_back("link.copy");
+  if (a.link && links_cores(*a.link)) names.emplace_back("link.copy");
   for (const base::Entry& level : levels)
     for (const std::string_view transfer : kTransfers) names.push_back(fmt::format("{}.{}", level.key, transfer));
   return names;

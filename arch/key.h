@@ -52,7 +52,11 @@ inline std::vector<std::string_view> names_of<AddressMapping>() {
 }
 template <>
 inline std::vector<std::string_view> names_of<LinkKind>() {
-  return {"crossbar", "exchange"};
+  return {"crossbar", "exchange", "mesh"};
+}
+template <>
+inline std::vector<std::string_view> names_of<Torus>() {
+  return {"none", "both_ways", "one_way"};
 }
 template <>
 inline std::vector<std::string_view> names_of<Multicast>() {

@@ -221,25 +221,42 @@ inline const LevelSpec& spec_of(const Level& level) {
 }
 
 // How cores reach what is not theirs: through a crossbar the levels of device scope; in an exchange each other, in
-// phases whose every byte is scheduled beforehand, so that nothing queues and nothing is arbitrated.
-enum class LinkKind : std::uint8_t { kCrossbar, kExchange };
+// phases whose every byte is scheduled beforehand, so that nothing queues and nothing is arbitrated; over a mesh each
+// other, from router to router along the row and then along the column, waiting where a link is taken.
+enum class LinkKind : std::uint8_t { kCrossbar, kExchange, kMesh };
+// Whether the last router of a row, and of a column, is the first one's neighbour: not at all; either way; in one way
+// alone, which the next network has the other way round.
+enum class Torus : std::uint8_t { kNone, kBothWays, kOneWay };
 // To which cores one sending may go: to one, to those of a rectangle, to any.
 enum class Multicast : std::uint8_t { kNone, kRectangle, kAny };
 
 struct LinkSpec {
   LinkKind kind{};
-  Bytes width;  // of one port, a cycle; of an exchange each way
+  Bytes width;  // of one port, a cycle; of an exchange and of a mesh's links each way
 
-  // exchange (the loader sees to it)
-  std::optional<std::int64_t> port_pairing;  // neighbouring cores of which one may receive over the ports of all; 1
+  // Of links between cores, an exchange or a mesh (the loader sees to it).
   std::optional<Cycles> sync;               // from the last core's arrival at a barrier to the next phase's first cycle
-  std::optional<Cycles> latency;            // from a word's sending to its arrival, the mean over pairs of cores
-  std::optional<Cycles> latency_spread;     // by which the farthest pair of cores takes longer than the nearest
   std::optional<Cycles> noncontiguous_gap;  // of a port between the pieces of a transfer that do not lie in one row
   std::optional<Bytes> max_packet;          // the most that one piece carries
   Multicast multicast{};
   bool overlap = false;  // the next step's exchange runs beside this step's arithmetic
+
+  // exchange
+  std::optional<std::int64_t> port_pairing;  // neighbouring cores of which one may receive over the ports of all; 1
+  std::optional<Cycles> latency;             // from a word's sending to its arrival, the mean over pairs of cores
+  std::optional<Cycles> latency_spread;      // by which the farthest pair of cores takes longer than the nearest
+
+  // mesh: core n is in row n / columns
+  std::optional<std::int64_t> rows, columns;  // of cores
+  Torus torus{};
+  std::optional<std::int64_t> networks;  // that work side by side, each with links of its own; 1
+  std::optional<Cycles> hop;             // from router to router
+  std::optional<Cycles> port;            // between a core and its router
+  std::optional<Bytes> header;           // that the links carry beside every packet; none where absent
 };
+
+// Whether it links cores with each other.
+inline bool links_cores(const LinkSpec& link) { return link.kind != LinkKind::kCrossbar; }
 
 // A measured efficiency: the ratio of what is reached to the derived figure named by its key (`dram.read`, `smem.read`,
 // `fma.f32`), so that a swept chip inherits an efficiency and not a number.

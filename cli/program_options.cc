@@ -46,6 +46,8 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
   command.add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
       ->check(CLI::IsMember({"any", "direct"}))
       ->capture_default_str();
+  command.add_flag("--placed", workload_.placed,
+                   "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
 }
 
 void WorkloadOptions::require() const {
@@ -78,7 +80,8 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(command.get_option("--size"))
         ->excludes(command.get_option("--dtype"))
         ->excludes(command.get_option("--mma"))
-        ->excludes(command.get_option("--stores"));
+        ->excludes(command.get_option("--stores"))
+        ->excludes(command.get_option("--placed"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 

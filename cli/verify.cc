@@ -27,11 +27,26 @@ struct Options {
   bool json = false, legend = false;
 };
 
-// How far the model is from what the kernel does; the two are equal where it is empty.
-std::string beside(double model, std::int64_t kernel) {
-  if (kernel == 0) return model == 0 ? "" : fmt::format("{:.0f}", model);
-  const double error = model / static_cast<double>(kernel) - 1;
+// How far the model is from what runs; the two are equal where it is empty.
+std::string beside(double model, double runs) {
+  if (runs == 0) return model == 0 ? "" : fmt::format("{:.0f}", model);
+  const double error = model / runs - 1;
   return std::abs(error) < 5e-4 ? "" : percent_text(error);
+}
+
+const double* amount_of(const experiments::VerifiedAmounts& amounts, const std::string& name) {
+  for (const auto& [of, amount] : amounts)
+    if (of == name) return &amount;
+  return nullptr;
+}
+
+// The amounts that all three count.
+std::vector<std::string> compared_amounts(const std::vector<VerifiedRow>& rows) {
+  std::vector<std::string> out;
+  for (const VerifiedRow& r : rows)
+    if (r.model && out.empty())
+      for (const auto& [name, amount] : *r.model) out.push_back(name);
+  return out;
 }
 
 std::string verdict(const VerifiedRow& r) {
@@ -43,29 +58,35 @@ std::string verdict(const VerifiedRow& r) {
   return worst.ratio == 0 ? "equal" : fmt::format("within {:.1g}", allowed.ratio);
 }
 
-void print_table(const std::vector<VerifiedRow>& rows) {
-  Table table({{"id"},
-               {"kind", false, 3},
-               {"correct"},
-               {"sectors", true},
-               {"simulator", true, 1},
-               {"model", true, 2},
-               {"bank passes", true},
-               {"simulator", true, 1},
-               {"model", true, 2},
-               {"counters"}});
-  for (const VerifiedRow& r : rows)
-    if (r.errors.empty())
-      table.add({r.id, r.kind, verdict(r), fmt::format("{}", r.kernel.sectors), fmt::format("{}", r.simulator.sectors),
-                 r.model ? beside(r.model->sectors, r.kernel.sectors) : "-", fmt::format("{}", r.kernel.bank_passes),
-                 fmt::format("{}", r.simulator.bank_passes),
-                 r.model ? beside(r.model->bank_passes, r.kernel.bank_passes) : "-",
-                 r.counters_ok ? "equal" : "DIFFER"});
+void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) {
+  const std::vector<std::string> amounts = compared_amounts(rows);
+  std::vector<Column> columns = {{"id"}, {"kind", false, 3}, {"correct"}};
+  for (const std::string& name : amounts) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    columns.insert(columns.end(), {{words, true}, {"simulator", true, 1}, {"model", true, 2}});
+  }
+  columns.push_back({"counters"});
+  Table table(columns);
+  for (const VerifiedRow& r : rows) {
+    if (!r.errors.empty()) continue;
+    std::vector<std::string> cells = {r.id, r.kind, verdict(r)};
+    for (const std::string& name : amounts) {
+      const double *run = amount_of(r.run, name), *simulated = amount_of(r.simulator, name);
+      const double* model = r.model ? amount_of(*r.model, name) : nullptr;
+      cells.push_back(fmt::format("{:.0f}", *run));
+      cells.push_back(fmt::format("{:.0f}", *simulated));
+      cells.push_back(model != nullptr ? beside(*model, *run) : "-");
+    }
+    cells.push_back(r.counters_ok ? "equal" : "DIFFER");
+    table.add(cells);
+  }
   table.print();
   const auto count = [&](auto ok) { return std::count_if(rows.begin(), rows.end(), ok); };
-  fmt::print("\ncorrect {0} of {2}, counters {1} of {2}: emitted text on the CPU, Kernel interpreted, simulator\n",
+  fmt::print("\ncorrect {0} of {2}, counters {1} of {2}: {3}, simulator\n",
              count([](const VerifiedRow& r) { return r.values_ok; }),
-             count([](const VerifiedRow& r) { return r.counters_ok; }), rows.size());
+             count([](const VerifiedRow& r) { return r.counters_ok; }), rows.size(),
+             runs == "kernel" ? "emitted text on the CPU, Kernel interpreted" : "cores with memory of their own");
 }
 
 std::optional<std::vector<VerifiedRow>> verify(const experiments::ProgramSource& source, const arch::ArchSpec& a,
@@ -86,15 +107,16 @@ int run(const Options& o) {
   const auto rows = verify(*source, *a, o.jobs, diags);
   if (!rows) return report(diags);
   report_notes(diags);
+  const std::string runs = experiments::runs_of(*a);
   bool every = true;
   for (const VerifiedRow& r : *rows) {
     every = every && r.values_ok && r.counters_ok;
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
   }
   if (o.json)
-    print_json(experiments::to_document(*rows), diags);
+    print_json(experiments::to_document(*rows, runs), diags);
   else
-    print_table(*rows);
+    print_table(*rows, runs);
   if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;
 }

@@ -15,6 +15,7 @@ namespace tilescope::construct {
 struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
+  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
   // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
   // nothing says so.
   std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;

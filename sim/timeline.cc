@@ -186,6 +186,15 @@ void Timeline::port(const Track& track, const ReservationTable& reservation_tabl
                                                 [&](double from, double end) { add(track, {"busy", from, end, 0}); });
 }
 
+void Timeline::phase(int core, std::string_view name, Cycle from, Cycle until) {
+  add({Track::Kind::kPhases, core}, {name, static_cast<double>(from), static_cast<double>(until), 0});
+}
+
+void Timeline::link(int core, int network, bool out, Cycle from, Cycle until, std::int64_t bytes) {
+  add({out ? Track::Kind::kLinkOut : Track::Kind::kLinkIn, core, network},
+      {out ? "send" : "receive", static_cast<double>(from), static_cast<double>(until), bytes});
+}
+
 // --- memory
 
 void Timeline::burst(int channel, bool write, bool row_hit, double from, double until, std::int64_t bytes) {

@@ -26,6 +26,7 @@ namespace tilescope::sim {
 struct Track {
   enum class Kind : std::uint8_t {
     kKernels,
+    kPhases,  // of a core that computes, meets others and exchanges
     kBlocks,  // of one of a core's CTA slots
     kWarp,    // of the block in that slot
     kPartition,
@@ -40,7 +41,7 @@ struct Track {
   };
   Kind kind{};
   int unit = 0;  // the core, slice or channel
-  int slot = 0;  // of the core; partition, or rank of the channel
+  int slot = 0;  // of the core; partition, network of a link, or rank of the channel
   int warp = 0;  // of the block
 
   auto operator<=>(const Track&) const = default;
@@ -104,6 +105,9 @@ class Timeline {
   void unit(int core, int partition, bool computes, double from, double until);
   // A port's bookings until then, of which those that were told already are not told again.
   void port(const Track& track, const ReservationTable& reservation_table, Cycle until);
+  // What a core of a machine whose cores exchange does; when its port to a network is busy.
+  void phase(int core, std::string_view name, Cycle from, Cycle until);
+  void link(int core, int network, bool out, Cycle from, Cycle until, std::int64_t bytes);
   // On the data bus of a channel.
   void burst(int channel, bool write, bool row_hit, double from, double until, std::int64_t bytes);
   void refresh(int channel, std::int64_t rank, double from, double until);

@@ -7,8 +7,8 @@
 
 namespace tilescope::targets {
 
-// Construction, its published form, and searches that try programs.
-enum class Search { kRoller, kRollerOsdi22, kExhaustive, kRandom, kGenetic, kAnneal };
+// Construction, its published form, partitions of cores that exchange alone, and searches that try programs.
+enum class Search { kRoller, kRollerOsdi22, kPartition, kExhaustive, kRandom, kGenetic, kAnneal };
 
 struct SearchOptions {
   Search search = Search::kRoller;

@@ -27,9 +27,6 @@ struct Expression;
 namespace tilescope::tile {
 struct RProgram;
 }  // namespace tilescope::tile
-namespace tilescope::lower {
-struct Module;
-}
 namespace tilescope::model {
 struct Estimate;
 }
@@ -50,6 +47,7 @@ enum class Dialect : std::uint8_t;
 namespace tilescope::targets {
 
 struct ConstructedStage;
+struct Lowered;
 struct SearchOptions;
 class Verifier;
 
@@ -104,19 +102,26 @@ struct Target {
   Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
                                         base::Position at)>
       taken_by;
-  // The kernels of the program. Nothing, after errors, where it cannot run on the chip.
-  Ability<std::optional<lower::Module>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                       base::Position at)>
+  // What the chip does for the program. Nothing, after errors, where it cannot run on the chip.
+  Ability<std::optional<Lowered>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                                 base::Position at)>
       lower;
+  // The same, for people.
+  Ability<std::string(const Lowered& program)> print;
+  // What runs it: "kernel", or "machine".
+  std::string_view runs;
+  // Why inputs cannot lie where programs want them; empty where they can.
+  std::string_view placement;
+  // What a program needs of one core's memory.
+  Ability<base::Bytes(const tile::RProgram& p, const arch::ArchSpec& a)> core_bytes;
   Ability<Estimator(const arch::ArchSpec& a)> estimate;
   // The calibration ratios that the estimates depend on, by name: of levels, outermost first, then of instructions.
   Ability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
-  // Throws sim::SimError where the chip cannot run the module.
-  Ability<sim::SimReport(const lower::Module& module, const arch::ArchSpec& a, const sim::SimOptions& options)>
-      simulate;
+  // Throws sim::SimError where the chip cannot run it.
+  Ability<sim::SimReport(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options)> simulate;
   Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
-  // The text of a module, headed by `about`; nothing, after errors, where the dialect cannot express it.
-  Ability<std::optional<cuda::Emitted>(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
+  // The text of kernels, headed by `about`; nothing, after errors, where the dialect cannot express it.
+  Ability<std::optional<cuda::Emitted>(const Lowered& program, std::string_view about, cuda::Dialect dialect,
                                        base::Diagnostics& diags, base::Position at)>
       emit;
 };

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs programs on the CPU in every way that there is, and counts them by the simulator, so that values and accesses
-// can be compared.
+// Runs programs on the CPU in every way that there is, and counts what they do by every reader, so that values and
+// amounts can be compared.
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "expr/reference.h"
-#include "lower/counters.h"
-#include "lower/kernel.h"
+#include "base/diagnostics.h"
+#include "lower/expected_values.h"
+#include "tile/program.h"
 
 namespace tilescope::targets {
 
-// What became of one module.
+// Amounts by name, the same names for all programs of a chip.
+using Amounts = std::vector<std::pair<std::string, double>>;
+
+// What became of one program.
 struct Execution {
-  std::vector<std::vector<expr::Values>> values;      // by way to run it, then by Module::globals
-  std::vector<lower::KernelCounters> run, simulated;  // by kernel: what the emitted text accesses, and the simulator
+  std::vector<lower::NamedValues> outputs;  // by way to run it
+  Amounts run, simulated;                   // what it does as it runs; what the simulator counts
+  bool counters_equal = false;              // in everything that both count, of which the amounts are totals
 };
 
 class Verifier {
@@ -26,13 +32,14 @@ class Verifier {
 
   // Why no program can run on this machine, in a sentence; nothing where programs can.
   virtual std::optional<std::string> refusal() const = 0;
-  // Takes note of a module, which lives as long as this; its number.
-  virtual int add(const lower::Module& module) = 0;
-  // Compiles all modules that were added, on at most `jobs` cores; returns why none can run.
+  // Takes a program; its number, or nothing after errors where it cannot run on the chip.
+  virtual std::optional<int> add(const tile::RProgram& program, base::Diagnostics& diags, base::Position at) = 0;
+  // Compiles all programs that were added, on at most `jobs` cores; returns why none can run.
   virtual std::optional<std::string> compile(int jobs) = 0;
-  // `inputs` by Module::globals. Throws std::runtime_error where it does not run to its end.
-  virtual Execution run(int number, const std::vector<double>& scalars, const std::vector<expr::Values>& inputs,
-                        std::uint64_t seed) = 0;
+  // What the model takes the amounts for, those that it knows; nothing where it has no time for the program.
+  virtual std::optional<Amounts> modelled(int number) const = 0;
+  // Throws std::runtime_error where it does not run to its end.
+  virtual Execution run(int number, const lower::NamedValues& inputs, std::uint64_t seed) = 0;
 };
 
 }  // namespace tilescope::targets

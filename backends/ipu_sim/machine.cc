@@ -89,7 +89,6 @@ class Machine {
     for (std::int64_t c = 0; c < p.cores; ++c) cores_.emplace_back(p.memory, granule_of(p));
     counts_.sent.assign(cores_.size(), 0);
     counts_.received.assign(cores_.size(), 0);
-    counts_.memory = p.memory;
   }
 
   Result run() {
@@ -129,9 +128,10 @@ class Machine {
     return value;
   }
 
-  void write(std::int64_t core, std::int64_t address, double value, const std::string& tensor) {
+  void write(std::int64_t core, std::int64_t address, double value, std::int64_t bytes, const std::string& tensor) {
     if (!of(core).has(address)) fault(core, tensor, fmt::format("address {} is outside its memory", address));
     of(core).write(address, value, phase_);
+    counts_.memory = std::max(counts_.memory, address + bytes);
   }
 
   void place_home(int tensor) {
@@ -139,7 +139,8 @@ class Machine {
     for_each_piece(p_, tensor, 0, t.elements, [&](const Piece& piece) {
       for (std::int64_t i = 0; i < piece.count; ++i)
         write(piece.core, piece.address + i * base::size_of(t.dtype).n,
-              inputs_[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(piece.first + i)], t.name);
+              inputs_[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(piece.first + i)],
+              base::size_of(t.dtype).n, t.name);
     });
   }
 
@@ -210,10 +211,12 @@ class Machine {
       if (of(w.core).sent(w.address) == phase_)
         fault(w.core, tensor, fmt::format("address {} is read by the exchange that writes it", w.address));
       of(w.core).write(w.address, w.value, phase_);
+      counts_.memory = std::max(counts_.memory, w.address + size_of(*w.buffer));
     }
   }
 
   void count(std::int64_t from, std::int64_t to, std::int64_t bytes) {
+    counts_.delivered += bytes;
     if (from == to) return;
     counts_.sent[static_cast<std::size_t>(from)] += bytes;
     counts_.received[static_cast<std::size_t>(to)] += bytes;
@@ -352,7 +355,7 @@ void Machine::compute(const Stage& s, std::int64_t core, const Counters& at) {
     const std::int64_t to = begin_of(result, 0) + position_in(result_box, result.dims, element) * size_of(result);
     if (!reduces) {
       body();
-      return write(core, to, expr::round_to(out, nodes.back()), name);
+      return write(core, to, expr::round_to(out, nodes.back()), size_of(result), name);
     }
     const std::int64_t sum = begin_of(sums, 0) + position_in(sums_box, sums.dims, element) * size_of(sums);
     double value = first ? expr::identity(stage.reducer) : this->read(core, sum, name);
@@ -363,8 +366,8 @@ void Machine::compute(const Stage& s, std::int64_t core, const Counters& at) {
     });
     const bool done = last && !s.reduce;
     if (done && stage.reducer == expr::Reducer::kMean) value = expr::round_to(e.accumulate, value / iterations);
-    if (!done || s.compute.sums != s.compute.result) write(core, sum, value, name);
-    if (done) write(core, to, expr::round_to(out, value), name);
+    if (!done || s.compute.sums != s.compute.result) write(core, sum, value, size_of(sums), name);
+    if (done) write(core, to, expr::round_to(out, value), size_of(result), name);
   });
 }
 
@@ -410,7 +413,8 @@ void Machine::reduce(const Stage& s, const Counters& at) {
         value = expr::round_to(e.accumulate, expr::reduce(stage.reducer, numbers, value, read(c, from, sums.name)));
       }
       if (stage.reducer == expr::Reducer::kMean) value = expr::round_to(e.accumulate, value / iterations);
-      write(c, begin_of(result, 0) + i * size_of(result), expr::round_to(result.dtype, value), result.name);
+      write(c, begin_of(result, 0) + i * size_of(result), expr::round_to(result.dtype, value), size_of(result),
+            result.name);
     }
   }
 }

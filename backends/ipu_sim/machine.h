@@ -23,9 +23,10 @@ class Fault : public std::runtime_error {
 
 struct Counts {
   std::vector<std::int64_t> sent,
-      received;             // bytes that cross the link, by core; arrange's where inputs are not placed
-  std::int64_t points = 0;  // iterations computed
-  std::int64_t memory = 0;  // bytes of one core's memory in use at most
+      received;                // bytes that cross the link, by core; arrange's where inputs are not placed
+  std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, those that the core had itself among them
+  std::int64_t points = 0;     // iterations computed
+  std::int64_t memory = 0;     // bytes of one core's memory up to the last that anything wrote
 };
 
 struct Result {

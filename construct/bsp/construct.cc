@@ -2,6 +2,7 @@
 #include "construct/bsp/construct.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -24,8 +25,10 @@ using tile::Move;
 using tile::OperandMove;
 
 // How many grids are looked at closely, of those that a program that holds everything ranks first; how many parts an
-// axis is tried in; how many times a block that does not fit is halved.
-constexpr std::size_t kGrids = 48, kPartsOfAxis = 24, kHalvings = 24;
+// axis is tried in; how many times a block that does not fit is halved; how many rings of an operand; how many of the
+// fastest programs are laid out anew on the cores.
+constexpr std::size_t kGrids = 48, kPartsOfAxis = 24, kPartsOfManyAxes = 10, kHalvings = 24, kRings = 4,
+                      kPlacedAnew = 16;
 
 struct Judged {
   BspStage stage;
@@ -40,15 +43,21 @@ bool is_product(const tile::TileSpace& space) {
 class Search {
  public:
   Search(std::shared_ptr<const tile::TileSpace> space, const arch::ComputeSpec& instruction, const arch::ArchSpec& a,
-         bool placed)
-      : space_(std::move(space)), instruction_(instruction), a_(a), placed_(placed) {}
+         const Options& options)
+      : space_(std::move(space)), instruction_(instruction), a_(a), options_(options) {}
 
   // All programs that were judged, the fastest first.
   std::vector<Judged> run() {
     add_grids(0, 1);
     std::stable_sort(grids_.begin(), grids_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
-    if (grids_.size() > kGrids) grids_.resize(kGrids);
-    for (const Judged& g : grids_) try_moves(g.stage);
+    std::size_t looked_at = 0;
+    for (const Judged& g : grids_) {
+      if (!fits(frugal(g.stage))) continue;
+      try_moves(g.stage);
+      if (++looked_at == kGrids && !options_.partition) break;
+    }
+    std::stable_sort(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+    for (std::size_t i = 0; i < std::min(kPlacedAnew, found_.size()); ++i) place_anew(found_[i]);
     std::stable_sort(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
     // Steps of several lengths come to the same one where rings cut the part further.
     found_.erase(
@@ -59,7 +68,8 @@ class Search {
 
  private:
   static bool same(const BspStage& x, const BspStage& y) {
-    return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order;
+    return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
+           x.core_order == y.core_order && x.folded == y.folded;
   }
 
   // What parts of an axis are multiples of, so that no instruction computes for nothing (rule 1): columns or products
@@ -68,7 +78,9 @@ class Search {
     const bool matrix = instruction_.n * instruction_.k > 1;
     const bool fastest = axis + 1 == space_->spatial || axis + 1 == space_->axes.size();
     std::int64_t unit = 1;
-    if (matrix) unit = axis < space_->spatial ? instruction_.n : fastest ? instruction_.k : 1;
+    // Of a product the second operand's own axes are columns, the first one's rows.
+    const bool columns = matrix && !space_->inputs.front().uses(static_cast<int>(axis));
+    if (matrix) unit = axis < space_->spatial ? (columns ? instruction_.n : 1) : fastest ? instruction_.k : 1;
     if (!matrix && fastest) unit = instruction_.per_core;
     return space_->axes[axis].extent >= 2 * unit ? unit : 1;
   }
@@ -83,17 +95,19 @@ class Search {
       out.push_back(parts);
       length = (extent - 1) / parts / unit * unit;  // the longest of which there are more
     }
-    if (out.size() <= kPartsOfAxis) return out;
+    const std::size_t most_kept = space_->axes.size() > 3 ? kPartsOfManyAxes : kPartsOfAxis;
+    if (out.size() <= most_kept || options_.partition) return out;
     // Every so many of them, both ends among them.
     std::vector<std::int64_t> kept;
-    for (std::size_t i = 0; i < kPartsOfAxis; ++i) kept.push_back(out[i * (out.size() - 1) / (kPartsOfAxis - 1)]);
+    for (std::size_t i = 0; i < most_kept; ++i) kept.push_back(out[i * (out.size() - 1) / (most_kept - 1)]);
     return kept;
   }
 
   void add_grids(std::size_t axis, std::int64_t cores) {
     if (axis == space_->axes.size()) {
+      if (options_.partition && !passes_filters(cores)) return;
       grids_.push_back({holding(), 0});
-      grids_.back().us = model::bsp::estimate({&grids_.back().stage, 1}, a_, placed_).total_us;
+      grids_.back().us = model::bsp::estimate({&grids_.back().stage, 1}, a_).total_us;
       return;
     }
     for (const std::int64_t parts : parts_of(axis, a_.core.count / cores)) {
@@ -114,13 +128,35 @@ class Search {
       s.loop_order.push_back(static_cast<int>(a));
     }
     s.moves.assign(space_->inputs.size(), {Move::kHold, 1, 1, -1});
+    s.placed = options_.placed;
     s.instruction = instruction_.name;
     return s;
   }
 
+  // T10's filters of grids, as its published code has them: how many cores work, and how little of what they compute is
+  // beyond the operator's end. Both ask less of small operators.
+  bool passes_filters(std::int64_t cores) const {
+    constexpr double kLeast = 0.9, kExtents = 220, kAxes = 7, kAxesPower = 1.0 / 18;
+    double points = 1, computed = 1, longest = 1;
+    for (std::size_t a = 0; a < grid_.size(); ++a) {
+      const std::int64_t extent = space_->axes[a].extent;
+      points *= static_cast<double>(extent);
+      computed *= static_cast<double>(grid_[a] * ceil_div(extent, grid_[a]));
+      longest = std::max(longest, static_cast<double>(extent));
+    }
+    const auto axes = static_cast<double>(grid_.size()), all = static_cast<double>(a_.core.count);
+    const double by_extents = longest * axes / kExtents;
+    return static_cast<double>(cores) / all >= kLeast * std::min(points / (points + 2 * all), by_extents) &&
+           points / computed >=
+               kLeast * std::min(points / (points + all), by_extents) * std::pow(axes / kAxes, kAxesPower);
+  }
+
   // Every combination of the inputs' moves, each with steps of several lengths.
   void try_moves(const BspStage& held) {
+    // What cannot be held is fetched in parts, even by a program that computes its part in one step.
+    fetches_ = !options_.partition && !fits(held);
     for (const std::int64_t steps : {1, 2, 4, 8, 16, 32}) {
+      if (steps > 1 && options_.partition) break;
       BspStage s = held;
       if (!cut_reduction(s, steps)) break;
       choose(s, 0);
@@ -150,7 +186,7 @@ class Search {
     if (input == s.moves.size()) return fit_and_judge(s);
     s.moves[input] = {Move::kHold, 1, 1, -1};
     choose(s, input + 1);
-    if (s.steps() > 1) {
+    if (s.steps() > 1 || fetches_) {
       s.moves[input] = {Move::kFetch, a_.link->overlap ? 2 : 1, 1, -1};
       choose(s, input + 1);
     }
@@ -173,19 +209,44 @@ class Search {
   }
 
   // Some rings: all that share, and fewer.
-  static std::vector<std::int64_t> rings_of(std::int64_t sharing, std::int64_t part) {
+  std::vector<std::int64_t> rings_of(std::int64_t sharing, std::int64_t part) const {
     std::vector<std::int64_t> out;
-    for (std::int64_t ring = std::min(sharing, part); ring > 1 && out.size() < 4; --ring)
+    for (std::int64_t ring = std::min(sharing, part); ring > 1 && (options_.partition || out.size() < kRings); --ring)
       if (sharing % ring == 0) out.push_back(ring);
     return out;
+  }
+
+  // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
+  // how far operands travel.
+  void place_anew(Judged& j) const {
+    if (a_.link->kind != arch::LinkKind::kMesh) return;
+    BspStage s = j.stage;
+    std::sort(s.core_order.begin(), s.core_order.end());
+    do {
+      for (const bool folded : {false, true}) {
+        s.folded = folded;
+        const double us = model::bsp::estimate({&s, 1}, a_).total_us;
+        if (us < j.us) j = {s, us};
+      }
+    } while (std::next_permutation(s.core_order.begin(), s.core_order.end()));
+  }
+
+  // The program of a grid that needs the least memory: it fetches everything, one iteration at a time.
+  static BspStage frugal(BspStage s) {
+    s.moves.assign(s.moves.size(), {Move::kFetch, 1, 1, -1});
+    s.block.assign(s.block.size(), 1);
+    return s;
+  }
+
+  bool fits(const BspStage& s) const {
+    return tile::memory_of({&s, 1}, a_.core.count, a_.link->width).bytes <= tile::usable_memory(a_).n;
   }
 
   // Halves blocks until they fit.
   void fit_and_judge(BspStage s) {
     for (std::size_t i = 0; i < kHalvings; ++i) {
-      const auto memory = tile::memory_of({&s, 1}, a_.core.count, a_.link->width, placed_);
-      if (memory.bytes <= tile::usable_memory(a_).n) {
-        found_.push_back({s, model::bsp::estimate({&s, 1}, a_, placed_).total_us});
+      if (fits(s)) {
+        found_.push_back({s, model::bsp::estimate({&s, 1}, a_).total_us});
         return;
       }
       const bool fetches =
@@ -201,8 +262,9 @@ class Search {
   std::shared_ptr<const tile::TileSpace> space_;
   const arch::ComputeSpec& instruction_;
   const arch::ArchSpec& a_;
-  bool placed_;
+  const Options& options_;
   tile::Extents grid_;
+  bool fetches_ = false;
   std::vector<Judged> grids_, found_;
 };
 
@@ -231,16 +293,16 @@ std::string tensors_in_words(const tile::TileSpace& space) {
 }  // namespace
 
 std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
-                                const std::string& mma, base::Diagnostics& diags) {
+                                const Options& options, base::Diagnostics& diags) {
   auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
   if (!is_product(*space)) space = tile::make_space(stage, tile::contiguous_collapse(stage));
-  const arch::ComputeSpec* instruction = instruction_for(*space, a, mma);
+  const arch::ComputeSpec* instruction = instruction_for(*space, a, options.mma);
   if (instruction == nullptr) {
     diags.error({}, fmt::format("{} has no instruction that computes {} into {}", a.name, base::name_of(stage.dtype),
                                 base::name_of(stage.accumulate)));
     return {};
   }
-  std::vector<Judged> found = Search(space, *instruction, a, false).run();
+  std::vector<Judged> found = Search(space, *instruction, a, options).run();
   if (found.empty())
     diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together", a.name,
                                 tensors_in_words(*space), tile::usable_memory(a).n * a.core.count));

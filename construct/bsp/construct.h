@@ -15,10 +15,16 @@
 
 namespace tilescope::construct::bsp {
 
-// The `keep` best programs, best first, for the case that inputs are not placed; with the named matrix instruction
-// alone, with none of them, or with any where `mma` is empty. None, after an error, where the chip has no instruction
-// for the stage or no program fits a core's memory.
+struct Options {
+  std::string mma = {};    // the only matrix instruction that may multiply, or none; any where empty
+  bool placed = false;     // inputs lie where programs want them
+  bool partition = false;  // only the first stage of T10 (SOSP'24, section 4.3): inputs that are held or rotate, every
+                           // grid that its published filters leave, every ring
+};
+
+// The `keep` best programs, best first. None, after an error, where the chip has no instruction for the stage or no
+// program fits a core's memory.
 std::vector<tile::BspStage> construct(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep,
-                                      const std::string& mma, base::Diagnostics& diags);
+                                      const Options& options, base::Diagnostics& diags);
 
 }  // namespace tilescope::construct::bsp

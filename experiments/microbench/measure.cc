@@ -13,6 +13,7 @@
 #include "experiments/microbench/detail/kept_alive.h"
 #include "experiments/microbench/detail/kernels.h"
 #include "experiments/microbench/detail/points.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -73,7 +74,7 @@ void plan_kernels(const Microbenchmark& b, Planned& p, const arch::ArchSpec& a, 
   for (const auto& [module, part] : {std::pair(&b.shorter, "shorter"), {&b.longer, "longer"}}) {
     const lower::Module m = only_reads(p.row.curve) ? kept_alive(*module) : *module;
     base::Diagnostics diags;
-    const auto emitted = targets::target_of(a).emit(m, {}, cuda::Dialect::kCuda, diags, {});
+    const auto emitted = targets::target_of(a).emit({m}, {}, cuda::Dialect::kCuda, diags, {});
     if (!emitted) {
       p.row.error = diags.sentences().front();
       return;

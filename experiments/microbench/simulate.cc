@@ -10,13 +10,14 @@
 #include "experiments/microbench/detail/kernels.h"
 #include "experiments/microbench/detail/points.h"
 #include "sim/common/report.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
 namespace {
 
 double running_cycles(const lower::Module& module, const arch::ArchSpec& a) {
-  return static_cast<double>(targets::target_of(a).simulate(module, a, {.mode = sim::Mode::kFull}).running());
+  return static_cast<double>(targets::target_of(a).simulate({module}, a, {.mode = sim::Mode::kFull}).running());
 }
 
 // Both kernels pay for the first blocks and the last ones; their difference does not.

@@ -8,17 +8,11 @@
 
 #include "arch/derive.h"
 #include "base/check.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
-#include "tile/staging.h"
 
 namespace tilescope::experiments {
 namespace {
-
-std::int64_t cached_bytes(const tile::RProgram& program, const arch::ArchSpec& a) {
-  std::int64_t most = 0;
-  for (const tile::StageProgram& stage : program.simt()) most = std::max(most, tile::staging_of(stage, a).bytes.n);
-  return most;
-}
 
 // What ptxas says of a kernel, and the scratchpad that it is launched with.
 KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::KernelUsage>& reported) {
@@ -30,14 +24,14 @@ KernelUse use_of(const cuda::EmittedKernel& kernel, const std::vector<cuda::Kern
 
 std::optional<ProgramCode> compiled(lower::Module module, const tile::RProgram& p, const arch::ArchSpec& a,
                                     const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at) {
-  auto emitted = targets::target_of(a).emit(module, about(p), cuda::Dialect::kCuda, diags, at);
+  auto emitted = targets::target_of(a).emit({module}, about(p), cuda::Dialect::kCuda, diags, at);
   if (!emitted) return std::nullopt;
   cuda::DeviceCode code = compiler.compile(emitted->text, *a.target);
   if (!code.ok()) {
     diags.error(at, code.error);
     return std::nullopt;
   }
-  DeviceUsage usage{*a.target, {}, cached_bytes(p, a)};
+  DeviceUsage usage{*a.target, {}, targets::target_of(a).core_bytes(p, a).n};
   for (const cuda::EmittedKernel& k : emitted->kernels) usage.kernels.push_back(use_of(k, code.kernels));
   return ProgramCode{std::move(module), std::move(*emitted), std::move(code.cubin), std::move(usage)};
 }
@@ -68,9 +62,9 @@ std::string about(const tile::RProgram& p) {
 
 std::optional<ProgramCode> code_of(const tile::RProgram& p, const arch::ArchSpec& a,
                                    const cuda::DeviceCompiler& compiler, base::Diagnostics& diags, base::Position at) {
-  auto module = targets::target_of(a).lower(p, a, diags, at);
-  if (!module) return std::nullopt;
-  std::optional<ProgramCode> best = compiled(*module, p, a, compiler, diags, at);
+  const auto lowered = targets::target_of(a).lower(p, a, diags, at);
+  if (!lowered) return std::nullopt;
+  std::optional<ProgramCode> best = compiled(lowered->module(), p, a, compiler, diags, at);
   if (!best) return std::nullopt;
   if (best->usage.spill_bytes() == 0) return best;
   const ProgramCode held = *best;

@@ -28,6 +28,7 @@ struct Workload {
   bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
+  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
 };
 
 struct CompiledProgram {

@@ -7,7 +7,7 @@
 #include "experiments/programs/code.h"
 #include "experiments/programs/detail/launch_document.h"
 #include "experiments/programs/given.h"
-#include "lower/print.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
 
@@ -28,9 +28,9 @@ std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics
 std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto program = tile::read_program(document, a, diags);
   if (!program) return std::nullopt;
-  const auto module = targets::target_of(a).lower(*program, a, diags, {diags.add_source("program")});
-  if (!module) return std::nullopt;
-  return lower::print(*module);
+  const auto lowered = targets::target_of(a).lower(*program, a, diags, {diags.add_source("program")});
+  if (!lowered) return std::nullopt;
+  return targets::target_of(a).print(*lowered);
 }
 
 std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
@@ -39,11 +39,11 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const auto program = read_program_file(file, a, diags);
   if (!language || !program) return std::nullopt;
   const base::Position at{diags.add_source(file.name)};
-  const auto module = targets::target_of(a).lower(*program, a, diags, at);
-  if (!module) return std::nullopt;
-  auto emitted = targets::target_of(a).emit(*module, about(*program), *language, diags, at);
+  const auto lowered = targets::target_of(a).lower(*program, a, diags, at);
+  if (!lowered) return std::nullopt;
+  auto emitted = targets::target_of(a).emit(*lowered, about(*program), *language, diags, at);
   if (!emitted || !diags.ok()) return std::nullopt;
-  base::Value document = launch_document(*module, *emitted);
+  base::Value document = launch_document(lowered->module(), *emitted);
   return EmittedProgram{std::move(emitted->text), std::move(document)};
 }
 

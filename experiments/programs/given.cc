@@ -10,6 +10,7 @@
 #include "experiments/programs/instructions.h"
 #include "experiments/programs/workload.h"
 #include "lower/kernel.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
 

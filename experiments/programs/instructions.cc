@@ -98,6 +98,9 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   construct::Restrictions out;
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
+  out.placed = workload.placed;
+  if (const std::string why = targets::refused(a, targets::target_of(a).placement); out.placed && !why.empty())
+    diags.error({diags.add_source("--placed")}, why);
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source("--mma")};
   std::vector<std::string_view> names = {"none"};

@@ -9,8 +9,8 @@
 
 #include "experiments/simulate/detail/from_sim.h"
 #include "experiments/simulate/detail/timeline_file.h"
-#include "lower/kernel.h"
 #include "sim/common/report.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -44,15 +44,15 @@ std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSp
                                const std::optional<TimelineRequest>& request) {
   base::Diagnostics diags;
   const targets::Target& target = targets::target_of(a);
-  const auto module = target.lower(program, a, diags, {});
-  if (!module) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
+  const auto lowered = target.lower(program, a, diags, {});
+  if (!lowered) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
   sim::SimOptions options;
   options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
-  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(*module, a, options))));
+  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(*lowered, a, options))));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(target.simulate(*module, a, options)));
+  base::Map row = to_entries(simulation_of(target.simulate(*lowered, a, options)));
   if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
   return base::to_json(std::move(row));
 }

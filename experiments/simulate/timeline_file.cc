@@ -57,6 +57,8 @@ std::int64_t order_of(std::int64_t process) {
 
 std::int64_t order_of(const Track& t) {
   switch (t.kind) {
+    case kPhases:
+      return -1;
     case kBlocks:
       return t.slot * kSlot;
     case kWarp:
@@ -88,6 +90,8 @@ std::string thread_name(const Track& t, const arch::ArchSpec& a) {
   switch (t.kind) {
     case kKernels:
       return "kernels";
+    case kPhases:
+      return "phases";
     case kBlocks:
       return fmt::format("slot {}", t.slot);
     case kWarp:
@@ -103,9 +107,9 @@ std::string thread_name(const Track& t, const arch::ArchSpec& a) {
     case kAddress:
       return "address units";
     case kLinkOut:
-      return "link out";
+      return t.slot == 0 ? "link out" : fmt::format("link out, network {}", t.slot + 1);
     case kLinkIn:
-      return "link in";
+      return t.slot == 0 ? "link in" : fmt::format("link in, network {}", t.slot + 1);
     case kSlice:
       return fmt::format("slice {}", t.unit);
     case kChannel:

@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "arch/hierarchy.h"
 #include "experiments/common/workers.h"
 #include "experiments/verify/compare_values.h"
 #include "experiments/verify/verify_programs.h"
 #include "lower/expected_values.h"
-#include "model/common/estimate.h"
 #include "targets/target.h"
 #include "targets/verifier.h"
 
@@ -27,8 +25,7 @@ constexpr unsigned kSeed = 1;
 
 struct Candidate {
   const tile::RProgram* program = nullptr;
-  std::unique_ptr<lower::Module> module;
-  int compiled = -1;  // the verifier's number
+  int number = -1;  // the verifier's
   std::size_t row = 0;
 };
 
@@ -42,50 +39,54 @@ double points_of(const tile::RProgram& p) {
   return points;
 }
 
-ValueErrors errors_of_outputs(const lower::Module& m, const std::vector<expr::Values>& globals,
+// Of all outputs that a way to run the program leaves.
+ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues& outputs,
                               const lower::NamedValues& expected) {
   ValueErrors out;
-  for (std::size_t g = 0; g < globals.size(); ++g)
-    if (m.globals[g].role == lower::Role::kOutput)
-      out = worse(out, errors_of(m.globals[g].dtype, globals[g], expected.at(m.globals[g].name)));
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
+    const expr::Tensor& t = e.tensors[static_cast<std::size_t>(e.stages.front().output)];
+    if (const auto found = outputs.find(t.name); found != outputs.end())
+      out = worse(out, errors_of(t.dtype, found->second, expected.at(t.name)));
+  }
   return out;
 }
 
-AccessTotals totals_of(const std::vector<lower::KernelCounters>& kernels) {
-  AccessTotals t;
-  for (const lower::KernelCounters& k : kernels)
-    for (const lower::CopyCount& c : k) {
-      t.requests += c.global.requests;
-      t.sectors += c.global.sectors;
-      t.bank_passes += c.shared.passes;
-    }
-  return t;
+base::Value to_value(double amount) {
+  const auto whole = static_cast<std::int64_t>(amount);
+  return static_cast<double>(whole) == amount ? base::Value(whole) : base::Value(amount);
 }
 
-base::Map to_map(const AccessTotals& t) {
-  return base::Map{{"requests", t.requests, {}}, {"sectors", t.sectors, {}}, {"bank_passes", t.bank_passes, {}}};
+// Amounts that something ran, or simulated, are whole.
+base::Map to_map(const VerifiedAmounts& amounts) {
+  base::Map out;
+  for (const auto& [name, amount] : amounts) out.push_back({name, to_value(amount), {}});
+  return out;
 }
 
-AccessTotals totals_of(const base::Value& v) {
-  const auto whole = [&](const char* key) { return *v.find(key)->get_if<std::int64_t>(); };
-  return {whole("requests"), whole("sectors"), whole("bank_passes")};
+VerifiedAmounts amounts_of(const base::Value& v) {
+  VerifiedAmounts out;
+  for (const base::Entry& e : *v.get_if<base::Map>()) {
+    const auto* whole = e.value.get_if<std::int64_t>();
+    out.emplace_back(e.key, whole != nullptr ? static_cast<double>(*whole) : *e.value.get_if<double>());
+  }
+  return out;
 }
 
-// What one worker does, on kernels that are compiled.
+// What one worker does, on programs that are compiled.
 std::string verified(const Candidate& c, targets::Verifier& verifier) {
   std::mt19937 random(kSeed);
   lower::NamedValues expected;
   lower::add_expected_values(*c.program, random, expected);
-  const std::vector<double> scalars(c.module->scalars.size(), lower::kScalar);
-  const targets::Execution done = verifier.run(c.compiled, scalars, lower::globals_of(*c.module, expected), kSeed);
+  const targets::Execution done = verifier.run(c.number, expected, kSeed);
   ValueErrors worst;
-  for (const std::vector<expr::Values>& globals : done.values)
-    worst = worse(worst, errors_of_outputs(*c.module, globals, expected));
+  for (const lower::NamedValues& outputs : done.outputs)
+    worst = worse(worst, errors_of_outputs(*c.program, outputs, expected));
   return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
                                  {"worst_error_units", worst.units, {}},
-                                 {"counters_ok", done.run == done.simulated, {}},
-                                 {"kernel", to_map(totals_of(done.run)), {}},
-                                 {"simulator", to_map(totals_of(done.simulated)), {}}});
+                                 {"counters_ok", done.counters_equal, {}},
+                                 {"run", to_map(done.run), {}},
+                                 {"simulator", to_map(done.simulated), {}}});
 }
 
 void read_answer(const WorkerResult& answer, const std::string& place, VerifiedRow& row) {
@@ -103,15 +104,13 @@ void read_answer(const WorkerResult& answer, const std::string& place, VerifiedR
   row.worst_errors = {real("worst_error_ratio"), real("worst_error_units")};
   row.values_ok = row.worst_errors.within(row.allowed_errors);
   row.counters_ok = *v->find("counters_ok")->get_if<bool>();
-  row.kernel = totals_of(*v->find("kernel"));
-  row.simulator = totals_of(*v->find("simulator"));
+  row.run = amounts_of(*v->find("run"));
+  row.simulator = amounts_of(*v->find("simulator"));
 }
 
 // The programs that can be lowered, added to the verifier; the others have errors in their rows.
-std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, const arch::ArchSpec& a,
-                                     targets::Verifier& verifier, std::vector<VerifiedRow>& rows) {
-  const targets::Target& target = targets::target_of(a);
-  const targets::Estimator estimate = target.estimate(a);
+std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, targets::Verifier& verifier,
+                                     std::vector<VerifiedRow>& rows) {
   std::vector<Candidate> out;
   for (const GivenProgram& g : given) {
     VerifiedRow& row = rows.emplace_back();
@@ -126,15 +125,12 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, con
       continue;
     }
     base::Diagnostics lowering;
-    auto module = target.lower(*g.program, a, lowering, {lowering.add_source(g.place)});
+    const auto number = verifier.add(*g.program, lowering, {lowering.add_source(g.place)});
     base::append(row.errors, lowering.formatted_errors());
-    if (!module) continue;
+    if (!number) continue;
     row.allowed_errors = allowed_errors(*g.program);
-    if (const auto e = estimate(*g.program, nullptr, {}))
-      row.model = {e->core_sectors, e->level(arch::scratchpad_of(a)->name).transactions};
-    auto kept = std::make_unique<lower::Module>(std::move(*module));
-    const int compiled = verifier.add(*kept);
-    out.push_back({&*g.program, std::move(kept), compiled, rows.size() - 1});
+    row.model = verifier.modelled(*number);
+    out.push_back({&*g.program, *number, rows.size() - 1});
   }
   return out;
 }
@@ -156,7 +152,7 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
     return std::nullopt;
   }
   std::vector<VerifiedRow> rows;
-  const std::vector<Candidate> candidates = candidates_of(given, a, *verifier, rows);
+  const std::vector<Candidate> candidates = candidates_of(given, *verifier, rows);
   if (const auto why = verifier->compile(jobs)) {
     diags.error({diags.add_source("verify")}, *why);
     return std::nullopt;
@@ -170,31 +166,34 @@ std::optional<std::vector<VerifiedRow>> verify_programs(const std::vector<GivenP
 
 namespace {
 
-base::Map compared(const VerifiedRow& r) {
+base::Map compared(const VerifiedRow& r, const std::string& runs) {
   base::Map out = {{"correct", r.values_ok, {}},
                    {"counters_ok", r.counters_ok, {}},
                    {"worst_error_ratio", r.worst_errors.ratio, {}},
                    {"allowed_error_ratio", r.allowed_errors.ratio, {}},
                    {"worst_error_units", r.worst_errors.units, {}},
                    {"allowed_error_units", r.allowed_errors.units, {}},
-                   {"kernel", to_map(r.kernel), {}},
+                   {runs, to_map(r.run), {}},
                    {"simulator", to_map(r.simulator), {}}};
-  if (r.model)
-    out.push_back(
-        {"model", base::Map{{"sectors", r.model->sectors, {}}, {"bank_passes", r.model->bank_passes, {}}}, {}});
+  if (!r.model) return out;
+  base::Map model;
+  for (const auto& [name, amount] : *r.model) model.push_back({name, amount, {}});
+  out.push_back({"model", std::move(model), {}});
   return out;
 }
 
 }  // namespace
 
-base::Value to_document(const std::vector<VerifiedRow>& rows) {
+std::string runs_of(const arch::ArchSpec& a) { return std::string(targets::target_of(a).runs); }
+
+base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string& runs) {
   base::List list;
   std::int64_t values_ok = 0, counters_ok = 0, failed = 0;
   for (const VerifiedRow& r : rows) {
     base::Map row = {{"id", r.id, {}}};
     if (!r.kind.empty()) row.push_back({"kind", r.kind, {}});
     if (r.errors.empty()) {
-      base::append(row, compared(r));
+      base::append(row, compared(r, runs));
     } else {
       row.push_back({"error", fmt::format("{}", fmt::join(r.errors, "\n")), {}});
       ++failed;

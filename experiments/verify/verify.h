@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// `tilescope verify`: programs on the CPU, as they are emitted: whether they compute what the expression says, and
-// whether what they access is what simulator and model count.
+// `tilescope verify`: programs on the CPU, as they are emitted or as cores that exchange run them: whether they compute
+// what the expression says, and whether what they do is what simulator and model count.
 
-#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arch/spec.h"
@@ -17,26 +17,17 @@
 
 namespace tilescope::experiments {
 
-// What all kernels of a program access.
-struct AccessTotals {
-  std::int64_t requests = 0;     // access instructions of warps to memory
-  std::int64_t sectors = 0;      // of the device cache that they touch
-  std::int64_t bank_passes = 0;  // of the scratchpad
-};
-
-// What the model takes them for; these need not be whole.
-struct ModelledAccesses {
-  double sectors = 0, bank_passes = 0;
-};
+// Amounts by name: of a GPU's kernels requests, sectors and bank passes; of cores that exchange bytes and points.
+using VerifiedAmounts = std::vector<std::pair<std::string, double>>;
 
 struct VerifiedRow {
   std::string id, kind;
   ValueErrors worst_errors;    // of all outputs
   ValueErrors allowed_errors;  // what rounding may come to
   bool values_ok = false;
-  bool counters_ok = false;  // emitted text and simulator agree in every count of every access
-  AccessTotals kernel, simulator;
-  std::optional<ModelledAccesses> model;  // nothing where the chip has no instruction for the program
+  bool counters_ok = false;  // what runs and the simulator agree in every count
+  VerifiedAmounts run, simulator;
+  std::optional<VerifiedAmounts> model;  // those that it knows; nothing where it has no time for the program
   std::vector<std::string> errors;
 };
 
@@ -45,7 +36,10 @@ struct VerifiedRow {
 std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
                                                const Progress& progress, base::Diagnostics& diags);
 
+// What runs: the kernel, or the machine of cores that exchange.
+std::string runs_of(const arch::ArchSpec& a);
+
 // {"rows":[...],"summary":{...}}.
-base::Value to_document(const std::vector<VerifiedRow>& rows);
+base::Value to_document(const std::vector<VerifiedRow>& rows, const std::string& runs);
 
 }  // namespace tilescope::experiments

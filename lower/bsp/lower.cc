@@ -139,16 +139,16 @@ void add_tensors(std::span<const BspStage> stages, const tile::CoreMemory& memor
 
 }  // namespace
 
-std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchSpec& chip, bool placed,
-                             base::Diagnostics& diags, base::Position at) {
+std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchSpec& chip, base::Diagnostics& diags,
+                             base::Position at) {
   const std::size_t before = diags.count();
   for (const BspStage& s : stages) tile::check_schedule(s, chip, diags, at);
-  if (diags.count() > before || !tile::check_memory(stages, chip, placed, diags, at)) return std::nullopt;
-  const tile::CoreMemory memory = tile::memory_of(stages, chip.core.count, chip.link->width, placed);
+  if (diags.count() > before || !tile::check_memory(stages, chip, diags, at)) return std::nullopt;
+  const tile::CoreMemory memory = tile::memory_of(stages, chip.core.count, chip.link->width);
   Program out;
   out.cores = chip.core.count;
   out.memory = memory.bytes;
-  out.placed = placed;
+  out.placed = tile::placed(stages);
   add_tensors(stages, memory, out);
   for (std::size_t n = 0; n < stages.size(); ++n) {
     out.expressions.push_back(stages[n].space->expression);

@@ -13,9 +13,8 @@
 
 namespace tilescope::lower::bsp {
 
-// Nothing, after errors `at` the place of the program, where it does not fit the chip. `placed`: inputs that are held
-// or rotate lie where the program wants them.
-std::optional<Program> lower(std::span<const tile::BspStage> stages, const arch::ArchSpec& chip, bool placed,
+// Nothing, after errors `at` the place of the program, where it does not fit the chip.
+std::optional<Program> lower(std::span<const tile::BspStage> stages, const arch::ArchSpec& chip,
                              base::Diagnostics& diags, base::Position at = {});
 
 }  // namespace tilescope::lower::bsp

@@ -6,6 +6,7 @@
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/integer.h"
+#include "model/bsp/detail/link.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -17,52 +18,54 @@ using tile::Move;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 
-// What an exchange asks of the busiest core.
-struct Traffic {
-  double received = 0, sent = 0;  // bytes
-  double pieces = 0;              // that it receives one after another
-
-  Traffic& operator+=(const Traffic& o) {
-    received += o.received;
-    sent += o.sent;
-    pieces += o.pieces;
-    return *this;
-  }
-};
-
 class StageModel {
  public:
-  StageModel(const BspStage& s, const arch::ArchSpec& a) : s_(s), a_(a), link_(*a.link) {}
+  StageModel(const BspStage& s, const arch::ArchSpec& a) : s_(s), a_(a), link_(a, s) {}
 
   // Bytes that a core gets over all of the stage's steps.
   double received() const { return received_; }
 
-  double cycles(const Traffic& t) const {
-    const double rate = of(link_.width.n) * arch::ratio_of(a_, "link.copy");
-    const double gap = link_.noncontiguous_gap ? of(link_.noncontiguous_gap->n) : 0;
-    return std::max(t.received / rate + t.pieces * gap, t.sent / rate);
-  }
-
-  // What every phase takes apart from its bytes: the way of its last word.
-  double horizon() const {
-    return (link_.latency ? of(link_.latency->n) : 0) + (link_.latency_spread ? of(link_.latency_spread->n) : 0);
-  }
+  double cycles(const Traffic& t) const { return link_.cycles(t); }
+  // What a phase takes apart from its bytes: the way of its last word.
+  double horizon() const { return link_.horizon(); }
 
   // From homes to a buffer of those windows, on every core.
   Traffic from_homes(std::size_t i, const tile::Windows& windows) const {
     const tile::Operand& o = s_.space->inputs[i];
     const tile::Extents tile = tile::window_extents(s_, windows);
     const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
-    const std::int64_t home = ceil_div(o.elements, a_.core.count);
-    return {bytes, sent_by_home(o, tile, home), pieces(o, tile, home)};
+    const std::int64_t home = ceil_div(o.elements, a_.core.count), run = std::min(tile::runs_of(o, tile).length, home);
+    const double sent = sent_by_home(o, tile, home);
+    const double away = 1 - share_at_home(o, home);
+    Traffic t{bytes * away, sent * away, pieces(o, tile, home), std::max(1.0, sent / of(run * o.element.n))};
+    if (away == 0) t.pieces = t.sent_pieces = 0;
+    link_.add_ways(o, bytes * away, t);
+    return t;
+  }
+
+  // How much of what its part reads a core has at home at least: parts that follow each other in the tensor as the
+  // cores do drift away from the even shares.
+  double share_at_home(const tile::Operand& o, std::int64_t home) const {
+    const tile::Extents part = tile::window_extents(s_, tile::Windows(s_.grid.size(), tile::Window::kPart));
+    const std::int64_t elements = tile::data_tile_elements_inside(o, part);
+    if (tile::runs_of(o, part).count > 1 || s_.sharing(o) > 1) return 0;
+    std::int64_t stride = 1;
+    for (std::size_t d = o.dims.size(); d-- > 0;) {
+      for (const expr::Term& t : o.dims[d].terms) {
+        const auto a = static_cast<std::size_t>(t.axis);
+        if (s_.grid[a] > 1 && t.coefficient * s_.part(a) * stride != elements * s_.core_stride(a)) return 0;
+      }
+      stride *= o.dims[d].extent;
+    }
+    const std::int64_t drift = std::abs(elements - home) * (s_.cores() - 1);
+    return of(std::max<std::int64_t>(0, std::min(elements, home) - drift)) / of(elements);
   }
 
   // Runs of neighbouring elements, each cut where another core's share begins and where a packet ends.
   double pieces(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
     const tile::Runs runs = tile::runs_of(o, tile);
     const double of_run = std::max(1.0, of(runs.length) / of(home));
-    const double packets =
-        link_.max_packet ? std::max(1.0, of(std::min(runs.length, home) * o.element.n) / of(link_.max_packet->n)) : 1;
+    const double packets = link_.packets(of(std::min(runs.length, home) * o.element.n));
     // Short neighbouring runs of a tensor whose rows are one after another at one home are still pieces.
     return of(runs.count) * of_run * packets;
   }
@@ -84,7 +87,7 @@ class StageModel {
       stride *= extent;
     }
     bytes = std::min(bytes, distinct * of(o.element.n));
-    if (link_.multicast != arch::Multicast::kNone) return bytes;
+    if (a_.link->multicast != arch::Multicast::kNone) return bytes;
     return bytes * own_elements * of(s_.cores()) / distinct;
   }
 
@@ -129,10 +132,11 @@ class StageModel {
         const tile::Operand& o = s_.space->inputs[i];
         const double bytes = of(tile::data_tile_elements_inside(o, tile::window_extents(s_, windows)) * o.element.n);
         times = passes(i);
-        t = {bytes, bytes, link_.max_packet ? bytes / of(link_.max_packet->n) : 0};
+        t = {bytes, bytes, link_.packets(bytes), link_.packets(bytes)};
+        link_.add_shift(o, s_.moves[i].ring, bytes, t);
       }
       out.cycles += times * cycles(t);
-      out.phases = std::max(out.phases, times);
+      if (t.received > 0) out.phases = std::max(out.phases, times);
       received_ += times * t.received;
     }
     out.cycles += out.phases * horizon();
@@ -154,10 +158,12 @@ class StageModel {
     const std::int64_t sums = tile::data_tile_elements_inside(o, tile::window_extents(s_, tile::sums_windows(s_)));
     const double bytes = of(ceil_div(sums, parts) * (parts - 1) * base::size_of(s_.space->expression.accumulate).n);
     received_ += bytes;
-    return {bytes, bytes, of(parts - 1)};
+    Traffic t{bytes, bytes, of(parts - 1), of(parts - 1)};
+    link_.add_ways(o, bytes, t);
+    return t;
   }
 
-  // Adding them up: a load of what came, an addition and a store, a vector at a time.
+  // Adding up what every other core sent of the share.
   double adding_cycles() const {
     const std::int64_t parts = tile::partial_sums(s_);
     const base::Dtype sum = s_.space->expression.accumulate;
@@ -165,18 +171,13 @@ class StageModel {
     if (adds == nullptr) return 0;
     const std::int64_t sums =
         tile::data_tile_elements_inside(s_.space->output, tile::window_extents(s_, tile::sums_windows(s_)));
-    const std::int64_t vectors =
-        ceil_div(ceil_div(ceil_div(sums, parts) * (parts - 1), a_.core.max_block_threads), adds->per_core);
-    const std::int64_t interval = a_.core.issue_interval ? a_.core.issue_interval->n : 1;
-    const double call = adds->overhead && adds->overhead->call ? of(adds->overhead->call->n) : 0;
-    constexpr double kInstructions = 3;  // load, add, store
-    return call + kInstructions * of(interval * vectors);
+    return addition_cycles(ceil_div(sums, parts) * (parts - 1), sum, *adds, a_);
   }
 
  private:
   const BspStage& s_;
   const arch::ArchSpec& a_;
-  const arch::LinkSpec& link_;
+  LinkModel link_;
   double received_ = 0;
 };
 
@@ -228,9 +229,10 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
 
 }  // namespace
 
-Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed) {
+Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   std::vector<Estimate> of_stages;
-  for (std::size_t n = 0; n < stages.size(); ++n) of_stages.push_back(estimate_stage(stages[n], a, placed && n == 0));
+  for (std::size_t n = 0; n < stages.size(); ++n)
+    of_stages.push_back(estimate_stage(stages[n], a, tile::placed(stages) && n == 0));
   return sum_of(of_stages);
 }
 

@@ -17,8 +17,8 @@ namespace tilescope::model::bsp {
 inline constexpr std::string_view kCompute = "compute", kCall = "call", kExchange = "exchange", kSync = "sync",
                                   kReduce = "reduce", kArrange = "arrange", kLaunch = "launch";
 
-// Of stages that run one after another. `placed`: inputs that the first stage holds or rotates lie where it wants them.
-Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a, bool placed);
+// Of stages that run one after another.
+Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a);
 
 // Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
 // the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
@@ -28,5 +28,8 @@ struct VertexCycles {
 };
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a);
+
+// Cycles in which one core adds so many partial sums to others.
+double addition_cycles(std::int64_t sums, base::Dtype dtype, const arch::ComputeSpec& c, const arch::ArchSpec& a);
 
 }  // namespace tilescope::model::bsp

@@ -35,6 +35,20 @@ Product product_of(const tile::TileSpace& space, const tile::Extents& block) {
   return p;
 }
 
+std::int64_t loaded_a_cycle(const arch::ArchSpec& a) {
+  const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
+  return memory.load ? memory.load->n : memory.banks * memory.bank_width.n;
+}
+std::int64_t stored_a_cycle(const arch::ArchSpec& a) {
+  const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
+  return memory.store ? memory.store->n : memory.banks * memory.bank_width.n;
+}
+
+// From one instruction of a worker to its next one: workers issue in turn.
+std::int64_t interval_of(const arch::ArchSpec& a) {
+  return std::max(a.core.max_block_threads, a.core.issue_interval ? a.core.issue_interval->n : 1);
+}
+
 VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t columns, const arch::ComputeSpec& c,
                             const arch::ArchSpec& a) {
   const auto of = [](std::int64_t n) { return static_cast<double>(n); };
@@ -43,7 +57,9 @@ VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t co
   const double depth_blocks = of(ceil_div(p.longest, c.k) * p.other_depth), blocks = column_blocks * depth_blocks;
   const double coefficients = of(c.n * c.k * base::size_of(c.dtype).n);
   const double load = c.weight_load_width ? coefficients / of(c.weight_load_width->n) : 0;
-  const double row = of(c.m * c.n * c.k) / of(c.per_core);  // one pass of the rows that an instruction takes
+  // One pass of the rows that an instruction takes; coefficients that do not stay in the unit come with every one.
+  const double loaded = of(c.m * c.k * base::size_of(c.dtype).n) + (c.weight_load_width ? 0 : coefficients);
+  const double row = std::max(of(c.m * c.n * c.k) / of(c.per_core), loaded / of(loaded_a_cycle(a)));
   const double stream = of(workers * ceil_div(ceil_div(rows, c.m), workers)) * row;
   const arch::VertexOverhead none, &o = c.overhead ? *c.overhead : none;
   const double fixed = cycles(o.call) + column_blocks * cycles(o.column_block) + depth_blocks * cycles(o.depth_block) +
@@ -55,15 +71,12 @@ VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t co
 // arithmetic; of an element for itself one waits for the other.
 VertexCycles vector_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a) {
-  const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
-  const std::int64_t workers = a.core.max_block_threads, width = c.per_core;
-  const std::int64_t interval = a.core.issue_interval ? a.core.issue_interval->n : 1;
+  const std::int64_t workers = a.core.max_block_threads, width = c.per_core, interval = interval_of(a);
   std::int64_t results = 1, terms = 1, loaded = 0;
   for (std::size_t x = 0; x < block.size(); ++x) (x < space.spatial ? results : terms) *= block[x];
   for (const tile::Operand& o : space.inputs) loaded += static_cast<std::int64_t>(o.reads.size()) * width * o.element.n;
-  const std::int64_t port = memory.load ? memory.load->n : memory.banks * memory.bank_width.n;
-  const std::int64_t out_port = memory.store ? memory.store->n : memory.banks * memory.bank_width.n;
-  const std::int64_t loads = ceil_div(loaded, port), stores = ceil_div(width * space.output.element.n, out_port);
+  const std::int64_t loads = ceil_div(loaded, loaded_a_cycle(a));
+  const std::int64_t stores = ceil_div(width * space.output.element.n, stored_a_cycle(a));
   // A multiply-add is one instruction; of a function's cost nothing is known here but that it is called.
   const double flops = space.macs_per_iteration + space.other_flops_per_iteration + space.special_per_iteration;
   const auto arithmetic = std::max<std::int64_t>(1, static_cast<std::int64_t>(flops));
@@ -89,6 +102,15 @@ VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& bl
   if (!c.overhead || !c.overhead->swaps) return one;
   const VertexCycles other = product_cycles(p, p.columns, p.rows, c, a);
   return one.all <= other.all ? one : other;
+}
+
+// A vector at a time: what came and what it is added to are loaded, and the sum is stored.
+double addition_cycles(std::int64_t sums, base::Dtype dtype, const arch::ComputeSpec& c, const arch::ArchSpec& a) {
+  const std::int64_t bytes = c.per_core * base::size_of(dtype).n;
+  const std::int64_t instructions = ceil_div(2 * bytes, loaded_a_cycle(a)) + 1 + ceil_div(bytes, stored_a_cycle(a));
+  const std::int64_t vectors = ceil_div(ceil_div(sums, a.core.max_block_threads), c.per_core);
+  const double call = c.overhead ? cycles(c.overhead->call) : 0;
+  return call + static_cast<double>(instructions * interval_of(a) * vectors);
 }
 
 }  // namespace tilescope::model::bsp

@@ -3,43 +3,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <systemc>
 
-// libsystemc needs it to link; no code calls it, simulations begin with sc_start.
-int sc_main(int, char**) { return 0; }
+#include "sim/detail/simulation_context.h"
 
 namespace tilescope::sim {
 namespace {
-
-// One unit of SystemC's time is one core cycle. Everything happens at the beginnings of turns.
-Cycle cycle_now() { return static_cast<Cycle>(sc_core::sc_time_stamp().value()); }
-
-sc_core::sc_time until(Cycle at) {
-  const Cycle now = cycle_now();
-  return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(at > now ? at - now : 0));
-}
-
-// A simulation context of its own for each run, so that a process can hold any number of them, one after the other.
-class Scope {
- public:
-  Scope() : current_(sc_core::sc_get_curr_simcontext()), usual_(sc_core::sc_default_global_context) {
-    own_ = new sc_core::sc_simcontext;
-    sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = own_;
-  }
-  ~Scope() {
-    delete own_;
-    sc_core::sc_curr_simcontext = current_;
-    sc_core::sc_default_global_context = usual_;
-  }
-  Scope(const Scope&) = delete;
-  Scope& operator=(const Scope&) = delete;
-
- private:
-  sc_core::sc_simcontext *current_, *usual_, *own_;
-};
 
 // What cores and the rest tell each other.
 struct Shared {
@@ -112,7 +82,7 @@ class DeviceModule : public sc_core::sc_module {
 }  // namespace
 
 struct EventLoop::Modules {
-  Scope scope;
+  SimulationContext context;
   Shared shared;
   std::deque<CoreModule> cores;
   DeviceModule device;
@@ -130,14 +100,7 @@ Cycle EventLoop::now() const { return cycle_now() + modules_->shared.gpu.turn();
 
 void EventLoop::run() {
   modules_->shared.settle.notify(sc_core::SC_ZERO_TIME);
-  try {
-    sc_core::sc_start();
-  } catch (const sc_core::sc_report& report) {
-    // What one of our processes throws, a timeline that cannot be written among it, SystemC hands on within a report of
-    // its own; our sentence is all that says something.
-    if (std::string_view(report.get_msg_type()) != sc_core::SC_ID_SIMULATION_UNCAUGHT_EXCEPTION_) throw;
-    throw std::runtime_error(report.get_msg());
-  }
+  run_to_rest();
 }
 
 }  // namespace tilescope::sim

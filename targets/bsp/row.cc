@@ -5,10 +5,16 @@
 
 #include "construct/bsp/construct.h"
 #include "construct/restrictions.h"
+#include "lower/bsp/lower.h"
+#include "lower/bsp/print.h"
 #include "model/bsp/estimate.h"
+#include "sim/bsp/simulate.h"
+#include "targets/bsp/detail/verifier.h"
 #include "targets/constructed_stage.h"
+#include "targets/lowered.h"
 #include "targets/search.h"
 #include "tile/bsp/fit.h"
+#include "tile/bsp/memory.h"
 #include "tile/program.h"
 
 namespace tilescope::targets::bsp {
@@ -17,12 +23,13 @@ namespace {
 ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& a, const SearchOptions& how,
                            std::size_t keep, const construct::Restrictions& given) {
   ConstructedStage out;
-  if (how.search != Search::kRoller) {
-    out.why = "of chips of this class only --search roller finds programs";
+  if (how.search != Search::kRoller && how.search != Search::kPartition) {
+    out.why = "of chips of this class only --search roller and partition find programs";
     return out;
   }
   base::Diagnostics diags;
-  out.programs = construct::bsp::construct(stage, a, keep, given.instruction, diags);
+  out.programs = construct::bsp::construct(stage, a, keep,
+                                           {given.instruction, given.placed, how.search == Search::kPartition}, diags);
   if (!diags.ok()) out.why = diags.sentences().front();
   return out;
 }
@@ -38,15 +45,32 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
   }
   const std::size_t before = diags.count();
   for (const tile::BspStage& s : *stages) tile::check_schedule(s, a, diags, at);
-  if (diags.count() == before) tile::check_memory(*stages, a, false, diags, at);
+  if (diags.count() == before) tile::check_memory(*stages, a, diags, at);
   if (diags.count() > before) return std::nullopt;
   return p;
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
   return [&a](const tile::RProgram& p, base::Diagnostics* /*diags*/, base::Position /*at*/) {
-    return std::optional(model::bsp::estimate(p.bsp(), a, false));
+    return std::optional(model::bsp::estimate(p.bsp(), a));
   };
+}
+
+std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                               base::Position at) {
+  auto program = lower::bsp::lower(p.bsp(), a, diags, at);
+  if (!program) return std::nullopt;
+  return Lowered{std::move(*program)};
+}
+
+std::string print(const Lowered& program) { return lower::bsp::print(program.supersteps()); }
+
+base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
+  return {tile::memory_of(p.bsp(), a.core.count, a.link->width).bytes};
+}
+
+sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options) {
+  return sim::bsp::simulate(program.supersteps(), a, options);
 }
 
 std::vector<std::string> ratios(const arch::ArchSpec& /*a*/) { return {"link.copy"}; }
@@ -58,11 +82,15 @@ const Target kRow = {.construct = &construct,
                      .aligned = "only construction finds programs of its cores",
                      .lowering_refusal = &lowering_refusal,
                      .taken_by = &taken_by,
-                     .lower = "its supersteps are no kernels",
+                     .lower = &lowered,
+                     .print = &print,
+                     .runs = "machine",
+                     .placement = "",
+                     .core_bytes = &core_bytes,
                      .estimate = &estimator,
                      .ratios = &ratios,
-                     .simulate = "it is not simulated yet",
-                     .verify = "its programs are not run from here yet",
+                     .simulate = &simulate,
+                     .verify = &verifier,
                      .emit = "there is no text of its programs"};
 
 }  // namespace tilescope::targets::bsp

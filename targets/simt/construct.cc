@@ -88,6 +88,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;
     found = construct::roller(stage, a, ranked_by(machine, known), keep, restrictions, &known);
+  } else if (how.search == Search::kPartition) {
+    out.why = "--search partition is for chips whose cores exchange";
   } else {
     base::Diagnostics diags;
     found = search(stage, a, how, construct::one_by_one(ranked_by(machine, known)), diags);

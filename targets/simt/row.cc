@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/simt/detail/row.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "backends/cuda/emit.h"
 #include "lower/lower.h"
+#include "lower/print.h"
 #include "model/simt/estimate.h"
 #include "sim/simulate.h"
+#include "targets/lowered.h"
 #include "targets/simt/detail/construct.h"
 #include "targets/simt/detail/verifier.h"
+#include "tile/staging.h"
 
 namespace tilescope::targets::simt {
 namespace {
@@ -42,8 +46,28 @@ Estimator estimator(const arch::ArchSpec& a) {
   };
 }
 
-std::optional<cuda::Emitted> emit(const lower::Module& module, std::string_view about, cuda::Dialect dialect,
+std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
+                               base::Position at) {
+  auto module = lower::lower(p, a, diags, at);
+  if (!module) return std::nullopt;
+  return Lowered{std::move(*module)};
+}
+
+std::string print(const Lowered& program) { return lower::print(program.module()); }
+
+base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
+  base::Bytes most;
+  for (const tile::StageProgram& stage : p.simt()) most = std::max(most, tile::staging_of(stage, a).bytes);
+  return most;
+}
+
+sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options) {
+  return sim::simulate(program.module(), a, options);
+}
+
+std::optional<cuda::Emitted> emit(const Lowered& program, std::string_view about, cuda::Dialect dialect,
                                   base::Diagnostics& diags, base::Position at) {
+  const lower::Module& module = program.module();
   const std::vector<std::string> refusals = cuda::refusals(module, dialect);
   for (const std::string& w : refusals) diags.error(at, w);
   if (!refusals.empty()) return std::nullopt;
@@ -57,10 +81,14 @@ const Target kRow = {.construct = &construct,
                      .aligned = &aligned,
                      .lowering_refusal = &lower::lowering_refusal,
                      .taken_by = &taken_by,
-                     .lower = &lower::lower,
+                     .lower = &lowered,
+                     .print = &print,
+                     .runs = "kernel",
+                     .placement = "its inputs lie in memory that all cores share",
+                     .core_bytes = &core_bytes,
                      .estimate = &estimator,
                      .ratios = &model::ratios_read,
-                     .simulate = &sim::simulate,
+                     .simulate = &simulate,
                      .verify = &verifier,
                      .emit = &emit};
 

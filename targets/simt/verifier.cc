@@ -3,23 +3,52 @@
 
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
+#include "arch/hierarchy.h"
 #include "backends/cuda/host_run.h"
 #include "lower/interpret.h"
+#include "lower/lower.h"
+#include "model/simt/estimate.h"
 #include "sim/simulate.h"
 
 namespace tilescope::targets::simt {
 namespace {
 
+// Of the device cache, and of the scratchpad.
+constexpr const char *kRequests = "requests", *kSectors = "sectors", *kBankPasses = "bank_passes";
+
+Amounts totals_of(const std::vector<lower::KernelCounters>& kernels) {
+  double requests = 0, sectors = 0, passes = 0;
+  for (const lower::KernelCounters& k : kernels)
+    for (const lower::CopyCount& c : k) {
+      requests += static_cast<double>(c.global.requests);
+      sectors += static_cast<double>(c.global.sectors);
+      passes += static_cast<double>(c.shared.passes);
+    }
+  return {{kRequests, requests}, {kSectors, sectors}, {kBankPasses, passes}};
+}
+
+lower::NamedValues outputs_of(const lower::Module& m, std::vector<expr::Values> globals) {
+  lower::NamedValues out;
+  for (std::size_t g = 0; g < globals.size(); ++g)
+    if (m.globals[g].role == lower::Role::kOutput) out[m.globals[g].name] = std::move(globals[g]);
+  return out;
+}
+
 class KernelVerifier : public Verifier {
  public:
-  explicit KernelVerifier(const arch::ArchSpec& a) : arch_(a), compiler_(a) {}
+  explicit KernelVerifier(const arch::ArchSpec& a) : arch_(a), compiler_(a), machine_(model::make_machine(a)) {}
 
   std::optional<std::string> refusal() const override { return compiler_.refusal(); }
 
-  int add(const lower::Module& module) override {
-    modules_.push_back({&module, compiler_.add(module)});
-    return static_cast<int>(modules_.size()) - 1;
+  std::optional<int> add(const tile::RProgram& program, base::Diagnostics& diags, base::Position at) override {
+    auto module = lower::lower(program, arch_, diags, at);
+    if (!module) return std::nullopt;
+    auto kept = std::make_unique<const lower::Module>(std::move(*module));
+    const int compiled = compiler_.add(*kept);
+    programs_.push_back({&program, std::move(kept), compiled});
+    return static_cast<int>(programs_.size()) - 1;
   }
 
   std::optional<std::string> compile(int jobs) override {
@@ -28,26 +57,45 @@ class KernelVerifier : public Verifier {
     return std::nullopt;
   }
 
-  Execution run(int number, const std::vector<double>& scalars, const std::vector<expr::Values>& inputs,
-                std::uint64_t seed) override {
-    const auto& [module, compiled] = modules_[static_cast<std::size_t>(number)];
+  std::optional<Amounts> modelled(int number) const override {
+    const auto e = model::estimate(*programs_[static_cast<std::size_t>(number)].program, machine_);
+    if (!e) return std::nullopt;
+    return Amounts{{kSectors, e->core_sectors}, {kBankPasses, e->level(arch::scratchpad_of(arch_)->name).transactions}};
+  }
+
+  Execution run(int number, const lower::NamedValues& values, std::uint64_t seed) override {
+    const Added& p = programs_[static_cast<std::size_t>(number)];
+    const std::vector<double> scalars(p.module->scalars.size(), lower::kScalar);
+    const std::vector<expr::Values> inputs = lower::globals_of(*p.module, values);
     Execution out;
-    lower::interpret(*module, scalars, out.values.emplace_back(inputs));
+    std::vector<expr::Values> interpreted = inputs;
+    lower::interpret(*p.module, scalars, interpreted);
+    out.outputs.push_back(outputs_of(*p.module, std::move(interpreted)));
+    std::vector<lower::KernelCounters> counted, simulated;
     for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting}) {
-      cuda::HostResult r = compiler_.run(compiled, {build, seed, scalars, inputs});
+      cuda::HostResult r = compiler_.run(p.compiled, {build, seed, scalars, inputs});
       if (!r.ok()) throw std::runtime_error(r.error);
-      out.values.push_back(std::move(r.globals));
-      out.run = std::move(r.counters);  // of the second build, which counts
+      out.outputs.push_back(outputs_of(*p.module, std::move(r.globals)));
+      counted = std::move(r.counters);  // of the second build, which counts
     }
-    for (sim::KernelReport& k : sim::simulate(*module, arch_, {.mode = sim::Mode::kFull}).kernels)
-      out.simulated.push_back(std::move(k.counters));
+    for (sim::KernelReport& k : sim::simulate(*p.module, arch_, {.mode = sim::Mode::kFull}).kernels)
+      simulated.push_back(std::move(k.counters));
+    out.run = totals_of(counted);
+    out.simulated = totals_of(simulated);
+    out.counters_equal = counted == simulated;
     return out;
   }
 
  private:
+  struct Added {
+    const tile::RProgram* program;
+    std::unique_ptr<const lower::Module> module;
+    int compiled;  // the compiler's number
+  };
   const arch::ArchSpec& arch_;
   cuda::HostCompiler compiler_;
-  std::vector<std::pair<const lower::Module*, int>> modules_;  // with the compiler's numbers
+  model::Machine machine_;
+  std::vector<Added> programs_;
 };
 
 }  // namespace

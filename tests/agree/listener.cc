@@ -317,10 +317,10 @@ std::string exchanged_answer(const ArchSpec& a) {
                                     {"O[i] +=! I[i,k]", "i=4096,k=640"},
                                     {"O[i,j] = I[i,j] + J[i,j]", "i=4096,j=1000"}}) {
       base::Diagnostics diags;
-      const auto found = construct::bsp::construct(built({op, sizes, c.dtype, c.accumulate}), a, 1, "", diags);
+      const auto found = construct::bsp::construct(built({op, sizes, c.dtype, c.accumulate}), a, 1, {}, diags);
       for (const tile::BspStage& s : found)
         out += fmt::format("{} {} {} {};", fmt::join(s.grid, "x"), fmt::join(s.block, "x"), tile::in_words(s),
-                           model::bsp::estimate({&s, 1}, a, false).total_us);
+                           model::bsp::estimate({&s, 1}, a).total_us);
       for (const std::string& why : diags.sentences()) out += why;
     }
   return out;

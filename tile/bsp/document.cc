@@ -38,6 +38,7 @@ class Reader {
     if (const auto r = base::as_choice(rings, "rings", {"straight", "folded"}, fields_.diags)) s.folded = *r == 1;
     if (const auto text = base::as_text(fields_.fields.require("instruction"), "instruction", fields_.diags))
       s.instruction = *text;
+    if (const auto is = base::as_bool(fields_.fields.take("placed"), "placed", fields_.diags)) s.placed = *is;
     s.moves.assign(fields_.space->inputs.size(), {});
     if (const Map* moves = fields_.entries_of("moves"))
       for (const Entry& e : *moves) read_move(e, s);
@@ -127,7 +128,8 @@ std::optional<BspStage> read_bsp_stage(const Value& node, std::shared_ptr<const 
   further_keys(f);
   BspStage s;
   if (space == nullptr) {
-    for (const std::string_view key : {"grid", "tile", "core_order", "loop_order", "rings", "instruction", "moves"})
+    for (const std::string_view key :
+         {"grid", "tile", "core_order", "loop_order", "rings", "placed", "instruction", "moves"})
       f.take(key);
   } else {
     s.space = std::move(space);
@@ -148,13 +150,15 @@ Map bsp_keys(const BspStage& s) {
       how = Map{{"rotate", s.space->axes[static_cast<std::size_t>(m.axis)].name, {}}, {"ring", m.ring, {}}};
     moves.push_back({s.space->inputs[i].name, std::move(how), {}});
   }
-  return Map{{"grid", by_axis(s, s.grid), {}},
-             {"tile", by_axis(s, s.block), {}},
-             {"core_order", names(s, s.core_order), {}},
-             {"loop_order", names(s, s.loop_order), {}},
-             {"rings", s.folded ? "folded" : "straight", {}},
-             {"instruction", s.instruction, {}},
-             {"moves", std::move(moves), {}}};
+  Map out{{"grid", by_axis(s, s.grid), {}},
+          {"tile", by_axis(s, s.block), {}},
+          {"core_order", names(s, s.core_order), {}},
+          {"loop_order", names(s, s.loop_order), {}},
+          {"rings", s.folded ? "folded" : "straight", {}},
+          {"instruction", s.instruction, {}},
+          {"moves", std::move(moves), {}}};
+  if (s.placed) out.push_back({"placed", true, {}});
+  return out;
 }
 
 std::string in_words(const BspStage& s) {

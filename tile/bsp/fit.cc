@@ -69,7 +69,7 @@ std::string in_words(const Area& a) {
 }
 
 // The longest step along the reduced axes that fits, in the words of a hint; empty where none does.
-std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed) {
+std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   std::vector<BspStage> smaller(stages.begin(), stages.end());
   for (;;) {
     BspStage* longest = nullptr;
@@ -79,7 +79,7 @@ std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec&
         if (s.block[x] > 1 && (longest == nullptr || s.block[x] > longest->block[axis])) longest = &s, axis = x;
     if (longest == nullptr) return {};
     --longest->block[axis];
-    if (memory_of(smaller, a.core.count, a.link->width, placed).bytes <= usable_memory(a).n)
+    if (memory_of(smaller, a.core.count, a.link->width).bytes <= usable_memory(a).n)
       return fmt::format("; a step of {} iterations of {} would fit", longest->block[axis],
                          longest->space->axes[axis].name);
   }
@@ -109,15 +109,15 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
   return diags.count() == before;
 }
 
-bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed, base::Diagnostics& diags,
+bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at) {
-  const CoreMemory memory = memory_of(stages, a.core.count, a.link->width, placed);
+  const CoreMemory memory = memory_of(stages, a.core.count, a.link->width);
   const std::int64_t most = usable_memory(a).n;
   if (memory.bytes <= most) return true;
   std::vector<std::string> areas;
   for (const Area& area : memory.areas) areas.push_back(in_words(area));
   diags.error(at, fmt::format("a core needs {} B ({}), {} B more than the {} B of its memory{}", memory.bytes,
-                              fmt::join(areas, ", "), memory.bytes - most, most, longest_step(stages, a, placed)));
+                              fmt::join(areas, ", "), memory.bytes - most, most, longest_step(stages, a)));
   return false;
 }
 

@@ -16,7 +16,7 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 
 // Whether every core's memory holds what the stages need; else an error that lists a core's tensors in bytes, what is
 // too much, and the longest step that would fit.
-bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, bool placed, base::Diagnostics& diags,
+bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at = {});
 
 // Bytes of one core's memory that programs may use.

@@ -139,7 +139,9 @@ void add_sums(const BspStage& s, int stage, Layout& layout) {
 
 }  // namespace
 
-CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base::Bytes word, bool placed) {
+bool placed(std::span<const BspStage> stages) { return !stages.empty() && stages.front().placed; }
+
+CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base::Bytes word) {
   CoreMemory out;
   Layout layout(out, cores, word.n);
   std::set<std::string> made, done;
@@ -157,7 +159,7 @@ CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base:
       if (made.contains(t.name) || !done.insert(t.name).second) continue;
       if (later.contains(t.name))
         layout.home(t);
-      else if (!placed)
+      else if (!placed(stages))
         emptied.push_back(&t);
     }
   for (std::size_t n = 0; n < stages.size(); ++n)

@@ -60,6 +60,9 @@ struct CoreMemory {
 };
 
 // The memory of stages that run one after another on `cores` cores, of which the link moves `word` bytes at a time.
-CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base::Bytes word, bool placed);
+CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base::Bytes word);
+
+// Whether inputs lie where the first stage wants them.
+bool placed(std::span<const BspStage> stages);
 
 }  // namespace tilescope::tile

@@ -52,6 +52,8 @@ struct BspSchedule {
   base::FixedVector<int, kMaxAxes> loop_order;         // tile axes, outermost loop first
   base::FixedVector<OperandMove, kMaxOperands> moves;  // inputs in order
   bool folded = false;                                 // rings
+  bool placed = false;                                 // of the first stage: inputs that it holds or rotates lie where
+                                                       // it wants them, and are not brought there
   std::string instruction;                             // of the chip: what computes
 };
 

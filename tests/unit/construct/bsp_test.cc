@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-double us(const tile::BspStage& s, const arch::ArchSpec& a) { return model::bsp::estimate({&s, 1}, a, false).total_us; }
+double us(const tile::BspStage& s, const arch::ArchSpec& a) { return model::bsp::estimate({&s, 1}, a).total_us; }
 
 // Whatever is constructed is sound, fits, and is not slower than any program drawn at random that fits.
 RC_GTEST_PROP(BspConstruct, IsSoundAndNotSlowerThanAnyDrawn, ()) {
@@ -28,15 +28,15 @@ RC_GTEST_PROP(BspConstruct, IsSoundAndNotSlowerThanAnyDrawn, ()) {
                                                            tests::any_of_range(1, 400), tests::any_of_range(1, 400)),
                                                {}, base::Dtype::kF16);
   base::Diagnostics diags;
-  const std::vector<tile::BspStage> found = construct(e, a, 3, "", diags);
+  const std::vector<tile::BspStage> found = construct(e, a, 3, {}, diags);
   RC_ASSERT(!found.empty());
   for (const tile::BspStage& s : found) {
     RC_ASSERT(tile::check_schedule(s, a, diags));
-    RC_ASSERT(tile::check_memory({&s, 1}, a, false, diags));
+    RC_ASSERT(tile::check_memory({&s, 1}, a, diags));
   }
   tile::BspStage drawn = tests::any_bsp_stage(e, a);
   drawn.instruction = found.front().instruction;
-  if (!tile::check_memory({&drawn, 1}, a, false, diags)) return;
+  if (!tile::check_memory({&drawn, 1}, a, diags)) return;
   RC_LOG() << tile::in_words(drawn) << " " << us(drawn, a) << " us, constructed " << us(found.front(), a);
   RC_ASSERT(us(found.front(), a) <= 1.03 * us(drawn, a));
 }
@@ -45,7 +45,7 @@ TEST(BspConstruct, MixesMoves) {
   const arch::ArchSpec a = tests::chip("ipu_gc200");
   base::Diagnostics diags;
   const auto found = construct(
-      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2048,n=2048,k=2048", {}, base::Dtype::kF16), a, 1, "", diags);
+      tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2048,n=2048,k=2048", {}, base::Dtype::kF16), a, 1, {}, diags);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front().instruction, "amp.f16");
   EXPECT_GT(found.front().cores(), a.core.count * 9 / 10);
@@ -55,7 +55,7 @@ TEST(BspConstruct, SaysWhichTensorsAreTooMuch) {
   const arch::ArchSpec a = tests::chip("ipu_gc2");
   base::Diagnostics diags;
   EXPECT_TRUE(
-      construct(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=16384,n=16384,k=16384"), a, 1, "", diags).empty());
+      construct(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=16384,n=16384,k=16384"), a, 1, {}, diags).empty());
   ASSERT_FALSE(diags.ok());
   EXPECT_THAT(diags.sentences().front(), HasSubstr("A 1073741824 B, B 1073741824 B, C 1073741824 B"));
 }

@@ -32,9 +32,10 @@ std::string in_words(const tile::BspStage& s) {
   return out + (s.folded ? " folded" : "");
 }
 
-lower::bsp::Program lowered(const tile::RProgram& p, const arch::ArchSpec& a, bool placed) {
+lower::bsp::Program lowered(tile::RProgram p, const arch::ArchSpec& a, bool placed) {
   base::Diagnostics diags;
-  auto program = lower::bsp::lower(p.bsp(), a, placed, diags);
+  std::get<std::vector<tile::BspStage>>(p.nodes).front().placed = placed;
+  auto program = lower::bsp::lower(p.bsp(), a, diags);
   tests::require_no_errors(diags);
   return *program;
 }

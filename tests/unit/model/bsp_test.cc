@@ -68,7 +68,9 @@ TEST(BspExchange, ARingPassesAllSlicesButOne) {
   s.moves[1] = {tile::Move::kRotate, 1, 8, 2};
   s.block[2] = 64;
   const double bytes_a = 64 * 512 * 2, bytes_b = 512 * 64 * 2;
-  const Estimate placed = estimate({&s, 1}, a, true), arranged = estimate({&s, 1}, a, false);
+  const Estimate arranged = estimate({&s, 1}, a);
+  s.placed = true;
+  const Estimate placed = estimate({&s, 1}, a);
   EXPECT_DOUBLE_EQ(placed.levels[0].bytes, 64 * (bytes_b * 7 / 8));
   EXPECT_DOUBLE_EQ(arranged.levels[0].bytes, 64 * (bytes_b * 7 / 8 + bytes_b / 8 + bytes_a));
   EXPECT_EQ(placed.term_us(kArrange), 0);
@@ -82,14 +84,14 @@ TEST(BspModel, MoreIsNeverSlower) {
   tile::BspStage s = held(e, {8, 8, 2});
   s.moves[0] = {tile::Move::kFetch, 2, 1, -1};
   s.block[2] = 64;
-  const double plain = estimate({&s, 1}, tests::chip("ipu_gc200"), false).total_us;
+  const double plain = estimate({&s, 1}, tests::chip("ipu_gc200")).total_us;
   for (const auto& [path, value] : {std::pair{"link.width", "8 B"},
                                     {"link.overlap", "true"},
                                     {"link.sync", "20 cycles"},
                                     {"link.noncontiguous_gap", "10 cycles"},
                                     {"clock", "2 GHz"}})
-    EXPECT_LT(estimate({&s, 1}, tests::chip("ipu_gc200", {{path, value}}), false).total_us, plain) << path;
-  EXPECT_GE(estimate({&s, 1}, tests::chip("ipu_gc200", {{"link.multicast", "none"}}), false).total_us, plain);
+    EXPECT_LT(estimate({&s, 1}, tests::chip("ipu_gc200", {{path, value}})).total_us, plain) << path;
+  EXPECT_GE(estimate({&s, 1}, tests::chip("ipu_gc200", {{"link.multicast", "none"}})).total_us, plain);
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/bsp/print.h"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "lower/bsp/places.h"
+
+namespace tilescope::lower::bsp {
+namespace {
+
+// "core / 4 % 8".
+std::string in_words(const Digit& d) {
+  if (d.count == 1) return "0";
+  return d.stride == 1 ? fmt::format("core % {}", d.count) : fmt::format("core / {} % {}", d.stride, d.count);
+}
+
+std::string in_words(const std::vector<Digit>& digits) {
+  std::vector<std::string> out;
+  for (const Digit& d : digits) out.push_back(in_words(d));
+  return fmt::format("{}", fmt::join(out, ", "));
+}
+
+class Printer {
+ public:
+  explicit Printer(const Program& p) : p_(p) {}
+
+  std::string text() {
+    line(fmt::format("{} cores, {} B of each one's memory{}", p_.cores, p_.memory,
+                     p_.placed ? "; inputs lie where they are wanted" : ""));
+    for (const Tensor& t : p_.tensors)
+      if (t.home.stage < 0 && t.home.per_core > 0)
+        line(fmt::format("home of {}: {} of {} elements of {} a core, at {} B", t.name, t.home.per_core, t.elements,
+                         base::name_of(t.dtype), t.home.offset));
+    for (const Stage& s : p_.stages) stage(s);
+    return out_;
+  }
+
+ private:
+  void line(const std::string& text) { out_ += std::string(2 * depth_, ' ') + text + '\n'; }
+
+  void stage(const Stage& s) {
+    line(fmt::format("stage {} on {} cores: {}", s.number + 1, s.cores,
+                     p_.expressions[static_cast<std::size_t>(s.number)].stages.front().text));
+    ++depth_;
+    for (const Axis& a : s.axes) axis(s, a);
+    for (const Buffer& b : s.buffers) buffer(s, b);
+    if (!s.arrange.empty()) exchange(s, p_.placed && s.number == 0 ? "in place" : "arrange", s.arrange);
+    const std::size_t outside = depth_;
+    for (const int a : s.order) {
+      const Axis& axis = s.axes[static_cast<std::size_t>(a)];
+      if (blocks_of(axis) == 1) continue;
+      line(fmt::format("for {} in {} blocks", axis.name, blocks_of(axis)));
+      ++depth_;
+    }
+    if (!s.moves.empty()) exchange(s, "exchange what changes", s.moves);
+    std::vector<std::string> operands;
+    for (const int b : s.compute.operands) operands.push_back(name_of(s, b));
+    line(fmt::format("compute by {}: {} from {}", s.compute.instruction, name_of(s, s.compute.sums),
+                     fmt::join(operands, ", ")));
+    depth_ = outside;
+    if (s.reduce)
+      line(fmt::format("reduce: {} cores of ({}) share {}, each adds its part of what they send", count_of(*s.reduce),
+                       in_words(s.reduce->parts), name_of(s, s.compute.sums)));
+    --depth_;
+  }
+
+  void axis(const Stage& s, const Axis& a) {
+    std::string text =
+        fmt::format("{}: part {} of {} iterations, {} in all", a.name, in_words(a.core), a.part, a.extent);
+    if (a.slices > 1) {
+      std::vector<std::string> places;
+      for (const int r : a.rings) places.push_back(fmt::format("place in ring {}", r));
+      text += fmt::format("; {} slices, the first one: {}", a.slices, fmt::join(places, " + "));
+    }
+    if (blocks_of(a) > 1) text += fmt::format("; blocks of {}", a.block);
+    line(text);
+    for (const int r : a.rings) {
+      const Ring& ring = s.rings[static_cast<std::size_t>(r)];
+      line(fmt::format("  ring {}: {} of the cores that differ in ({}), {}", r, ring.length, in_words(ring.sharing),
+                       ring.folded ? "folded" : "straight"));
+    }
+  }
+
+  void buffer(const Stage& s, const Buffer& b) {
+    std::vector<std::string> windows;
+    for (const Dim& d : b.dims)
+      for (const expr::Term& t : d.terms) {
+        const auto a = static_cast<std::size_t>(t.axis);
+        constexpr const char* kWords[] = {"part", "slice", "block"};
+        windows.push_back(fmt::format("{} of {}", kWords[static_cast<std::size_t>(b.windows[a])], s.axes[a].name));
+      }
+    line(fmt::format("buffer {}: {} {}[{}], {}{} elements at {} B", &b - s.buffers.data(), base::name_of(b.dtype),
+                     b.name, fmt::join(windows, ", "), b.slots > 1 ? fmt::format("{} x ", b.slots) : "", b.elements,
+                     b.offset));
+  }
+
+  void exchange(const Stage& s, const std::string& what, const std::vector<Transfer>& transfers) {
+    line(what);
+    for (const Transfer& t : transfers)
+      line(fmt::format("  {} from {}", name_of(s, t.buffer),
+                       t.ring >= 0 ? fmt::format("the next core of ring {}", t.ring) : "where it is at home"));
+  }
+
+  static std::string name_of(const Stage& s, int buffer) {
+    return fmt::format("buffer {} ({})", buffer, s.buffers[static_cast<std::size_t>(buffer)].name);
+  }
+
+  const Program& p_;
+  std::size_t depth_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string print(const Program& p) { return Printer(p).text(); }
+
+}  // namespace tilescope::lower::bsp

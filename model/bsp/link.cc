@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/bsp/detail/link.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+
+namespace tilescope::model::bsp {
+namespace {
+
+double of(std::int64_t n) { return static_cast<double>(n); }
+double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
+
+}  // namespace
+
+LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
+    : link_(*a.link),
+      s_(s),
+      rate_(of(link_.width.n) * arch::ratio_of(a, "link.copy")),
+      gap_(of(link_.noncontiguous_gap)),
+      networks_(of(link_.networks.value_or(1))),
+      cores_(of(a.core.count)),
+      horizon_(of(link_.latency) + of(link_.latency_spread)) {
+  if (link_.kind != arch::LinkKind::kMesh) return;
+  const double farthest = of(*link_.rows + *link_.columns - 2);
+  horizon_ = 2 * of(link_.port) + of(link_.hop) * (link_.torus == arch::Torus::kBothWays ? farthest / 2 : farthest);
+}
+
+double LinkModel::packets(double bytes) const {
+  return link_.max_packet ? std::max(1.0, bytes / of(link_.max_packet->n)) : 1;
+}
+
+double LinkModel::cycles(const Traffic& t) const {
+  const double header = link_.header ? of(link_.header->n) : 0;
+  // The first piece's pointers are set before the phase begins.
+  const double in = (t.received + header * t.pieces) / rate_ + std::max(0.0, t.pieces - 1) * gap_;
+  const double out = (t.sent + header * t.sent_pieces) / rate_ + std::max(0.0, t.sent_pieces - 1) * gap_;
+  const double share = t.received > 0 ? 1 + header * t.pieces / t.received : 1;
+  const double link = std::max(t.along_row, t.along_column) * share / rate_;
+  return std::max(std::max(in, out) / networks_, link);
+}
+
+// Between two places of a row, drawn alike: of a line, of a ring either way, of a ring one way.
+double LinkModel::mean_distance(double length) const {
+  if (link_.torus == arch::Torus::kBothWays) return length / 4;
+  if (link_.torus == arch::Torus::kOneWay) return (length - 1) / 2;
+  return (length * length - 1) / (3 * length);
+}
+
+LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
+  const double columns = of(*link_.columns);
+  Group g;
+  double side_by_side = 1;
+  for (std::size_t a = 0; a < s_.grid.size(); ++a) {
+    if (o.uses(static_cast<int>(a)) || s_.grid[a] == 1) continue;
+    const double stride = of(s_.core_stride(a)), count = of(s_.grid[a]);
+    g.cores *= count;
+    if (stride * count <= columns) {
+      g.columns += (count - 1) * stride;
+      if (stride == side_by_side) side_by_side *= count;
+    } else if (stride >= columns) {
+      g.rows += (count - 1) * stride / columns;
+    } else {
+      g.columns = columns - 1;
+      g.rows += (stride * count - 1) / columns;
+    }
+  }
+  const bool filled = (g.rows + 1) * (g.columns + 1) <= g.cores * 1.001;
+  g.sendings = link_.multicast == arch::Multicast::kNone ? g.cores : filled ? 1 : g.cores / side_by_side;
+  if (g.sendings == g.cores)
+    g.rows = g.columns = 0;
+  else if (!filled)
+    g.rows = 0, g.columns = side_by_side - 1;
+  return g;
+}
+
+void LinkModel::add_ways(const tile::Operand& o, double bytes, Traffic& t) const {
+  if (link_.kind != arch::LinkKind::kMesh) return;
+  const double rows = of(*link_.rows), columns = of(*link_.columns);
+  const Group g = group_of(o);
+  const double sendings = of(s_.cores()) / g.cores * g.sendings;
+  // Each goes along a row to its receivers' columns and over all of these, then along each of these columns.
+  const double row_links = mean_distance(columns) * (1 - g.columns / columns) + g.columns;
+  const double column_links = (g.columns + 1) * (mean_distance(rows) * (1 - g.rows / rows) + g.rows);
+  const double ways = networks_ * (link_.torus == arch::Torus::kOneWay ? 1 : 2);
+  // Of a mesh that is no torus the links in the middle carry half as much again as the mean one.
+  const double busiest = link_.torus == arch::Torus::kNone ? 1.5 : 1;
+  t.along_row += busiest * sendings * bytes * row_links / (ways * cores_);
+  t.along_column += busiest * sendings * bytes * column_links / (ways * cores_);
+}
+
+void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double bytes, Traffic& t) const {
+  if (link_.kind != arch::LinkKind::kMesh) return;
+  // Neighbours differ along the fastest axis that the operand lacks: so far do all cores send at a time.
+  for (auto axis = s_.core_order.rbegin(); axis != s_.core_order.rend(); ++axis) {
+    const auto a = static_cast<std::size_t>(*axis);
+    if (o.uses(*axis) || s_.grid[a] == 1) continue;
+    const double stride = of(s_.core_stride(a)), columns = of(*link_.columns), places = s_.folded ? 2 : 1;
+    (stride < columns ? t.along_row : t.along_column) +=
+        bytes * places * (stride < columns ? stride : stride / columns);
+    return;
+  }
+}
+
+}  // namespace tilescope::model::bsp

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bsp/detail/arithmetic.h"
+
+#include <algorithm>
+
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
+#include "base/check.h"
+#include "base/integer.h"
+
+namespace tilescope::sim::bsp {
+namespace {
+
+using base::ceil_div;
+
+Cycle of(const std::optional<base::Cycles>& c) { return c ? c->n : 0; }
+
+// Operations of one iteration, a product that is summed being one.
+std::int64_t operations(const expr::Stage& s) {
+  std::int64_t n = 0;
+  for (const expr::Node& node : s.body)
+    if (node.kind != expr::NodeKind::kNumber && node.kind != expr::NodeKind::kScalar &&
+        node.kind != expr::NodeKind::kRead)
+      ++n;
+  if (s.reducer == expr::Reducer::kNone) return std::max<std::int64_t>(1, n);
+  const bool fused = s.reducer == expr::Reducer::kSum && s.body.back().kind == expr::NodeKind::kMultiply;
+  return fused ? n : n + 1;
+}
+
+// An even share of a number for each of several; the first ones get what is left.
+std::vector<std::int64_t> shared_out(std::int64_t n, std::int64_t shares) {
+  std::vector<std::int64_t> out(static_cast<std::size_t>(shares), n / shares);
+  for (std::int64_t i = 0; i < n % shares; ++i) ++out[static_cast<std::size_t>(i)];
+  return out;
+}
+
+}  // namespace
+
+Arithmetic::Arithmetic(const lower::bsp::Program& p, const lower::bsp::Stage& s, const arch::ArchSpec& a)
+    : stage_(s),
+      loops_(p.expressions[static_cast<std::size_t>(s.number)].stages.front()),
+      chip_(a),
+      instruction_(nullptr),
+      memory_(*arch::scratchpad_of(a)),
+      result_(s.buffers[static_cast<std::size_t>(s.compute.result)].dtype),
+      sum_(s.buffers[static_cast<std::size_t>(s.compute.sums)].dtype),
+      workers_(a.core.max_block_threads),
+      interval_(std::max(workers_, a.core.issue_interval ? a.core.issue_interval->n : 1)) {
+  for (const arch::ComputeSpec& c : a.compute)
+    if (c.name == s.compute.instruction) instruction_ = &c;
+  base::check(instruction_ != nullptr, "the program's instruction is one of the chip's");
+}
+
+bool Arithmetic::uses(int operand, std::size_t axis) const {
+  const lower::bsp::Buffer& b = stage_.buffers[static_cast<std::size_t>(operand)];
+  for (const lower::bsp::Dim& d : b.dims)
+    for (const expr::Term& t : d.terms)
+      if (static_cast<std::size_t>(t.axis) == axis) return true;
+  return false;
+}
+
+std::int64_t Arithmetic::loads(std::int64_t bytes) const {
+  return ceil_div(bytes, memory_.load ? memory_.load->n : memory_.banks * memory_.bank_width.n);
+}
+std::int64_t Arithmetic::stores(std::int64_t bytes) const {
+  return ceil_div(bytes, memory_.store ? memory_.store->n : memory_.banks * memory_.bank_width.n);
+}
+
+Cycle Arithmetic::in_turn(const std::vector<std::int64_t>& instructions) const {
+  Cycle end = 0;
+  for (std::size_t w = 0; w < instructions.size(); ++w)
+    if (instructions[w] > 0) end = std::max(end, static_cast<Cycle>(w) + (instructions[w] - 1) * interval_ + 1);
+  // The supervisor goes on when the turn is its own again.
+  return base::round_up(end, interval_);
+}
+
+Cycle Arithmetic::block(const std::vector<std::int64_t>& extents) {
+  for (const std::int64_t e : extents)
+    if (e == 0) return 0;
+  const auto [place, is_new] = known_.try_emplace(extents, 0);
+  if (is_new) place->second = instruction_->n * instruction_->k > 1 ? product(extents) : vectors(extents);
+  return place->second;
+}
+
+Cycle Arithmetic::product(const std::vector<std::int64_t>& extents) const {
+  const int left = stage_.compute.operands.front(), right = stage_.compute.operands.back();
+  std::int64_t batch = 1, rows = 1, columns = 1, longest = 1, depth = 1;
+  for (std::size_t a = 0; a < extents.size(); ++a) {
+    if (stage_.axes[a].reduced) {
+      depth *= extents[a];
+      longest = std::max(longest, extents[a]);
+    } else if (uses(left, a) && uses(right, a)) {
+      batch *= extents[a];
+    } else {
+      (uses(left, a) ? rows : columns) *= extents[a];
+    }
+  }
+  Cycle one = multiplied(rows, columns, longest, depth);
+  if (instruction_->overhead && instruction_->overhead->swaps)
+    one = std::min(one, multiplied(columns, rows, longest, depth));
+  return batch * one;
+}
+
+// The second operand's coefficients are loaded block by block; the first one's rows pass, each worker with its own.
+Cycle Arithmetic::multiplied(std::int64_t rows, std::int64_t columns, std::int64_t longest, std::int64_t depth) const {
+  const arch::ComputeSpec& c = *instruction_;
+  const arch::VertexOverhead none, &library = c.overhead ? *c.overhead : none;
+  const std::int64_t element = base::size_of(c.dtype).n;
+  // Coefficients that stay are loaded before rows pass; those that do not come with every row.
+  const std::int64_t coefficients = c.n * c.k * element;
+  const Cycle loading =
+      c.weight_load_width ? std::max(ceil_div(coefficients, c.weight_load_width->n), loads(coefficients)) : 0;
+  const std::int64_t beside = c.m * c.k * element + (c.weight_load_width ? 0 : coefficients);
+  const std::int64_t row = std::max(ceil_div(c.m * c.n * c.k, c.per_core), loads(beside));
+  std::vector<std::int64_t> issued = shared_out(ceil_div(rows, c.m), workers_);
+  for (std::int64_t& n : issued) n *= row;
+  const Cycle passing = in_turn(issued);
+  const std::int64_t column_blocks = ceil_div(columns, c.n), depth_blocks = ceil_div(longest, c.k) * (depth / longest);
+  Cycle out = of(library.call) + depth_blocks * of(library.depth_block);
+  for (std::int64_t b = 0; b < column_blocks; ++b)
+    out += of(library.column_block) + depth_blocks * (of(library.block) + loading + passing);
+  return out;
+}
+
+// Every worker has its vectors, or of a reduction its runs, one after another.
+Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
+  const arch::VertexOverhead none, &library = instruction_->overhead ? *instruction_->overhead : none;
+  const std::int64_t width = instruction_->per_core;
+  std::int64_t results = 1, summed = 1, bytes = 0;
+  bool reduces = false;
+  for (std::size_t a = 0; a < extents.size(); ++a) {
+    (stage_.axes[a].reduced ? summed : results) *= extents[a];
+    reduces = reduces || stage_.axes[a].reduced;
+  }
+  for (const int b : stage_.compute.operands) {
+    const std::int64_t element = base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n;
+    bytes += width * element;
+  }
+  const std::int64_t arithmetic = operations(loops_);
+  std::vector<std::int64_t> issued;
+  if (reduces) {
+    issued = shared_out(results, workers_);
+    const std::int64_t run = of(library.block) + ceil_div(summed, width) * std::max(loads(bytes), arithmetic);
+    for (std::int64_t& n : issued) n *= run;
+  } else {
+    const std::int64_t vector = loads(bytes) + arithmetic + stores(width * base::size_of(result_).n);
+    issued = shared_out(results, workers_);
+    for (std::int64_t& n : issued) n = ceil_div(n, width) * vector;
+  }
+  return of(library.call) + in_turn(issued);
+}
+
+Cycle Arithmetic::adding(std::int64_t elements, std::int64_t parts) const {
+  const arch::ComputeSpec* adds = arch::scalar_unit_of(chip_, sum_, sum_);
+  if (adds == nullptr || elements == 0) return 0;
+  const std::int64_t bytes = adds->per_core * base::size_of(sum_).n;
+  const arch::VertexOverhead none, &library = adds->overhead ? *adds->overhead : none;
+  std::vector<std::int64_t> issued = shared_out(elements, workers_);
+  for (std::int64_t& n : issued)
+    n = ceil_div(n, adds->per_core) * ((parts - 1) * (loads(bytes) + 1) + loads(bytes) + stores(bytes));
+  return of(library.call) + in_turn(issued);
+}
+
+}  // namespace tilescope::sim::bsp

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What one core's call takes on a block of iterations: workers that issue in turn, what they load and store, the matrix
+// unit's coefficients and rows.
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/bsp/supersteps.h"
+#include "sim/common/cycle.h"
+
+namespace tilescope::sim::bsp {
+
+class Arithmetic {
+ public:
+  Arithmetic(const lower::bsp::Program& p, const lower::bsp::Stage& s, const arch::ArchSpec& a);
+
+  // A block of so many iterations of every axis; nothing where there are none.
+  Cycle block(const std::vector<std::int64_t>& extents);
+  // Adding up what `parts` - 1 other cores sent of `elements` sums.
+  Cycle adding(std::int64_t elements, std::int64_t parts) const;
+
+ private:
+  Cycle product(const std::vector<std::int64_t>& extents) const;
+  Cycle multiplied(std::int64_t rows, std::int64_t columns, std::int64_t longest, std::int64_t depth) const;
+  Cycle vectors(const std::vector<std::int64_t>& extents) const;
+  // Until all workers have issued so many instructions each, a turn a worker.
+  Cycle in_turn(const std::vector<std::int64_t>& instructions) const;
+  bool uses(int operand, std::size_t axis) const;
+  std::int64_t loads(std::int64_t bytes) const;
+  std::int64_t stores(std::int64_t bytes) const;
+
+  const lower::bsp::Stage& stage_;
+  const expr::Stage& loops_;
+  const arch::ArchSpec& chip_;
+  const arch::ComputeSpec* instruction_;
+  const arch::ScratchpadLevel& memory_;
+  base::Dtype result_, sum_;
+  std::int64_t workers_, interval_;
+  std::map<std::vector<std::int64_t>, Cycle> known_;
+};
+
+}  // namespace tilescope::sim::bsp

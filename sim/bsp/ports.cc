@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// An exchange whose phases are scheduled beforehand: a transfer holds the port of its sender and those of all its
+// receivers for as long as it takes, and nothing between them. The schedule is a list's: whatever can begin does, in
+// the order of the exchange.
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/integer.h"
+#include "sim/bsp/detail/fabric.h"
+
+namespace tilescope::sim::bsp {
+namespace {
+
+struct Port {
+  bool busy = false, used = false;  // now; in this exchange
+  std::deque<std::size_t> waiting;  // transfers that found it busy
+};
+
+class Ports : public Fabric {
+ public:
+  Ports(const arch::ArchSpec& a, PortWatch watch)
+      : link_(*a.link),
+        gap_(link_.noncontiguous_gap ? link_.noncontiguous_gap->n : 0),
+        cores_(a.core.count),
+        out_(static_cast<std::size_t>(cores_)),
+        in_(out_.size()),
+        watch_(std::move(watch)) {}
+
+  void begin(const Exchange& exchange, Cycle now) override {
+    exchange_ = &exchange;
+    end_ = now;
+    for (std::vector<Port>* ports : {&out_, &in_})
+      for (Port& p : *ports) p.used = false;
+    for (std::size_t t = 0; t < exchange.transfers.size(); ++t) try_to_begin(t, now);
+  }
+
+  std::optional<Cycle> next() const override {
+    if (under_way_.empty()) return std::nullopt;
+    return under_way_.top().first;
+  }
+
+  void advance(Cycle now) override {
+    std::vector<Port*> freed;
+    while (!under_way_.empty() && under_way_.top().first <= now) {
+      const Transfer& t = exchange_->transfers[under_way_.top().second];
+      under_way_.pop();
+      for_each_port(t, [&](Port& p) {
+        p.busy = false;
+        freed.push_back(&p);
+      });
+    }
+    for (Port* p : freed)
+      while (!p->busy && !p->waiting.empty()) {
+        const std::size_t t = p->waiting.front();
+        p->waiting.pop_front();
+        try_to_begin(t, now);
+      }
+  }
+
+  Cycle end() const override { return end_; }
+
+ private:
+  template <class Visit>
+  void for_each_port(const Transfer& t, Visit visit) {
+    visit(out_[static_cast<std::size_t>(t.from)]);
+    for (const std::int64_t to : exchange_->groups[t.group])
+      if (to != t.from) visit(in_[static_cast<std::size_t>(to)]);
+  }
+
+  void try_to_begin(std::size_t number, Cycle now) {
+    const Transfer& t = exchange_->transfers[number];
+    Port* taken = nullptr;
+    bool first = true;
+    for_each_port(t, [&](Port& p) {
+      if (p.busy && taken == nullptr) taken = &p;
+      first = first && !p.used;
+    });
+    if (taken != nullptr) return taken->waiting.push_back(number);
+    // Pointers of the first piece are set before the exchange begins.
+    const Cycle until = now + base::ceil_div(t.bytes, link_.width.n) + gap_ * (t.pieces - (first ? 1 : 0));
+    for_each_port(t, [](Port& p) { p.busy = p.used = true; });
+    under_way_.emplace(until, number);
+    watch_({t.from, 0, true, now, until, t.bytes});
+    for (const std::int64_t to : exchange_->groups[t.group]) {
+      if (to == t.from) continue;
+      watch_({to, 0, false, now, until, t.bytes});
+      end_ = std::max(end_, until + route(t.from, to));
+    }
+  }
+
+  // A word's way grows with the distance of the cores' numbers, which is a third of the greatest in the mean.
+  Cycle route(std::int64_t from, std::int64_t to) const {
+    const Cycle mean = link_.latency ? link_.latency->n : 0,
+                spread = link_.latency_spread ? link_.latency_spread->n : 0;
+    const std::int64_t distance = std::abs(from - to), farthest = std::max<std::int64_t>(1, cores_ - 1);
+    return std::max<Cycle>(0, mean - spread / 3) + spread * distance / farthest;
+  }
+
+  const arch::LinkSpec& link_;
+  Cycle gap_;
+  std::int64_t cores_;
+  std::vector<Port> out_, in_;
+  PortWatch watch_;
+  const Exchange* exchange_ = nullptr;
+  using Ending = std::pair<Cycle, std::size_t>;
+  std::priority_queue<Ending, std::vector<Ending>, std::greater<>> under_way_;
+  Cycle end_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Fabric> make_ports(const arch::ArchSpec& a, PortWatch watch) {
+  return std::make_unique<Ports>(a, std::move(watch));
+}
+
+}  // namespace tilescope::sim::bsp

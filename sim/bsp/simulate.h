@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// How long a program takes on cores that exchange, simulated: cycle-approximate, event-driven, from its supersteps
+// alone. Deterministic. A process runs one simulation at a time (SystemC's kernel).
+//
+// Ignores: copies of what a core has itself, conflicts of operands in one bank of a core's memory.
+
+#include <cstdint>
+#include <vector>
+
+#include "arch/spec.h"
+#include "lower/bsp/supersteps.h"
+#include "sim/common/report.h"
+
+namespace tilescope::sim::bsp {
+
+// What a program moves and computes, over all of it.
+struct Counts {
+  std::vector<std::int64_t> sent, received;  // bytes over the link, by core
+  std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, also those that a core has itself
+  std::int64_t points = 0;     // iterations computed
+};
+
+// `counts`, where it is not null, gets what the simulated supersteps do; all of them in full mode.
+SimReport simulate(const lower::bsp::Program& p, const arch::ArchSpec& chip, const SimOptions& options,
+                   Counts* counts = nullptr);
+
+}  // namespace tilescope::sim::bsp

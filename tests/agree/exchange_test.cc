@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of cores that exchange: the machine that computes values, the simulator and the model count the same; what a
+// vendor adds is never slower; parts of the simulator against times by hand.
+
+#include <numeric>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "construct/bsp/construct.h"
+#include "experiments/verify/verify_programs.h"
+#include "lower/bsp/lower.h"
+#include "model/bsp/estimate.h"
+#include "sim/bsp/simulate.h"
+#include "targets/target.h"
+#include "targets/verifier.h"
+#include "tests/support/build.h"
+#include "tests/support/random_bsp_stage.h"
+#include "tile/bsp/document.h"
+
+namespace tilescope {
+namespace {
+
+using tests::any_of_range;
+
+// A chip of some cores, or of some rows and columns of them.
+arch::ArchSpec any_chip() {
+  arch::ArchSpec a = tests::chip(any_of_range(0, 1) == 0 ? "ipu_gc2" : "wormhole_n150");
+  if (a.link->kind == arch::LinkKind::kMesh) {
+    a.link->rows = any_of_range(1, 4);
+    a.link->columns = any_of_range(1, 5);
+    a.core.count = *a.link->rows * *a.link->columns;
+    a.link->torus = static_cast<arch::Torus>(any_of_range(0, 2));
+    a.link->networks = any_of_range(1, 2);
+  } else {
+    a.core.count = any_of_range(1, 20);
+  }
+  a.link->multicast = any_of_range(0, 1) == 0 ? arch::Multicast::kNone : arch::Multicast::kRectangle;
+  if (a.link->kind == arch::LinkKind::kExchange && a.link->multicast != arch::Multicast::kNone)
+    a.link->multicast = arch::Multicast::kAny;
+  a.link->overlap = any_of_range(0, 1) == 1;
+  return a;
+}
+
+lower::bsp::Program lowered(const tile::RProgram& p, const arch::ArchSpec& a) {
+  base::Diagnostics diags;
+  auto out = lower::bsp::lower(p.bsp(), a, diags);
+  tests::require_no_errors(diags);
+  return *out;
+}
+
+RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
+  const arch::ArchSpec a = any_chip();
+  const expr::Expression e = tests::any_operator(9);
+  tile::BspStage s = tests::any_bsp_stage(e, a);
+  s.placed = any_of_range(0, 1) == 1;
+  tile::RProgram p = tile::program_of(a.name, s);
+  RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
+  const auto verifier = targets::target_of(a).verify(a);
+  base::Diagnostics diags;
+  const auto number = verifier->add(p, diags, {});
+  if (!number) return;
+  std::mt19937 random(1);
+  lower::NamedValues values;
+  lower::add_expected_values(p, random, values);
+  const targets::Execution done = verifier->run(*number, values, 1);
+  RC_ASSERT(done.counters_equal);
+  const targets::Amounts modelled = *verifier->modelled(*number);
+  for (const auto& [name, amount] : modelled)
+    for (const auto& [of, ran] : done.run)
+      if (of == name) RC_ASSERT(amount == ran);
+  const std::string& output = s.space->expression.tensors[static_cast<std::size_t>(s.space->output.tensor)].name;
+  RC_ASSERT(testing::Value(done.outputs.front().at(output),
+                           testing::Pointwise(testing::NanSensitiveDoubleEq(), values.at(output))));
+}
+
+sim::SimReport simulated(const tile::BspStage& s, const arch::ArchSpec& a, sim::Mode mode) {
+  return sim::bsp::simulate(lowered(tile::program_of(a.name, s), a), a, {.mode = mode});
+}
+
+// Stalls add up, and what is left out was steady.
+RC_GTEST_PROP(Exchanges, SampledAreAsFull, ()) {
+  const arch::ArchSpec a = any_chip();
+  const tile::BspStage s = tests::any_bsp_stage(tests::any_operator(40), a);
+  RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
+  base::Diagnostics diags;
+  if (!lower::bsp::lower({&s, 1}, a, diags)) return;
+  const sim::SimReport full = simulated(s, a, sim::Mode::kFull), sampled = simulated(s, a, sim::Mode::kSampled);
+  for (const sim::SimReport* r : {&full, &sampled}) {
+    sim::Cycle all = 0;
+    for (const sim::StallReport& stall : r->stalls) all += stall.cycles;
+    RC_ASSERT(all == r->cycles);
+  }
+  RC_ASSERT(full.kernels.front().exact);
+  RC_ASSERT(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) < 0.05);
+}
+
+// More of what a vendor may add is never slower, by the simulator.
+TEST(Exchanges, MoreIsNeverSlower) {
+  for (const char* name : {"ipu_gc200", "wormhole_n150"}) {
+    const arch::ArchSpec a = tests::chip(name);
+    const base::Dtype dtype = name[0] == 'i' ? base::Dtype::kF16 : base::Dtype::kBf16;
+    const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, dtype);
+    base::Diagnostics diags;
+    const auto found = construct::bsp::construct(e, a, 3, {}, diags);
+    ASSERT_FALSE(found.empty()) << name;
+    for (const tile::BspStage& s : found) {
+      const sim::Cycle plain = simulated(s, a, sim::Mode::kFull).cycles;
+      for (const auto& [path, value] : {std::pair{"link.width", name[0] == 'i' ? "8 B" : "64 B"},
+                                        {"link.overlap", "true"},
+                                        {"link.sync", "1 cycle"}})
+        EXPECT_LE(simulated(s, tests::chip(name, {{path, value}}), sim::Mode::kFull).cycles, plain)
+            << name << " " << path << " " << tile::in_words(s);
+      EXPECT_GE(simulated(s, tests::chip(name, {{"link.multicast", "none"}}), sim::Mode::kFull).cycles, plain)
+          << name << " " << tile::in_words(s);
+    }
+  }
+}
+
+// Two cores, each of which wants half of the other's 4,096 bytes: what a port takes for them, its sync and the way.
+TEST(Exchanges, OfTwoCoresTakeWhatTheirPortsTake) {
+  arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "30 cycles"}});
+  a.core.count = 2;
+  tile::BspStage s;
+  // Rows of A are at home on one core each, columns of B on both.
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=2,n=1,k=2048", {}, base::Dtype::kF16);
+  s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  s.grid = {2, 1, 1};
+  s.block = {1, 1, 2048};
+  s.core_order = s.loop_order = {0, 1, 2};
+  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 1, -1}};
+  s.instruction = "fma.f32";
+  const sim::SimReport r = simulated(s, a, sim::Mode::kFull);
+  for (const sim::StallReport& stall : r.stalls) {
+    if (stall.name == "arrange") {
+      EXPECT_EQ(stall.cycles, 1024 * 2 / 4 + 30);
+    }
+    if (stall.name == "sync") {
+      EXPECT_EQ(stall.cycles, 2 * a.link->sync->n);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tilescope
