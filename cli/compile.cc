@@ -28,7 +28,7 @@ struct Options {
   std::string search = "roller", folder, print, bands;
   experiments::SearchOptions trying;  // budget and seed
   int top = 10, jobs = 0;
-  bool json = false, nvrtc = false, legend = false;
+  bool json = false, nvrtc = false, legend = false, pareto = false;
 };
 
 // One program as a file of its own; says why where it cannot be written.
@@ -110,7 +110,7 @@ int run(const Options& o) {
     fmt::print(stderr, "{}\n", why);
     return kFailed;
   }
-  auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed}, diags);
+  auto operators = compile(o, workload, *a, {*search, o.trying.budget, o.trying.seed, o.pareto}, diags);
   const auto published = published_for(o, workload, a->name, diags);
   if (!diags.ok()) return report(diags);
   report_notes(diags);
@@ -145,6 +145,8 @@ void add_compile(CLI::App& app, int& status) {
   command->add_option("--top", o->top, "How many of the best programs of every operator are kept")
       ->check(whole_number(1, 1000))
       ->capture_default_str();
+  command->add_flag("--pareto", o->pareto,
+                    "Keep the programs that no other beats both in time and in what they need of a core's memory");
   add_jobs(*command, o->jobs);
   command
       ->add_option("-o,--output", o->folder,

@@ -30,6 +30,8 @@ void print_programs(const CompiledOperator& op) {
   const bool banded = std::any_of(op.programs.begin(), op.programs.end(),
                                   [](const CompiledProgram& p) { return p.prediction.band.has_value(); });
   if (banded) columns.push_back({"80 % interval", true, 1});
+  const bool front = op.programs.front().core_bytes.has_value();
+  if (front) columns.push_back({"KiB a core", true});
   columns.push_back({"bound by"});
   Table table(columns);
   for (std::size_t r = 0; r < op.programs.size(); ++r) {
@@ -45,6 +47,7 @@ void print_programs(const CompiledOperator& op) {
                                     fmt::format("{:.0f} % {}", 100 * p.occupancy_ratio, p.occupancy_limit),
                                     time_text(p.predicted_us)};
     if (banded) row.push_back(p.band ? band_text(*p.band) : "");
+    if (front) row.push_back(fmt::format("{:.1f}", static_cast<double>(*c.core_bytes) / 1024));
     row.push_back(p.bottleneck);
     table.add(row);
   }

@@ -46,6 +46,10 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
   command.add_option("--stores", stores_, "How results leave a block: from registers (direct), or as is fastest (any)")
       ->check(CLI::IsMember({"any", "direct"}))
       ->capture_default_str();
+  command
+      .add_option("--moves", workload_.moves,
+                  "The only way in which inputs come to cores that exchange; any where absent")
+      ->check(CLI::IsMember({"hold", "fetch", "rotate"}));
   command.add_flag("--placed", workload_.placed,
                    "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
 }
@@ -81,7 +85,8 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(command.get_option("--dtype"))
         ->excludes(command.get_option("--mma"))
         ->excludes(command.get_option("--stores"))
-        ->excludes(command.get_option("--placed"));
+        ->excludes(command.get_option("--placed"))
+        ->excludes(command.get_option("--moves"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }
 

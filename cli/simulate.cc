@@ -182,7 +182,7 @@ std::optional<std::vector<experiments::MicrobenchmarkRow>> measure_simulated(con
 
 int run_microbenchmarks(const Options& o) {
   base::Diagnostics diags;
-  const auto a = o.arch.load_for(&targets::Target::simulate, diags);
+  const auto a = o.arch.load_for(&targets::Target::emit, diags);
   if (!diags.ok()) return report(diags);
   const auto rows = measure_simulated(o, *a, diags);
   if (!rows) return report(diags);

@@ -16,6 +16,7 @@ struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
+  std::string moves = {};      // hold, fetch or rotate: how inputs come to cores that exchange; any where empty
   // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where
   // nothing says so.
   std::string (*lowering_refusal)(const arch::ComputeSpec& instruction, const arch::ArchSpec& a) = nullptr;

@@ -15,6 +15,8 @@ struct SearchOptions {
   // Of the searches that try programs: how many of a stage they try at most, and where their chance begins.
   std::size_t budget = 500;
   std::uint64_t seed = 1;
+  // Only programs that no other beats both in time and in what they need of a core's memory.
+  bool pareto = false;
 };
 
 }  // namespace tilescope::targets

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ using tile::OperandMove;
 // How many grids are looked at closely, of those that a program that holds everything ranks first; how many parts an
 // axis is tried in; how many times a block that does not fit is halved; how many rings of an operand; how many of the
 // fastest programs are laid out anew on the cores.
-constexpr std::size_t kGrids = 48, kPartsOfAxis = 24, kPartsOfManyAxes = 10, kHalvings = 24, kRings = 4,
+constexpr std::size_t kGrids = 48, kPartsOfAxis = 48, kPartsOfManyAxes = 24, kHalvings = 24, kRings = 6,
                       kPlacedAnew = 16;
 
 struct Judged {
@@ -46,27 +47,44 @@ class Search {
          const Options& options)
       : space_(std::move(space)), instruction_(instruction), a_(a), options_(options) {}
 
-  // All programs that were judged, the fastest first.
-  std::vector<Judged> run() {
+  // The fastest programs of those that were judged, the fastest first.
+  std::vector<BspStage> run(std::size_t keep) {
     add_grids(0, 1);
-    std::stable_sort(grids_.begin(), grids_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+    filters_ = !grids_.empty();
+    if (grids_.empty()) add_grids(0, 1);
+    std::stable_sort(grids_.begin(), grids_.end(), [](const Grid& x, const Grid& y) { return x.us < y.us; });
     std::size_t looked_at = 0;
-    for (const Judged& g : grids_) {
-      if (!fits(frugal(g.stage))) continue;
-      try_moves(g.stage);
+    for (const Grid& g : grids_) {
+      const BspStage held = holding(g.parts);
+      if (!fits(frugal(held))) continue;
+      try_moves(held);
       if (++looked_at == kGrids && !options_.partition) break;
     }
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
-    for (std::size_t i = 0; i < std::min(kPlacedAnew, found_.size()); ++i) place_anew(found_[i]);
-    std::stable_sort(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return x.us < y.us; });
+    std::vector<std::size_t> order = by_time();
+    for (std::size_t i = 0; i < std::min(kPlacedAnew, order.size()); ++i) place_anew(found_[order[i]]);
+    order = by_time();
+    std::vector<BspStage> out;
     // Steps of several lengths come to the same one where rings cut the part further.
-    found_.erase(
-        std::unique(found_.begin(), found_.end(), [](const auto& x, const auto& y) { return same(x.stage, y.stage); }),
-        found_.end());
-    return std::move(found_);
+    for (const std::size_t i : order)
+      if (out.size() < keep && (out.empty() || !same(out.back(), found_[i].stage)))
+        out.push_back(std::move(found_[i].stage));
+    return out;
   }
 
  private:
+  struct Grid {
+    tile::Extents parts;
+    double us = 0;  // of its programs that hold all inputs, or rotate them, the faster one's
+  };
+
+  // Numbers of what was judged; equal times in the order of discovery.
+  std::vector<std::size_t> by_time() const {
+    std::vector<std::size_t> out(found_.size());
+    std::iota(out.begin(), out.end(), 0);
+    std::stable_sort(out.begin(), out.end(), [&](std::size_t x, std::size_t y) { return found_[x].us < found_[y].us; });
+    return out;
+  }
+
   static bool same(const BspStage& x, const BspStage& y) {
     return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
            x.core_order == y.core_order && x.folded == y.folded;
@@ -105,9 +123,11 @@ class Search {
 
   void add_grids(std::size_t axis, std::int64_t cores) {
     if (axis == space_->axes.size()) {
-      if (options_.partition && !passes_filters(cores)) return;
-      grids_.push_back({holding(), 0});
-      grids_.back().us = model::bsp::estimate({&grids_.back().stage, 1}, a_).total_us;
+      if (filters_ && !passes_filters(cores)) return;
+      const BspStage held = holding(grid_);
+      const BspStage rotating = rotated(held);
+      grids_.push_back({grid_, std::min(model::bsp::estimate({&held, 1}, a_).total_us,
+                                        model::bsp::estimate({&rotating, 1}, a_).total_us)});
       return;
     }
     for (const std::int64_t parts : parts_of(axis, a_.core.count / cores)) {
@@ -118,11 +138,11 @@ class Search {
   }
 
   // The program that holds all inputs and computes its part in one step.
-  BspStage holding() const {
+  BspStage holding(const tile::Extents& grid) const {
     BspStage s;
     s.space = space_;
-    s.grid = grid_;
-    for (std::size_t a = 0; a < grid_.size(); ++a) {
+    s.grid = grid;
+    for (std::size_t a = 0; a < grid.size(); ++a) {
       s.block.push_back(s.part(a));
       s.core_order.push_back(static_cast<int>(a));
       s.loop_order.push_back(static_cast<int>(a));
@@ -136,7 +156,8 @@ class Search {
   // T10's filters of grids, as its published code has them: how many cores work, and how little of what they compute is
   // beyond the operator's end. Both ask less of small operators.
   bool passes_filters(std::int64_t cores) const {
-    constexpr double kLeast = 0.9, kExtents = 220, kAxes = 7, kAxesPower = 1.0 / 18;
+    const double least = options_.partition ? 0.9 : 0.7;
+    constexpr double kExtents = 220, kAxes = 7, kAxesPower = 1.0 / 18;
     double points = 1, computed = 1, longest = 1;
     for (std::size_t a = 0; a < grid_.size(); ++a) {
       const std::int64_t extent = space_->axes[a].extent;
@@ -146,9 +167,9 @@ class Search {
     }
     const auto axes = static_cast<double>(grid_.size()), all = static_cast<double>(a_.core.count);
     const double by_extents = longest * axes / kExtents;
-    return static_cast<double>(cores) / all >= kLeast * std::min(points / (points + 2 * all), by_extents) &&
+    return static_cast<double>(cores) / all >= least * std::min(points / (points + 2 * all), by_extents) &&
            points / computed >=
-               kLeast * std::min(points / (points + all), by_extents) * std::pow(axes / kAxes, kAxesPower);
+               least * std::min(points / (points + all), by_extents) * std::pow(axes / kAxes, kAxesPower);
   }
 
   // Every combination of the inputs' moves, each with steps of several lengths.
@@ -184,18 +205,19 @@ class Search {
 
   void choose(BspStage& s, std::size_t input) {
     if (input == s.moves.size()) return fit_and_judge(s);
+    const tile::Operand& o = space_->inputs[input];
+    const bool rotates = s.sharing(o) > 1;
     s.moves[input] = {Move::kHold, 1, 1, -1};
-    choose(s, input + 1);
-    if (s.steps() > 1 || fetches_) {
+    if (may("hold") || (options_.moves == "rotate" && !rotates)) choose(s, input + 1);
+    if (may("fetch") && (s.steps() > 1 || fetches_ || options_.moves == "fetch")) {
       s.moves[input] = {Move::kFetch, a_.link->overlap ? 2 : 1, 1, -1};
       choose(s, input + 1);
     }
-    const tile::Operand& o = space_->inputs[input];
+    if (!rotates || !may("rotate")) return;
     const std::int64_t sharing = s.sharing(o);
-    if (sharing == 1) return;
     for (std::size_t a = 0; a < s.grid.size(); ++a) {
       if (!o.uses(static_cast<int>(a)) || s.part(a) < 2) continue;
-      for (const std::int64_t ring : rings_of(sharing, s.part(a))) {
+      for (const std::int64_t ring : rings_of(sharing, a, s.part(a))) {
         const OperandMove before = s.moves[input];
         s.moves[input] = {Move::kRotate, 1, ring, static_cast<int>(a)};
         const std::int64_t block = std::exchange(s.block[a], std::min(s.block[a], ceil_div(s.part(a), ring)));
@@ -208,12 +230,22 @@ class Search {
     s.moves[input] = {Move::kHold, 1, 1, -1};
   }
 
-  // Some rings: all that share, and fewer.
-  std::vector<std::int64_t> rings_of(std::int64_t sharing, std::int64_t part) const {
+  bool may(std::string_view move) const {
+    return options_.moves.empty() ? !options_.partition || move != "fetch" : options_.moves == move;
+  }
+
+  // Rings of cores that share an operand's part, which leave each slice half an instruction at least; a few of many,
+  // long ones and short ones.
+  std::vector<std::int64_t> rings_of(std::int64_t sharing, std::size_t axis, std::int64_t part) const {
     std::vector<std::int64_t> out;
-    for (std::int64_t ring = std::min(sharing, part); ring > 1 && (options_.partition || out.size() < kRings); --ring)
+    const std::int64_t most =
+        std::min(sharing, options_.partition ? part : std::min(part, 2 * ceil_div(part, unit_of(axis))));
+    for (std::int64_t ring = most; ring > 1; --ring)
       if (sharing % ring == 0) out.push_back(ring);
-    return out;
+    if (out.size() <= kRings || options_.partition) return out;
+    std::vector<std::int64_t> kept;
+    for (std::size_t i = 0; i < kRings; ++i) kept.push_back(out[i * (out.size() - 1) / (kRings - 1)]);
+    return kept;
   }
 
   // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
@@ -229,6 +261,24 @@ class Search {
         if (us < j.us) j = {s, us};
       }
     } while (std::next_permutation(s.core_order.begin(), s.core_order.end()));
+  }
+
+  // The program of a grid whose inputs all rotate, as far as they can, along the longest reduced axis.
+  BspStage rotated(BspStage s) const {
+    const auto axis = tile::longest_reduced_axis(*space_);
+    if (!axis) return s;
+    for (std::size_t i = 0; i < s.moves.size(); ++i) {
+      if (!space_->inputs[i].uses(static_cast<int>(*axis))) continue;
+      const std::vector<std::int64_t> rings = rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis));
+      if (rings.empty()) continue;
+      const std::int64_t block = std::exchange(s.block[*axis], ceil_div(s.part(*axis), rings.front()));
+      s.moves[i] = {Move::kRotate, 1, rings.front(), static_cast<int>(*axis)};
+      base::Diagnostics unsound;
+      if (tile::check_schedule(s, a_, unsound)) continue;
+      s.moves[i] = {Move::kHold, 1, 1, -1};
+      s.block[*axis] = block;
+    }
+    return s;
   }
 
   // The program of a grid that needs the least memory: it fetches everything, one iteration at a time.
@@ -264,8 +314,9 @@ class Search {
   const arch::ArchSpec& a_;
   const Options& options_;
   tile::Extents grid_;
-  bool fetches_ = false;
-  std::vector<Judged> grids_, found_;
+  bool fetches_ = false, filters_ = true;
+  std::vector<Grid> grids_;
+  std::vector<Judged> found_;
 };
 
 // The matrix instruction that multiplies the stage's dtypes, the fastest; else the one that computes one element at a
@@ -302,14 +353,11 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
                                 base::name_of(stage.accumulate)));
     return {};
   }
-  std::vector<Judged> found = Search(space, *instruction, a, options).run();
+  std::vector<BspStage> found = Search(space, *instruction, a, options).run(keep);
   if (found.empty())
     diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together", a.name,
                                 tensors_in_words(*space), tile::usable_memory(a).n * a.core.count));
-  std::vector<BspStage> out;
-  for (Judged& j : found)
-    if (out.size() < keep) out.push_back(std::move(j.stage));
-  return out;
+  return found;
 }
 
 }  // namespace tilescope::construct::bsp

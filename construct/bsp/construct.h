@@ -18,6 +18,7 @@ namespace tilescope::construct::bsp {
 struct Options {
   std::string mma = {};    // the only matrix instruction that may multiply, or none; any where empty
   bool placed = false;     // inputs lie where programs want them
+  std::string moves = {};  // the only move of inputs (tile/bsp/schedule.h); any where empty. What cannot rotate is held
   bool partition = false;  // only the first stage of T10 (SOSP'24, section 4.3): inputs that are held or rotate, every
                            // grid that its published filters leave, every ring
 };

@@ -61,6 +61,7 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
             true,
             tile::to_document(p, a),
             {},
+            {},
             {}};
   }
   const tile::StageProgram& first = p.simt().front();
@@ -73,6 +74,7 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           first.threads_with_producers(a.core.warp),
           false,
           tile::to_document(p, a),
+          {},
           {},
           {}};
 }
@@ -96,6 +98,9 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
     else
       out.error = diags.sentences().front();
   }
+  if (constructor.keeps_front())
+    for (std::size_t r = 0; r < out.programs.size(); ++r)
+      out.programs[r].core_bytes = constructor.core_bytes(found.programs[r]);
   if (!found.programs.empty()) first = std::move(found.programs.front());
   return out;
 }
@@ -156,6 +161,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
       base::append(row, to_entries(op.programs[r].prediction));
       if (op.programs[r].usage) row.push_back({"usage", to_document(*op.programs[r].usage), {}});
       if (!op.programs[r].usage_error.empty()) row.push_back({"usage_error", op.programs[r].usage_error, {}});
+      if (op.programs[r].core_bytes) row.push_back({"core_bytes", *op.programs[r].core_bytes, {}});
       row.push_back({"program", op.programs[r].document, {}});
       programs.emplace_back(std::move(row));
     }

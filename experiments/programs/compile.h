@@ -29,6 +29,7 @@ struct Workload {
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
+  std::string moves;           // hold, fetch or rotate: how inputs come to such cores; any where empty
 };
 
 struct CompiledProgram {
@@ -41,6 +42,7 @@ struct CompiledProgram {
   base::Value document;              // what --program reads
   std::optional<DeviceUsage> usage;  // what the chip's compiler made of it, where it was asked
   std::string usage_error;           // why it made nothing of it
+  std::optional<std::int64_t> core_bytes;  // that it needs of a core's memory, of the front of time and memory
 };
 
 struct CompiledOperator {

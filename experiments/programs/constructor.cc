@@ -2,7 +2,9 @@
 #include "experiments/programs/constructor.h"
 
 #include <algorithm>
+#include <limits>
 #include <time.h>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,9 @@
 
 namespace tilescope::experiments {
 namespace {
+
+// So many programs of a stage are looked at for the front of time and memory.
+constexpr std::size_t kOfFront = 10'000;
 
 double thread_cpu_ms() {
   timespec t{};
@@ -48,8 +53,32 @@ Constructed Constructor::construct(const expr::Expression& e) const {
   Constructed out;
   const double start_ms = thread_cpu_ms();
   out.programs = programs(e, out);
+  if (search_.pareto) keep_front(out.programs);
   out.construct_ms = thread_cpu_ms() - start_ms;
   return out;
+}
+
+// By time; each needs less memory than all before it.
+void Constructor::keep_front(std::vector<tile::RProgram>& programs) const {
+  struct Judged {
+    double us = 0;
+    std::int64_t bytes = 0;
+    std::size_t number = 0;
+  };
+  std::vector<Judged> judged;
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    if (const auto e = estimate_(programs[i], nullptr, {}))
+      judged.push_back({e->total_us, target_.core_bytes(programs[i], arch_).n, i});
+  std::stable_sort(judged.begin(), judged.end(),
+                   [](const Judged& a, const Judged& b) { return std::tie(a.us, a.bytes) < std::tie(b.us, b.bytes); });
+  std::vector<tile::RProgram> front;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Judged& j : judged) {
+    if (j.bytes >= least) continue;
+    least = j.bytes;
+    front.push_back(std::move(programs[j.number]));
+  }
+  programs = std::move(front);
 }
 
 std::optional<BestProgram> Constructor::best(const expr::Expression& e, base::Diagnostics& diags) const {
@@ -78,9 +107,10 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
 
 std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Constructed& out) const {
   std::vector<tile::Nodes> stages;
-  std::size_t count = keep_;
+  const std::size_t keep = search_.pareto ? kOfFront : keep_;
+  std::size_t count = keep;
   for (std::size_t s = 0; s < e.stages.size(); ++s) {
-    targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, search_, keep_, given_);
+    targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, search_, keep, given_);
     count = std::min(count, found.count());
     stages.push_back(std::move(found.programs));
     out.rounds.insert(out.rounds.end(), found.rounds.begin(), found.rounds.end());

@@ -44,6 +44,9 @@ class Constructor {
               construct::Restrictions given = {});
 
   const targets::Estimator& estimator() const { return estimate_; }
+  // Whether it keeps the programs that no other beats both in time and in memory; what one needs of a core's.
+  bool keeps_front() const { return search_.pareto; }
+  std::int64_t core_bytes(const tile::RProgram& p) const { return target_.core_bytes(p, arch_).n; }
 
   // Of an expression of several stages, program r is made of every stage's r-th best.
   Constructed construct(const expr::Expression& e) const;
@@ -52,6 +55,7 @@ class Constructor {
 
  private:
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
+  void keep_front(std::vector<tile::RProgram>& programs) const;
 
   const arch::ArchSpec& arch_;
   const targets::Target& target_;

@@ -99,8 +99,10 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
   out.placed = workload.placed;
-  if (const std::string why = targets::refused(a, targets::target_of(a).placement); out.placed && !why.empty())
-    diags.error({diags.add_source("--placed")}, why);
+  out.moves = workload.moves;
+  if (const std::string why = targets::refused(a, targets::target_of(a).placement); !why.empty())
+    for (const auto& [option, given] : {std::pair("--placed", out.placed), std::pair("--moves", !out.moves.empty())})
+      if (given) diags.error({diags.add_source(option)}, why);
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source("--mma")};
   std::vector<std::string_view> names = {"none"};

@@ -2,6 +2,7 @@
 #include "model/bsp/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "arch/derive.h"
 #include "base/check.h"
@@ -83,7 +84,13 @@ class StageModel {
       const double part = of(std::min(wanted[d], extent)) / of(extent);
       distinct *= of(std::min(wanted[d], extent));
       own_elements *= of(std::min(own[d], extent));
-      if (stride * extent <= home) bytes *= part;
+      if (stride * extent <= home) {
+        bytes *= part;
+      } else if (stride <= home) {
+        // Of the indices that a share spans, those of the ranges that lie among them.
+        const double spanned = of(home) / of(stride), apart = of(extent) * of(own[d]) / of(wanted[d]);
+        bytes *= std::min(1.0, std::ceil(spanned / apart) * of(own[d]) / spanned);
+      }
       stride *= extent;
     }
     bytes = std::min(bytes, distinct * of(o.element.n));

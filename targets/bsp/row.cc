@@ -28,8 +28,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
     return out;
   }
   base::Diagnostics diags;
-  out.programs = construct::bsp::construct(stage, a, keep,
-                                           {given.instruction, given.placed, how.search == Search::kPartition}, diags);
+  out.programs = construct::bsp::construct(
+      stage, a, keep, {given.instruction, given.placed, given.moves, how.search == Search::kPartition}, diags);
   if (!diags.ok()) out.why = diags.sentences().front();
   return out;
 }

@@ -123,11 +123,8 @@ TEST_F(Usage, OfAChipWithoutCores) {
 
 TEST_F(Usage, OfAChipThatExchanges) {
   const std::string begins = "--arch ipu_gc2: ipu_gc2 is a chip of class bsp; ";
-  const std::string not_simulated = begins + "it is not simulated yet\n";
-  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--suite", "examples"}), not_simulated);
-  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}), not_simulated);
-  EXPECT_EQ(bad_input({"verify", "--arch", "ipu_gc2", "--suite", "examples"}),
-            begins + "its programs are not run from here yet\n");
+  EXPECT_EQ(bad_input({"simulate", "--arch", "ipu_gc2", "--microbench", "latency"}),
+            begins + "there is no text of its programs\n");
   EXPECT_THAT(bad_input({"emit", "--arch", "ipu_gc2", "--program", "none"}), StartsWith(begins));
 }
 
@@ -151,10 +148,10 @@ TEST_F(Usage, OfTheWorkload) {
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
             "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got "
             "'f33'; did you mean 'f32'?\n");
-  EXPECT_EQ(
-      bad_input(matmul(64, {"--search", "rolle"})),
-      "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
-      "'roller'?\n");
+  EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
+            "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got "
+            "'rolle'; did you mean "
+            "'roller'?\n");
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", kMatmul, "--size", "m=9223372036854775807,n=9,k=9"}),
               StartsWith("--"));
 }
@@ -165,7 +162,8 @@ TEST_F(Usage, EveryMistakeAtOnce) {
                  "--set", "clock"}),
       "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got 'f33'; "
       "did you mean 'f32'?\n"
-      "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got 'rolle'; did you mean "
+      "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got 'rolle'; "
+      "did you mean "
       "'roller'?\n"
       "--set clock: expected path=value, such as memory.smem.banks=16\n"
       "v10: neither a device nor a file; did you mean 'v100'?\n"

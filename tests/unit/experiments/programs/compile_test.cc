@@ -227,9 +227,10 @@ TEST(SearchOf, KnowsItsNames) {
   EXPECT_EQ(search_of("", diags), std::nullopt);
   EXPECT_THAT(
       diags.formatted_errors(),
-      ElementsAre("--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got "
-                  "'roller-osdi2'; did you mean 'roller-osdi22'?",
-                  "--search: expected one of roller, roller-osdi22, exhaustive, random, genetic, anneal, got ''"));
+      ElementsAre(
+          "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got "
+          "'roller-osdi2'; did you mean 'roller-osdi22'?",
+          "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got ''"));
 }
 
 }  // namespace
