@@ -63,8 +63,21 @@ bool cannot_transpose(const NumberPlace& n) {
   return n.unit->load->transpose != element || n.unit->load->piece == element;
 }
 
-// Whether a warp's widest access fills the banks once at most.
+// Whether a core loads an instruction's operands for twice as long as it multiplies them, at least
+// (sim/bsp/arithmetic.cc).
+bool loads_longer(const NumberPlace& n) {
+  const ScratchpadLevel* scratchpad = scratchpad_of(n.chip);
+  if (!is_bsp(n) || n.unit == nullptr || n.unit->n * n.unit->k == 1 || scratchpad == nullptr || !scratchpad->load ||
+      n.unit->weight_load_width)
+    return false;
+  const ComputeSpec& c = *n.unit;
+  const std::int64_t bytes = (c.m + c.n) * c.k * base::size_of(c.dtype).n;
+  return 2 * c.m * c.n * c.k * scratchpad->load->n <= bytes * c.per_core;
+}
+
+// Whether a warp's widest access fills the banks once at most; the workers of chips of class bsp load for themselves.
 bool has_one_group(const NumberPlace& n) {
+  if (is_bsp(n)) return true;
   const CoreSpec& c = n.chip.core;
   const auto* scratchpad = level_of<ScratchpadLevel>(n);
   return scratchpad != nullptr && c.max_access && *c.max_access * c.warp <= scratchpad->bank_width * scratchpad->banks;
@@ -85,6 +98,8 @@ constexpr std::array kUnheard = {
                is_bsp},
     UnheardKey{"link.port_pairing", "no program pairs ports yet", "chips of class bsp", is_bsp},
     UnheardKey{"calibration.sram.read", "no reader loads from banks yet", "chips of class bsp", is_bsp},
+    UnheardKey{"compute.<name>.per_core", "its operands are loaded for longer",
+               "instructions of chips of class bsp that load twice as long as they multiply", loads_longer},
     UnheardKey{"baselines", "the published search is one for GPUs", "chips of class bsp", is_bsp},
     UnheardKey{"memory.<dram>.capacity", "a trace names addresses, whatever the capacity", "chips of class memory",
                is_memory},

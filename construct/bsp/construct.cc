@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -27,9 +28,9 @@ using tile::OperandMove;
 
 // How many grids are looked at closely, of those that a program that holds everything ranks first; how many parts an
 // axis is tried in; how many times a block that does not fit is halved; how many rings of an operand; how many of the
-// fastest programs are laid out anew on the cores.
+// fastest programs whose inputs move alike are laid out anew on the cores of a mesh.
 constexpr std::size_t kGrids = 48, kPartsOfAxis = 48, kPartsOfManyAxes = 24, kHalvings = 24, kRings = 6,
-                      kPlacedAnew = 16;
+                      kPlacedAnew = 24;
 
 struct Judged {
   BspStage stage;
@@ -61,8 +62,12 @@ class Search {
       if (++looked_at == kGrids && !options_.partition) break;
     }
     std::vector<std::size_t> order = by_time();
-    for (std::size_t i = 0; i < std::min(kPlacedAnew, order.size()); ++i) place_anew(found_[order[i]]);
-    order = by_time();
+    if (a_.link->kind == arch::LinkKind::kMesh) {
+      std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
+      for (const std::size_t i : order)
+        if (placed[moves_of(found_[i].stage)]++ < kPlacedAnew) place_anew(found_[i]);
+      order = by_time();
+    }
     std::vector<BspStage> out;
     // Steps of several lengths come to the same one where rings cut the part further.
     for (const std::size_t i : order)
@@ -82,6 +87,12 @@ class Search {
     std::vector<std::size_t> out(found_.size());
     std::iota(out.begin(), out.end(), 0);
     std::stable_sort(out.begin(), out.end(), [&](std::size_t x, std::size_t y) { return found_[x].us < found_[y].us; });
+    return out;
+  }
+
+  static std::vector<Move> moves_of(const BspStage& s) {
+    std::vector<Move> out;
+    for (const OperandMove& m : s.moves) out.push_back(m.move);
     return out;
   }
 
@@ -251,16 +262,18 @@ class Search {
   // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
   // how far operands travel.
   void place_anew(Judged& j) const {
-    if (a_.link->kind != arch::LinkKind::kMesh) return;
     BspStage s = j.stage;
-    std::sort(s.core_order.begin(), s.core_order.end());
+    // Axes that are not cut stand anywhere.
+    const auto cut = std::stable_partition(s.core_order.begin(), s.core_order.end(),
+                                           [&](int a) { return s.grid[static_cast<std::size_t>(a)] == 1; });
+    std::sort(cut, s.core_order.end());
     do {
       for (const bool folded : {false, true}) {
         s.folded = folded;
         const double us = model::bsp::estimate({&s, 1}, a_).total_us;
         if (us < j.us) j = {s, us};
       }
-    } while (std::next_permutation(s.core_order.begin(), s.core_order.end()));
+    } while (std::next_permutation(cut, s.core_order.end()));
   }
 
   // The program of a grid whose inputs all rotate, as far as they can, along the longest reduced axis.

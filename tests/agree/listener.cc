@@ -315,9 +315,12 @@ std::string exchanged_answer(const ArchSpec& a) {
                                     {"C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=24000,k=8"},
                                     {"C[m,n] +=! A[m,k] * B[k,n]", "m=3072,n=4096,k=4096"},
                                     {"O[i] +=! I[i,k]", "i=4096,k=640"},
-                                    {"O[i,j] = I[i,j] + J[i,j]", "i=4096,j=1000"}}) {
+                                    {"O[i,j] = I[i,j] + J[i,j]", "i=4096,j=1000"},
+                                    {"O[i] = I[i]", "i=68719476736"}}) {
       base::Diagnostics diags;
-      const auto found = construct::bsp::construct(built({op, sizes, c.dtype, c.accumulate}), a, 1, {}, diags);
+      construct::bsp::Options options;
+      if (c.n * c.k > 1) options.mma = c.name;
+      const auto found = construct::bsp::construct(built({op, sizes, c.dtype, c.accumulate}), a, 1, options, diags);
       for (const tile::BspStage& s : found)
         out += fmt::format("{} {} {} {};", fmt::join(s.grid, "x"), fmt::join(s.block, "x"), tile::in_words(s),
                            model::bsp::estimate({&s, 1}, a).total_us);
