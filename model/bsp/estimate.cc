@@ -36,11 +36,11 @@ class StageModel {
     const tile::Extents tile = tile::window_extents(s_, windows);
     const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
     const std::int64_t home = ceil_div(o.elements, a_.core.count), run = std::min(tile::runs_of(o, tile).length, home);
-    const double sent = sent_by_home(o, tile, home);
-    const double away = 1 - share_at_home(o, home);
+    const FromHome from = from_home(o, tile, home);
+    const double away = 1 - share_at_home(o, home), sent = from.bytes * from.times;
     Traffic t{bytes * away, sent * away, pieces(o, tile, home), std::max(1.0, sent / of(run * o.element.n))};
     if (away == 0) t.pieces = t.sent_pieces = 0;
-    link_.add_ways(o, bytes * away, t);
+    link_.add_ways(o, bytes * away, from.sources, t);
     return t;
   }
 
@@ -73,7 +73,12 @@ class StageModel {
 
   // The busiest home sends what of its share any core wants: of dimensions that a share spans, the part that all cores
   // together want; once where the link's multicast reaches all receivers, else once to each.
-  double sent_by_home(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
+  struct FromHome {
+    double bytes = 0;    // of the busiest home's share that any core wants
+    double times = 1;    // that it sends them
+    double sources = 1;  // homes of all that is wanted
+  };
+  FromHome from_home(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
     tile::Extents all = tile;
     for (std::size_t x = 0; x < all.size(); ++x) all[x] = std::min(s_.space->axes[x].extent, tile[x] * s_.grid[x]);
     const tile::TileShape wanted = tile::data_tile(o, all), own = tile::data_tile(o, tile);
@@ -93,9 +98,11 @@ class StageModel {
       }
       stride *= extent;
     }
-    bytes = std::min(bytes, distinct * of(o.element.n));
-    if (a_.link->multicast != arch::Multicast::kNone) return bytes;
-    return bytes * own_elements * of(s_.cores()) / distinct;
+    FromHome out;
+    out.bytes = std::min(bytes, distinct * of(o.element.n));
+    if (a_.link->multicast == arch::Multicast::kNone) out.times = own_elements * of(s_.cores()) / distinct;
+    out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
+    return out;
   }
 
   // How often what the operand's buffer holds changes: all loops outside the innermost one that it follows.
@@ -166,7 +173,7 @@ class StageModel {
     const double bytes = of(ceil_div(sums, parts) * (parts - 1) * base::size_of(s_.space->expression.accumulate).n);
     received_ += bytes;
     Traffic t{bytes, bytes, of(parts - 1), of(parts - 1)};
-    link_.add_ways(o, bytes, t);
+    link_.add_ways(o, bytes, of(s_.cores()), t);
     return t;
   }
 

@@ -2,6 +2,7 @@
 #include "model/bsp/detail/link.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "arch/derive.h"
 
@@ -37,7 +38,7 @@ double LinkModel::cycles(const Traffic& t) const {
   const double out = (t.sent + header * t.sent_pieces) / rate_ + std::max(0.0, t.sent_pieces - 1) * gap_;
   const double share = t.received > 0 ? 1 + header * t.pieces / t.received : 1;
   const double link = std::max(t.along_row, t.along_column) * share / rate_;
-  return std::max(std::max(in, out) / networks_, link);
+  return std::max({in / networks_, out / networks_, link, t.one_network * share / rate_});
 }
 
 // Between two places of a row, drawn alike: of a line, of a ring either way, of a ring one way.
@@ -74,7 +75,7 @@ LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
   return g;
 }
 
-void LinkModel::add_ways(const tile::Operand& o, double bytes, Traffic& t) const {
+void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
   const double rows = of(*link_.rows), columns = of(*link_.columns);
   const Group g = group_of(o);
@@ -85,7 +86,9 @@ void LinkModel::add_ways(const tile::Operand& o, double bytes, Traffic& t) const
   const double ways = networks_ * (link_.torus == arch::Torus::kOneWay ? 1 : 2);
   // Of a mesh that is no torus the links in the middle carry half as much again as the mean one.
   const double busiest = link_.torus == arch::Torus::kNone ? 1.5 : 1;
-  t.along_row += busiest * sendings * bytes * row_links / (ways * cores_);
+  // Only rows that have sources carry them along rows.
+  const double carrying = std::max(1.0, std::min(cores_, std::ceil(sources / columns) * columns));
+  t.along_row += busiest * sendings * bytes * row_links / (ways * carrying);
   t.along_column += busiest * sendings * bytes * column_links / (ways * cores_);
 }
 
@@ -95,9 +98,13 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double 
   for (auto axis = s_.core_order.rbegin(); axis != s_.core_order.rend(); ++axis) {
     const auto a = static_cast<std::size_t>(*axis);
     if (o.uses(*axis) || s_.grid[a] == 1) continue;
-    const double stride = of(s_.core_stride(a)), columns = of(*link_.columns), places = s_.folded ? 2 : 1;
-    (stride < columns ? t.along_row : t.along_column) +=
-        bytes * places * (stride < columns ? stride : stride / columns);
+    // All go the same way, so into the same network.
+    t.one_network += bytes;
+    const std::int64_t places = s_.folded ? 2 : 1, far = places * s_.core_stride(a), columns = *link_.columns;
+    // So many rows further, and columns forth or, from the next row, back.
+    const std::int64_t forth = far % columns, back = columns - forth;
+    t.along_row += bytes * of(std::min(forth, back));
+    t.along_column += bytes * of(far / columns + (forth > back ? 1 : 0));
     return;
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A mesh of routers: a packet holds every link of its way from when its head comes by until its tail has passed, along
-// the row first and then along the column (networks that go the other way: along the column first). It starts when the
-// way is free; a core's packets go in order, those of several cores in the order in which they could start.
+// A mesh of routers: what is sent goes along the row first and then along the column (networks that go the other way:
+// along the column first), to a rectangle of receivers as a tree. A head takes the next link when it is there and the
+// link is free, in the order of arrival, until its tail has passed; routers keep what waits, as many virtual channels
+// would, so that it holds no other link. What a core sends into one network goes in order.
 
 #include <algorithm>
 #include <functional>
@@ -39,33 +40,42 @@ class Mesh : public Fabric {
         columns_(*link_.columns),
         networks_(link_.networks.value_or(1)),
         free_(static_cast<std::size_t>(networks_ * kKinds * rows_ * columns_), 0),
-        queues_(static_cast<std::size_t>(a.core.count)),
+        ports_(static_cast<std::size_t>(a.core.count * networks_)),
         watch_(std::move(watch)) {}
 
   void begin(const Exchange& exchange, Cycle now) override {
     end_ = now;
     for (const Transfer& t : exchange.transfers)
       for (const Rectangle& r : rectangles_of(exchange.groups[t.group]))
-        if (r.count() > 1 || core_at(r.first) != t.from) queues_[static_cast<std::size_t>(t.from)].push_back({t, r});
-    for (std::size_t c = 0; c < queues_.size(); ++c)
-      if (!queues_[c].empty()) ready_.emplace(now, c);
-    sent_.assign(queues_.size(), 0);
+        if (r.count() > 1 || core_at(r.first) != t.from) port_for(t, r).waiting.push_back({t, r});
+    for (std::size_t p = 0; p < ports_.size(); ++p) {
+      if (ports_[p].waiting.empty()) continue;
+      stagger(ports_[p]);
+      ready_.emplace(now, p);
+    }
   }
 
   std::optional<Cycle> next() const override {
-    if (ready_.empty()) return std::nullopt;
-    return ready_.top().first;
+    if (ready_.empty() && heads_.empty()) return std::nullopt;
+    if (heads_.empty()) return ready_.top().first;
+    return ready_.empty() ? heads_.top().at : std::min(ready_.top().first, heads_.top().at);
   }
 
   void advance(Cycle now) override {
     while (!ready_.empty() && ready_.top().first <= now) {
-      const std::size_t core = ready_.top().second;
+      const std::size_t number = ready_.top().second;
       ready_.pop();
-      const Cycle free = send(queues_[core][sent_[core]], now, sent_[core] == 0);
-      if (++sent_[core] < queues_[core].size())
-        ready_.emplace(std::max(free, now + 1), core);
+      OutPort& p = ports_[number];
+      const Cycle lasts = inject(p.waiting[p.sent], static_cast<std::int64_t>(number) % networks_, now, p.sent == 0);
+      if (++p.sent < p.waiting.size())
+        ready_.emplace(now + lasts, number);
       else
-        queues_[core].clear();
+        p = {};
+    }
+    while (!heads_.empty() && heads_.top().at <= now) {
+      const Head h = heads_.top();
+      heads_.pop();
+      go_on(h);
     }
   }
 
@@ -76,14 +86,60 @@ class Mesh : public Fabric {
     Transfer transfer;
     Rectangle to;
   };
-  // Of a router: links to its neighbours, and its core's ports.
-  static constexpr std::int64_t kOut = 4, kIn = 5, kKinds = 6;
+  // A core's way into one network.
+  struct OutPort {
+    std::vector<Sending> waiting;
+    std::size_t sent = 0;
+    std::int64_t bytes = 0;  // of all that waits
+  };
+  // What is under way in a network.
+  struct Flight {
+    std::int64_t from = 0, network = 0, bytes = 0;
+    Rectangle to;
+    Cycle lasts = 0;
+    bool trunk_is_column = false;
+  };
+  // Of what is under way, on the trunk or on a branch, where it still has so many links to take.
+  struct Head {
+    Cycle at = 0;
+    std::uint64_t order = 0;
+    std::size_t flight = 0;
+    Place place;
+    bool branch = false, forward = true, first = false;
+    std::int64_t left = 0;
+
+    bool operator>(const Head& o) const { return std::tie(at, order) > std::tie(o.at, o.order); }
+  };
+  // Of a router: links to its neighbours, and what goes to its core.
+  static constexpr std::int64_t kIn = 4, kKinds = 5;
 
   std::int64_t core_at(Place p) const { return p.row * columns_ + p.column; }
   Place place_of(std::int64_t core) const { return {core / columns_, core % columns_}; }
 
   Cycle& free_at(std::int64_t network, std::int64_t kind, Place p) {
     return free_[static_cast<std::size_t>((network * kKinds + kind) * rows_ * columns_ + core_at(p))];
+  }
+
+  // Into the network on which it takes fewest links, of several the one that has least to send.
+  OutPort& port_for(const Transfer& t, const Rectangle& to) {
+    OutPort* best = nullptr;
+    std::int64_t fewest = 0;
+    for (std::int64_t n = 0; n < networks_; ++n) {
+      OutPort& p = ports_[static_cast<std::size_t>(t.from * networks_ + n)];
+      const std::int64_t links = links_to(n, place_of(t.from), to);
+      if (best != nullptr && std::tie(fewest, best->bytes) <= std::tie(links, p.bytes)) continue;
+      best = &p, fewest = links;
+    }
+    best->bytes += t.bytes;
+    return *best;
+  }
+
+  // Every core begins with those behind itself, so that not all send to the same one first.
+  void stagger(OutPort& p) const {
+    const auto cores = rows_ * columns_;
+    const auto behind = [&](const Sending& s) { return (core_at(s.to.first) - s.transfer.from + cores) % cores; };
+    std::stable_sort(p.waiting.begin(), p.waiting.end(),
+                     [&](const Sending& a, const Sending& b) { return behind(a) < behind(b); });
   }
 
   // Receivers as few rectangles: one where they fill it, else those of each row that lie side by side; each for itself
@@ -106,18 +162,6 @@ class Mesh : public Fabric {
     return out;
   }
 
-  // Visits the links of a way from `from` on along one dimension of `length` routers until `distance` are passed.
-  template <class Visit>
-  void along(std::int64_t network, Place from, bool column, bool forward, std::int64_t distance, std::int64_t depth,
-             const Visit& visit) {
-    const std::int64_t length = column ? rows_ : columns_;
-    for (std::int64_t i = 0; i < distance; ++i) {
-      visit(free_at(network, column ? (forward ? kSouth : kNorth) : (forward ? kEast : kWest), from), depth + i);
-      std::int64_t& at = column ? from.row : from.column;
-      at = (at + (forward ? 1 : length - 1)) % length;
-    }
-  }
-
   // How far it is along a dimension to reach all of [first, last] from `from`, each way.
   struct Reach {
     std::int64_t forward = 0, backward = 0;
@@ -136,78 +180,120 @@ class Mesh : public Fabric {
     return out;
   }
 
-  // Every link of the tree to a rectangle, and how many routers lie before it.
-  template <class Visit>
-  void tree(std::int64_t network, Place from, const Rectangle& to, const Visit& visit) {
-    const bool column_first = network % 2 == 1 && link_.torus == arch::Torus::kOneWay;
-    const auto extent = [&](bool column) { return column ? rows_ : columns_; };
-    const auto range = [&](bool column) {
-      return column ? std::pair(to.first.row, to.last.row) : std::pair(to.first.column, to.last.column);
-    };
-    const auto at = [&](Place p, bool column) { return column ? p.row : p.column; };
-    const auto [first, last] = range(column_first);
-    const Reach trunk = reach(at(from, column_first), first, last, extent(column_first), network);
-    along(network, from, column_first, true, trunk.forward, 0, visit);
-    along(network, from, column_first, false, trunk.backward, 0, visit);
-    const bool branch = !column_first;
-    const auto [low, high] = range(branch);
-    const Reach twig = reach(at(from, branch), low, high, extent(branch), network);
-    for (std::int64_t i = first; i <= last; ++i) {
-      const Reach stem = reach(at(from, column_first), i, i, extent(column_first), network);
-      Place p = from;
-      (column_first ? p.row : p.column) = i;
-      const std::int64_t depth = std::max(stem.forward, stem.backward);
-      along(network, p, branch, true, twig.forward, depth, visit);
-      along(network, p, branch, false, twig.backward, depth, visit);
-      for (std::int64_t j = low; j <= high; ++j) {
-        Place receiver = p;
-        (branch ? receiver.row : receiver.column) = j;
-        const Reach last_mile = reach(at(from, branch), j, j, extent(branch), network);
-        if (core_at(receiver) != core_at(from))
-          visit(free_at(network, kIn, receiver), depth + std::max(last_mile.forward, last_mile.backward));
-      }
-    }
+  static std::int64_t along(Place p, bool column) { return column ? p.row : p.column; }
+  std::int64_t extent(bool column) const { return column ? rows_ : columns_; }
+  bool trunk_is_column(std::int64_t network) const { return network % 2 == 1 && link_.torus == arch::Torus::kOneWay; }
+  Reach reach_along(bool column, Place from, const Rectangle& to, std::int64_t network) const {
+    return reach(along(from, column), along(to.first, column), along(to.last, column), extent(column), network);
   }
 
-  // Books a sending over the network on which it ends first; when its core can send again.
-  Cycle send(const Sending& s, Cycle now, bool first) {
+  // Links of the tree to a rectangle.
+  std::int64_t links_to(std::int64_t network, Place from, const Rectangle& to) const {
+    const bool trunk = trunk_is_column(network);
+    const Reach far = reach_along(trunk, from, to, network), near = reach_along(!trunk, from, to, network);
+    const std::int64_t branches = along(to.last, trunk) - along(to.first, trunk) + 1;
+    return far.forward + far.backward + branches * (near.forward + near.backward);
+  }
+
+  // How long a sending that begins now holds its port.
+  Cycle inject(const Sending& s, std::int64_t network, Cycle now, bool first) {
     const Transfer& t = s.transfer;
     const std::int64_t header = link_.header ? link_.header->n * t.pieces : 0;
     const Cycle lasts = base::ceil_div(t.bytes + header, link_.width.n) + gap_ * (t.pieces - (first ? 1 : 0));
+    const bool trunk = trunk_is_column(network);
+    const std::size_t flight = new_flight({t.from, network, t.bytes, s.to, lasts, trunk});
     const Place from = place_of(t.from);
-    std::int64_t best = 0;
-    Cycle best_end = 0, best_start = 0;
-    for (std::int64_t n = 0; n < networks_; ++n) {
-      Cycle start = std::max(now, free_at(n, kOut, from));
-      std::int64_t farthest = 0;
-      tree(n, from, s.to, [&](const Cycle& free, std::int64_t depth) {
-        start = std::max(start, free - port_ - depth * hop_);
-        farthest = std::max(farthest, depth);
-      });
-      const Cycle end = start + lasts + 2 * port_ + farthest * hop_;
-      if (n > 0 && end >= best_end) continue;
-      best = n, best_end = end, best_start = start;
+    const Reach far = reach_along(trunk, from, s.to, network);
+    push({now + port_, 0, flight, from, false, true, true, far.forward});
+    if (far.backward > 0) push({now + port_, 0, flight, from, false, false, false, far.backward});
+    watch_({t.from, network, true, now, now + lasts, t.bytes});
+    return lasts;
+  }
+
+  std::size_t new_flight(const Flight& f) {
+    if (unused_.empty()) {
+      flights_.push_back(f);
+      heads_of_.push_back(0);
+      return flights_.size() - 1;
     }
-    free_at(best, kOut, from) = best_start + lasts;
-    tree(best, from, s.to,
-         [&](Cycle& free, std::int64_t depth) { free = std::max(free, best_start + port_ + depth * hop_ + lasts); });
-    end_ = std::max(end_, best_end);
-    watch_({t.from, best, true, best_start, best_start + lasts, t.bytes});
-    for (std::int64_t r = s.to.first.row; r <= s.to.last.row; ++r)
-      for (std::int64_t c = s.to.first.column; c <= s.to.last.column; ++c)
-        if (const std::int64_t core = core_at({r, c}); core != t.from)
-          watch_({core, best, false, best_end - lasts, best_end, t.bytes});
-    Cycle again = best_start + lasts;
-    for (std::int64_t n = 0; n < networks_; ++n) again = std::min(again, std::max(now, free_at(n, kOut, from)));
-    return again;
+    const std::size_t number = unused_.back();
+    unused_.pop_back();
+    flights_[number] = f;
+    return number;
+  }
+  void push(Head h) {
+    h.order = ++pushed_;
+    ++heads_of_[h.flight];
+    heads_.push(h);
+  }
+
+  void go_on(const Head& h) {
+    const Flight f = flights_[h.flight];
+    const bool column = h.branch ? !f.trunk_is_column : f.trunk_is_column;
+    const std::int64_t here = along(h.place, column);
+    const bool inside = here >= along(f.to.first, column) && here <= along(f.to.last, column);
+    // Both heads of a trunk begin at one place, of which the first one's branches go.
+    const bool begins = !h.branch && along(place_of(f.from), column) == here && !h.first;
+    if (inside && h.branch) deliver(f, h.place, h.at);
+    if (inside && !h.branch && !begins) branch_off(h, f);
+    if (h.left > 0) {
+      const std::int64_t kind = column ? (h.forward ? kSouth : kNorth) : (h.forward ? kEast : kWest);
+      Cycle& free = free_at(f.network, kind, h.place);
+      const Cycle start = std::max(h.at, free);
+      free = start + f.lasts;
+      Head next = h;
+      std::int64_t& at = column ? next.place.row : next.place.column;
+      at = (at + (h.forward ? 1 : extent(column) - 1)) % extent(column);
+      next.at = start + hop_;
+      next.first = false;
+      --next.left;
+      push(next);
+    }
+    if (--heads_of_[h.flight] == 0) unused_.push_back(h.flight);
+  }
+
+  void branch_off(const Head& h, const Flight& f) {
+    const bool column = !f.trunk_is_column;
+    const Reach near = reach_along(column, place_of(f.from), f.to, f.network);
+    const std::int64_t here = along(h.place, column);
+    if (here >= along(f.to.first, column) && here <= along(f.to.last, column)) deliver(f, h.place, h.at);
+    for (const bool forward : {true, false}) {
+      const std::int64_t left = forward ? near.forward : near.backward;
+      if (left == 0) continue;
+      // It takes its first link here, and delivers from the next router on.
+      Head b{h.at, 0, h.flight, h.place, true, forward, false, left};
+      const std::int64_t kind = column ? (forward ? kSouth : kNorth) : (forward ? kEast : kWest);
+      Cycle& free = free_at(f.network, kind, h.place);
+      const Cycle start = std::max(h.at, free);
+      free = start + f.lasts;
+      std::int64_t& at = column ? b.place.row : b.place.column;
+      at = (at + (forward ? 1 : extent(column) - 1)) % extent(column);
+      b.at = start + hop_;
+      --b.left;
+      push(b);
+    }
+  }
+
+  void deliver(const Flight& f, Place to, Cycle at) {
+    if (core_at(to) == f.from) return;
+    Cycle& free = free_at(f.network, kIn, to);
+    const Cycle start = std::max(at, free);
+    free = start + f.lasts;
+    const Cycle end = start + port_ + f.lasts;
+    end_ = std::max(end_, end);
+    watch_({core_at(to), f.network, false, end - f.lasts, end, f.bytes});
   }
 
   const arch::LinkSpec& link_;
   Cycle gap_, hop_, port_;
   std::int64_t rows_, columns_, networks_;
-  std::vector<Cycle> free_;  // of links and ports, by network and kind
-  std::vector<std::vector<Sending>> queues_;
-  std::vector<std::size_t> sent_;
+  std::vector<Cycle> free_;     // of links and ports, by network and kind
+  std::vector<OutPort> ports_;  // by core and network
+  std::vector<Flight> flights_;
+  std::vector<std::int64_t> heads_of_;  // by flight
+  std::vector<std::size_t> unused_;     // flights
+  std::priority_queue<Head, std::vector<Head>, std::greater<>> heads_;
+  std::uint64_t pushed_ = 0;
   PortWatch watch_;
   using Ready = std::pair<Cycle, std::size_t>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;

@@ -14,11 +14,13 @@ struct Traffic {
   double received = 0, sent = 0;           // bytes
   double pieces = 0, sent_pieces = 0;      // one after another
   double along_row = 0, along_column = 0;  // bytes
+  double one_network = 0;                  // bytes that a core sends into one of several networks
 
   Traffic& operator+=(const Traffic& o) {
     received += o.received, sent += o.sent;
     pieces += o.pieces, sent_pieces += o.sent_pieces;
     along_row += o.along_row, along_column += o.along_column;
+    one_network += o.one_network;
     return *this;
   }
 };
@@ -32,9 +34,9 @@ class LinkModel {
   double horizon() const { return horizon_; }
   // Packets of a piece of so many bytes.
   double packets(double bytes) const;
-  // The links of a mesh: every core gets so many bytes of the operand from cores everywhere, those that share it the
-  // same ones; or from its neighbour in a ring.
-  void add_ways(const tile::Operand& o, double bytes, Traffic& t) const;
+  // The links of a mesh: every core gets so many bytes of the operand from `sources` cores, neighbours by number, those
+  // that share it the same ones; or from its neighbour in a ring.
+  void add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const;
   void add_shift(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const;
 
  private:
