@@ -122,4 +122,12 @@ std::int64_t max_registers(const ArchSpec& a, std::int64_t threads) {
   return std::min(level->per_thread.value_or(all), left / granule * granule);
 }
 
+const LinkSpec& core_link(const ArchSpec& a) {
+  const LinkSpec* link = a.link ? &*a.link : nullptr;
+  base::check(link != nullptr && links_cores(*link), "cores of a chip of class bsp are linked");
+  return *link;
+}
+
+Cycles core_sync(const ArchSpec& a) { return core_link(a).sync.value_or(Cycles{0}); }
+
 }  // namespace tilescope::arch

@@ -63,4 +63,8 @@ std::int64_t registers_per_core(const RegisterLevel& level);
 // their share of the registers and warps in turn (NVIDIA, cuda_occupancy.h). Without registers, as many as it likes.
 std::int64_t max_registers(const ArchSpec& a, std::int64_t threads);
 
+// The link between the cores of a chip of class bsp, which has one (checked); and what a barrier of theirs takes.
+const LinkSpec& core_link(const ArchSpec& a);
+Cycles core_sync(const ArchSpec& a);
+
 }  // namespace tilescope::arch

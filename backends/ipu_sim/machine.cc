@@ -177,7 +177,7 @@ class Machine {
       for (std::int64_t c = 0; c < s.cores; ++c) compute(s, c, now);
       before = now;
     }
-    if (s.reduce) reduce(s, before);
+    reduce(s, before);
   }
 
   // Copies what every receiver wants, from memory as it was before the exchange. An exchange that has been done already
@@ -373,6 +373,7 @@ void Machine::compute(const Stage& s, std::int64_t core, const Counters& at) {
 
 // Every core gets its share of the partial sums of all others, and adds them up in the order of the parts.
 void Machine::reduce(const Stage& s, const Counters& at) {
+  if (!s.reduce) return;
   const Reduce& r = *s.reduce;
   const expr::Expression& e = p_.expressions[static_cast<std::size_t>(s.number)];
   const expr::Stage& stage = e.stages.front();

@@ -62,7 +62,7 @@ class Search {
       if (++looked_at == kGrids && !options_.partition) break;
     }
     std::vector<std::size_t> order = by_time();
-    if (a_.link->kind == arch::LinkKind::kMesh) {
+    if (arch::core_link(a_).kind == arch::LinkKind::kMesh) {
       std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
       for (const std::size_t i : order)
         if (placed[moves_of(found_[i].stage)]++ < kPlacedAnew) place_anew(found_[i]);
@@ -221,7 +221,7 @@ class Search {
     s.moves[input] = {Move::kHold, 1, 1, -1};
     if (may("hold") || (options_.moves == "rotate" && !rotates)) choose(s, input + 1);
     if (may("fetch") && (s.steps() > 1 || fetches_ || options_.moves == "fetch")) {
-      s.moves[input] = {Move::kFetch, a_.link->overlap ? 2 : 1, 1, -1};
+      s.moves[input] = {Move::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1};
       choose(s, input + 1);
     }
     if (!rotates || !may("rotate")) return;
@@ -302,7 +302,7 @@ class Search {
   }
 
   bool fits(const BspStage& s) const {
-    return tile::memory_of({&s, 1}, a_.core.count, a_.link->width).bytes <= tile::usable_memory(a_).n;
+    return tile::memory_of({&s, 1}, a_.core.count, arch::core_link(a_).width).bytes <= tile::usable_memory(a_).n;
   }
 
   // Halves blocks until they fit.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "arch/derive.h"
 #include "base/check.h"
 #include "tile/bsp/fit.h"
 #include "tile/bsp/memory.h"
@@ -144,7 +145,7 @@ std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchS
   const std::size_t before = diags.count();
   for (const BspStage& s : stages) tile::check_schedule(s, chip, diags, at);
   if (diags.count() > before || !tile::check_memory(stages, chip, diags, at)) return std::nullopt;
-  const tile::CoreMemory memory = tile::memory_of(stages, chip.core.count, chip.link->width);
+  const tile::CoreMemory memory = tile::memory_of(stages, chip.core.count, arch::core_link(chip).width);
   Program out;
   out.cores = chip.core.count;
   out.memory = memory.bytes;

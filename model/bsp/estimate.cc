@@ -100,7 +100,7 @@ class StageModel {
     }
     FromHome out;
     out.bytes = std::min(bytes, distinct * of(o.element.n));
-    if (a_.link->multicast == arch::Multicast::kNone) out.times = own_elements * of(s_.cores()) / distinct;
+    if (arch::core_link(a_).multicast == arch::Multicast::kNone) out.times = own_elements * of(s_.cores()) / distinct;
     out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
     return out;
   }
@@ -204,7 +204,7 @@ const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec&
 
 Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed) {
   StageModel m(s, a);
-  const double steps = of(s.steps()), sync = of(a.link->sync->n);
+  const double steps = of(s.steps()), sync = of(arch::core_sync(a).n);
   const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
   const StageModel::Moves moves = m.moves();
   double phases = moves.phases, arrange = 0, reduce = 0;
@@ -212,7 +212,7 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
     if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t) + m.horizon(), ++phases;
   if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.horizon() + m.adding_cycles(), ++phases;
   // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one.
-  bool beside = a.link->overlap;
+  bool beside = arch::core_link(a).overlap;
   for (const tile::OperandMove& move : s.moves) beside = beside && (move.move != Move::kFetch || move.buffers == 2);
   const double us = 1e6 / static_cast<double>(a.clock.n);
   Estimate e;
@@ -236,7 +236,7 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
       std::max_element(e.terms.begin(), e.terms.end(),
                        [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; }) -
       e.terms.begin());
-  e.levels = {{"link", m.received() * of(s.cores()), m.received() * of(s.cores()) / of(a.link->width.n), 1,
+  e.levels = {{"link", m.received() * of(s.cores()), m.received() * of(s.cores()) / of(arch::core_link(a).width.n), 1,
                moves.cycles * us + e.terms[5].time_us}};
   return e;
 }

@@ -15,7 +15,7 @@ double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
 }  // namespace
 
 LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
-    : link_(*a.link),
+    : link_(arch::core_link(a)),
       s_(s),
       rate_(of(link_.width.n) * arch::ratio_of(a, "link.copy")),
       gap_(of(link_.noncontiguous_gap)),
@@ -23,7 +23,7 @@ LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
       cores_(of(a.core.count)),
       horizon_(of(link_.latency) + of(link_.latency_spread)) {
   if (link_.kind != arch::LinkKind::kMesh) return;
-  const double farthest = of(*link_.rows + *link_.columns - 2);
+  const double farthest = of(link_.rows.value_or(1) + link_.columns.value_or(1) - 2);
   horizon_ = 2 * of(link_.port) + of(link_.hop) * (link_.torus == arch::Torus::kBothWays ? farthest / 2 : farthest);
 }
 
@@ -49,7 +49,7 @@ double LinkModel::mean_distance(double length) const {
 }
 
 LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
-  const double columns = of(*link_.columns);
+  const double columns = of(link_.columns.value_or(1));
   Group g;
   double side_by_side = 1;
   for (std::size_t a = 0; a < s_.grid.size(); ++a) {
@@ -77,7 +77,7 @@ LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
 
 void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
-  const double rows = of(*link_.rows), columns = of(*link_.columns);
+  const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));
   const Group g = group_of(o);
   const double sendings = of(s_.cores()) / g.cores * g.sendings;
   // Each goes along a row to its receivers' columns and over all of these, then along each of these columns.
@@ -100,7 +100,8 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double 
     if (o.uses(*axis) || s_.grid[a] == 1) continue;
     // All go the same way, so into the same network.
     t.one_network += bytes;
-    const std::int64_t places = s_.folded ? 2 : 1, far = places * s_.core_stride(a), columns = *link_.columns;
+    const std::int64_t places = s_.folded ? 2 : 1, far = places * s_.core_stride(a),
+                       columns = link_.columns.value_or(1);
     // So many rows further, and columns forth or, from the next row, back.
     const std::int64_t forth = far % columns, back = columns - forth;
     t.along_row += bytes * of(std::min(forth, back));

@@ -96,6 +96,7 @@ Exchange Exchanges::filling(const Stage& s, const std::vector<lower::bsp::Transf
 
 Exchange Exchanges::reducing(const Stage& s, const Counters& at) const {
   Exchange out;
+  if (!s.reduce) return out;
   const lower::bsp::Reduce& r = *s.reduce;
   const Buffer& sums = s.buffers[static_cast<std::size_t>(s.compute.sums)];
   for (std::int64_t core = 0; core < s.cores; ++core) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/derive.h"
 #include "base/integer.h"
 #include "sim/bsp/detail/fabric.h"
 
@@ -32,12 +33,12 @@ enum Direction : std::uint8_t { kEast, kWest, kSouth, kNorth };
 class Mesh : public Fabric {
  public:
   Mesh(const arch::ArchSpec& a, PortWatch watch)
-      : link_(*a.link),
+      : link_(arch::core_link(a)),
         gap_(link_.noncontiguous_gap ? link_.noncontiguous_gap->n : 0),
-        hop_(link_.hop->n),
+        hop_(link_.hop.value_or(base::Cycles{0}).n),
         port_(link_.port ? link_.port->n : 0),
-        rows_(*link_.rows),
-        columns_(*link_.columns),
+        rows_(link_.rows.value_or(1)),
+        columns_(link_.columns.value_or(1)),
         networks_(link_.networks.value_or(1)),
         free_(static_cast<std::size_t>(networks_ * kKinds * rows_ * columns_), 0),
         ports_(static_cast<std::size_t>(a.core.count * networks_)),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/derive.h"
 #include "base/integer.h"
 #include "sim/bsp/detail/fabric.h"
 
@@ -24,7 +25,7 @@ struct Port {
 class Ports : public Fabric {
  public:
   Ports(const arch::ArchSpec& a, PortWatch watch)
-      : link_(*a.link),
+      : link_(arch::core_link(a)),
         gap_(link_.noncontiguous_gap ? link_.noncontiguous_gap->n : 0),
         cores_(a.core.count),
         out_(static_cast<std::size_t>(cores_)),

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "arch/derive.h"
 #include "base/integer.h"
 #include "lower/bsp/places.h"
 #include "sim/bsp/detail/arithmetic.h"
@@ -53,17 +54,17 @@ class StageRun {
         chip_(a),
         options_(options),
         counts_(counts),
-        exchanges_(p, *a.link),
+        exchanges_(p, arch::core_link(a)),
         arithmetic_(p, s, a),
-        fabric_(a.link->kind == arch::LinkKind::kMesh ? make_mesh(a, watch()) : make_ports(a, watch())),
-        loop_(*fabric_, a.link->sync->n) {}
+        fabric_(arch::core_link(a).kind == arch::LinkKind::kMesh ? make_mesh(a, watch()) : make_ports(a, watch())),
+        loop_(*fabric_, arch::core_sync(a).n) {}
 
   KernelReport run(Cycle begin) {
-    if (!(p_.placed && s_.number == 0))
+    if (!p_.placed || s_.number != 0)
       arranged_ = exchanged(exchanges_.filling(s_, s_.arrange, Counters(s_.axes.size(), 0)));
     find_rounds();
     run_rounds();
-    if (s_.reduce) reduce();
+    reduce();
     return reported(begin);
   }
 
@@ -83,7 +84,7 @@ class StageRun {
     if (counts_ != nullptr) counts_->delivered += e.kept;
     if (e.empty()) return out;
     ports_.clear();
-    exchange_begin_ = loop_.now() + chip_.link->sync->n;
+    exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
     out.exchange = loop_.exchange(e);
     out.ports = std::move(ports_);
     ++phases_;
@@ -98,7 +99,7 @@ class StageRun {
       }
       if (counts_ != nullptr) counts_->sent[static_cast<std::size_t>(t.from)] += receivers * t.bytes;
       out.link.requests += t.pieces;
-      out.link.transactions += base::ceil_div(t.bytes, chip_.link->width.n);
+      out.link.transactions += base::ceil_div(t.bytes, arch::core_link(chip_).width.n);
       out.link.written_bytes += t.bytes;
       out.link.read_bytes += receivers * t.bytes;
     }
@@ -210,6 +211,7 @@ class StageRun {
   }
 
   void reduce() {
+    if (!s_.reduce) return;
     const Counters last = counters_at(s_, steps_of(s_) - 1);
     reduced_ = exchanged(exchanges_.reducing(s_, last));
     std::vector<Cycle> busy(static_cast<std::size_t>(s_.cores), 0);
@@ -225,7 +227,8 @@ class StageRun {
 
   // An exchange runs beside the arithmetic before it where the chip can, and every buffer that it fills is another one.
   bool beside() const {
-    return chip_.link->overlap && std::all_of(s_.moves.begin(), s_.moves.end(), [&](const lower::bsp::Transfer& t) {
+    return arch::core_link(chip_).overlap &&
+           std::all_of(s_.moves.begin(), s_.moves.end(), [&](const lower::bsp::Transfer& t) {
              return s_.buffers[static_cast<std::size_t>(t.buffer)].slots > 1;
            });
   }
@@ -254,7 +257,7 @@ class StageRun {
     link.read_bytes += reduced_.link.read_bytes, link.written_bytes += reduced_.link.written_bytes;
     cycles[kReduce] = reduced_.exchange + reduced_.compute;
     if (reduced_.exchange > 0) at = shown_exchange("reduce", reduced_, at) + reduced_.compute;
-    cycles[kSync] = 2 * phases_ * chip_.link->sync->n;
+    cycles[kSync] = 2 * phases_ * arch::core_sync(chip_).n;
     for (std::size_t c = 0; c < cycles.size(); ++c) {
       k.stalls.push_back({kCauses[c], cycles[c]});
       k.cycles += cycles[c];
@@ -279,7 +282,7 @@ class StageRun {
 
   // Both return when it is over.
   Cycle shown_exchange(std::string_view name, const Taken& t, Cycle at) {
-    const Cycle sync = chip_.link->sync->n, begin = at + sync, end = begin + t.exchange;
+    const Cycle sync = arch::core_sync(chip_).n, begin = at + sync, end = begin + t.exchange;
     for (const int core : shown_cores_) {
       options_.timeline->phase(core, "sync", at, begin);
       options_.timeline->phase(core, name, begin, end);

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "arch/derive.h"
 #include "construct/bsp/construct.h"
 #include "construct/restrictions.h"
 #include "lower/bsp/lower.h"
@@ -66,7 +67,7 @@ std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a,
 std::string print(const Lowered& program) { return lower::bsp::print(program.supersteps()); }
 
 base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
-  return {tile::memory_of(p.bsp(), a.core.count, a.link->width).bytes};
+  return {tile::memory_of(p.bsp(), a.core.count, arch::core_link(a).width).bytes};
 }
 
 sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options) {

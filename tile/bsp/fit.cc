@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "tile/bsp/memory.h"
 
@@ -79,7 +80,7 @@ std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec&
         if (s.block[x] > 1 && (longest == nullptr || s.block[x] > longest->block[axis])) longest = &s, axis = x;
     if (longest == nullptr) return {};
     --longest->block[axis];
-    if (memory_of(smaller, a.core.count, a.link->width).bytes <= usable_memory(a).n)
+    if (memory_of(smaller, a.core.count, arch::core_link(a).width).bytes <= usable_memory(a).n)
       return fmt::format("; a step of {} iterations of {} would fit", longest->block[axis],
                          longest->space->axes[axis].name);
   }
@@ -111,7 +112,7 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at) {
-  const CoreMemory memory = memory_of(stages, a.core.count, a.link->width);
+  const CoreMemory memory = memory_of(stages, a.core.count, arch::core_link(a).width);
   const std::int64_t most = usable_memory(a).n;
   if (memory.bytes <= most) return true;
   std::vector<std::string> areas;
