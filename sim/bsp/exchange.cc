@@ -49,7 +49,7 @@ void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, 
     std::vector<Transfer> sent;
     for_each_run(w.box, buffer.dims, [&](std::int64_t first, std::int64_t count) {
       for_each_piece(p_, buffer.tensor, first, count, [&](const lower::bsp::Piece& piece) {
-        if (sent.empty() || sent.back().from != piece.core) sent.push_back({piece.core, 0, 0, 0});
+        if (sent.empty() || sent.back().from != piece.core) sent.push_back({piece.core, 0, 0, 0, 0});
         sent.back().bytes += piece.count * size_of(buffer);
         sent.back().pieces += packets(piece.count * size_of(buffer));
       });
@@ -77,7 +77,7 @@ void Exchanges::pass(const Stage& s, const lower::bsp::Transfer& t, const Counte
     const std::int64_t from = next_in(s.rings[static_cast<std::size_t>(t.ring)], core);
     if (from == core) out.kept += bytes;
     if (bytes == 0 || from == core) continue;
-    out.transfers.push_back({from, bytes, packets(bytes), out.groups.size()});
+    out.transfers.push_back({from, bytes, packets(bytes), out.groups.size(), 0});
     out.groups.push_back({core});
   }
 }
@@ -85,11 +85,14 @@ void Exchanges::pass(const Stage& s, const lower::bsp::Transfer& t, const Counte
 Exchange Exchanges::filling(const Stage& s, const std::vector<lower::bsp::Transfer>& transfers,
                             const Counters& at) const {
   Exchange out;
-  for (const lower::bsp::Transfer& t : transfers) {
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const lower::bsp::Transfer& t = transfers[i];
+    const std::size_t before = out.transfers.size();
     if (t.ring >= 0)
       pass(s, t, at, out);
     else
       fetch(s, s.buffers[static_cast<std::size_t>(t.buffer)], at, out);
+    for (std::size_t n = before; n < out.transfers.size(); ++n) out.transfers[n].operand = i;
   }
   return out;
 }
@@ -105,7 +108,7 @@ Exchange Exchanges::reducing(const Stage& s, const Counters& at) const {
     if (bytes == 0) continue;
     for (std::int64_t other = 0; other < count_of(r); ++other) {
       if (other == number) continue;
-      out.transfers.push_back({core_in(r, core, other), bytes, packets(bytes), out.groups.size()});
+      out.transfers.push_back({core_in(r, core, other), bytes, packets(bytes), out.groups.size(), 0});
       out.groups.push_back({core});
     }
   }

@@ -34,9 +34,9 @@ class Mesh : public Fabric {
  public:
   Mesh(const arch::ArchSpec& a, PortWatch watch)
       : link_(arch::core_link(a)),
-        gap_(link_.noncontiguous_gap ? link_.noncontiguous_gap->n : 0),
+        gap_(link_.noncontiguous_gap.value_or(base::Cycles{0}).n),
         hop_(link_.hop.value_or(base::Cycles{0}).n),
-        port_(link_.port ? link_.port->n : 0),
+        port_(link_.port.value_or(base::Cycles{0}).n),
         rows_(link_.rows.value_or(1)),
         columns_(link_.columns.value_or(1)),
         networks_(link_.networks.value_or(1)),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An exchange whose phases are scheduled beforehand: a transfer holds the port of its sender and those of all its
 // receivers for as long as it takes, and nothing between them. The schedule is a list's: whatever can begin does, in
-// the order of the exchange.
+// an order that spreads the senders.
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -26,7 +27,7 @@ class Ports : public Fabric {
  public:
   Ports(const arch::ArchSpec& a, PortWatch watch)
       : link_(arch::core_link(a)),
-        gap_(link_.noncontiguous_gap ? link_.noncontiguous_gap->n : 0),
+        gap_(link_.noncontiguous_gap.value_or(base::Cycles{0}).n),
         cores_(a.core.count),
         out_(static_cast<std::size_t>(cores_)),
         in_(out_.size()),
@@ -37,7 +38,7 @@ class Ports : public Fabric {
     end_ = now;
     for (std::vector<Port>* ports : {&out_, &in_})
       for (Port& p : *ports) p.used = false;
-    for (std::size_t t = 0; t < exchange.transfers.size(); ++t) try_to_begin(t, now);
+    for (const std::size_t t : in_turn()) try_to_begin(t, now);
   }
 
   std::optional<Cycle> next() const override {
@@ -66,6 +67,19 @@ class Ports : public Fabric {
   Cycle end() const override { return end_; }
 
  private:
+  // One operand after another, as their groups of receivers may cross; of an operand every core begins with the
+  // receivers behind itself, so that not all send to the same ones first.
+  std::vector<std::size_t> in_turn() const {
+    std::vector<std::size_t> out(exchange_->transfers.size());
+    std::iota(out.begin(), out.end(), 0);
+    const auto key = [&](std::size_t number) {
+      const Transfer& t = exchange_->transfers[number];
+      return std::pair(t.operand, (exchange_->groups[t.group].front() - t.from + cores_) % cores_);
+    };
+    std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+    return out;
+  }
+
   template <class Visit>
   void for_each_port(const Transfer& t, Visit visit) {
     visit(out_[static_cast<std::size_t>(t.from)]);

@@ -17,6 +17,7 @@ struct Transfer {
   std::int64_t bytes = 0;
   std::int64_t pieces = 0;  // that do not lie in one row, or are as long as a packet may be
   std::size_t group = 0;    // of Exchange::groups
+  std::size_t operand = 0;  // which of those that the exchange brings
 };
 
 struct Exchange {

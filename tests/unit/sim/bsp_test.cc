@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the simulator of cores that exchange, against published formulas and times by hand.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "lower/bsp/lower.h"
+#include "sim/bsp/detail/arithmetic.h"
+#include "sim/bsp/detail/fabric.h"
+#include "tests/support/build.h"
+
+namespace tilescope::sim::bsp {
+namespace {
+
+struct Block {
+  std::int64_t m, k, n;
+  double poplibs;  // cycles of one call, in f16: PerformanceEstimation.hpp of revision 7eac0f2, evaluated by hand
+};
+
+TEST(BspArithmetic, OfOneCoreIsThatOfPoplibsWithinTenPercent) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200");
+  for (const Block& b : {Block{24, 64, 16, 1333}, Block{48, 128, 64, 12387}}) {
+    const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]",
+                                                 fmt::format("m={},n={},k={}", b.m, b.n, b.k), {}, base::Dtype::kF16);
+    tile::BspStage s;
+    s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+    s.grid = {1, 1, 1};
+    s.block = {b.m, b.n, b.k};
+    s.core_order = s.loop_order = {0, 1, 2};
+    s.moves.assign(2, {tile::Move::kHold, 1, 1, -1});
+    s.instruction = "amp.f16";
+    base::Diagnostics diags;
+    const auto p = lower::bsp::lower({&s, 1}, a, diags);
+    ASSERT_TRUE(p.has_value());
+    Arithmetic arithmetic(*p, p->stages.front(), a);
+    const auto cycles = static_cast<double>(arithmetic.block({b.m, b.n, b.k}));
+    EXPECT_NEAR(cycles, b.poplibs, 0.1 * b.poplibs);
+  }
+}
+
+arch::ArchSpec mesh(arch::Torus torus, std::int64_t networks) {
+  arch::ArchSpec a = tests::chip("wormhole_n150");
+  arch::LinkSpec& l = *a.link;
+  l.rows = l.columns = 4;
+  a.core.count = 16;
+  l.torus = torus;
+  l.networks = networks;
+  l.header.reset();
+  l.port = base::Cycles{5};
+  l.hop = base::Cycles{9};
+  l.width = base::Bytes{32};
+  return a;
+}
+
+Cycle time_of(const arch::ArchSpec& a, const Exchange& e) {
+  const auto fabric = a.link->kind == arch::LinkKind::kMesh ? make_mesh(a, [](const PortUse&) {})
+                                                            : make_ports(a, [](const PortUse&) {});
+  fabric->begin(e, 0);
+  while (const auto next = fabric->next()) fabric->advance(*next);
+  return fabric->end();
+}
+
+constexpr std::int64_t kBytes = 3200;  // a hundred cycles of a link
+
+// From core 0 to core 15: port, hops, port, and the bytes; three and three hops, or one each where ends are neighbours.
+TEST(BspMesh, OneSendingTakesItsWay) {
+  const Exchange e{{{15}}, {{0, kBytes, 1, 0, 0}}, 0};
+  EXPECT_EQ(time_of(mesh(arch::Torus::kNone, 1), e), 2 * 5 + 6 * 9 + 100);
+  EXPECT_EQ(time_of(mesh(arch::Torus::kBothWays, 1), e), 2 * 5 + 2 * 9 + 100);
+  EXPECT_EQ(time_of(mesh(arch::Torus::kOneWay, 1), e), 2 * 5 + 6 * 9 + 100);
+  EXPECT_EQ(time_of(mesh(arch::Torus::kOneWay, 2), e), 2 * 5 + 2 * 9 + 100) << "the second network goes the other way";
+}
+
+// Both want the link from column 1 to column 2: the second one's head waits for the first one's tail.
+TEST(BspMesh, WhatSharesALinkWaits) {
+  const Exchange apart{{{2}, {6}}, {{0, kBytes, 1, 0, 0}, {4, kBytes, 1, 1, 0}}, 0};
+  const Exchange shared{{{2}, {3}}, {{0, kBytes, 1, 0, 0}, {1, kBytes, 1, 1, 0}}, 0};
+  const arch::ArchSpec a = mesh(arch::Torus::kNone, 1);
+  EXPECT_EQ(time_of(a, apart), 2 * 5 + 2 * 9 + 100);
+  EXPECT_EQ(time_of(a, shared), 5 + 100 + 9 + 5 + 100) << "core 1 is nearer to the link";
+}
+
+// To all cores of a rectangle at once; one after another without multicast.
+TEST(BspMesh, MulticastSendsOnce) {
+  const Exchange e{{{5, 6, 9, 10}}, {{0, kBytes, 1, 0, 0}}, 0};
+  arch::ArchSpec a = mesh(arch::Torus::kNone, 1);
+  EXPECT_EQ(time_of(a, e), 2 * 5 + 4 * 9 + 100);
+  a.link->multicast = arch::Multicast::kNone;
+  EXPECT_EQ(time_of(a, e), 2 * 5 + 4 * 9 + 400);
+}
+
+// Ports of an exchange: what two cores send to a third comes one after the other; what each sends to another, at once.
+TEST(BspPorts, AReceiverTakesOneAfterAnother) {
+  arch::ArchSpec a =
+      tests::chip("ipu_gc200", {{"link.latency_spread", "1 cycle"}, {"link.noncontiguous_gap", "1 cycle"}});
+  a.core.count = 4;
+  const Cycle one = time_of(a, {{{2}}, {{0, kBytes, 1, 0, 0}}, 0});
+  EXPECT_GE(one, kBytes / 4);
+  EXPECT_GE(time_of(a, {{{2}, {2}}, {{0, kBytes, 1, 0, 0}, {1, kBytes, 1, 1, 0}}, 0}), 2 * kBytes / 4);
+  EXPECT_LE(time_of(a, {{{2}, {3}}, {{0, kBytes, 1, 0, 0}, {1, kBytes, 1, 1, 0}}, 0}), kBytes / 4 + 2);
+}
+
+// All to all: a schedule by list comes near what the busiest port takes.
+TEST(BspPorts, AllToAllIsNearTheBusiestPort) {
+  arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "1 cycle"}});
+  a.core.count = 32;
+  Exchange e;
+  for (std::int64_t to = 0; to < 32; ++to) {
+    e.groups.push_back({to});
+    for (std::int64_t from = 0; from < 32; ++from)
+      if (from != to) e.transfers.push_back({from, 64000, 1, e.groups.size() - 1, 0});
+  }
+  const double busiest = 31 * (64000 / 4.0 + 160);
+  EXPECT_NEAR(static_cast<double>(time_of(a, e)), busiest, 0.15 * busiest);
+}
+
+}  // namespace
+}  // namespace tilescope::sim::bsp
