@@ -23,7 +23,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 WORK = ROOT / "build-mutants"
 # Sources, and the test program that should notice their changes.
-FOLDERS = {"model": "model_test", "lower": "lower_test", "sim/memory": "sim_test"}
+FOLDERS = {"model": "model_test", "lower/bsp": "ipu_sim_test", "lower": "lower_test", "sim/memory": "sim_test"}
 TEST_SECONDS = 300
 
 # What stands in a line of code, and what it becomes.
@@ -35,9 +35,16 @@ CHANGES = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "),
 NOT_CODE = re.compile(r'^\s*(//|#|using |namespace |\}|template|static_assert)|"')
 
 
+def owner_of(path):
+    """The folder whose tests should notice a change of the file: the innermost."""
+    return max((folder for folder in FOLDERS if path.startswith(folder + "/")), key=len)
+
+
 def places(folder):
     """(file, line number, column, text, replacement) of every change that could be made in a folder."""
     for path in sorted((ROOT / folder).rglob("*.cc")):
+        if owner_of(str(path.relative_to(ROOT))) != folder:
+            continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             code = line.split("//")[0]
             if NOT_CODE.search(code):
@@ -74,7 +81,7 @@ def copy_tree(tree):
 
 
 def target_of(path):
-    return next(test for folder, test in FOLDERS.items() if path.startswith(folder + "/"))
+    return FOLDERS[owner_of(path)]
 
 
 def build(tree, target):
