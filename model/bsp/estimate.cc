@@ -100,7 +100,8 @@ class StageModel {
     }
     FromHome out;
     out.bytes = std::min(bytes, distinct * of(o.element.n));
-    if (arch::core_link(a_).multicast == arch::Multicast::kNone) out.times = own_elements * of(s_.cores()) / distinct;
+    const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
+    out.times = one_by_one ? own_elements * of(s_.cores()) / distinct : link_.sendings(o);
     out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
     return out;
   }
@@ -185,7 +186,7 @@ class StageModel {
     if (adds == nullptr) return 0;
     const std::int64_t sums =
         tile::data_tile_elements_inside(s_.space->output, tile::window_extents(s_, tile::sums_windows(s_)));
-    return addition_cycles(ceil_div(sums, parts) * (parts - 1), sum, *adds, a_);
+    return addition_cycles(ceil_div(sums, parts), parts, sum, *adds, a_);
   }
 
  private:

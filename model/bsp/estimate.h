@@ -29,7 +29,8 @@ struct VertexCycles {
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
                            const arch::ArchSpec& a);
 
-// Cycles in which one core adds so many partial sums to others.
-double addition_cycles(std::int64_t sums, base::Dtype dtype, const arch::ComputeSpec& c, const arch::ArchSpec& a);
+// Cycles in which one core adds up so many sums, each of so many parts.
+double addition_cycles(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,
+                       const arch::ArchSpec& a);
 
 }  // namespace tilescope::model::bsp

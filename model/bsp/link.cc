@@ -75,6 +75,10 @@ LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
   return g;
 }
 
+double LinkModel::sendings(const tile::Operand& o) const {
+  return link_.kind == arch::LinkKind::kMesh ? group_of(o).sendings : 1;
+}
+
 void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
   const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));

@@ -104,13 +104,14 @@ VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& bl
   return one.all <= other.all ? one : other;
 }
 
-// A vector at a time: what came and what it is added to are loaded, and the sum is stored.
-double addition_cycles(std::int64_t sums, base::Dtype dtype, const arch::ComputeSpec& c, const arch::ArchSpec& a) {
+// A vector of sums at a time, by one worker: every part is loaded and added, the sum is stored.
+double addition_cycles(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,
+                       const arch::ArchSpec& a) {
   const std::int64_t bytes = c.per_core * base::size_of(dtype).n;
-  const std::int64_t instructions = ceil_div(2 * bytes, loaded_a_cycle(a)) + 1 + ceil_div(bytes, stored_a_cycle(a));
+  const std::int64_t load = ceil_div(bytes, loaded_a_cycle(a)), store = ceil_div(bytes, stored_a_cycle(a));
   const std::int64_t vectors = ceil_div(ceil_div(sums, a.core.max_block_threads), c.per_core);
   const double call = c.overhead ? cycles(c.overhead->call) : 0;
-  return call + static_cast<double>(instructions * interval_of(a) * vectors);
+  return call + static_cast<double>((parts * load + (parts - 1) + store) * interval_of(a) * vectors);
 }
 
 }  // namespace tilescope::model::bsp

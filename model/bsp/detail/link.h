@@ -34,6 +34,8 @@ class LinkModel {
   double horizon() const { return horizon_; }
   // Packets of a piece of so many bytes.
   double packets(double bytes) const;
+  // How many sendings reach all cores that share an operand, where the link sends to several at a time.
+  double sendings(const tile::Operand& o) const;
   // The links of a mesh: every core gets so many bytes of the operand from `sources` cores, neighbours by number, those
   // that share it the same ones; or from its neighbour in a ring.
   void add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const;
