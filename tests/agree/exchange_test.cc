@@ -25,25 +25,6 @@ namespace {
 
 using tests::any_of_range;
 
-// A chip of some cores, or of some rows and columns of them.
-arch::ArchSpec any_chip() {
-  arch::ArchSpec a = tests::chip(any_of_range(0, 1) == 0 ? "ipu_gc2" : "wormhole_n150");
-  if (a.link->kind == arch::LinkKind::kMesh) {
-    a.link->rows = any_of_range(1, 4);
-    a.link->columns = any_of_range(1, 5);
-    a.core.count = *a.link->rows * *a.link->columns;
-    a.link->torus = static_cast<arch::Torus>(any_of_range(0, 2));
-    a.link->networks = any_of_range(1, 2);
-  } else {
-    a.core.count = any_of_range(1, 20);
-  }
-  a.link->multicast = any_of_range(0, 1) == 0 ? arch::Multicast::kNone : arch::Multicast::kRectangle;
-  if (a.link->kind == arch::LinkKind::kExchange && a.link->multicast != arch::Multicast::kNone)
-    a.link->multicast = arch::Multicast::kAny;
-  a.link->overlap = any_of_range(0, 1) == 1;
-  return a;
-}
-
 lower::bsp::Program lowered(const tile::RProgram& p, const arch::ArchSpec& a) {
   base::Diagnostics diags;
   auto out = lower::bsp::lower(p.bsp(), a, diags);
@@ -52,7 +33,7 @@ lower::bsp::Program lowered(const tile::RProgram& p, const arch::ArchSpec& a) {
 }
 
 RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
-  const arch::ArchSpec a = any_chip();
+  const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
   const expr::Expression e = tests::any_operator(9);
   tile::BspStage s = tests::any_bsp_stage(e, a);
   s.placed = any_of_range(0, 1) == 1;
@@ -78,23 +59,6 @@ RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
 
 sim::SimReport simulated(const tile::BspStage& s, const arch::ArchSpec& a, sim::Mode mode) {
   return sim::bsp::simulate(lowered(tile::program_of(a.name, s), a), a, {.mode = mode});
-}
-
-// Stalls add up, and what is left out was steady.
-RC_GTEST_PROP(Exchanges, SampledAreAsFull, ()) {
-  const arch::ArchSpec a = any_chip();
-  const tile::BspStage s = tests::any_bsp_stage(tests::any_operator(40), a);
-  RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
-  base::Diagnostics diags;
-  if (!lower::bsp::lower({&s, 1}, a, diags)) return;
-  const sim::SimReport full = simulated(s, a, sim::Mode::kFull), sampled = simulated(s, a, sim::Mode::kSampled);
-  for (const sim::SimReport* r : {&full, &sampled}) {
-    sim::Cycle all = 0;
-    for (const sim::StallReport& stall : r->stalls) all += stall.cycles;
-    RC_ASSERT(all == r->cycles);
-  }
-  RC_ASSERT(full.kernels.front().exact);
-  RC_ASSERT(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) < 0.05);
 }
 
 // More of what a vendor may add is never slower, by the simulator.

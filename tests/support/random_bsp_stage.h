@@ -12,6 +12,25 @@
 
 namespace tilescope::tests {
 
+// A chip of some cores, or of some rows and columns of them.
+inline arch::ArchSpec any_chip_of_exchanging_cores() {
+  arch::ArchSpec a = chip(any_of_range(0, 1) == 0 ? "ipu_gc2" : "wormhole_n150");
+  if (a.link->kind == arch::LinkKind::kMesh) {
+    a.link->rows = any_of_range(1, 4);
+    a.link->columns = any_of_range(1, 5);
+    a.core.count = *a.link->rows * *a.link->columns;
+    a.link->torus = static_cast<arch::Torus>(any_of_range(0, 2));
+    a.link->networks = any_of_range(1, 2);
+  } else {
+    a.core.count = any_of_range(1, 20);
+  }
+  a.link->multicast = any_of_range(0, 1) == 0 ? arch::Multicast::kNone : arch::Multicast::kRectangle;
+  if (a.link->kind == arch::LinkKind::kExchange && a.link->multicast != arch::Multicast::kNone)
+    a.link->multicast = arch::Multicast::kAny;
+  a.link->overlap = any_of_range(0, 1) == 1;
+  return a;
+}
+
 inline base::FixedVector<int, tile::kMaxAxes> any_order(std::size_t count) {
   std::vector<int> rest(count);
   std::iota(rest.begin(), rest.end(), 0);

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "lower/bsp/lower.h"
 #include "sim/bsp/detail/arithmetic.h"
 #include "sim/bsp/detail/fabric.h"
+#include "sim/bsp/simulate.h"
 #include "tests/support/build.h"
+#include "tests/support/random_bsp_stage.h"
+#include "tile/bsp/document.h"
 
 namespace tilescope::sim::bsp {
 namespace {
@@ -112,6 +116,24 @@ TEST(BspPorts, AllToAllIsNearTheBusiestPort) {
   }
   const double busiest = 31 * (64000 / 4.0 + 160);
   EXPECT_NEAR(static_cast<double>(time_of(a, e)), busiest, 0.15 * busiest);
+}
+
+// Stalls add up, and what is left out was steady.
+RC_GTEST_PROP(BspSimulation, IsTheSameSampledAndInFull, ()) {
+  const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
+  const tile::BspStage s = tests::any_bsp_stage(tests::any_operator(40), a);
+  RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
+  base::Diagnostics diags;
+  const auto p = lower::bsp::lower({&s, 1}, a, diags);
+  if (!p) return;
+  const SimReport full = simulate(*p, a, {.mode = Mode::kFull}), sampled = simulate(*p, a, {.mode = Mode::kSampled});
+  for (const SimReport* r : {&full, &sampled}) {
+    Cycle all = 0;
+    for (const StallReport& stall : r->stalls) all += stall.cycles;
+    RC_ASSERT(all == r->cycles);
+  }
+  RC_ASSERT(full.kernels.front().exact);
+  RC_ASSERT(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) < 0.05);
 }
 
 }  // namespace
