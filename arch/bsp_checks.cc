@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "arch/derive.h"
 #include "arch/detail/checks.h"
 #include "arch/detail/complaints.h"
 #include "arch/key.h"
+#include "arch/ports.h"
 
 namespace tilescope::arch {
 namespace {
@@ -26,6 +28,10 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
     keys.push_back({{"compute", c.name, "overhead"}, c.overhead.has_value()});
   }
   for (const Level& level : a.memory) {
+    if (const auto* dram = std::get_if<DramLevel>(&level)) {
+      keys.push_back({{"memory", dram->name, "ports"}, dram->ports.has_value()});
+      keys.push_back({{"memory", dram->name, "interleave"}, dram->interleave.has_value()});
+    }
     const auto* l = std::get_if<ScratchpadLevel>(&level);
     if (l == nullptr) continue;
     keys.push_back({{"memory", l->name, "load"}, l->load.has_value()});
@@ -141,8 +147,58 @@ void check_scratchpad(const ScratchpadLevel& l, Complaints& complaints) {
                    "a scratchpad of a chip of class bsp has core scope: its tiles share none");
 }
 
+// Keys of a DRAM that only readers of other classes know: of caches before it, of addresses that a program names.
+std::vector<OwnKey> keys_of_other_drams(const DramLevel& l) {
+  return {{{"memory", l.name, "mapping"}, l.mapping.has_value()},
+          {{"memory", l.name, "write_backlog"}, l.write_backlog.has_value()},
+          {{"memory", l.name, "tlb"}, l.tlb.has_value()}};
+}
+
+// Every port beside a router of the mesh, all with as many channels.
+void check_ports(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
+  const Path path = {"memory", l.name, "ports"};
+  std::string wrong;
+  const std::vector<MeshPlace> ports = read_ports(*l.ports, wrong);
+  if (!wrong.empty()) return complaints.add(path, wrong);
+  for (const MeshPlace& p : ports)
+    if (a.link->rows && a.link->columns && (p.row >= *a.link->rows || p.column >= *a.link->columns))
+      complaints.add(path,
+                     fmt::format("r{}c{} is outside of the mesh of {} rows and {} columns", p.row, p.column,
+                                 *a.link->rows, *a.link->columns),
+                     {{"link", "rows"}, {"link", "columns"}});
+  if (l.channels % static_cast<std::int64_t>(ports.size()) != 0)
+    complaints.add({"memory", l.name, "channels"},
+                   fmt::format("{} channels are no multiple of {} ports; {} would be", l.channels, ports.size(),
+                               multiples_near(l.channels, static_cast<std::int64_t>(ports.size()))),
+                   {path});
+}
+
+// A memory that cores reach over their mesh.
+void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
+  refuse(keys_of_other_drams(l), "no reader of class bsp knows it", complaints);
+  if (l.scope != Scope::kDevice) complaints.add({"memory", l.name, "scope"}, "a dram has device scope");
+  if (a.link && a.link->kind == LinkKind::kExchange)
+    return complaints.add({"memory", l.name, "kind"},
+                          "an exchange is scheduled between cores alone; cores reach a dram over a mesh",
+                          {{"link", "kind"}});
+  for (const auto& [key, given] : {std::pair("ports", l.ports.has_value()), {"interleave", l.interleave.has_value()}})
+    if (!given) complaints.add({"memory", l.name}, fmt::format("a dram between cores needs the key '{}'", key));
+  if (a.link && l.ports) check_ports(a, l, complaints);
+  if (!base::checked_mul(l.width.n, l.burst)) return;  // said already
+  const Bytes burst = transaction_of(l);
+  if (l.interleave && l.interleave->n % 8 != 0)
+    complaints.add({"memory", l.name, "interleave"},
+                   fmt::format("{} B are no multiple of 8 B, the widest element", l.interleave->n));
+  if (l.interleave && !divides(burst, *l.interleave))
+    complaints.add({"memory", l.name, "interleave"},
+                   fmt::format("{} B are no multiple of a burst of {} B (width x burst); {} would be", l.interleave->n,
+                               burst.n, multiples_near(l.interleave->n, burst.n)),
+                   {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
+}
+
 void check_levels_of_bsp(const ArchSpec& a, Complaints& complaints) {
   for (const Level& l : a.memory) {
+    if (const auto* dram = std::get_if<DramLevel>(&l)) check_dram(a, *dram, complaints);
     if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&l)) check_scratchpad(*scratchpad, complaints);
     if (kind_of(l) == Kind::kCache)
       complaints.add({"memory", spec_of(l).name, "kind"},

@@ -176,6 +176,10 @@ struct DramLevel : AddressedLevel {
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
   std::optional<TlbSpec> tlb;
+  // bsp: beside which routers of the mesh its channels are (arch/ports.h; kept as written), and how many neighbouring
+  // bytes of a tensor lie in one channel.
+  std::optional<std::string> ports;
+  std::optional<Bytes> interleave;
 };
 
 struct CacheLevel : AddressedLevel {

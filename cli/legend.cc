@@ -108,6 +108,8 @@ constexpr std::array kColumns = {
     Words{"simulator", "what the simulator counts of the column before"},
     Words{"model", "by how much the model's count differs; empty where it is the same"},
     Words{"delivered bytes", "bytes that exchanges fill a core's buffers with"},
+    Words{"from dram bytes", "those of them that come from the DRAM"},
+    Words{"to dram bytes", "bytes of results stored in the DRAM"},
     Words{"points", "iterations computed"},
     Words{"bank passes", "passes of the scratchpad's banks by the emitted kernel"},
     Words{"counters", "whether emitted kernel and simulator count the same"},

@@ -52,6 +52,11 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       ->check(CLI::IsMember({"hold", "fetch", "rotate"}));
   command.add_flag("--placed", workload_.placed,
                    "Inputs lie where programs want them, on chips whose cores exchange: nothing is arranged first");
+  command
+      .add_option("--homes", workload_.homes,
+                  "Where inputs and results of cores that exchange are at home; in the DRAM, where there is one, where "
+                  "absent")
+      ->check(CLI::IsMember({"cores", "dram"}));
 }
 
 void WorkloadOptions::require() const {
@@ -86,6 +91,7 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(command.get_option("--mma"))
         ->excludes(command.get_option("--stores"))
         ->excludes(command.get_option("--placed"))
+        ->excludes(command.get_option("--homes"))
         ->excludes(command.get_option("--moves"));
   if (files.size() == 2) files[0]->excludes(files[1]);
 }

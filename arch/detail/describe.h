@@ -270,6 +270,14 @@ void describe_own(V& v, DramLevel& s) {
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
   v.part(optional("tlb", "Translations of addresses; every address is translated for nothing where absent."), s.tlb);
+  v.field(optional("ports",
+                   "Of a bsp chip, which must say: beside which routers of its mesh the channels are, dealt out in "
+                   "turn: r0c0 r3c0, row and column."),
+          s.ports);
+  v.field(optional("interleave",
+                   "Of a bsp chip, which must say: bytes of a tensor that lie side by side in one channel, before the "
+                   "next one's."),
+          s.interleave);
 }
 
 template <class V>

@@ -16,7 +16,8 @@ namespace {
 
 using namespace lower::bsp;  // the program is all that this file is about
 
-// One core's memory, an element an entry, and which phase wrote each last, and which sent it last.
+// One core's memory, or one channel's of the DRAM: an element an entry, and which phase wrote each last, and which sent
+// it last.
 class Memory {
  public:
   Memory(std::int64_t bytes, std::int64_t granule)
@@ -89,11 +90,16 @@ class Machine {
     for (std::int64_t c = 0; c < p.cores; ++c) cores_.emplace_back(p.memory, granule_of(p));
     counts_.sent.assign(cores_.size(), 0);
     counts_.received.assign(cores_.size(), 0);
+    // Behind those of the cores.
+    const std::int64_t run = p.dram.channels * p.dram.interleave;
+    for (std::int64_t c = 0; c < p.dram.channels; ++c)
+      cores_.emplace_back(base::ceil_div(p.dram.bytes, run) * p.dram.interleave, granule_of(p));
   }
 
   Result run() {
     for (std::size_t t = 0; t < p_.tensors.size(); ++t)
-      if (p_.tensors[t].home.stage < 0 && p_.tensors[t].home.per_core > 0) place_home(static_cast<int>(t));
+      if (const Home& h = p_.tensors[t].home; h.stage < 0 && (h.per_core > 0 || h.dram >= 0))
+        place_home(static_cast<int>(t));
     for (const Stage& s : p_.stages) run(s);
     Result out;
     for (std::size_t t = 0; t < p_.tensors.size(); ++t) out.tensors.push_back(gathered(static_cast<int>(t)));
@@ -108,10 +114,14 @@ class Machine {
     const Buffer* buffer;  // that it fills
   };
 
+  // Memories are numbered: those of the cores, then those of the channels.
   Memory& of(std::int64_t core) { return cores_[static_cast<std::size_t>(core)]; }
+  std::int64_t memory_of(const Piece& piece) const { return piece.channel < 0 ? piece.core : p_.cores + piece.channel; }
 
   [[noreturn]] void fault(std::int64_t core, const std::string& tensor, const std::string& what) const {
-    throw Fault(fmt::format("core {}, superstep {}: {}: {}", core, step_, tensor, what));
+    const std::string memory =
+        core < p_.cores ? fmt::format("core {}", core) : fmt::format("dram, channel {}", core - p_.cores);
+    throw Fault(fmt::format("{}, superstep {}: {}: {}", memory, step_, tensor, what));
   }
 
   double read(std::int64_t core, std::int64_t address, const std::string& tensor) {
@@ -131,14 +141,14 @@ class Machine {
   void write(std::int64_t core, std::int64_t address, double value, std::int64_t bytes, const std::string& tensor) {
     if (!of(core).has(address)) fault(core, tensor, fmt::format("address {} is outside its memory", address));
     of(core).write(address, value, phase_);
-    counts_.memory = std::max(counts_.memory, address + bytes);
+    if (core < p_.cores) counts_.memory = std::max(counts_.memory, address + bytes);
   }
 
   void place_home(int tensor) {
     const Tensor& t = p_.tensors[static_cast<std::size_t>(tensor)];
     for_each_piece(p_, tensor, 0, t.elements, [&](const Piece& piece) {
       for (std::int64_t i = 0; i < piece.count; ++i)
-        write(piece.core, piece.address + i * base::size_of(t.dtype).n,
+        write(memory_of(piece), piece.address + i * base::size_of(t.dtype).n,
               inputs_[static_cast<std::size_t>(tensor)][static_cast<std::size_t>(piece.first + i)],
               base::size_of(t.dtype).n, t.name);
     });
@@ -151,7 +161,7 @@ class Machine {
     for_each_piece(p_, tensor, 0, t.elements, [&](const Piece& piece) {
       for (std::int64_t i = 0; i < piece.count; ++i)
         out[static_cast<std::size_t>(piece.first + i)] =
-            read(piece.core, piece.address + i * base::size_of(t.dtype).n, t.name);
+            read(memory_of(piece), piece.address + i * base::size_of(t.dtype).n, t.name);
     });
     return out;
   }
@@ -175,9 +185,33 @@ class Machine {
           due.push_back(t);
       exchange(s, due, now, false);
       for (std::int64_t c = 0; c < s.cores; ++c) compute(s, c, now);
+      if (step + 1 < steps) {
+        const Counters next = counters_at(s, step + 1);
+        if (stores_after(s, now, &next)) store(s, now);
+      }
       before = now;
     }
     reduce(s, before);
+    if (stores_after(s, before, nullptr)) store(s, before);
+  }
+
+  // An exchange of its own: every core's results, to where they are at home.
+  void store(const Stage& s, const Counters& at) {
+    ++phase_;
+    std::vector<Write> writes;
+    const Buffer& result = s.buffers[static_cast<std::size_t>(s.compute.result)];
+    for (std::int64_t c = 0; c < s.cores; ++c)
+      for_each_stored(s, c, at, [&](std::int64_t address, std::int64_t first, std::int64_t n) {
+        std::int64_t from = address;
+        for_each_piece(p_, result.tensor, first, n, [&](const Piece& piece) {
+          for (std::int64_t i = 0; i < piece.count; ++i, from += size_of(result))
+            writes.push_back(
+                {memory_of(piece), piece.address + i * size_of(result), sent(c, from, result.name), &result});
+          counts_.sent[static_cast<std::size_t>(c)] += piece.count * size_of(result);
+          counts_.to_dram += piece.count * size_of(result);
+        });
+      });
+    land(writes);
   }
 
   // Copies what every receiver wants, from memory as it was before the exchange. An exchange that has been done already
@@ -211,14 +245,14 @@ class Machine {
       if (of(w.core).sent(w.address) == phase_)
         fault(w.core, tensor, fmt::format("address {} is read by the exchange that writes it", w.address));
       of(w.core).write(w.address, w.value, phase_);
-      counts_.memory = std::max(counts_.memory, w.address + size_of(*w.buffer));
+      if (w.core < p_.cores) counts_.memory = std::max(counts_.memory, w.address + size_of(*w.buffer));
     }
   }
 
   void count(std::int64_t from, std::int64_t to, std::int64_t bytes) {
     counts_.delivered += bytes;
     if (from == to) return;
-    counts_.sent[static_cast<std::size_t>(from)] += bytes;
+    (from < p_.cores ? counts_.sent[static_cast<std::size_t>(from)] : counts_.from_dram) += bytes;
     counts_.received[static_cast<std::size_t>(to)] += bytes;
   }
 
@@ -235,8 +269,8 @@ class Machine {
       }
       for_each_piece(p_, b.tensor, first, n, [&](const Piece& piece) {
         for (std::int64_t i = 0; i < piece.count; ++i, to += size_of(b))
-          writes.push_back({core, to, sent(piece.core, piece.address + i * size_of(b), t.name), &b});
-        count(piece.core, core, piece.count * size_of(b));
+          writes.push_back({core, to, sent(memory_of(piece), piece.address + i * size_of(b), t.name), &b});
+        count(memory_of(piece), core, piece.count * size_of(b));
       });
     });
   }
@@ -269,7 +303,7 @@ class Machine {
   const Program& p_;
   const std::vector<std::vector<double>>& scalars_;
   const std::vector<expr::Values>& inputs_;
-  std::vector<Memory> cores_;
+  std::vector<Memory> cores_;        // and channels
   std::vector<std::int64_t> slots_;  // of the stage that runs, by buffer: the one that was filled last
   Counts counts_;
   std::int64_t step_ = 0;

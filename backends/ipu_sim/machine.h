@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A machine of tiles that exchange, which computes values: every core has memory of its own, exchanges copy elements
-// from one to another, arithmetic reads and writes a core's own memory alone. It knows nothing of time.
+// A machine of tiles that exchange, which computes values: every core has memory of its own, and a chip's DRAM is
+// memory that none computes in; exchanges copy elements from one to another, arithmetic reads and writes a core's own
+// memory alone. It knows nothing of time.
 
 #include <cstdint>
 #include <stdexcept>
@@ -25,8 +26,9 @@ struct Counts {
   std::vector<std::int64_t> sent,
       received;                // bytes that cross the link, by core; arrange's where inputs are not placed
   std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, those that the core had itself among them
-  std::int64_t points = 0;     // iterations computed
-  std::int64_t memory = 0;     // bytes of one core's memory up to the last that anything wrote
+  std::int64_t from_dram = 0, to_dram = 0;  // bytes, those of every receiver
+  std::int64_t points = 0;                  // iterations computed
+  std::int64_t memory = 0;                  // bytes of one core's memory up to the last that anything wrote
 };
 
 struct Result {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "model/bsp/estimate.h"
 #include "tile/bsp/fit.h"
@@ -160,6 +161,7 @@ class Search {
     }
     s.moves.assign(space_->inputs.size(), {Move::kHold, 1, 1, -1});
     s.placed = options_.placed;
+    s.homes_in_cores = options_.homes_in_cores && arch::dram_of(a_) != nullptr;
     s.instruction = instruction_.name;
     return s;
   }
@@ -301,9 +303,7 @@ class Search {
     return s;
   }
 
-  bool fits(const BspStage& s) const {
-    return tile::memory_of({&s, 1}, a_.core.count, arch::core_link(a_).width).bytes <= tile::usable_memory(a_).n;
-  }
+  bool fits(const BspStage& s) const { return tile::memory_of({&s, 1}, a_).bytes <= tile::usable_memory(a_).n; }
 
   // Halves blocks until they fit.
   void fit_and_judge(BspStage s) {

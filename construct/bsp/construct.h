@@ -21,6 +21,7 @@ struct Options {
   std::string moves = {};  // the only move of inputs (tile/bsp/schedule.h); any where empty. What cannot rotate is held
   bool partition = false;  // only the first stage of T10 (SOSP'24, section 4.3): inputs that are held or rotate, every
                            // grid that its published filters leave, every ring
+  bool homes_in_cores = false;  // what programs read and their results are at home there although the chip has a DRAM
 };
 
 // The `keep` best programs, best first. None, after an error, where the chip has no instruction for the stage or no

@@ -30,6 +30,7 @@ struct Workload {
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
   bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
   std::string moves;           // hold, fetch or rotate: how inputs come to such cores; any where empty
+  std::string homes;           // cores or dram: where inputs and results are at home; what the chip has where empty
 };
 
 struct CompiledProgram {

@@ -100,9 +100,13 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   out.direct_stores = workload.direct_stores;
   out.placed = workload.placed;
   out.moves = workload.moves;
+  out.homes = workload.homes;
   if (const std::string why = targets::refused(a, targets::target_of(a).placement); !why.empty())
-    for (const auto& [option, given] : {std::pair("--placed", out.placed), std::pair("--moves", !out.moves.empty())})
+    for (const auto& [option, given] : {std::pair("--placed", out.placed), std::pair("--moves", !out.moves.empty()),
+                                        std::pair("--homes", !out.homes.empty())})
       if (given) diags.error({diags.add_source(option)}, why);
+  if (diags.ok() && out.homes == "dram" && arch::dram_of(a) == nullptr)
+    diags.error({diags.add_source("--homes")}, fmt::format("{} has no dram", a.name));
   if (out.instruction.empty() || out.instruction == "none") return out;
   const base::Position at{diags.add_source("--mma")};
   std::vector<std::string_view> names = {"none"};

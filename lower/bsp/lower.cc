@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/check.h"
 #include "tile/bsp/fit.h"
 #include "tile/bsp/memory.h"
@@ -19,8 +19,10 @@ Digit digit_of(const BspStage& s, std::size_t axis) { return {s.core_stride(axis
 
 class StageLowering {
  public:
-  StageLowering(const BspStage& s, int number, const tile::CoreMemory& memory, Program& program)
-      : s_(s), number_(number), memory_(memory), program_(program) {}
+  StageLowering(const BspStage& s, int number, bool stored, const tile::CoreMemory& memory, Program& program)
+      : s_(s), number_(number), memory_(memory), program_(program) {
+    out_.stores = stored;
+  }
 
   Stage lower() {
     out_.number = number_;
@@ -100,9 +102,9 @@ class StageLowering {
   void add_results() {
     const tile::Operand& o = s_.space->output;
     const tile::Area& result = *memory_.buffer(number_, tile::Holds::kResult);
-    out_.compute.result = add_buffer(o, tile::result_windows(s_), result);
+    out_.compute.result = add_buffer(o, tile::result_windows(s_, out_.stores), result);
     out_.compute.sums = out_.compute.result;
-    if (tile::sums_are_results(s_)) return;
+    if (tile::sums_are_results(s_, out_.stores)) return;
     out_.compute.sums = add_buffer(o, tile::sums_windows(s_), *memory_.buffer(number_, tile::Holds::kSums));
     if (tile::partial_sums(s_) == 1) return;
     Reduce reduce;
@@ -131,7 +133,8 @@ void add_tensors(std::span<const BspStage> stages, const tile::CoreMemory& memor
                                      [&](const Tensor& other) { return other.name == tensor.name; });
       if (known) continue;
       Home home;
-      if (const tile::Area* area = memory.home(tensor.name)) home = {area->elements, -1, area->offset};
+      if (const tile::Area* area = memory.home(tensor.name)) home = {area->elements, -1, area->offset, -1};
+      if (const tile::DramArea* area = memory.home_in_dram(tensor.name)) home.dram = area->offset;
       if (output) home.stage = static_cast<int>(n);
       out.tensors.push_back({tensor.name, tensor.dtype, tensor.elements(), home});
     }
@@ -145,15 +148,20 @@ std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchS
   const std::size_t before = diags.count();
   for (const BspStage& s : stages) tile::check_schedule(s, chip, diags, at);
   if (diags.count() > before || !tile::check_memory(stages, chip, diags, at)) return std::nullopt;
-  const tile::CoreMemory memory = tile::memory_of(stages, chip.core.count, arch::core_link(chip).width);
+  const tile::CoreMemory memory = tile::memory_of(stages, chip);
   Program out;
   out.cores = chip.core.count;
   out.memory = memory.bytes;
   out.placed = tile::placed(stages);
+  if (!memory.dram.empty()) {
+    const arch::DramLevel& dram = *arch::dram_of(chip);
+    out.dram = {dram.channels, dram.interleave->n, memory.dram_bytes};
+  }
   add_tensors(stages, memory, out);
   for (std::size_t n = 0; n < stages.size(); ++n) {
     out.expressions.push_back(stages[n].space->expression);
-    out.stages.push_back(StageLowering(stages[n], static_cast<int>(n), memory, out).lower());
+    out.stages.push_back(
+        StageLowering(stages[n], static_cast<int>(n), tile::is_stored(stages, n, chip), memory, out).lower());
   }
   return out;
 }

@@ -169,6 +169,14 @@ Interval share_of(const Reduce& reduce, std::int64_t number, std::int64_t elemen
 
 namespace {
 
+// The channel of an element of a tensor that begins at `begin`, and how many of its neighbours follow it there.
+Piece in_dram(const Dram& dram, std::int64_t begin, std::int64_t element, std::int64_t bytes) {
+  const std::int64_t at = begin + element * bytes, granule = at / dram.interleave, run = granule / dram.channels;
+  const std::int64_t within = at % dram.interleave;
+  return {-1, run * dram.interleave + within, element, (dram.interleave - within) / bytes,
+          (granule + run) % dram.channels};
+}
+
 // Where an element that a stage computed lies, and how many of its neighbours follow it there.
 Piece made_at(const Program& p, const Stage& stage, int tensor, std::int64_t element) {
   const Buffer& result = stage.buffers[static_cast<std::size_t>(stage.compute.result)];
@@ -187,7 +195,7 @@ Piece made_at(const Program& p, const Stage& stage, int tensor, std::int64_t ele
     row = box[d].end() - index;
   }
   const std::int64_t bytes = base::size_of(p.tensors[static_cast<std::size_t>(tensor)].dtype).n;
-  Piece out{core, 0, element, row};
+  Piece out{core, 0, element, row, -1};
   if (stage.reduce) {
     const std::int64_t share = ceil_div(elements_of(box), count_of(*stage.reduce));
     out.core = core_in(*stage.reduce, core, position / share);
@@ -207,15 +215,37 @@ void for_each_piece(const Program& p, int tensor, std::int64_t first, std::int64
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t element = first + done;
     Piece piece;
-    if (t.home.stage >= 0)
+    if (t.home.dram >= 0)
+      piece = in_dram(p.dram, t.home.dram, element, bytes);
+    else if (t.home.stage >= 0)
       piece = made_at(p, p.stages[static_cast<std::size_t>(t.home.stage)], tensor, element);
     else
       piece = {element / t.home.per_core, t.home.offset + element % t.home.per_core * bytes, element,
-               t.home.per_core - element % t.home.per_core};
+               t.home.per_core - element % t.home.per_core, -1};
     piece.count = std::min(piece.count, count - done);
     visit(piece);
     done += piece.count;
   }
+}
+
+bool stores_after(const Stage& stage, const Counters& now, const Counters* next) {
+  if (!stage.stores) return false;
+  return next == nullptr || changes(stage, stage.buffers[static_cast<std::size_t>(stage.compute.result)], now, *next);
+}
+
+void for_each_stored(const Stage& stage, std::int64_t core, const Counters& at,
+                     const std::function<void(std::int64_t address, std::int64_t first, std::int64_t count)>& visit) {
+  const Buffer& result = stage.buffers[static_cast<std::size_t>(stage.compute.result)];
+  const Box box = box_of(stage, result, core, at);
+  const std::int64_t elements = elements_of(box), bytes = base::size_of(result.dtype).n;
+  const Interval own =
+      stage.reduce ? share_of(*stage.reduce, number_in(*stage.reduce, core), elements) : Interval{0, elements};
+  std::int64_t position = 0;
+  for_each_run(box, result.dims, [&](std::int64_t first, std::int64_t count) {
+    const std::int64_t begin = std::max(position, own.begin), end = std::min(position + count, own.end());
+    if (begin < end) visit(result.offset + (begin - own.begin) * bytes, first + begin - position, end - begin);
+    position += count;
+  });
 }
 
 }  // namespace tilescope::lower::bsp

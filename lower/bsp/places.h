@@ -45,12 +45,13 @@ std::int64_t elements_of(const Box& box);
 // Whether what a buffer holds is another part of its tensor at `now` than at `before`, on any core.
 bool changes(const Stage& stage, const Buffer& buffer, const Counters& before, const Counters& now);
 
-// Neighbouring elements of a tensor that lie in the memory of one core.
+// Neighbouring elements of a tensor that lie in the memory of one core, or in one channel of the DRAM.
 struct Piece {
-  std::int64_t core = 0;
-  std::int64_t address = 0;  // bytes, in its memory
+  std::int64_t core = 0;     // -1: in the DRAM
+  std::int64_t address = 0;  // bytes, in its memory, or the channel's
   std::int64_t first = 0;    // element of the tensor
   std::int64_t count = 0;
+  std::int64_t channel = -1;
 };
 
 // The runs of neighbouring elements of a box of a tensor's dimensions, in row order: element of the tensor, and how
@@ -61,6 +62,12 @@ void for_each_run(const Box& box, const std::vector<Dim>& dims,
 // Where neighbouring elements of a tensor are at home.
 void for_each_piece(const Program& p, int tensor, std::int64_t first, std::int64_t count,
                     const std::function<void(const Piece&)>& visit);
+
+// Whether a stage that stores does so after a step: nothing of `next` where it was the last one.
+bool stores_after(const Stage& stage, const Counters& now, const Counters* next);
+// What a core stores after a step: runs of neighbouring elements of the result, and where in its memory they lie.
+void for_each_stored(const Stage& stage, std::int64_t core, const Counters& at,
+                     const std::function<void(std::int64_t address, std::int64_t first, std::int64_t count)>& visit);
 
 // The number of a core among those that have partial sums of the same results, and core of such a number.
 std::int64_t number_in(const Reduce& reduce, std::int64_t core);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/bsp/print.h"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,6 +31,13 @@ class Printer {
   std::string text() {
     line(fmt::format("{} cores, {} B of each one's memory{}", p_.cores, p_.memory,
                      p_.placed ? "; inputs lie where they are wanted" : ""));
+    if (p_.dram.channels > 0)
+      line(fmt::format("dram: {} B in {} channels, {} B in each in turn", p_.dram.bytes, p_.dram.channels,
+                       p_.dram.interleave));
+    for (const Tensor& t : p_.tensors)
+      if (t.home.dram >= 0)
+        line(fmt::format("home of {}: {} elements of {} in the dram, at {} B", t.name, t.elements,
+                         base::name_of(t.dtype), t.home.dram));
     for (const Tensor& t : p_.tensors)
       if (t.home.stage < 0 && t.home.per_core > 0)
         line(fmt::format("home of {}: {} of {} elements of {} a core, at {} B", t.name, t.home.per_core, t.elements,
@@ -60,11 +68,22 @@ class Printer {
     for (const int b : s.compute.operands) operands.push_back(name_of(s, b));
     line(fmt::format("compute by {}: {} from {}", s.compute.instruction, name_of(s, s.compute.sums),
                      fmt::join(operands, ", ")));
+    const Buffer& result = s.buffers[static_cast<std::size_t>(s.compute.result)];
+    if (s.stores && std::any_of(s.order.begin(), s.order.end(), [&](int a) { return follows(s, result, a); }))
+      line(fmt::format("store {} in the dram where the next block is another one", name_of(s, s.compute.result)));
     depth_ = outside;
     if (s.reduce)
       line(fmt::format("reduce: {} cores of ({}) share {}, each adds its part of what they send", count_of(*s.reduce),
                        in_words(s.reduce->parts), name_of(s, s.compute.sums)));
+    if (s.stores) line(fmt::format("store {} in the dram", name_of(s, s.compute.result)));
     --depth_;
+  }
+
+  // Whether what the buffer holds changes along a loop.
+  static bool follows(const Stage& s, const Buffer& b, int axis) {
+    Counters before(s.axes.size(), 0), now = before;
+    now[static_cast<std::size_t>(axis)] = blocks_of(s.axes[static_cast<std::size_t>(axis)]) - 1;
+    return now != before && changes(s, b, before, now);
   }
 
   void axis(const Stage& s, const Axis& a) {

@@ -8,6 +8,8 @@
 // - Stages run one after another. A stage is: `arrange`, an exchange from the tensors' homes; then the loops, each
 //   iteration an exchange of what changes (`moves`) and the arithmetic of a block; then, where several cores have
 //   partial sums of a result, `reduce`.
+// - Where a stage `stores`, its results go to the DRAM in an exchange of their own: after each iteration whose results
+//   the next one's block leaves behind, and after the last one, or after `reduce`.
 // - In an exchange every receiver names what it wants; each element comes from the core whose memory has it. No core
 //   reads a byte that the same exchange writes. A core meets the others before an exchange and after it.
 // - Arithmetic reads and writes the core's own memory alone.
@@ -77,12 +79,22 @@ struct Buffer {
   std::int64_t offset = 0;                      // bytes, in the core's memory
 };
 
-// Where the elements of a tensor are at home: neutrally, `per_core` neighbours in row order on each core; or in a
-// buffer of the stage that computed it, where it was made.
+// Where the elements of a tensor are at home: neutrally, `per_core` neighbours in row order on each core; in a buffer
+// of the stage that computed it, where it was made; or in row order in the DRAM, whatever stage computed it.
 struct Home {
   std::int64_t per_core = 0;
   int stage = -1;
   std::int64_t offset = 0;  // bytes, of a neutral home
+  std::int64_t dram = -1;   // where in the DRAM its bytes begin; -1: not there
+};
+
+// A memory beside the cores: `interleave` bytes in a channel, then the next one's. Each run over all channels begins
+// one further than the run before, so that rows of a matrix which follow each other at a stride of whole runs do not
+// lie in one channel.
+struct Dram {
+  std::int64_t channels = 0;
+  std::int64_t interleave = 1;
+  std::int64_t bytes = 0;  // that the program uses
 };
 
 struct Tensor {
@@ -122,6 +134,7 @@ struct Stage {
   std::vector<Transfer> arrange, moves;
   Compute compute;
   std::optional<Reduce> reduce;
+  bool stores = false;     // results, in the DRAM
   std::int64_t cores = 1;  // that compute
 };
 
@@ -131,6 +144,7 @@ struct Program {
   std::vector<Stage> stages;
   std::int64_t cores = 0;   // of the chip
   std::int64_t memory = 0;  // bytes that a core uses at most
+  Dram dram;                // none where it has no channels
   bool placed = false;      // inputs lie where the first exchanges would bring them, and take no part in these
 };
 

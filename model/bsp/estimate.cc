@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/bsp/detail/link.h"
@@ -21,14 +23,78 @@ double of(std::int64_t n) { return static_cast<double>(n); }
 
 class StageModel {
  public:
-  StageModel(const BspStage& s, const arch::ArchSpec& a) : s_(s), a_(a), link_(a, s) {}
+  StageModel(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a)
+      : s_(stages[number]),
+        a_(a),
+        link_(a, s_),
+        dram_(a),
+        in_dram_(tile::homes_in_dram(stages, a)),
+        stored_(tile::is_stored(stages, number, a)) {
+    for (std::size_t i = 0; i < s_.moves.size(); ++i)
+      outside_.push_back(in_dram_ && tile::is_outside(stages, number, i));
+  }
 
-  // Bytes that a core gets over all of the stage's steps.
+  // Bytes that cross the link over all of the stage's steps, for each core; bytes of the DRAM.
   double received() const { return received_; }
+  double of_dram() const { return of_dram_; }
 
-  double cycles(const Traffic& t) const { return link_.cycles(t); }
-  // What a phase takes apart from its bytes: the way of its last word.
-  double horizon() const { return link_.horizon(); }
+  // A phase of its own: its bytes at the busiest link and at the DRAM, whose channels fill the link as they drain; the
+  // way of its last word.
+  double cycles(const Traffic& t) const { return std::max(link_.cycles(t), dram_.cycles(t)) + horizon(t); }
+  double horizon(const Traffic& t) const { return link_.horizon() + (t.read > 0 ? dram_.latency() : 0); }
+
+  // From where input `i` is at home.
+  Traffic brought(std::size_t i, const tile::Windows& windows) const {
+    return outside_[i] ? from_dram(i, windows) : from_homes(i, windows);
+  }
+
+  // From the DRAM, once for all cores that want the same where the link sends to several at a time.
+  Traffic from_dram(std::size_t i, const tile::Windows& windows) const {
+    const tile::Operand& o = s_.space->inputs[i];
+    const tile::Extents tile = tile::window_extents(s_, windows);
+    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
+    const double groups = of(s_.cores()) / of(s_.sharing(o)), parts = pieces_in_dram(o, tile);
+    const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
+    const double sendings = groups * link_.sendings(o) / dram_.ports();
+    Traffic t{bytes, bytes * sendings, parts, std::max(1.0, parts * sendings)};
+    t.read = bytes * (one_by_one ? of(s_.cores()) : groups);
+    link_.add_ways_of_ports(&o, bytes * sendings, t);
+    return t;
+  }
+
+  // Runs of neighbouring elements, cut where the next channel begins.
+  double pieces_in_dram(const tile::Operand& o, const tile::Extents& tile) const {
+    const tile::Runs runs = tile::runs_of(o, tile);
+    const double run = of(runs.length * o.element.n), granule = of(arch::dram_of(a_)->interleave->n);
+    return of(runs.count) * std::max(1.0, run / granule) * link_.packets(std::min(run, granule));
+  }
+
+  // One block of every core's results to the DRAM; and how often.
+  Traffic stored_block() {
+    const tile::Operand& o = s_.space->output;
+    const tile::Extents tile = tile::window_extents(s_, tile::result_windows(s_, true));
+    const double parts = of(tile::partial_sums(s_)), cores = of(s_.cores());
+    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n) / parts;
+    const double pieces = std::max(1.0, pieces_in_dram(o, tile) / parts);
+    Traffic t{bytes * cores / dram_.ports(), bytes, pieces * cores / dram_.ports(), pieces};
+    t.written = bytes * cores;
+    link_.add_ways_of_ports(nullptr, bytes * cores / dram_.ports(), t);
+    return t;
+  }
+  double stores() const {
+    double n = stored_ ? 1 : 0;
+    const tile::Windows windows = tile::result_windows(s_, stored_);
+    for (std::size_t x = 0; x < s_.space->spatial; ++x)
+      if (windows[x] == tile::Window::kBlock) n *= of(s_.blocks(x));
+    return n;
+  }
+  double store_cycles() {
+    if (!stored_) return 0;
+    const Traffic t = stored_block();
+    received_ += stores() * t.sent;
+    of_dram_ += stores() * t.written;
+    return stores() * cycles(t);
+  }
 
   // From homes to a buffer of those windows, on every core.
   Traffic from_homes(std::size_t i, const tile::Windows& windows) const {
@@ -129,7 +195,8 @@ class StageModel {
   }
 
   struct Moves {
-    double cycles = 0, phases = 0;
+    double link = 0, dram = 0, phases = 0;  // cycles of the bytes alone
+    double ways = 0, latencies = 0;         // of the last words
   };
 
   // All steps' exchanges. Operands that change at the same step share a phase.
@@ -142,7 +209,7 @@ class StageModel {
       double times = changes(i);
       Traffic t;
       if (move == Move::kFetch) {
-        t = from_homes(i, windows);
+        t = brought(i, windows);
       } else {
         const tile::Operand& o = s_.space->inputs[i];
         const double bytes = of(tile::data_tile_elements_inside(o, tile::window_extents(s_, windows)) * o.element.n);
@@ -150,19 +217,23 @@ class StageModel {
         t = {bytes, bytes, link_.packets(bytes), link_.packets(bytes)};
         link_.add_shift(o, s_.moves[i].ring, bytes, t);
       }
-      out.cycles += times * cycles(t);
+      out.link += times * link_.cycles(t);
+      out.dram += times * dram_.cycles(t);
       if (t.received > 0) out.phases = std::max(out.phases, times);
+      if (t.read > 0) out.latencies = std::max(out.latencies, times * dram_.latency());
       received_ += times * t.received;
+      of_dram_ += times * t.read;
     }
-    out.cycles += out.phases * horizon();
+    out.ways = out.phases * link_.horizon();
     return out;
   }
 
   Traffic arranged() {
     Traffic t;
     for (std::size_t i = 0; i < s_.moves.size(); ++i)
-      if (s_.moves[i].move != Move::kFetch) t += from_homes(i, tile::input_windows(s_, i));
+      if (s_.moves[i].move != Move::kFetch) t += brought(i, tile::input_windows(s_, i));
     received_ += t.received;
+    of_dram_ += t.read;
     return t;
   }
 
@@ -193,7 +264,10 @@ class StageModel {
   const BspStage& s_;
   const arch::ArchSpec& a_;
   LinkModel link_;
-  double received_ = 0;
+  DramModel dram_;
+  bool in_dram_, stored_;
+  std::vector<bool> outside_;  // by input: it is at home in the DRAM
+  double received_ = 0, of_dram_ = 0;
 };
 
 const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec& a) {
@@ -203,18 +277,22 @@ const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec&
   return a.compute.front();
 }
 
-Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed) {
-  StageModel m(s, a);
+Estimate estimate_stage(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a) {
+  const BspStage& s = stages[number];
+  StageModel m(stages, number, a);
   const double steps = of(s.steps()), sync = of(arch::core_sync(a).n);
   const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
   const StageModel::Moves moves = m.moves();
   double phases = moves.phases, arrange = 0, reduce = 0;
-  if (!placed)
-    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t) + m.horizon(), ++phases;
-  if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.horizon() + m.adding_cycles(), ++phases;
+  if (!tile::placed(stages) || number > 0)
+    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t), ++phases;
+  if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.adding_cycles(), ++phases;
+  const double store = m.store_cycles();
+  phases += m.stores();
   // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one.
   bool beside = arch::core_link(a).overlap;
   for (const tile::OperandMove& move : s.moves) beside = beside && (move.move != Move::kFetch || move.buffers == 2);
+  const arch::DramLevel* dram = arch::dram_of(a);
   const double us = 1e6 / static_cast<double>(a.clock.n);
   Estimate e;
   e.blocks = s.cores();
@@ -224,21 +302,31 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
   e.occupancy.limited_by = "cores";
   e.terms = {{kCompute, beside, steps * (vertex.all - vertex.overhead) * us},
              {kCall, beside, steps * vertex.overhead * us},
-             {kExchange, beside, moves.cycles * us},
-             {kSync, false, 2 * phases * sync * us},
-             {kReduce, false, reduce * us},
-             {kArrange, false, arrange * us},
-             {kLaunch, false, a.launch_overhead.v}};
-  const double arithmetic = e.terms[0].time_us + e.terms[1].time_us, exchange = e.terms[2].time_us;
-  // The first block's exchange has nothing to run beside.
+             {kExchange, beside, (moves.link + moves.ways) * us}};
+  if (dram != nullptr) e.terms.push_back({dram->name, beside, (moves.dram + moves.latencies) * us});
+  const std::size_t on_top = e.terms.size();
+  e.terms.push_back({kSync, false, 2 * phases * sync * us});
+  e.terms.push_back({kReduce, false, reduce * us});
+  e.terms.push_back({kArrange, false, arrange * us});
+  if (dram != nullptr) e.terms.push_back({kStore, false, store * us});
+  e.terms.push_back({kLaunch, false, a.launch_overhead.v});
+  // What overlaps: in an exchange the DRAM and the links, whose last words' ways follow each other; beside it where the
+  // chip can the arithmetic, but for the first block's, whose exchange has nothing to run beside.
+  const double arithmetic = steps * vertex.all * us;
+  const double exchange = (std::max(moves.link, moves.dram) + moves.ways + moves.latencies) * us;
   e.total_us = beside ? std::max(arithmetic, exchange) + std::min(arithmetic, exchange) / steps : arithmetic + exchange;
-  for (std::size_t t = 3; t < e.terms.size(); ++t) e.total_us += e.terms[t].time_us;
+  for (std::size_t t = on_top; t < e.terms.size(); ++t) e.total_us += e.terms[t].time_us;
   e.bottleneck = static_cast<std::size_t>(
       std::max_element(e.terms.begin(), e.terms.end(),
                        [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; }) -
       e.terms.begin());
-  e.levels = {{"link", m.received() * of(s.cores()), m.received() * of(s.cores()) / of(arch::core_link(a).width.n), 1,
-               moves.cycles * us + e.terms[5].time_us}};
+  const double link_us = (moves.link + moves.ways + arrange + store) * us;
+  if (dram != nullptr) {
+    const double all_us = m.of_dram() / arch::bandwidth_of(a, *dram).v * 1e6;
+    e.levels.push_back({dram->name, m.of_dram(), m.of_dram() / of(arch::transaction_of(*dram).n), 1, all_us});
+  }
+  e.levels.push_back({"link", m.received() * of(s.cores()),
+                      m.received() * of(s.cores()) / of(arch::core_link(a).width.n), 1, link_us});
   return e;
 }
 
@@ -246,8 +334,7 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
 
 Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   std::vector<Estimate> of_stages;
-  for (std::size_t n = 0; n < stages.size(); ++n)
-    of_stages.push_back(estimate_stage(stages[n], a, tile::placed(stages) && n == 0));
+  for (std::size_t n = 0; n < stages.size(); ++n) of_stages.push_back(estimate_stage(stages, n, a));
   return sum_of(of_stages);
 }
 

@@ -13,9 +13,10 @@
 
 namespace tilescope::model::bsp {
 
-// Terms of an estimate.
+// Terms of an estimate; of a chip with a DRAM also one of its name: what it takes for the steps' exchanges, beside
+// their links.
 inline constexpr std::string_view kCompute = "compute", kCall = "call", kExchange = "exchange", kSync = "sync",
-                                  kReduce = "reduce", kArrange = "arrange", kLaunch = "launch";
+                                  kReduce = "reduce", kArrange = "arrange", kStore = "store", kLaunch = "launch";
 
 // Of stages that run one after another.
 Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a);

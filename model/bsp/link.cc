@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
+#include "arch/ports.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -23,6 +26,12 @@ LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
       cores_(of(a.core.count)),
       horizon_(of(link_.latency) + of(link_.latency_spread)) {
   if (link_.kind != arch::LinkKind::kMesh) return;
+  if (const arch::DramLevel* dram = arch::dram_of(a)) {
+    std::map<std::int64_t, double> of_row, of_column;
+    for (const arch::MeshPlace& p : arch::ports_of(*dram)) ++of_row[p.row], ++of_column[p.column];
+    for (const auto& [row, ports] : of_row) ports_of_row_ = std::max(ports_of_row_, ports);
+    for (const auto& [column, ports] : of_column) ports_of_column_ = std::max(ports_of_column_, ports);
+  }
   const double farthest = of(link_.rows.value_or(1) + link_.columns.value_or(1) - 2);
   horizon_ = 2 * of(link_.port) + of(link_.hop) * (link_.torus == arch::Torus::kBothWays ? farthest / 2 : farthest);
 }
@@ -112,6 +121,34 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double 
     t.along_column += bytes * of(far / columns + (forth > back ? 1 : 0));
     return;
   }
+}
+
+// Networks that go along rows first carry what a port sends along its row, with what other ports of the row do, then
+// along the columns of all receivers; those that go along columns first, the other way round. What ports get comes to
+// them likewise, last link first.
+void LinkModel::add_ways_of_ports(const tile::Operand* shared, double bytes, Traffic& t) const {
+  if (link_.kind != arch::LinkKind::kMesh) return;
+  const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));
+  const Group g = shared == nullptr ? Group{} : group_of(*shared);
+  const double row_links = mean_distance(columns) * (1 - g.columns / columns) + g.columns;
+  const double column_links = mean_distance(rows) * (1 - g.rows / rows) + g.rows;
+  const bool one_way = link_.torus == arch::Torus::kOneWay;
+  const double of_network = bytes / networks_ / (one_way ? 1 : 2);
+  const double near_row = of_network * (1 + (ports_of_row_ - 1) * row_links / columns);
+  const double near_column = of_network * (1 + (ports_of_column_ - 1) * column_links / rows);
+  const bool columns_first = one_way && networks_ > 1;
+  t.along_row += near_row;
+  t.along_column += columns_first ? near_column : 0;
+}
+
+DramModel::DramModel(const arch::ArchSpec& a) {
+  const arch::DramLevel* dram = arch::dram_of(a);
+  if (dram == nullptr) return;
+  const double cycles_of_byte = static_cast<double>(a.clock.n) / arch::bandwidth_of(a, *dram).v;
+  cycles_of_read_ = cycles_of_byte / arch::ratio_of(a, dram->name + ".read");
+  cycles_of_write_ = cycles_of_byte / arch::ratio_of(a, dram->name + ".write");
+  latency_ = of(dram->latency);
+  ports_ = of(static_cast<std::int64_t>(arch::ports_of(*dram).size()));
 }
 
 }  // namespace tilescope::model::bsp

@@ -89,34 +89,45 @@ double repeats(const BspStage& s, const tile::Operand& o, const tile::Windows& w
   return n;
 }
 
-double delivered(const BspStage& s, bool placed) {
-  double bytes = 0;
-  for (std::size_t i = 0; i < s.moves.size(); ++i) {
-    const tile::Operand& o = s.space->inputs[i];
-    const tile::Windows windows = tile::input_windows(s, i);
-    const double once = box_sum(s, o, windows) * static_cast<double>(o.element.n);
-    const Move move = s.moves[i].move;
-    double all = once * repeats(s, o, windows);
-    if (move == Move::kHold) all = placed ? 0 : once;
-    // A slice that passes round was brought first, to another core of every ring.
-    if (move == Move::kRotate && placed) all -= once / static_cast<double>(s.moves[i].ring);
-    bytes += all;
-  }
+// Bytes that fill the buffers of an input over all steps: in all; of these what comes from its home.
+struct Brought {
+  double all = 0, from_home = 0;
+};
+Brought brought(const BspStage& s, std::size_t i, bool placed) {
+  const tile::Operand& o = s.space->inputs[i];
+  const tile::Windows windows = tile::input_windows(s, i);
+  const double once = box_sum(s, o, windows) * static_cast<double>(o.element.n);
+  const double all = once * repeats(s, o, windows);
+  if (s.moves[i].move == Move::kFetch) return {all, all};
+  if (s.moves[i].move == Move::kHold) return placed ? Brought{} : Brought{once, once};
+  // A slice that passes round was brought first, to another core of every ring.
+  const double first = once / static_cast<double>(s.moves[i].ring);
+  return placed ? Brought{all - first, 0} : Brought{all, first};
+}
+
+double reduced(const BspStage& s) {
   const std::int64_t parts = tile::partial_sums(s);
-  if (parts == 1) return bytes;
+  if (parts == 1) return 0;
   const double sums = box_sum(s, s.space->output, tile::sums_windows(s)) / static_cast<double>(parts);
-  return bytes +
-         sums * static_cast<double>(parts - 1) * static_cast<double>(base::size_of(s.space->expression.accumulate).n);
+  return sums * static_cast<double>(parts - 1) * static_cast<double>(base::size_of(s.space->expression.accumulate).n);
 }
 
 }  // namespace
 
-Volume volume_of(std::span<const BspStage> stages) {
+Volume volume_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   Volume out;
   for (std::size_t n = 0; n < stages.size(); ++n) {
-    out.delivered_bytes += delivered(stages[n], tile::placed(stages) && n == 0);
+    const BspStage& s = stages[n];
+    for (std::size_t i = 0; i < s.moves.size(); ++i) {
+      const Brought b = brought(s, i, tile::placed(stages) && n == 0);
+      out.delivered_bytes += b.all;
+      if (tile::homes_in_dram(stages, a) && tile::is_outside(stages, n, i)) out.from_dram += b.from_home;
+    }
+    out.delivered_bytes += reduced(s);
+    const tile::Operand& o = s.space->output;
+    if (tile::is_stored(stages, n, a)) out.to_dram += static_cast<double>(o.elements * o.element.n);
     double points = 1;
-    for (const tile::TileAxis& a : stages[n].space->axes) points *= static_cast<double>(a.extent);
+    for (const tile::TileAxis& axis : s.space->axes) points *= static_cast<double>(axis.extent);
     out.points += points;
   }
   return out;

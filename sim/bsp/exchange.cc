@@ -40,16 +40,53 @@ std::vector<Wanted> wanted(const Stage& s, const Buffer& buffer, const Counters&
 
 }  // namespace
 
+// Gathers pieces of the DRAM in transfers, channel by channel, of a packet's bytes at most; what is longer by itself
+// stays whole.
+class ChannelTransfers {
+ public:
+  ChannelTransfers(const Exchanges& of, std::int64_t channels)
+      : of_(of), under_way_(static_cast<std::size_t>(channels)), accesses_(under_way_.size()) {}
+
+  template <class Add>
+  void take(const lower::bsp::Piece& piece, std::int64_t bytes, Add add) {
+    const auto c = static_cast<std::size_t>(piece.channel);
+    const std::int64_t most = of_.link_.max_packet ? of_.link_.max_packet->n : 0;
+    if (under_way_[c].bytes > 0 && under_way_[c].bytes + bytes > most) hand_over(c, add);
+    under_way_[c].bytes += bytes;
+    under_way_[c].pieces += of_.packets(bytes);
+    accesses_[c].push_back({piece.address, bytes});
+  }
+  // Calls add() with a transfer, its channel and its accesses.
+  template <class Add>
+  void finish(Add add) {
+    for (std::size_t c = 0; c < under_way_.size(); ++c)
+      if (under_way_[c].bytes > 0) hand_over(c, add);
+  }
+
+ private:
+  template <class Add>
+  void hand_over(std::size_t channel, Add add) {
+    add(under_way_[channel], static_cast<std::int64_t>(channel), accesses_[channel]);
+    under_way_[channel] = {};
+    accesses_[channel].clear();
+  }
+
+  const Exchanges& of_;
+  std::vector<Transfer> under_way_;
+  std::vector<std::vector<DramAccess>> accesses_;
+};
+
 std::int64_t Exchanges::packets(std::int64_t bytes) const {
   return link_.max_packet ? base::ceil_div(bytes, link_.max_packet->n) : 1;
 }
 
 void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, Exchange& out) const {
+  if (p_.tensors[static_cast<std::size_t>(buffer.tensor)].home.dram >= 0) return read(s, buffer, at, out);
   for (Wanted& w : wanted(s, buffer, at)) {
     std::vector<Transfer> sent;
     for_each_run(w.box, buffer.dims, [&](std::int64_t first, std::int64_t count) {
       for_each_piece(p_, buffer.tensor, first, count, [&](const lower::bsp::Piece& piece) {
-        if (sent.empty() || sent.back().from != piece.core) sent.push_back({piece.core, 0, 0, 0, 0});
+        if (sent.empty() || sent.back().from != piece.core) sent.push_back({.from = piece.core});
         sent.back().bytes += piece.count * size_of(buffer);
         sent.back().pieces += packets(piece.count * size_of(buffer));
       });
@@ -70,6 +107,56 @@ void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, 
   }
 }
 
+void Exchanges::read(const Stage& s, const Buffer& buffer, const Counters& at, Exchange& out) const {
+  for (Wanted& w : wanted(s, buffer, at)) {
+    // One reading for all of them, or for each.
+    std::vector<std::vector<std::int64_t>> readers;
+    if (link_.multicast != arch::Multicast::kNone)
+      readers.push_back(std::move(w.cores));
+    else
+      for (const std::int64_t core : w.cores) readers.push_back({core});
+    for (std::vector<std::int64_t>& group : readers) {
+      const auto add = [&](Transfer t, std::int64_t channel, const std::vector<DramAccess>& accesses) {
+        t.from = p_.cores + channel;
+        t.group = out.groups.size();
+        t.first_access = out.accesses.size(), t.accesses = accesses.size();
+        out.accesses.insert(out.accesses.end(), accesses.begin(), accesses.end());
+        out.transfers.push_back(t);
+      };
+      ChannelTransfers gathered(*this, p_.dram.channels);
+      for_each_run(w.box, buffer.dims, [&](std::int64_t first, std::int64_t count) {
+        for_each_piece(p_, buffer.tensor, first, count, [&](const lower::bsp::Piece& piece) {
+          gathered.take(piece, piece.count * size_of(buffer), add);
+        });
+      });
+      gathered.finish(add);
+      out.groups.push_back(std::move(group));
+    }
+  }
+}
+
+Exchange Exchanges::storing(const Stage& s, const Counters& at) const {
+  Exchange out;
+  const Buffer& result = s.buffers[static_cast<std::size_t>(s.compute.result)];
+  for (std::int64_t c = 0; c < p_.dram.channels; ++c) out.groups.push_back({p_.cores + c});
+  for (std::int64_t core = 0; core < s.cores; ++core) {
+    const auto add = [&](Transfer t, std::int64_t channel, const std::vector<DramAccess>& accesses) {
+      t.from = core;
+      t.group = static_cast<std::size_t>(channel);
+      t.first_access = out.accesses.size(), t.accesses = accesses.size();
+      out.accesses.insert(out.accesses.end(), accesses.begin(), accesses.end());
+      out.transfers.push_back(t);
+    };
+    ChannelTransfers gathered(*this, p_.dram.channels);
+    for_each_stored(s, core, at, [&](std::int64_t /*address*/, std::int64_t first, std::int64_t count) {
+      for_each_piece(p_, result.tensor, first, count,
+                     [&](const lower::bsp::Piece& piece) { gathered.take(piece, piece.count * size_of(result), add); });
+    });
+    gathered.finish(add);
+  }
+  return out;
+}
+
 void Exchanges::pass(const Stage& s, const lower::bsp::Transfer& t, const Counters& at, Exchange& out) const {
   const Buffer& buffer = s.buffers[static_cast<std::size_t>(t.buffer)];
   for (std::int64_t core = 0; core < s.cores; ++core) {
@@ -77,7 +164,7 @@ void Exchanges::pass(const Stage& s, const lower::bsp::Transfer& t, const Counte
     const std::int64_t from = next_in(s.rings[static_cast<std::size_t>(t.ring)], core);
     if (from == core) out.kept += bytes;
     if (bytes == 0 || from == core) continue;
-    out.transfers.push_back({from, bytes, packets(bytes), out.groups.size(), 0});
+    out.transfers.push_back({.from = from, .bytes = bytes, .pieces = packets(bytes), .group = out.groups.size()});
     out.groups.push_back({core});
   }
 }
@@ -108,7 +195,8 @@ Exchange Exchanges::reducing(const Stage& s, const Counters& at) const {
     if (bytes == 0) continue;
     for (std::int64_t other = 0; other < count_of(r); ++other) {
       if (other == number) continue;
-      out.transfers.push_back({core_in(r, core, other), bytes, packets(bytes), out.groups.size(), 0});
+      out.transfers.push_back(
+          {.from = core_in(r, core, other), .bytes = bytes, .pieces = packets(bytes), .group = out.groups.size()});
       out.groups.push_back({core});
     }
   }

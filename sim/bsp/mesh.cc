@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
+#include "arch/ports.h"
 #include "base/integer.h"
+#include "sim/bsp/detail/dram.h"
 #include "sim/bsp/detail/fabric.h"
 
 namespace tilescope::sim::bsp {
@@ -40,19 +43,33 @@ class Mesh : public Fabric {
         rows_(link_.rows.value_or(1)),
         columns_(link_.columns.value_or(1)),
         networks_(link_.networks.value_or(1)),
+        cores_(a.core.count),
         free_(static_cast<std::size_t>(networks_ * kKinds * rows_ * columns_), 0),
-        ports_(static_cast<std::size_t>(a.core.count * networks_)),
-        watch_(std::move(watch)) {}
+        watch_(std::move(watch)) {
+    if (const arch::DramLevel* dram = arch::dram_of(a)) {
+      dram_.emplace(a);
+      of_channels_ = arch::places_of_channels(*dram);
+    }
+    ports_.resize((static_cast<std::size_t>(cores_) + of_channels_.size()) * static_cast<std::size_t>(networks_));
+  }
 
   void begin(const Exchange& exchange, Cycle now) override {
+    exchange_ = &exchange;
     end_ = now;
-    for (const Transfer& t : exchange.transfers)
-      for (const Rectangle& r : rectangles_of(exchange.groups[t.group]))
-        if (r.count() > 1 || core_at(r.first) != t.from) port_for(t, r).waiting.push_back({t, r});
+    arrived_.clear();
+    std::vector<Cycle> read;
+    if (dram_) read = dram_->read(exchange, now);
+    for (std::size_t n = 0; n < exchange.transfers.size(); ++n) {
+      const Transfer& t = exchange.transfers[n];
+      const std::vector<std::int64_t>& to = exchange.groups[t.group];
+      for (const Rectangle& r : rectangles_of(to))
+        if (to.front() >= cores_ || r.count() > 1 || core_at(r.first) != t.from)
+          port_for(t, r).waiting.push_back({t, r, n, to.front() >= cores_, t.from < cores_ ? now : read[n]});
+    }
     for (std::size_t p = 0; p < ports_.size(); ++p) {
       if (ports_[p].waiting.empty()) continue;
       stagger(ports_[p]);
-      ready_.emplace(now, p);
+      ready_.emplace(ports_[p].waiting.front().ready, p);
     }
   }
 
@@ -69,7 +86,7 @@ class Mesh : public Fabric {
       OutPort& p = ports_[number];
       const Cycle lasts = inject(p.waiting[p.sent], static_cast<std::int64_t>(number) % networks_, now, p.sent == 0);
       if (++p.sent < p.waiting.size())
-        ready_.emplace(now + lasts, number);
+        ready_.emplace(std::max(now + lasts, p.waiting[p.sent].ready), number);
       else
         p = {};
     }
@@ -78,14 +95,21 @@ class Mesh : public Fabric {
       heads_.pop();
       go_on(h);
     }
+    if (arrived_.empty() || !ready_.empty() || !heads_.empty()) return;
+    end_ = std::max(end_, dram_->write(*exchange_, arrived_));
+    arrived_.clear();
   }
 
   Cycle end() const override { return end_; }
+  LevelStatistics take_dram_statistics() override { return dram_ ? dram_->take_statistics() : LevelStatistics{}; }
 
  private:
   struct Sending {
     Transfer transfer;
     Rectangle to;
+    std::size_t number = 0;  // of the transfer
+    bool to_channel = false;
+    Cycle ready = 0;  // it is there
   };
   // A core's way into one network.
   struct OutPort {
@@ -99,6 +123,8 @@ class Mesh : public Fabric {
     Rectangle to;
     Cycle lasts = 0;
     bool trunk_is_column = false;
+    std::size_t number = 0;  // of the transfer
+    bool to_channel = false;
   };
   // Of what is under way, on the trunk or on a branch, where it still has so many links to take.
   struct Head {
@@ -111,11 +137,16 @@ class Mesh : public Fabric {
 
     bool operator>(const Head& o) const { return std::tie(at, order) > std::tie(o.at, o.order); }
   };
-  // Of a router: links to its neighbours, and what goes to its core.
-  static constexpr std::int64_t kIn = 4, kKinds = 5;
+  // Of a router: links to its neighbours, and what goes to its core and to the channels beside it.
+  static constexpr std::int64_t kIn = 4, kToChannel = 5, kKinds = 6;
 
   std::int64_t core_at(Place p) const { return p.row * columns_ + p.column; }
-  Place place_of(std::int64_t core) const { return {core / columns_, core % columns_}; }
+  // Of a core, or of a channel, which are numbered behind the cores.
+  Place place_of(std::int64_t core) const {
+    if (core < cores_) return {core / columns_, core % columns_};
+    const arch::MeshPlace& p = of_channels_[static_cast<std::size_t>(core - cores_)];
+    return {p.row, p.column};
+  }
 
   Cycle& free_at(std::int64_t network, std::int64_t kind, Place p) {
     return free_[static_cast<std::size_t>((network * kKinds + kind) * rows_ * columns_ + core_at(p))];
@@ -135,8 +166,14 @@ class Mesh : public Fabric {
     return *best;
   }
 
-  // Every core begins with those behind itself, so that not all send to the same one first.
+  // Every core begins with those behind itself, so that not all send to the same one first; a channel sends what it has
+  // read.
   void stagger(OutPort& p) const {
+    if (p.waiting.front().transfer.from >= cores_) {
+      std::stable_sort(p.waiting.begin(), p.waiting.end(),
+                       [](const Sending& a, const Sending& b) { return a.ready < b.ready; });
+      return;
+    }
     const auto cores = rows_ * columns_;
     const auto behind = [&](const Sending& s) { return (core_at(s.to.first) - s.transfer.from + cores) % cores; };
     std::stable_sort(p.waiting.begin(), p.waiting.end(),
@@ -202,7 +239,7 @@ class Mesh : public Fabric {
     const std::int64_t header = link_.header ? link_.header->n * t.pieces : 0;
     const Cycle lasts = base::ceil_div(t.bytes + header, link_.width.n) + gap_ * (t.pieces - (first ? 1 : 0));
     const bool trunk = trunk_is_column(network);
-    const std::size_t flight = new_flight({t.from, network, t.bytes, s.to, lasts, trunk});
+    const std::size_t flight = new_flight({t.from, network, t.bytes, s.to, lasts, trunk, s.number, s.to_channel});
     const Place from = place_of(t.from);
     const Reach far = reach_along(trunk, from, s.to, network);
     push({now + port_, 0, flight, from, false, true, true, far.forward});
@@ -276,20 +313,28 @@ class Mesh : public Fabric {
   }
 
   void deliver(const Flight& f, Place to, Cycle at) {
-    if (core_at(to) == f.from) return;
-    Cycle& free = free_at(f.network, kIn, to);
+    if (core_at(to) == f.from && !f.to_channel) return;
+    Cycle& free = free_at(f.network, f.to_channel ? kToChannel : kIn, to);
     const Cycle start = std::max(at, free);
     free = start + f.lasts;
     const Cycle end = start + port_ + f.lasts;
     end_ = std::max(end_, end);
+    if (f.to_channel) {
+      arrived_.emplace_back(end, f.number);
+      return;
+    }
     watch_({core_at(to), f.network, false, end - f.lasts, end, f.bytes});
   }
 
   const arch::LinkSpec& link_;
   Cycle gap_, hop_, port_;
-  std::int64_t rows_, columns_, networks_;
-  std::vector<Cycle> free_;     // of links and ports, by network and kind
-  std::vector<OutPort> ports_;  // by core and network
+  std::int64_t rows_, columns_, networks_, cores_;
+  std::optional<Dram> dram_;
+  std::vector<arch::MeshPlace> of_channels_;
+  const Exchange* exchange_ = nullptr;
+  std::vector<std::pair<Cycle, std::size_t>> arrived_;  // at channels, and which transfer
+  std::vector<Cycle> free_;                             // of links and ports, by network and kind
+  std::vector<OutPort> ports_;                          // by core and network
   std::vector<Flight> flights_;
   std::vector<std::int64_t> heads_of_;  // by flight
   std::vector<std::size_t> unused_;     // flights

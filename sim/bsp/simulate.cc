@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "lower/bsp/places.h"
 #include "sim/bsp/detail/arithmetic.h"
@@ -22,8 +23,8 @@ using lower::bsp::Counters;
 using lower::bsp::Program;
 using lower::bsp::Stage;
 
-enum Cause : std::uint8_t { kCompute, kExchange, kSync, kReduce, kArrange, kLaunch };
-constexpr const char* kCauses[] = {"compute", "exchange", "sync", "reduce", "arrange", "launch"};
+enum Cause : std::uint8_t { kCompute, kExchange, kSync, kReduce, kArrange, kLaunch, kStore };
+constexpr const char* kCauses[] = {"compute", "exchange", "sync", "reduce", "arrange", "launch", "store"};
 
 // Rounds of one kind that are looked at before the others are left out; and so few supersteps of cores that nothing is
 // left out.
@@ -34,14 +35,23 @@ constexpr std::int64_t kFew = 1 << 16;
 struct Round {
   std::int64_t first = 0, last = 0;  // steps
   std::vector<lower::bsp::Transfer> due;
+  bool stores = false;             // results, after its last step
   std::vector<std::int64_t> kind;  // rounds that are alike
 };
+
+void add(LevelStatistics& to, const LevelStatistics& more) {
+  to.requests += more.requests, to.transactions += more.transactions, to.hits += more.hits;
+  to.read_bytes += more.read_bytes, to.written_bytes += more.written_bytes;
+}
+LevelStatistics over(const LevelStatistics& sum, std::int64_t n) {
+  return {sum.requests / n, sum.transactions / n, sum.hits / n, sum.read_bytes / n, sum.written_bytes / n};
+}
 
 // What a round was seen to take, or is taken to.
 struct Taken {
   bool simulated = false;
-  Cycle exchange = 0, compute = 0;
-  LevelStatistics link;
+  Cycle exchange = 0, compute = 0, store = 0;
+  LevelStatistics link, dram;
   std::vector<Cycle> of_cores;  // that are shown: until each has computed
   std::vector<PortUse> ports;   // of those, from the beginning of the exchange
 };
@@ -65,13 +75,16 @@ class StageRun {
     find_rounds();
     run_rounds();
     reduce();
+    // Rounds before the last one store for themselves.
+    if (s_.reduce && s_.stores) stored_ = exchanged(exchanges_.storing(s_, counters_at(s_, steps_of(s_) - 1)));
     return reported(begin);
   }
 
  private:
   PortWatch watch() {
     return [this](PortUse use) {
-      if (options_.timeline == nullptr || !options_.timeline->shows(static_cast<int>(use.core))) return;
+      if (options_.timeline == nullptr || use.core >= p_.cores || !options_.timeline->shows(static_cast<int>(use.core)))
+        return;
       use.from -= exchange_begin_, use.until -= exchange_begin_;
       ports_.push_back(use);
     };
@@ -86,6 +99,7 @@ class StageRun {
     ports_.clear();
     exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
     out.exchange = loop_.exchange(e);
+    out.dram = fabric_->take_dram_statistics();
     out.ports = std::move(ports_);
     ++phases_;
     for (const Transfer& t : e.transfers) {
@@ -94,10 +108,16 @@ class StageRun {
         if (to == t.from) continue;
         ++receivers;
         if (counts_ == nullptr) continue;
+        if (to >= p_.cores) {
+          counts_->to_dram += t.bytes;
+          continue;
+        }
+        if (t.from >= p_.cores) counts_->from_dram += t.bytes;
         counts_->received[static_cast<std::size_t>(to)] += t.bytes;
         counts_->delivered += t.bytes;
       }
-      if (counts_ != nullptr) counts_->sent[static_cast<std::size_t>(t.from)] += receivers * t.bytes;
+      if (counts_ != nullptr && t.from < p_.cores)
+        counts_->sent[static_cast<std::size_t>(t.from)] += receivers * t.bytes;
       out.link.requests += t.pieces;
       out.link.transactions += base::ceil_div(t.bytes, arch::core_link(chip_).width.n);
       out.link.written_bytes += t.bytes;
@@ -116,18 +136,24 @@ class StageRun {
       for (const lower::bsp::Transfer& t : s_.moves)
         if (step == 0 ? t.ring < 0 : changes(s_, s_.buffers[static_cast<std::size_t>(t.buffer)], before, now))
           due.push_back(t);
-      if (step == 0 || !due.empty()) {
-        Round r{step, step, std::move(due), {}};
+      if (step == 0 || !due.empty() || rounds_.back().stores) {
+        Round r{step, step, std::move(due), false, {}};
         for (const lower::bsp::Transfer& t : r.due) r.kind.push_back(t.buffer);
         rounds_.push_back(std::move(r));
       }
       Round& r = rounds_.back();
       r.last = step + 1;
+      if (step + 1 < steps) {
+        const Counters next = counters_at(s_, step + 1);
+        r.stores = stores_after(s_, now, &next);
+      } else {
+        r.stores = !s_.reduce && s_.stores;
+      }
       before = now;
       if (step != r.first && step + 1 - r.first > 2) continue;
       for (std::size_t a = 0; a < s_.axes.size(); ++a) r.kind.push_back(now[a] + 1 == blocks_of(s_.axes[a]) ? -2 : -1);
     }
-    for (Round& r : rounds_) r.kind.push_back(r.last - r.first);
+    for (Round& r : rounds_) r.kind.insert(r.kind.end(), {r.last - r.first, r.stores ? 1 : 0});
     taken_.resize(rounds_.size());
   }
 
@@ -164,12 +190,11 @@ class StageRun {
       ++n;
       sum.exchange += t.exchange;
       sum.compute += t.compute;
-      sum.link.requests += t.link.requests;
-      sum.link.transactions += t.link.transactions;
-      sum.link.read_bytes += t.link.read_bytes;
-      sum.link.written_bytes += t.link.written_bytes;
-      least = least < 0 ? t.exchange + t.compute : std::min(least, t.exchange + t.compute);
-      most = std::max(most, t.exchange + t.compute);
+      sum.store += t.store;
+      add(sum.link, t.link), add(sum.dram, t.dram);
+      const Cycle all = t.exchange + t.compute + t.store;
+      least = least < 0 ? all : std::min(least, all);
+      most = std::max(most, all);
     }
     if (static_cast<double>(most - least) > options_.tolerance * static_cast<double>(most)) return false;
     for (const std::size_t r : rounds) {
@@ -177,9 +202,9 @@ class StageRun {
       if (t.simulated) continue;
       t.exchange = sum.exchange / n;
       t.compute = sum.compute / n;
-      t.link = {sum.link.requests / n, sum.link.transactions / n, 0, sum.link.read_bytes / n,
-                sum.link.written_bytes / n};
-      if (!rounds_[r].due.empty()) ++phases_;
+      t.store = sum.store / n;
+      t.link = over(sum.link, n), t.dram = over(sum.dram, n);
+      phases_ += (rounds_[r].due.empty() ? 0 : 1) + (rounds_[r].stores ? 1 : 0);
     }
     return true;
   }
@@ -208,6 +233,10 @@ class StageRun {
         if (options_.timeline->shows(static_cast<int>(core)))
           t.of_cores.push_back(busy[static_cast<std::size_t>(core)]);
     simulated_ += r.last - r.first;
+    if (!r.stores) return;
+    const Taken stored = exchanged(exchanges_.storing(s_, counters_at(s_, r.last - 1)));
+    t.store = stored.exchange;
+    add(t.link, stored.link), add(t.dram, stored.dram);
   }
 
   void reduce() {
@@ -240,31 +269,36 @@ class StageRun {
     k.launch = cycles[kLaunch] = std::llround(chip_.launch_overhead.v * static_cast<double>(chip_.clock.n) * 1e-6);
     begin_shown(k.name, k.launch, begin);
     Cycle at = begin;
-    LevelStatistics link = arranged_.link;
+    LevelStatistics link = arranged_.link, dram = arranged_.dram;
     if (arranged_.exchange > 0) at = shown_exchange("arrange", arranged_, at);
     cycles[kArrange] = arranged_.exchange;
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       const Taken& t = taken_[r];
-      link.requests += t.link.requests, link.transactions += t.link.transactions;
-      link.read_bytes += t.link.read_bytes, link.written_bytes += t.link.written_bytes;
+      add(link, t.link), add(dram, t.dram);
       const Cycle hidden = beside() && r > 0 ? std::min(t.exchange, taken_[r - 1].compute) : 0;
       cycles[kExchange] += t.exchange - hidden;
       cycles[kCompute] += t.compute;
       if (t.exchange > 0) at = shown_exchange("exchange", t, at - hidden);
       at = shown_compute(r, t, at);
+      cycles[kStore] += t.store;
+      if (t.store > 0) at = shown_store(t, at);
     }
-    link.requests += reduced_.link.requests, link.transactions += reduced_.link.transactions;
-    link.read_bytes += reduced_.link.read_bytes, link.written_bytes += reduced_.link.written_bytes;
+    add(link, reduced_.link), add(link, stored_.link), add(dram, stored_.dram);
     cycles[kReduce] = reduced_.exchange + reduced_.compute;
     if (reduced_.exchange > 0) at = shown_exchange("reduce", reduced_, at) + reduced_.compute;
+    cycles[kStore] += stored_.exchange;
+    if (stored_.exchange > 0) at = shown_exchange("store", stored_, at);
     cycles[kSync] = 2 * phases_ * arch::core_sync(chip_).n;
+    const arch::DramLevel* level = arch::dram_of(chip_);
     for (std::size_t c = 0; c < cycles.size(); ++c) {
+      if (c == kStore && level == nullptr) continue;
       k.stalls.push_back({kCauses[c], cycles[c]});
       k.cycles += cycles[c];
     }
     if (options_.timeline != nullptr) options_.timeline->end_kernel(at);
     k.time = base::Microseconds{static_cast<double>(k.cycles) / static_cast<double>(chip_.clock.n) * 1e6};
-    k.levels = {{"link", link}};
+    if (level != nullptr) k.levels.push_back({level->name, dram});
+    k.levels.push_back({"link", link});
     k.blocks = k.simulated_blocks = s_.cores;
     k.blocks_per_core = 1;
     k.waves = static_cast<double>(steps_of(s_));
@@ -293,6 +327,11 @@ class StageRun {
                               begin + u.until, u.bytes);
     return end + sync;
   }
+  Cycle shown_store(const Taken& round, Cycle at) {
+    Taken store;
+    store.exchange = round.store;
+    return shown_exchange("store", store, at);
+  }
   Cycle shown_compute(std::size_t round, const Taken& t, Cycle at) {
     for (std::size_t c = 0; c < shown_cores_.size(); ++c)
       options_.timeline->phase(shown_cores_[c], t.simulated ? "compute" : "left out", at,
@@ -314,7 +353,7 @@ class StageRun {
   SuperstepLoop loop_;
   std::vector<Round> rounds_;
   std::vector<Taken> taken_;
-  Taken arranged_, reduced_;
+  Taken arranged_, reduced_, stored_;
   std::vector<int> shown_cores_;
   std::int64_t phases_ = 0, simulated_ = 0;
 };
@@ -328,10 +367,7 @@ void add_to(SimReport& all, KernelReport k) {
     all.levels = k.levels;
   } else {
     for (std::size_t s = 0; s < k.stalls.size(); ++s) all.stalls[s].cycles += k.stalls[s].cycles;
-    LevelStatistics& sum = all.levels.front().amounts;
-    const LevelStatistics& more = k.levels.front().amounts;
-    sum.requests += more.requests, sum.transactions += more.transactions;
-    sum.read_bytes += more.read_bytes, sum.written_bytes += more.written_bytes;
+    for (std::size_t l = 0; l < k.levels.size(); ++l) add(all.levels[l].amounts, k.levels[l].amounts);
   }
   all.kernels.push_back(std::move(k));
 }

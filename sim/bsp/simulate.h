@@ -17,8 +17,9 @@ namespace tilescope::sim::bsp {
 // What a program moves and computes, over all of it.
 struct Counts {
   std::vector<std::int64_t> sent, received;  // bytes over the link, by core
-  std::int64_t delivered = 0;  // bytes that exchanges fill buffers with, also those that a core has itself
-  std::int64_t points = 0;     // iterations computed
+  std::int64_t delivered = 0;               // bytes that exchanges fill buffers with, also those that a core has itself
+  std::int64_t from_dram = 0, to_dram = 0;  // bytes, those of every receiver
+  std::int64_t points = 0;                  // iterations computed
 };
 
 // `counts`, where it is not null, gets what the simulated supersteps do; all of them in full mode.

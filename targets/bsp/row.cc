@@ -30,7 +30,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   }
   base::Diagnostics diags;
   out.programs = construct::bsp::construct(
-      stage, a, keep, {given.instruction, given.placed, given.moves, how.search == Search::kPartition}, diags);
+      stage, a, keep,
+      {given.instruction, given.placed, given.moves, how.search == Search::kPartition, given.homes == "cores"}, diags);
   if (!diags.ok()) out.why = diags.sentences().front();
   return out;
 }
@@ -66,9 +67,7 @@ std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a,
 
 std::string print(const Lowered& program) { return lower::bsp::print(program.supersteps()); }
 
-base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
-  return {tile::memory_of(p.bsp(), a.core.count, arch::core_link(a).width).bytes};
-}
+base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) { return {tile::memory_of(p.bsp(), a).bytes}; }
 
 sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options) {
   return sim::bsp::simulate(program.supersteps(), a, options);

@@ -13,7 +13,7 @@ namespace tilescope::targets::bsp {
 namespace {
 
 constexpr const char *kDelivered = "delivered_bytes", *kReceived = "received_bytes", *kPoints = "points",
-                     *kMemory = "memory_bytes";
+                     *kFromDram = "from_dram_bytes", *kToDram = "to_dram_bytes", *kMemory = "memory_bytes";
 
 double total(const std::vector<std::int64_t>& of_cores) {
   return static_cast<double>(std::accumulate(of_cores.begin(), of_cores.end(), std::int64_t{0}));
@@ -35,8 +35,9 @@ class MachineVerifier : public Verifier {
   std::optional<std::string> compile(int /*jobs*/) override { return std::nullopt; }
 
   std::optional<Amounts> modelled(int number) const override {
-    const model::bsp::Volume v = model::bsp::volume_of(programs_[static_cast<std::size_t>(number)].first->bsp());
-    return Amounts{{kDelivered, v.delivered_bytes}, {kPoints, v.points}};
+    const model::bsp::Volume v = model::bsp::volume_of(programs_[static_cast<std::size_t>(number)].first->bsp(), arch_);
+    return Amounts{
+        {kDelivered, v.delivered_bytes}, {kFromDram, v.from_dram}, {kToDram, v.to_dram}, {kPoints, v.points}};
   }
 
   Execution run(int number, const lower::NamedValues& values, std::uint64_t /*seed*/) override {
@@ -55,14 +56,19 @@ class MachineVerifier : public Verifier {
       if (p.tensors[t].home.stage >= 0) outputs[p.tensors[t].name] = std::move(ran.tensors[t]);
     const ipu_sim::Counts& c = ran.counts;
     out.run = {{kDelivered, static_cast<double>(c.delivered)},
+               {kFromDram, static_cast<double>(c.from_dram)},
+               {kToDram, static_cast<double>(c.to_dram)},
                {kPoints, static_cast<double>(c.points)},
                {kReceived, total(c.received)},
                {kMemory, static_cast<double>(c.memory)}};
     out.simulated = {{kDelivered, static_cast<double>(counted.delivered)},
+                     {kFromDram, static_cast<double>(counted.from_dram)},
+                     {kToDram, static_cast<double>(counted.to_dram)},
                      {kPoints, static_cast<double>(counted.points)},
                      {kReceived, total(counted.received)},
                      {kMemory, static_cast<double>(p.memory)}};
     out.counters_equal = c.sent == counted.sent && c.received == counted.received && c.delivered == counted.delivered &&
+                         c.from_dram == counted.from_dram && c.to_dram == counted.to_dram &&
                          c.points == counted.points && c.memory <= p.memory;
     return out;
   }

@@ -37,6 +37,7 @@ RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
   const expr::Expression e = tests::any_operator(9);
   tile::BspStage s = tests::any_bsp_stage(e, a);
   s.placed = any_of_range(0, 1) == 1;
+  s.homes_in_cores = any_of_range(0, 3) == 0;
   tile::RProgram p = tile::program_of(a.name, s);
   RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
   const auto verifier = targets::target_of(a).verify(a);
@@ -81,6 +82,20 @@ TEST(Exchanges, MoreIsNeverSlower) {
           << name << " " << tile::in_words(s);
     }
   }
+}
+
+// What a DRAM gives is never slower either, by the model.
+RC_GTEST_PROP(Exchanges, MoreOfADramIsNeverSlower, ()) {
+  const arch::ArchSpec a = tests::chip("wormhole_n150");
+  tile::BspStage s = tests::any_bsp_stage(tests::any_operator(40), a);
+  RC_LOG() << s.space->stage().text << " " << tile::in_words(s);
+  const double plain = model::bsp::estimate({&s, 1}, a).total_us;
+  for (const auto& [path, value] : {std::pair{"memory.dram.channels", "24"},
+                                    {"memory.dram.clock", "1.6 GHz"},
+                                    {"memory.dram.latency", "300 cycles"},
+                                    {"calibration.dram.read.ratio", "0.99"},
+                                    {"link.width", "64 B"}})
+    RC_ASSERT(model::bsp::estimate({&s, 1}, tests::chip("wormhole_n150", {{path, value}})).total_us <= plain);
 }
 
 // Two cores, each of which wants half of the other's 4,096 bytes: what a port takes for them, its sync and the way.

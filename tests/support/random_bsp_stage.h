@@ -6,11 +6,33 @@
 #include <numeric>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/support/random_program.h"
 #include "tile/bsp/fit.h"
 #include "tile/bsp/schedule.h"
 
 namespace tilescope::tests {
+
+// Of a mesh: no DRAM, or one of some channels at some of its routers.
+inline void set_any_dram(arch::ArchSpec& a) {
+  if (any_of_range(0, 1) == 0) {
+    std::erase_if(a.memory, [](const arch::Level& l) { return arch::kind_of(l) == arch::Kind::kDram; });
+    return;
+  }
+  for (arch::Level& l : a.memory)
+    if (auto* dram = std::get_if<arch::DramLevel>(&l)) {
+      const std::int64_t cores = *a.link->rows * *a.link->columns,
+                         ports = any_of_range(1, std::min<std::int64_t>(cores, 3));
+      dram->channels = ports * any_of_range(1, 2);
+      dram->interleave = base::Bytes{32 << any_of_range(0, 3)};
+      dram->ports = "";
+      for (std::int64_t p = 0; p < ports; ++p) {
+        const std::int64_t core = p * cores / ports;
+        *dram->ports += fmt::format("r{}c{} ", core / *a.link->columns, core % *a.link->columns);
+      }
+    }
+}
 
 // A chip of some cores, or of some rows and columns of them.
 inline arch::ArchSpec any_chip_of_exchanging_cores() {
@@ -21,6 +43,7 @@ inline arch::ArchSpec any_chip_of_exchanging_cores() {
     a.core.count = *a.link->rows * *a.link->columns;
     a.link->torus = static_cast<arch::Torus>(any_of_range(0, 2));
     a.link->networks = any_of_range(1, 2);
+    set_any_dram(a);
   } else {
     a.core.count = any_of_range(1, 20);
   }

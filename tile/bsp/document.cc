@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/hierarchy.h"
 #include "tile/bsp/fit.h"
 #include "tile/node_fields.h"
 
@@ -25,7 +26,7 @@ class Reader {
  public:
   Reader(const Value& node, const TileSpace& space, const arch::ArchSpec& arch, Fields& fields,
          base::Diagnostics& diags)
-      : fields_{node, fields, &space, arch, diags} {}
+      : fields_{node, fields, &space, arch, diags}, arch_(arch) {}
 
   void read(BspStage& s) {
     s.grid = extents("grid", 1);
@@ -39,12 +40,22 @@ class Reader {
     if (const auto text = base::as_text(fields_.fields.require("instruction"), "instruction", fields_.diags))
       s.instruction = *text;
     if (const auto is = base::as_bool(fields_.fields.take("placed"), "placed", fields_.diags)) s.placed = *is;
+    read_homes(s);
     s.moves.assign(fields_.space->inputs.size(), {});
     if (const Map* moves = fields_.entries_of("moves"))
       for (const Entry& e : *moves) read_move(e, s);
   }
 
  private:
+  void read_homes(BspStage& s) {
+    const Value* homes = fields_.fields.take("homes");
+    const auto where = base::as_choice(homes, "homes", {"cores", "dram"}, fields_.diags);
+    if (!where) return;
+    if (*where == 1 && arch::dram_of(arch_) == nullptr)
+      fields_.diags.error(homes->at, fmt::format("homes: {} has no dram", arch_.name));
+    s.homes_in_cores = *where == 0 && arch::dram_of(arch_) != nullptr;
+  }
+
   Extents extents(std::string_view key, std::int64_t absent) {
     Extents out(fields_.space->axes.size(), absent);
     const Map* entries = fields_.entries_of(key);
@@ -101,6 +112,7 @@ class Reader {
   }
 
   NodeFields fields_;
+  const arch::ArchSpec& arch_;
 };
 
 Map by_axis(const BspStage& s, const Extents& extents) {
@@ -129,7 +141,7 @@ std::optional<BspStage> read_bsp_stage(const Value& node, std::shared_ptr<const 
   BspStage s;
   if (space == nullptr) {
     for (const std::string_view key :
-         {"grid", "tile", "core_order", "loop_order", "rings", "placed", "instruction", "moves"})
+         {"grid", "tile", "core_order", "loop_order", "rings", "placed", "homes", "instruction", "moves"})
       f.take(key);
   } else {
     s.space = std::move(space);
@@ -158,6 +170,7 @@ Map bsp_keys(const BspStage& s) {
           {"instruction", s.instruction, {}},
           {"moves", std::move(moves), {}}};
   if (s.placed) out.push_back({"placed", true, {}});
+  if (s.homes_in_cores) out.push_back({"homes", "cores", {}});
   return out;
 }
 

@@ -80,10 +80,21 @@ std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec&
         if (s.block[x] > 1 && (longest == nullptr || s.block[x] > longest->block[axis])) longest = &s, axis = x;
     if (longest == nullptr) return {};
     --longest->block[axis];
-    if (memory_of(smaller, a.core.count, arch::core_link(a).width).bytes <= usable_memory(a).n)
+    if (memory_of(smaller, a).bytes <= usable_memory(a).n)
       return fmt::format("; a step of {} iterations of {} would fit", longest->block[axis],
                          longest->space->axes[axis].name);
   }
+}
+
+bool check_dram(const CoreMemory& memory, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
+  if (memory.dram.empty()) return true;
+  const arch::DramLevel& dram = *arch::dram_of(a);
+  if (memory.dram_bytes <= dram.capacity.n) return true;
+  std::vector<std::string> areas;
+  for (const DramArea& area : memory.dram) areas.push_back(fmt::format("{} {} B", area.tensor, area.bytes));
+  diags.error(at, fmt::format("{} needs {} B ({}), {} B more than its capacity of {} B", dram.name, memory.dram_bytes,
+                              fmt::join(areas, ", "), memory.dram_bytes - dram.capacity.n, dram.capacity.n));
+  return false;
 }
 
 }  // namespace
@@ -112,9 +123,10 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at) {
-  const CoreMemory memory = memory_of(stages, a.core.count, arch::core_link(a).width);
+  const CoreMemory memory = memory_of(stages, a);
   const std::int64_t most = usable_memory(a).n;
-  if (memory.bytes <= most) return true;
+  const bool fits_dram = check_dram(memory, a, diags, at);
+  if (memory.bytes <= most) return fits_dram;
   std::vector<std::string> areas;
   for (const Area& area : memory.areas) areas.push_back(in_words(area));
   diags.error(at, fmt::format("a core needs {} B ({}), {} B more than the {} B of its memory{}", memory.bytes,

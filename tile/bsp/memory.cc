@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 
 namespace tilescope::tile {
@@ -48,13 +50,16 @@ Windows sums_windows(const BspStage& s) {
   return out;
 }
 
-Windows result_windows(const BspStage& s) { return Windows(s.grid.size(), Window::kPart); }
+Windows result_windows(const BspStage& s, bool stored) {
+  return stored && partial_sums(s) == 1 ? sums_windows(s) : Windows(s.grid.size(), Window::kPart);
+}
 
-bool sums_are_results(const BspStage& s) {
+bool sums_are_results(const BspStage& s, bool stored) {
   if (s.space->spatial == s.grid.size()) return true;
   const expr::Expression& e = s.space->expression;
   if (partial_sums(s) > 1 || e.accumulate != e.tensors[static_cast<std::size_t>(s.space->output.tensor)].dtype)
     return false;
+  if (stored) return true;
   const Windows sums = sums_windows(s);
   for (std::size_t a = 0; a < s.space->spatial; ++a)
     if (window_extent(s, a, sums[a]) != s.part(a)) return false;
@@ -64,6 +69,12 @@ bool sums_are_results(const BspStage& s) {
 const Area* CoreMemory::home(const std::string& tensor) const {
   for (const Area& a : areas)
     if (a.holds == Holds::kHome && a.tensor == tensor) return &a;
+  return nullptr;
+}
+
+const DramArea* CoreMemory::home_in_dram(const std::string& tensor) const {
+  for (const DramArea& a : dram)
+    if (a.tensor == tensor) return &a;
   return nullptr;
 }
 
@@ -122,13 +133,13 @@ void add_inputs(const BspStage& s, int stage, bool fetched, Layout& layout) {
   }
 }
 
-std::int64_t result_elements(const BspStage& s) {
-  const std::int64_t part = data_tile_elements_inside(s.space->output, window_extents(s, result_windows(s)));
+std::int64_t result_elements(const BspStage& s, bool stored) {
+  const std::int64_t part = data_tile_elements_inside(s.space->output, window_extents(s, result_windows(s, stored)));
   return ceil_div(part, partial_sums(s));
 }
 
-void add_sums(const BspStage& s, int stage, Layout& layout) {
-  if (sums_are_results(s)) return;
+void add_sums(const BspStage& s, int stage, bool stored, Layout& layout) {
+  if (sums_are_results(s, stored)) return;
   const Operand& o = s.space->output;
   const base::Dtype dtype = s.space->expression.accumulate;
   const std::int64_t elements = data_tile_elements_inside(o, window_extents(s, sums_windows(s)));
@@ -141,9 +152,35 @@ void add_sums(const BspStage& s, int stage, Layout& layout) {
 
 bool placed(std::span<const BspStage> stages) { return !stages.empty() && stages.front().placed; }
 
-CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base::Bytes word) {
+bool homes_in_dram(std::span<const BspStage> stages, const arch::ArchSpec& a) {
+  return !stages.empty() && !stages.front().homes_in_cores && arch::dram_of(a) != nullptr;
+}
+
+bool is_outside(std::span<const BspStage> stages, std::size_t stage, std::size_t input) {
+  const std::string& name = tensor_of(stages[stage], stages[stage].space->inputs[input]).name;
+  return std::none_of(stages.begin(), stages.end(),
+                      [&](const BspStage& s) { return tensor_of(s, s.space->output).name == name; });
+}
+
+bool is_stored(std::span<const BspStage> stages, std::size_t stage, const arch::ArchSpec& a) {
+  const std::string& name = tensor_of(stages[stage], stages[stage].space->output).name;
+  return homes_in_dram(stages, a) && std::none_of(stages.begin(), stages.end(), [&](const BspStage& s) {
+           return std::any_of(s.space->inputs.begin(), s.space->inputs.end(),
+                              [&](const Operand& o) { return tensor_of(s, o).name == name; });
+         });
+}
+
+CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   CoreMemory out;
-  Layout layout(out, cores, word.n);
+  Layout layout(out, a.core.count, arch::core_link(a).width.n);
+  const bool in_dram = homes_in_dram(stages, a);
+  // A tensor begins with the first channel.
+  const auto add_to_dram = [&](const expr::Tensor& t) {
+    const arch::DramLevel& dram = *arch::dram_of(a);
+    const std::int64_t bytes = t.elements() * base::size_of(t.dtype).n;
+    out.dram.push_back({t.name, bytes, round_up(out.dram_bytes, dram.channels * dram.interleave->n)});
+    out.dram_bytes = out.dram.back().offset + bytes;
+  };
   std::set<std::string> made, done;
   for (const BspStage& s : stages) made.insert(tensor_of(s, s.space->output).name);
   // Homes: first those that are needed to the end, last those that the first exchange of all empties.
@@ -157,14 +194,20 @@ CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base:
     for (const Operand& o : s.space->inputs) {
       const expr::Tensor& t = tensor_of(s, o);
       if (made.contains(t.name) || !done.insert(t.name).second) continue;
-      if (later.contains(t.name))
+      if (!later.contains(t.name) && placed(stages)) continue;
+      if (in_dram)
+        add_to_dram(t);
+      else if (later.contains(t.name))
         layout.home(t);
-      else if (!placed(stages))
+      else
         emptied.push_back(&t);
     }
-  for (std::size_t n = 0; n < stages.size(); ++n)
-    layout.buffer(static_cast<int>(n), Holds::kResult, 0, tensor_of(stages[n], stages[n].space->output),
-                  tensor_of(stages[n], stages[n].space->output).dtype, result_elements(stages[n]), 1);
+  for (std::size_t n = 0; n < stages.size(); ++n) {
+    const expr::Tensor& t = tensor_of(stages[n], stages[n].space->output);
+    const bool stored = is_stored(stages, n, a);
+    layout.buffer(static_cast<int>(n), Holds::kResult, 0, t, t.dtype, result_elements(stages[n], stored), 1);
+    if (stored) add_to_dram(t);
+  }
   const std::int64_t lasting = layout.end();
   for (std::size_t n = 0; n < stages.size(); ++n) {
     layout.go_to(lasting);
@@ -174,7 +217,7 @@ CoreMemory memory_of(std::span<const BspStage> stages, std::int64_t cores, base:
       for (const expr::Tensor* t : emptied) layout.home(*t);
     layout.go_to(begin);
     add_inputs(stages[n], static_cast<int>(n), true, layout);
-    add_sums(stages[n], static_cast<int>(n), layout);
+    add_sums(stages[n], static_cast<int>(n), is_stored(stages, n, a), layout);
   }
   return out;
 }

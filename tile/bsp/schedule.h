@@ -54,7 +54,9 @@ struct BspSchedule {
   bool folded = false;                                 // rings
   bool placed = false;                                 // of the first stage: inputs that it holds or rotates lie where
                                                        // it wants them, and are not brought there
-  std::string instruction;                             // of the chip: what computes
+  bool homes_in_cores = false;  // of the first stage: what the program reads and its results are at home in the
+                                // cores' memory although the chip has a DRAM
+  std::string instruction;      // of the chip: what computes
 };
 
 // A stage's program for a machine of tiles that exchange.

@@ -15,12 +15,14 @@ struct Traffic {
   double pieces = 0, sent_pieces = 0;      // one after another
   double along_row = 0, along_column = 0;  // bytes
   double one_network = 0;                  // bytes that a core sends into one of several networks
+  double read = 0, written = 0;            // bytes of the DRAM, of all channels
 
   Traffic& operator+=(const Traffic& o) {
     received += o.received, sent += o.sent;
     pieces += o.pieces, sent_pieces += o.sent_pieces;
     along_row += o.along_row, along_column += o.along_column;
     one_network += o.one_network;
+    read += o.read, written += o.written;
     return *this;
   }
 };
@@ -40,6 +42,9 @@ class LinkModel {
   // that share it the same ones; or from its neighbour in a ring.
   void add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const;
   void add_shift(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const;
+  // Or the ports of the DRAM send so many bytes each, or get them: every sending to cores that share the operand, or
+  // from one core.
+  void add_ways_of_ports(const tile::Operand* shared, double bytes, Traffic& t) const;
 
  private:
   // How far cores that share an operand lie apart, in rows and columns, and how many sendings reach them.
@@ -53,6 +58,21 @@ class LinkModel {
   const arch::LinkSpec& link_;
   const tile::BspStage& s_;
   double rate_ = 1, gap_ = 0, networks_ = 1, cores_ = 1, horizon_ = 0;
+  double ports_of_row_ = 1, ports_of_column_ = 1;  // of the DRAM, most of one row and of one column
+};
+
+// A chip's DRAM: its channels share an exchange's bytes evenly. None takes no time.
+class DramModel {
+ public:
+  explicit DramModel(const arch::ArchSpec& a);
+
+  double cycles(const Traffic& t) const { return t.read * cycles_of_read_ + t.written * cycles_of_write_; }
+  // What a phase that reads waits apart from its bytes.
+  double latency() const { return latency_; }
+  double ports() const { return ports_; }
+
+ private:
+  double cycles_of_read_ = 0, cycles_of_write_ = 0, latency_ = 0, ports_ = 1;
 };
 
 }  // namespace tilescope::model::bsp

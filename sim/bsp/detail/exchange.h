@@ -11,19 +11,27 @@
 
 namespace tilescope::sim::bsp {
 
-// What one core sends to the same receivers, piece after piece. A receiver that is the sender has it already.
+// What a channel of the DRAM reads or writes: neighbouring bytes of it.
+struct DramAccess {
+  std::int64_t address = 0, bytes = 0;
+};
+
+// What one core sends to the same receivers, piece after piece. A receiver that is the sender has it already. Channels
+// of the DRAM are numbered behind the cores; what one of them sends or gets is at most a packet long, or one piece.
 struct Transfer {
   std::int64_t from = 0;
   std::int64_t bytes = 0;
-  std::int64_t pieces = 0;  // that do not lie in one row, or are as long as a packet may be
-  std::size_t group = 0;    // of Exchange::groups
-  std::size_t operand = 0;  // which of those that the exchange brings
+  std::int64_t pieces = 0;                     // that do not lie in one row, or are as long as a packet may be
+  std::size_t group = 0;                       // of Exchange::groups
+  std::size_t operand = 0;                     // which of those that the exchange brings
+  std::size_t first_access = 0, accesses = 0;  // of Exchange::accesses, where a channel sends or gets it
 };
 
 struct Exchange {
   std::vector<std::vector<std::int64_t>> groups;  // of receivers, in order
   std::vector<Transfer> transfers;
   std::int64_t kept = 0;  // bytes of what receivers want that they have themselves
+  std::vector<DramAccess> accesses = {};
 
   bool empty() const { return transfers.empty(); }
 };
@@ -38,13 +46,18 @@ class Exchanges {
                    const lower::bsp::Counters& at) const;
   // What brings partial sums to those who add them up.
   Exchange reducing(const lower::bsp::Stage& s, const lower::bsp::Counters& at) const;
+  // What brings results to the DRAM.
+  Exchange storing(const lower::bsp::Stage& s, const lower::bsp::Counters& at) const;
 
  private:
   void fetch(const lower::bsp::Stage& s, const lower::bsp::Buffer& buffer, const lower::bsp::Counters& at,
              Exchange& out) const;
+  void read(const lower::bsp::Stage& s, const lower::bsp::Buffer& buffer, const lower::bsp::Counters& at,
+            Exchange& out) const;
   void pass(const lower::bsp::Stage& s, const lower::bsp::Transfer& t, const lower::bsp::Counters& at,
             Exchange& out) const;
   std::int64_t packets(std::int64_t bytes) const;
+  friend class ChannelTransfers;
 
   const lower::bsp::Program& p_;
   const arch::LinkSpec& link_;

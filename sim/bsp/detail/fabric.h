@@ -10,6 +10,7 @@
 #include "arch/spec.h"
 #include "sim/bsp/detail/exchange.h"
 #include "sim/common/cycle.h"
+#include "sim/common/report.h"
 
 namespace tilescope::sim::bsp {
 
@@ -28,6 +29,8 @@ class Fabric {
 
   // Everything rests; the exchange, which outlives its run, begins at `now`.
   virtual void begin(const Exchange& exchange, Cycle now) = 0;
+  // What the DRAM did since the last call.
+  virtual LevelStatistics take_dram_statistics() { return {}; }
   // When something is due next; nothing when all of it is under way or done.
   virtual std::optional<Cycle> next() const = 0;
   // Does what is due at `now`.

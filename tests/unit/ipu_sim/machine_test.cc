@@ -143,5 +143,32 @@ TEST_F(Planted, AnAddressOutsideTheMemory) {
   EXPECT_THAT(fault(), testing::HasSubstr("outside its memory"));
 }
 
+// A product whose operands and results lie in a DRAM.
+class PlantedInDram : public Planted {
+ protected:
+  void SetUp() override {
+    chip_ = tests::chip("wormhole_n150", {{"memory.dram.interleave", "32 B"}});
+    Planted::SetUp();
+  }
+  lower::bsp::Tensor& tensor(const std::string& name) {
+    for (lower::bsp::Tensor& t : program_.tensors)
+      if (t.name == name) return t;
+    return program_.tensors.front();
+  }
+};
+
+TEST_F(PlantedInDram, NothingIsFoundInWhatIsRight) { EXPECT_EQ(fault(), "none"); }
+
+TEST_F(PlantedInDram, ResultsThatAreNotStored) {
+  program_.stages.front().stores = false;
+  EXPECT_THAT(fault(), testing::ContainsRegex("dram, channel [0-9]+, superstep 4: C: .*never written"));
+}
+
+TEST_F(PlantedInDram, AnAddressOutsideTheDram) {
+  program_.dram.bytes = 256;
+  EXPECT_THAT(fault(),
+              testing::ContainsRegex("dram, channel [0-9]+, superstep 0: B: address .* is outside its memory"));
+}
+
 }  // namespace
 }  // namespace tilescope::ipu_sim

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "arch/derive.h"
 #include "lower/bsp/lower.h"
 #include "sim/bsp/detail/arithmetic.h"
 #include "sim/bsp/detail/fabric.h"
@@ -47,6 +48,8 @@ arch::ArchSpec mesh(arch::Torus torus, std::int64_t networks) {
   arch::LinkSpec& l = *a.link;
   l.rows = l.columns = 4;
   a.core.count = 16;
+  for (arch::Level& level : a.memory)
+    if (auto* dram = std::get_if<arch::DramLevel>(&level)) dram->ports = "r0c0 r3c3";
   l.torus = torus;
   l.networks = networks;
   l.header.reset();
@@ -116,6 +119,53 @@ TEST(BspPorts, AllToAllIsNearTheBusiestPort) {
   }
   const double busiest = 31 * (64000 / 4.0 + 160);
   EXPECT_NEAR(static_cast<double>(time_of(a, e)), busiest, 0.15 * busiest);
+}
+
+// A DRAM of four channels at the corners of a mesh; each core reads or writes 8 KiB pieces of every channel.
+struct Stream {
+  arch::ArchSpec chip = mesh(arch::Torus::kBothWays, 2);
+  Exchange exchange;
+  double peak = 0;  // bytes a cycle
+
+  Stream(std::int64_t packets, bool writes) {
+    for (arch::Level& l : chip.memory)
+      if (auto* dram = std::get_if<arch::DramLevel>(&l)) {
+        dram->channels = 4;
+        dram->ports = "r0c0 r0c3 r3c0 r3c3";
+        peak = arch::bandwidth_of(chip, *dram).v / static_cast<double>(chip.clock.n);
+      }
+    for (std::int64_t node = 0; node < (writes ? 20 : 16); ++node) exchange.groups.push_back({node});
+    for (std::int64_t n = 0; n < packets; ++n)
+      for (std::int64_t core = 0; core < 16; ++core)
+        for (std::int64_t channel = 0; channel < 4; ++channel) {
+          exchange.transfers.push_back({.from = writes ? core : 16 + channel,
+                                        .bytes = 8192,
+                                        .pieces = 1,
+                                        .group = static_cast<std::size_t>(writes ? 16 + channel : core),
+                                        .first_access = exchange.accesses.size(),
+                                        .accesses = 1});
+          exchange.accesses.push_back({(n * 16 + core) * 8192, 8192});
+        }
+  }
+  double bytes() const { return static_cast<double>(exchange.transfers.size()) * 8192; }
+};
+
+TEST(BspDram, StreamsNearItsPeak) {
+  for (const bool writes : {false, true}) {
+    const Stream s(32, writes);
+    const auto time = static_cast<double>(time_of(s.chip, s.exchange));
+    EXPECT_GE(time, s.bytes() / s.peak) << writes;
+    EXPECT_LE(time, s.bytes() / (0.85 * s.peak) + 1000) << writes;
+  }
+}
+
+// An idle read of a burst takes the level's latency, its way and what the link takes for it.
+TEST(BspDram, AnIdleReadTakesItsLatency) {
+  const Stream chip(1, false);
+  const Exchange e{.groups = {{1}},
+                   .transfers = {{.from = 16, .bytes = 32, .pieces = 1, .group = 0, .accesses = 1}},
+                   .accesses = {{0, 32}}};
+  EXPECT_NEAR(static_cast<double>(time_of(chip.chip, e)), 400 + 2 * 5 + 9 + 1, 40) << "its row is closed: no precharge";
 }
 
 // Stalls add up, and what is left out was steady.

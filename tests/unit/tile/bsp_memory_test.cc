@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cores and a DRAM between them hold, by hand.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/build.h"
+#include "tile/bsp/fit.h"
+#include "tile/bsp/memory.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::HasSubstr;
+
+// 512 x 512 x 512 of bf16 on 4 x 4 cores, each with 128 x 128 results.
+BspStage product(const std::string& sizes = "m=512,n=512,k=512") {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", sizes, {}, base::Dtype::kBf16);
+  BspStage s;
+  s.space = make_space(e, no_collapse(e.stages.front()));
+  s.grid = {4, 4, 1};
+  for (std::size_t a = 0; a < 3; ++a) s.block.push_back(s.part(a));
+  s.core_order = s.loop_order = {0, 1, 2};
+  s.moves = {{Move::kHold, 1, 1, -1}, {Move::kFetch, 1, 1, -1}};
+  s.instruction = "mma.bf16_hifi4";
+  return s;
+}
+
+constexpr std::int64_t kMatrix = 512 * 512 * 2, kPart = 128 * 512 * 2, kRun = 12 * 2048;
+
+TEST(BspMemory, HomesInDramTakeNothingOfTheCores) {
+  const arch::ArchSpec a = tests::chip("wormhole_n150");
+  BspStage s = product();
+  const CoreMemory m = memory_of({&s, 1}, a);
+  // Its part of A, of B, sums in f32 and results in bf16.
+  EXPECT_EQ(m.bytes, 2 * kPart + 128 * 128 * (4 + 2));
+  EXPECT_EQ(m.home("A"), nullptr);
+  ASSERT_EQ(m.dram.size(), 3U);
+  const std::int64_t apart = (kMatrix + kRun - 1) / kRun * kRun;
+  for (std::size_t t = 0; t < 3; ++t) {
+    EXPECT_EQ(m.dram[t].tensor, std::string(1, static_cast<char>('A' + t)));
+    EXPECT_EQ(m.dram[t].offset, static_cast<std::int64_t>(t) * apart) << "each begins with the first channel";
+  }
+  EXPECT_EQ(m.dram_bytes, 2 * apart + kMatrix);
+  s.homes_in_cores = true;
+  const CoreMemory cores = memory_of({&s, 1}, a);
+  EXPECT_TRUE(cores.dram.empty());
+  EXPECT_EQ(cores.bytes, m.bytes + kMatrix / 64) << "A's home lies where B's part comes later";
+}
+
+// What is held lies where the program wants it; what it fetches and computes is in the DRAM.
+TEST(BspMemory, PlacedInputsHaveNoHome) {
+  BspStage s = product();
+  s.placed = true;
+  const CoreMemory m = memory_of({&s, 1}, tests::chip("wormhole_n150"));
+  ASSERT_EQ(m.dram.size(), 2U);
+  EXPECT_EQ(m.dram[0].tensor, "B");
+  EXPECT_EQ(m.dram[1].tensor, "C");
+}
+
+// Results go to the DRAM block by block, so that a core keeps one; with partial sums all of its share.
+TEST(BspMemory, KeepsABlockOfResultsThatAreStored) {
+  const arch::ArchSpec a = tests::chip("wormhole_n150");
+  BspStage s = product();
+  s.block = {32, 64, 512};
+  EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 32 * 64);
+  EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kSums)->elements, 32 * 64);
+  s.grid = {4, 4, 4};
+  s.block[2] = 128;
+  EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 128 * 128 / 4);
+  s.grid = {4, 4, 1};
+  s.homes_in_cores = true;
+  EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 128 * 128);
+}
+
+TEST(BspMemory, OfTheDramIsChecked) {
+  arch::ArchSpec a = tests::chip("wormhole_n150", {{"memory.dram.capacity", "1 MiB"}});
+  const BspStage s = product();
+  base::Diagnostics diags;
+  EXPECT_FALSE(check_memory({&s, 1}, a, diags));
+  EXPECT_THAT(diags.sentences(),
+              testing::ElementsAre(HasSubstr("dram needs 1605632 B (A 524288 B, B 524288 B, C 524288 B), 557056 B more "
+                                             "than its capacity of 1048576 B")));
+}
+
+}  // namespace
+}  // namespace tilescope::tile
