@@ -53,12 +53,15 @@ class StageModel {
     const tile::Operand& o = s_.space->inputs[i];
     const tile::Extents tile = tile::window_extents(s_, windows);
     const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
-    const double groups = of(s_.cores()) / of(s_.sharing(o)), parts = pieces_in_dram(o, tile);
+    const double cores = of(s_.cores()), parts = pieces_in_dram(o, tile);
     const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
-    const double sendings = groups * link_.sendings(o) / dram_.ports();
+    // Cores of one ring begin with slices of their own; those that have the same one do not lie side by side.
+    const bool rotates = s_.moves[i].move == Move::kRotate;
+    const double groups = cores * of(rotates ? s_.moves[i].ring : 1) / of(s_.sharing(o));
+    const double sendings = (rotates ? cores : groups * link_.sendings(o)) / dram_.ports();
     Traffic t{bytes, bytes * sendings, parts, std::max(1.0, parts * sendings)};
-    t.read = bytes * (one_by_one ? of(s_.cores()) : groups);
-    link_.add_ways_of_ports(&o, bytes * sendings, t);
+    t.read = bytes * (one_by_one ? cores : groups);
+    link_.add_ways_of_ports(rotates ? nullptr : &o, bytes * sendings, t);
     return t;
   }
 
