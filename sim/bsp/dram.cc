@@ -28,6 +28,7 @@ Dram::Dram(const arch::ArchSpec& a) : cores_(a.core.count), map_(of_one_channel(
   const std::int64_t common = std::gcd(dram.clock.n, a.clock.n);
   clock_per_ = dram.clock.n / common, cycles_per_ = a.clock.n / common;
   const DramSpec spec = dram_spec(dram);
+  of_burst_ = spec.clocks_per_burst();
   channels_.assign(static_cast<std::size_t>(dram.channels), DramChannel(spec));
   if (dram.latency) rest_ = std::max<Cycle>(0, dram.latency->n - cycle_at(conflict_clocks(spec, 1)));
 }
@@ -67,6 +68,17 @@ void Dram::serve(Done done) {
       }
     }
   }
+}
+
+Cycle Dram::busiest(const Exchange& e) const {
+  std::vector<std::int64_t> bursts(channels_.size(), 0);
+  for (const Transfer& t : e.transfers) {
+    if (t.accesses == 0) continue;
+    const std::int64_t channel = std::max(t.from, e.groups[t.group].front()) - cores_;
+    for (std::size_t n = t.first_access; n < t.first_access + t.accesses; ++n)
+      bursts[static_cast<std::size_t>(channel)] += bursts_of(e.accesses[n], burst_);
+  }
+  return cycle_at(*std::max_element(bursts.begin(), bursts.end()) * of_burst_);
 }
 
 std::vector<Cycle> Dram::read(const Exchange& e, Cycle now) {

@@ -2,7 +2,6 @@
 #include "sim/bsp/detail/exchange.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/integer.h"
@@ -22,18 +21,51 @@ struct Wanted {
   Box box;
   std::vector<std::int64_t> cores;
 };
+
+// Numbers of boxes, by what they are: open addressing.
+class BoxNumbers {
+ public:
+  explicit BoxNumbers(std::vector<Wanted>& boxes) : boxes_(boxes), places_(1 << 10, kNone) {}
+
+  // The number of such a box, which is added where it is new.
+  std::size_t operator()(const Box& box) {
+    if (2 * boxes_.size() > places_.size()) grow();
+    std::size_t place = hash(box) % places_.size();
+    for (; places_[place] != kNone; place = (place + 1) % places_.size())
+      if (boxes_[places_[place]].box == box) return places_[place];
+    places_[place] = boxes_.size();
+    boxes_.push_back({box, {}});
+    return boxes_.size() - 1;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  static std::size_t hash(const Box& box) {
+    std::uint64_t h = 0;
+    for (const lower::bsp::Interval& i : box)
+      h = (h ^ static_cast<std::uint64_t>(i.begin * 1000003 + i.length)) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::size_t>(h >> 20);
+  }
+  void grow() {
+    places_.assign(4 * places_.size(), kNone);
+    for (std::size_t n = 0; n < boxes_.size(); ++n) {
+      std::size_t place = hash(boxes_[n].box) % places_.size();
+      while (places_[place] != kNone) place = (place + 1) % places_.size();
+      places_[place] = n;
+    }
+  }
+
+  std::vector<Wanted>& boxes_;
+  std::vector<std::size_t> places_;
+};
+
 std::vector<Wanted> wanted(const Stage& s, const Buffer& buffer, const Counters& at) {
   std::vector<Wanted> out;
-  std::map<std::vector<std::int64_t>, std::size_t> known;
-  std::vector<std::int64_t> key;
+  BoxNumbers number(out);
   for (std::int64_t core = 0; core < s.cores; ++core) {
     const Box box = box_of(s, buffer, core, at);
-    if (elements_of(box) == 0) continue;
-    key.clear();
-    for (const lower::bsp::Interval& i : box) key.insert(key.end(), {i.begin, i.length});
-    const auto [place, is_new] = known.try_emplace(key, out.size());
-    if (is_new) out.push_back({box, {}});
-    out[place->second].cores.push_back(core);
+    if (elements_of(box) > 0) out[number(box)].cores.push_back(core);
   }
   return out;
 }
@@ -192,13 +224,13 @@ Exchange Exchanges::reducing(const Stage& s, const Counters& at) const {
   for (std::int64_t core = 0; core < s.cores; ++core) {
     const std::int64_t number = number_in(r, core), all = elements_of(box_of(s, sums, core, at));
     const std::int64_t bytes = share_of(r, number, all).length * size_of(sums);
-    if (bytes == 0) continue;
+    if (bytes == 0 || count_of(r) == 1) continue;
     for (std::int64_t other = 0; other < count_of(r); ++other) {
       if (other == number) continue;
       out.transfers.push_back(
           {.from = core_in(r, core, other), .bytes = bytes, .pieces = packets(bytes), .group = out.groups.size()});
-      out.groups.push_back({core});
     }
+    out.groups.push_back({core});
   }
   return out;
 }

@@ -33,6 +33,8 @@ class Ports : public Fabric {
         in_(out_.size()),
         watch_(std::move(watch)) {}
 
+  std::optional<Load> load(const Exchange& /*exchange*/) const override { return std::nullopt; }
+
   void begin(const Exchange& exchange, Cycle now) override {
     exchange_ = &exchange;
     end_ = now;
@@ -97,7 +99,7 @@ class Ports : public Fabric {
     });
     if (taken != nullptr) return taken->waiting.push_back(number);
     // Pointers of the first piece are set before the exchange begins.
-    const Cycle until = now + base::ceil_div(t.bytes, link_.width.n) + gap_ * (t.pieces - (first ? 1 : 0));
+    const Cycle until = now + cycles_of_bytes(t, link_) + gap_ * (t.pieces - (first ? 1 : 0));
     for_each_port(t, [](Port& p) { p.busy = p.used = true; });
     under_way_.emplace(until, number);
     watch_({t.from, 0, true, now, until, t.bytes});

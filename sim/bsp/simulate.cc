@@ -13,6 +13,7 @@
 #include "base/integer.h"
 #include "lower/bsp/places.h"
 #include "sim/bsp/detail/arithmetic.h"
+#include "sim/bsp/detail/core_classes.h"
 #include "sim/bsp/detail/superstep_loop.h"
 #include "sim/timeline.h"
 
@@ -66,10 +67,13 @@ class StageRun {
         counts_(counts),
         exchanges_(p, arch::core_link(a)),
         arithmetic_(p, s, a),
+        classes_(s),
         fabric_(arch::core_link(a).kind == arch::LinkKind::kMesh ? make_mesh(a, watch()) : make_ports(a, watch())),
         loop_(*fabric_, arch::core_sync(a).n) {}
 
   KernelReport run(Cycle begin) {
+    for (std::int64_t core = 0; options_.timeline != nullptr && core < s_.cores; ++core)
+      if (options_.timeline->shows(static_cast<int>(core))) shown_cores_.push_back(static_cast<int>(core));
     if (!p_.placed || s_.number != 0)
       arranged_ = exchanged(exchanges_.filling(s_, s_.arrange, Counters(s_.axes.size(), 0)));
     find_rounds();
@@ -213,25 +217,23 @@ class StageRun {
     const Round& r = rounds_[number];
     Taken& t = taken_[number];
     t = exchanged(exchanges_.filling(s_, r.due, counters_at(s_, r.first)));
-    std::vector<Cycle> busy(static_cast<std::size_t>(s_.cores), 0);
+    std::vector<Cycle> busy(classes_.all().size(), 0);
     std::vector<std::int64_t> extents(s_.axes.size());
     for (std::int64_t step = r.first; step < r.last; ++step) {
       const Counters at = counters_at(s_, step);
-      for (std::int64_t core = 0; core < s_.cores; ++core) {
+      for (std::size_t c = 0; c < busy.size(); ++c) {
+        const CoreClass& alike = classes_.all()[c];
         std::int64_t points = 1;
         for (std::size_t a = 0; a < extents.size(); ++a) {
-          extents[a] = window_of(s_, a, lower::bsp::Window::kBlock, core, at).length;
+          extents[a] = window_of(s_, a, lower::bsp::Window::kBlock, alike.first, at).length;
           points *= extents[a];
         }
-        busy[static_cast<std::size_t>(core)] += arithmetic_.block(extents);
-        if (counts_ != nullptr) counts_->points += points;
+        busy[c] += arithmetic_.block(extents);
+        if (counts_ != nullptr) counts_->points += points * alike.cores;
       }
     }
     t.compute = loop_.compute(busy);
-    if (options_.timeline != nullptr)
-      for (std::int64_t core = 0; core < s_.cores; ++core)
-        if (options_.timeline->shows(static_cast<int>(core)))
-          t.of_cores.push_back(busy[static_cast<std::size_t>(core)]);
+    for (const int core : shown_cores_) t.of_cores.push_back(busy[classes_.of(core)]);
     simulated_ += r.last - r.first;
     if (!r.stores) return;
     const Taken stored = exchanged(exchanges_.storing(s_, counters_at(s_, r.last - 1)));
@@ -267,7 +269,7 @@ class StageRun {
     k.name = fmt::format("stage {}", s_.number + 1);
     std::vector<Cycle> cycles(std::size(kCauses), 0);
     k.launch = cycles[kLaunch] = std::llround(chip_.launch_overhead.v * static_cast<double>(chip_.clock.n) * 1e-6);
-    begin_shown(k.name, k.launch, begin);
+    if (options_.timeline != nullptr) options_.timeline->begin_kernel(k.name, k.launch, begin);
     Cycle at = begin;
     LevelStatistics link = arranged_.link, dram = arranged_.dram;
     if (arranged_.exchange > 0) at = shown_exchange("arrange", arranged_, at);
@@ -307,13 +309,6 @@ class StageRun {
     return k;
   }
 
-  void begin_shown(const std::string& name, Cycle launch, Cycle begin) {
-    if (options_.timeline == nullptr) return;
-    options_.timeline->begin_kernel(name, launch, begin);
-    for (std::int64_t core = 0; core < s_.cores; ++core)
-      if (options_.timeline->shows(static_cast<int>(core))) shown_cores_.push_back(static_cast<int>(core));
-  }
-
   // Both return when it is over.
   Cycle shown_exchange(std::string_view name, const Taken& t, Cycle at) {
     const Cycle sync = arch::core_sync(chip_).n, begin = at + sync, end = begin + t.exchange;
@@ -347,6 +342,7 @@ class StageRun {
   Counts* counts_;
   Exchanges exchanges_;
   Arithmetic arithmetic_;
+  CoreClasses classes_;
   std::vector<PortUse> ports_;  // of the exchange that runs
   Cycle exchange_begin_ = 0;
   std::unique_ptr<Fabric> fabric_;

@@ -27,10 +27,16 @@ class Dram {
   // Writes what came to channels, with the instants at which it did, by transfer; when the last of it is written.
   Cycle write(const Exchange& e, const std::vector<std::pair<Cycle, std::size_t>>& arrived);
 
+  // What the busiest channel's bus takes for an exchange's bursts, counted and not scheduled.
+  Cycle busiest(const Exchange& e) const;
+
   // What channels did since the last call.
   LevelStatistics take_statistics() { return std::exchange(statistics_, {}); }
 
  private:
+  static std::int64_t bursts_of(const DramAccess& a, std::int64_t burst) {
+    return (a.address + a.bytes + burst - 1) / burst - a.address / burst;
+  }
   void push(const Exchange& e, std::size_t transfer, std::int64_t channel, bool write, Cycle at);
   // Until all is served; calls done() with each transfer that is, and when.
   template <class Done>
@@ -40,8 +46,9 @@ class Dram {
 
   std::int64_t cores_, burst_, row_;
   std::int64_t clock_per_ = 1, cycles_per_ = 1;  // so many of the DRAM's clocks in so many of the cores' cycles
-  Cycle rest_ = 0;                               // of the latency, that no part of a channel takes
-  AddressMap map_;                               // of one channel
+  Clock of_burst_ = 1;
+  Cycle rest_ = 0;  // of the latency, that no part of a channel takes
+  AddressMap map_;  // of one channel
   std::vector<DramChannel> channels_;
   std::vector<std::int64_t> left_;  // requests under way, by transfer
   std::vector<DramServed> served_;

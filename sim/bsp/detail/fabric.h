@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "arch/spec.h"
+#include "base/integer.h"
 #include "sim/bsp/detail/exchange.h"
 #include "sim/common/cycle.h"
 #include "sim/common/report.h"
@@ -23,9 +24,24 @@ struct PortUse {
 };
 using PortWatch = std::function<void(const PortUse&)>;
 
+// What a transfer's bytes and packet headers take on a link.
+inline Cycle cycles_of_bytes(const Transfer& t, const arch::LinkSpec& link) {
+  return base::ceil_div(t.bytes + (link.header ? link.header->n * t.pieces : 0), link.width.n);
+}
+
+// What an exchange asks of what carries it, counted exactly and not scheduled.
+struct Load {
+  Cycle busiest = 0;             // that the busiest port or link is held
+  Cycle way = 0;                 // of the farthest receiver's first byte, where nothing waits
+  std::int64_t links_taken = 0;  // by all heads, which is what scheduling costs
+};
+
 class Fabric {
  public:
   virtual ~Fabric() = default;
+
+  // Nothing where its schedules are never long.
+  virtual std::optional<Load> load(const Exchange& exchange) const = 0;
 
   // Everything rests; the exchange, which outlives its run, begins at `now`.
   virtual void begin(const Exchange& exchange, Cycle now) = 0;
