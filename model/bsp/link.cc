@@ -125,20 +125,22 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double 
 
 // Networks that go along rows first carry what a port sends along its row, with what other ports of the row do, then
 // along the columns of all receivers; those that go along columns first, the other way round. What ports get comes to
-// them likewise, last link first.
+// them likewise, last link first. Of a port's own bytes nearly all take the link beside it; of another port's in the
+// same row those that go further than it is away, a mean of (links - 1) / (length - 1) over all places.
 void LinkModel::add_ways_of_ports(const tile::Operand* shared, double bytes, Traffic& t) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
-  const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));
+  const bool one_way = link_.torus == arch::Torus::kOneWay, opposite = one_way && networks_ > 1;
   const Group g = shared == nullptr ? Group{} : group_of(*shared);
-  const double row_links = mean_distance(columns) * (1 - g.columns / columns) + g.columns;
-  const double column_links = mean_distance(rows) * (1 - g.rows / rows) + g.rows;
-  const bool one_way = link_.torus == arch::Torus::kOneWay;
   const double of_network = bytes / networks_ / (one_way ? 1 : 2);
-  const double near_row = of_network * (1 + (ports_of_row_ - 1) * row_links / columns);
-  const double near_column = of_network * (1 + (ports_of_column_ - 1) * column_links / rows);
-  const bool columns_first = one_way && networks_ > 1;
-  t.along_row += near_row;
-  t.along_column += columns_first ? near_column : 0;
+  const auto busiest = [&](std::int64_t length, double apart, double ports) {
+    if (length == 1) return 0.0;
+    // Of two opposite ways round, each sending takes the shorter one over both dimensions: in the mean a third round.
+    const double alone = opposite ? of(length) / 3 : mean_distance(of(length));
+    const double links = alone * (1 - apart / of(length)) + apart;
+    return of_network * (1 + (ports - 1) * std::max(0.0, links - 1) / of(length - 1));
+  };
+  t.along_row += busiest(link_.columns.value_or(1), g.columns, ports_of_row_);
+  if (opposite) t.along_column += busiest(link_.rows.value_or(1), g.rows, ports_of_column_);
 }
 
 DramModel::DramModel(const arch::ArchSpec& a) {
