@@ -81,6 +81,18 @@ Cycle Dram::busiest(const Exchange& e) const {
   return cycle_at(*std::max_element(bursts.begin(), bursts.end()) * of_burst_);
 }
 
+LevelStatistics Dram::counted(const Exchange& e) const {
+  LevelStatistics out;
+  for (const Transfer& t : e.transfers)
+    for (std::size_t n = t.first_access; n < t.first_access + t.accesses; ++n) {
+      const std::int64_t bursts = bursts_of(e.accesses[n], burst_);
+      ++out.requests;
+      out.transactions += bursts;
+      (t.from < cores_ ? out.written_bytes : out.read_bytes) += bursts * burst_;
+    }
+  return out;
+}
+
 std::vector<Cycle> Dram::read(const Exchange& e, Cycle now) {
   std::vector<Cycle> ready(e.transfers.size(), 0);
   left_.assign(e.transfers.size(), 0);

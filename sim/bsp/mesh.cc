@@ -85,6 +85,9 @@ class Mesh : public Fabric {
   }
 
   Cycle end() const override { return end_; }
+  LevelStatistics dram_of(const Exchange& exchange) const override {
+    return dram_ ? dram_->counted(exchange) : LevelStatistics{};
+  }
   LevelStatistics take_dram_statistics() override { return dram_ ? dram_->take_statistics() : LevelStatistics{}; }
 
  private:

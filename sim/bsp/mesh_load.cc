@@ -19,7 +19,7 @@ struct Range {
 class Plane {
  public:
   Plane(std::int32_t rows, std::int32_t columns)
-      : rows_(rows), columns_(columns), differences_(static_cast<std::size_t>(rows + 1) * at(0, 1, columns), 0) {}
+      : rows_(rows), columns_(columns), differences_(at(rows + 1, 0, columns), 0) {}
 
   void add(Range rows, Range columns, Cycle cycles) {
     for (const Range& r : cut(rows, rows_))

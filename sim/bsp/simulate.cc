@@ -27,9 +27,10 @@ using lower::bsp::Stage;
 enum Cause : std::uint8_t { kCompute, kExchange, kSync, kReduce, kArrange, kLaunch, kStore };
 constexpr const char* kCauses[] = {"compute", "exchange", "sync", "reduce", "arrange", "launch", "store"};
 
-// Rounds of one kind that are looked at before the others are left out; and so few supersteps of cores that nothing is
-// left out.
-constexpr std::size_t kSamples = 9;
+// Rounds of one kind that are looked at before the others are left out, fewer where the first ones agree closely; so
+// few supersteps of cores that nothing is left out; links that an exchange's heads take beyond which it is not
+// scheduled.
+constexpr std::size_t kFirstSamples = 3, kSamples = 9;
 constexpr std::int64_t kFew = 1 << 16;
 
 // An exchange, and the steps until the next one.
@@ -59,12 +60,14 @@ struct Taken {
 
 class StageRun {
  public:
-  StageRun(const Program& p, const Stage& s, const arch::ArchSpec& a, const SimOptions& options, Counts* counts)
+  StageRun(const Program& p, const Stage& s, const arch::ArchSpec& a, const SimOptions& options, Counts* counts,
+           std::int64_t counted_beyond)
       : p_(p),
         s_(s),
         chip_(a),
         options_(options),
         counts_(counts),
+        counted_beyond_(counted_beyond),
         exchanges_(p, arch::core_link(a)),
         arithmetic_(p, s, a),
         classes_(s),
@@ -102,32 +105,48 @@ class StageRun {
     if (e.empty()) return out;
     ports_.clear();
     exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
-    out.exchange = loop_.exchange(e);
-    out.dram = fabric_->take_dram_statistics();
+    out.exchange = time_of(e, out.dram);
     out.ports = std::move(ports_);
     ++phases_;
     for (const Transfer& t : e.transfers) {
-      std::int64_t receivers = 0;
-      for (const std::int64_t to : e.groups[t.group]) {
-        if (to == t.from) continue;
-        ++receivers;
-        if (counts_ == nullptr) continue;
-        if (to >= p_.cores) {
-          counts_->to_dram += t.bytes;
-          continue;
-        }
-        if (t.from >= p_.cores) counts_->from_dram += t.bytes;
-        counts_->received[static_cast<std::size_t>(to)] += t.bytes;
-        counts_->delivered += t.bytes;
-      }
-      if (counts_ != nullptr && t.from < p_.cores)
-        counts_->sent[static_cast<std::size_t>(t.from)] += receivers * t.bytes;
+      const std::vector<std::int64_t>& group = e.groups[t.group];
+      if (counts_ != nullptr) count(t, group);
+      const std::int64_t receivers =
+          std::ssize(group) - (std::binary_search(group.begin(), group.end(), t.from) ? 1 : 0);
       out.link.requests += t.pieces;
       out.link.transactions += base::ceil_div(t.bytes, arch::core_link(chip_).width.n);
       out.link.written_bytes += t.bytes;
       out.link.read_bytes += receivers * t.bytes;
     }
     return out;
+  }
+
+  // A schedule is at most a few per cent longer than what the busiest link or port carries takes; of an exchange that
+  // is dear to schedule, where not all has to be, the latter is counted.
+  Cycle time_of(const Exchange& e, LevelStatistics& dram) {
+    if (options_.mode != Mode::kFull)
+      if (const auto load = fabric_->load(e); load && load->links_taken > counted_beyond_) {
+        counted_ = true;
+        dram = fabric_->dram_of(e);
+        return load->busiest + load->way;
+      }
+    const Cycle lasted = loop_.exchange(e);
+    dram = fabric_->take_dram_statistics();
+    return lasted;
+  }
+
+  void count(const Transfer& t, const std::vector<std::int64_t>& group) {
+    for (const std::int64_t to : group) {
+      if (to == t.from) continue;
+      if (t.from < p_.cores) counts_->sent[static_cast<std::size_t>(t.from)] += t.bytes;
+      if (t.from >= p_.cores) counts_->from_dram += t.bytes;
+      if (to >= p_.cores) {
+        counts_->to_dram += t.bytes;
+        continue;
+      }
+      counts_->received[static_cast<std::size_t>(to)] += t.bytes;
+      counts_->delivered += t.bytes;
+    }
   }
 
   // Steps between which nothing moves are one round.
@@ -166,14 +185,22 @@ class StageRun {
     for (std::size_t r = 0; r < rounds_.size(); ++r) alike[rounds_[r].kind].push_back(r);
     for (const auto& [kind, rounds] : alike) {
       const bool all = options_.mode == Mode::kFull || rounds.size() <= kSamples || steps_of(s_) * s_.cores <= kFew;
-      if (!all) {
-        for (std::size_t i = 0; i < kSamples; ++i)
-          if (const std::size_t r = rounds[sample(i, rounds.size())]; !taken_[r].simulated) run(r);
-        if (leave_out_others(rounds)) continue;
-      }
-      for (const std::size_t r : rounds)
-        if (!taken_[r].simulated) run(r);
+      if (all || !run_samples(rounds))
+        for (const std::size_t r : rounds)
+          if (!taken_[r].simulated) run(r);
     }
+  }
+
+  // Whether samples are enough: few that agree closely, more that agree within the tolerance, or so many that the
+  // standard error of their mean does.
+  bool run_samples(const std::vector<std::size_t>& rounds) {
+    std::size_t looked_at = 0;
+    for (std::size_t samples = kFirstSamples; samples < rounds.size(); samples *= 3) {
+      for (; looked_at < samples; ++looked_at)
+        if (const std::size_t r = rounds[sample(looked_at, rounds.size())]; !taken_[r].simulated) run(r);
+      if (leave_out_others(rounds, samples)) return true;
+    }
+    return false;
   }
 
   // The first one, the last one, and others that follow no period of the program's.
@@ -184,9 +211,10 @@ class StageRun {
   }
 
   // Where the samples agree, the other rounds take their mean.
-  bool leave_out_others(const std::vector<std::size_t>& rounds) {
+  bool leave_out_others(const std::vector<std::size_t>& rounds, std::size_t samples) {
     Cycle least = -1, most = 0;
     Taken sum;
+    double squares = 0;
     std::int64_t n = 0;
     for (const std::size_t r : rounds) {
       const Taken& t = taken_[r];
@@ -197,10 +225,16 @@ class StageRun {
       sum.store += t.store;
       add(sum.link, t.link), add(sum.dram, t.dram);
       const Cycle all = t.exchange + t.compute + t.store;
+      squares += static_cast<double>(all) * static_cast<double>(all);
       least = least < 0 ? all : std::min(least, all);
       most = std::max(most, all);
     }
-    if (static_cast<double>(most - least) > options_.tolerance * static_cast<double>(most)) return false;
+    const double mean = static_cast<double>(sum.exchange + sum.compute) / static_cast<double>(n);
+    const double error =
+        std::sqrt(std::max(0.0, squares / static_cast<double>(n) - mean * mean) / static_cast<double>(n));
+    const double apart = samples <= kSamples ? static_cast<double>(most - least) : 2 * error,
+                 tolerance = samples < kSamples ? options_.tolerance / 4 : options_.tolerance;
+    if (apart > tolerance * mean) return false;
     for (const std::size_t r : rounds) {
       Taken& t = taken_[r];
       if (t.simulated) continue;
@@ -305,7 +339,7 @@ class StageRun {
     k.blocks_per_core = 1;
     k.waves = static_cast<double>(steps_of(s_));
     k.simulated_steps_ratio = static_cast<double>(simulated_) / static_cast<double>(steps_of(s_));
-    k.exact = simulated_ == steps_of(s_);
+    k.exact = simulated_ == steps_of(s_) && !counted_;
     return k;
   }
 
@@ -340,6 +374,7 @@ class StageRun {
   const arch::ArchSpec& chip_;
   const SimOptions& options_;
   Counts* counts_;
+  std::int64_t counted_beyond_;
   Exchanges exchanges_;
   Arithmetic arithmetic_;
   CoreClasses classes_;
@@ -352,6 +387,7 @@ class StageRun {
   Taken arranged_, reduced_, stored_;
   std::vector<int> shown_cores_;
   std::int64_t phases_ = 0, simulated_ = 0;
+  bool counted_ = false;  // an exchange
 };
 
 void add_to(SimReport& all, KernelReport k) {
@@ -370,13 +406,14 @@ void add_to(SimReport& all, KernelReport k) {
 
 }  // namespace
 
-SimReport simulate(const Program& p, const arch::ArchSpec& chip, const SimOptions& options, Counts* counts) {
+SimReport simulate(const Program& p, const arch::ArchSpec& chip, const SimOptions& options, Counts* counts,
+                   std::int64_t counted_beyond) {
   if (counts != nullptr) {
     counts->sent.assign(static_cast<std::size_t>(p.cores), 0);
     counts->received.assign(static_cast<std::size_t>(p.cores), 0);
   }
   SimReport all;
-  for (const Stage& s : p.stages) add_to(all, StageRun(p, s, chip, options, counts).run(all.cycles));
+  for (const Stage& s : p.stages) add_to(all, StageRun(p, s, chip, options, counts, counted_beyond).run(all.cycles));
   return all;
 }
 

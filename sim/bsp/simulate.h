@@ -22,8 +22,12 @@ struct Counts {
   std::int64_t points = 0;                  // iterations computed
 };
 
+// Links that the heads of an exchange over a mesh take, of all its transfers, beyond which sampled mode counts what the
+// busiest of them carries in place of scheduling it: seconds of scheduling.
+inline constexpr std::int64_t kCountedBeyond = 1 << 22;
+
 // `counts`, where it is not null, gets what the simulated supersteps do; all of them in full mode.
 SimReport simulate(const lower::bsp::Program& p, const arch::ArchSpec& chip, const SimOptions& options,
-                   Counts* counts = nullptr);
+                   Counts* counts = nullptr, std::int64_t counted_beyond = kCountedBeyond);
 
 }  // namespace tilescope::sim::bsp

@@ -29,6 +29,7 @@ class Dram {
 
   // What the busiest channel's bus takes for an exchange's bursts, counted and not scheduled.
   Cycle busiest(const Exchange& e) const;
+  LevelStatistics counted(const Exchange& e) const;
 
   // What channels did since the last call.
   LevelStatistics take_statistics() { return std::exchange(statistics_, {}); }

@@ -45,7 +45,9 @@ class Fabric {
 
   // Everything rests; the exchange, which outlives its run, begins at `now`.
   virtual void begin(const Exchange& exchange, Cycle now) = 0;
-  // What the DRAM did since the last call.
+  // What the DRAM does for an exchange, counted and not scheduled (rows that are open are not known); and did since the
+  // last call.
+  virtual LevelStatistics dram_of(const Exchange& /*exchange*/) const { return {}; }
   virtual LevelStatistics take_dram_statistics() { return {}; }
   // When something is due next; nothing when all of it is under way or done.
   virtual std::optional<Cycle> next() const = 0;
