@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
@@ -31,8 +30,9 @@ std::optional<MeshPlace> place_of(std::string_view word) {
 
 std::vector<MeshPlace> read_ports(std::string_view text, std::string& wrong) {
   std::vector<MeshPlace> out;
-  std::istringstream words{std::string(text)};
-  for (std::string word; words >> word;) {
+  for (std::size_t at = 0; (at = text.find_first_not_of(' ', at)) != std::string_view::npos;) {
+    const std::string_view word = text.substr(at, text.find(' ', at) - at);
+    at += word.size();
     const auto place = place_of(word);
     if (!place)
       wrong = fmt::format("expected places such as 'r0c0 r3c0', got '{}'", word);
@@ -48,7 +48,8 @@ std::vector<MeshPlace> read_ports(std::string_view text, std::string& wrong) {
 
 std::vector<MeshPlace> ports_of(const DramLevel& dram) {
   std::string wrong;
-  std::vector<MeshPlace> ports = read_ports(dram.ports.value_or(""), wrong);
+  std::vector<MeshPlace> ports;
+  if (dram.ports) ports = read_ports(*dram.ports, wrong);
   base::check(!ports.empty(), "a checked DRAM between cores has ports");
   return ports;
 }

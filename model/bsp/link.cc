@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <vector>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
@@ -27,10 +27,12 @@ LinkModel::LinkModel(const arch::ArchSpec& a, const tile::BspStage& s)
       horizon_(of(link_.latency) + of(link_.latency_spread)) {
   if (link_.kind != arch::LinkKind::kMesh) return;
   if (const arch::DramLevel* dram = arch::dram_of(a)) {
-    std::map<std::int64_t, double> of_row, of_column;
-    for (const arch::MeshPlace& p : arch::ports_of(*dram)) ++of_row[p.row], ++of_column[p.column];
-    for (const auto& [row, ports] : of_row) ports_of_row_ = std::max(ports_of_row_, ports);
-    for (const auto& [column, ports] : of_column) ports_of_column_ = std::max(ports_of_column_, ports);
+    const std::vector<arch::MeshPlace> ports = arch::ports_of(*dram);
+    for (const arch::MeshPlace& one : ports) {
+      double row = 0, column = 0;
+      for (const arch::MeshPlace& p : ports) row += p.row == one.row, column += p.column == one.column;
+      ports_of_row_ = std::max(ports_of_row_, row), ports_of_column_ = std::max(ports_of_column_, column);
+    }
   }
   const double farthest = of(link_.rows.value_or(1) + link_.columns.value_or(1) - 2);
   horizon_ = 2 * of(link_.port) + of(link_.hop) * (link_.torus == arch::Torus::kBothWays ? farthest / 2 : farthest);
