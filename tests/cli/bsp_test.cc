@@ -35,6 +35,7 @@ TEST_F(Exchange, SaysWhatItCannotDo) {
         {on_ipu("compile", {"--search", "genetic"}), "only --search roller and partition find programs"},
         {on_ipu("compile", {"--nvrtc"}), "ipu_gc200"},
         {Args{"simulate", "--arch", "ipu_gc200", "--microbench", "read"}, "there is no text of its programs"},
+        {on_ipu("compile", {"--homes", "dram"}), "ipu_gc200 has no dram"},
         {Args{"compile", "--arch", "v100", "--op", "O[i] = I[i]", "--size", "i=64", "--placed"},
          "its inputs lie in memory that all cores share"}}) {
     const CliResult out = run(args);
@@ -63,6 +64,27 @@ TEST_F(Exchange, SimulatesAndComputesWhatItCompiled) {
   const std::string timeline = path("t.json");
   ASSERT_EQ(run({"simulate", "--arch", "ipu_gc200", "--program", file, "--timeline", timeline}).status, 0);
   EXPECT_THAT(text_of_file(timeline), HasSubstr("\"compute\""));
+}
+
+// From a DRAM and back: what is compiled is simulated and computed, and says where its tensors are.
+TEST_F(Exchange, ComputesFromADram) {
+  const auto on_mesh = [](const char* verb, const Args& more) {
+    return with({verb, "--arch", "wormhole_n150", "--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size", "m=256,n=128,k=128",
+                 "--dtype", "bf16"},
+                more);
+  };
+  EXPECT_THAT(run(on_mesh("compile", {"--print", "kernel"})).out,
+              HasSubstr("home of B: 16384 elements of bf16 in the dram"));
+  EXPECT_THAT(run(on_mesh("compile", {"--print", "kernel", "--homes", "cores"})).out, testing::Not(HasSubstr("dram")));
+  const Json compiled = json(on_mesh("compile", {"--top", "1"}));
+  const std::string file = write("p.json", compiled.at("operators").at(0).at("programs").at(0).at("program").dump());
+  const Json verified = json({"verify", "--arch", "wormhole_n150", "--program", file}).at("rows").at(0);
+  EXPECT_EQ(verified.at("correct"), true);
+  EXPECT_EQ(verified.at("counters_ok"), true);
+  EXPECT_EQ(verified.at("machine").at("to_dram_bytes"), 256 * 128 * 2);
+  const Json row = json(on_mesh("simulate", {})).at("operators").at(0);
+  EXPECT_GE(row.at("levels").at("dram").at("read_bytes").get<double>(), (256 + 128) * 128 * 2);
+  EXPECT_GE(row.at("levels").at("dram").at("written_bytes").get<double>(), 256 * 128 * 2);
 }
 
 double best_us(const Json& compiled) {

@@ -51,6 +51,26 @@ TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
                           HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
 }
 
+// Homes in a DRAM are of chips that have one, and those in cores are kept where a program says so.
+TEST(BspDocument, SaysWhereHomesAre) {
+  const auto with = [](const std::string& homes) {
+    return std::string("{") + kProduct + R"(, "grid": {"m": 4}, "instruction": "fma.f32", "homes": ")" + homes + "\"}";
+  };
+  EXPECT_THAT(mistakes(with("dram"), "ipu_gc2"), ElementsAre(HasSubstr("homes: ipu_gc2 has no dram")));
+  EXPECT_THAT(mistakes(with("disk"), "wormhole_n150"), ElementsAre(HasSubstr("homes: expected")));
+  EXPECT_THAT(mistakes(with("cores"), "ipu_gc2"), ElementsAre());
+  const arch::ArchSpec a = tests::chip("wormhole_n150");
+  for (const std::string homes : {"cores", "dram"}) {
+    base::Diagnostics diags;
+    const auto document =
+        base::read_json(R"({"format": 2, "nodes": [)" + with(homes) + "]}", diags.add_source("p.json"), diags);
+    const auto p = read_program(*document, a, diags);
+    tests::require_no_errors(diags);
+    EXPECT_EQ(p->bsp().front().homes_in_cores, homes == "cores");
+    EXPECT_EQ(base::to_json(to_document(*p, a)).find("\"homes\"") != std::string::npos, homes == "cores");
+  }
+}
+
 // Loops that are collapsed across a window would gather the image.
 TEST(BspDocument, GathersNoOperand) {
   EXPECT_THAT(mistakes(R"({"expr": "O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]",
