@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "arch/derive.h"
 #include "base/check.h"
 #include "base/integer.h"
 #include "model/bsp/detail/link.h"
+#include "model/bsp/detail/mesh.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -135,6 +138,7 @@ class StageModel {
   // All steps' exchanges. Operands that change at the same step share a phase.
   Moves moves() {
     Moves out;
+    std::vector<std::pair<double, std::size_t>> often;  // times that inputs move
     for (std::size_t i = 0; i < s_.moves.size(); ++i) {
       const Move move = s_.moves[i].move;
       if (move == Move::kHold) continue;
@@ -151,11 +155,45 @@ class StageModel {
         link_.add_shift(o, s_.moves[i].ring, bytes, t);
       }
       out.cycles += times * cycles(t);
-      if (t.received > 0) out.phases = std::max(out.phases, times);
+      if (t.received > 0) out.phases = std::max(out.phases, times), often.emplace_back(times, i);
       received_ += times * t.received;
     }
     out.cycles += out.phases * horizon();
+    if (MeshTraffic::counts(a_)) out.cycles = counted(std::move(often));
     return out;
+  }
+
+  // Over a mesh of few cores: those that move at fewer steps do so together with those that move at more.
+  double counted(std::vector<std::pair<double, std::size_t>> often) const {
+    std::stable_sort(often.begin(), often.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
+    MeshTraffic traffic(a_, s_);
+    double cycles = 0;
+    for (std::size_t n = 0; n < often.size(); ++n) {
+      const auto& [times, i] = often[n];
+      if (s_.moves[i].move == Move::kRotate)
+        traffic.add_shift(i);
+      else
+        traffic.add_from_homes(i, tile::input_windows(s_, i), home_of(i));
+      cycles += (times - (n + 1 < often.size() ? often[n + 1].first : 0)) * traffic.cycles();
+    }
+    return cycles;
+  }
+
+  std::int64_t home_of(std::size_t i) const { return ceil_div(s_.space->inputs[i].elements, a_.core.count); }
+
+  // What a phase takes: counted over a mesh of few cores, else by what the busiest core and link have.
+  double arranging(const Traffic& t) const {
+    if (!MeshTraffic::counts(a_)) return cycles(t) + horizon();
+    MeshTraffic traffic(a_, s_);
+    for (std::size_t i = 0; i < s_.moves.size(); ++i)
+      if (s_.moves[i].move != Move::kFetch) traffic.add_from_homes(i, tile::input_windows(s_, i), home_of(i));
+    return traffic.cycles();
+  }
+  double reducing(const Traffic& t) const {
+    if (!MeshTraffic::counts(a_)) return cycles(t) + horizon();
+    MeshTraffic traffic(a_, s_);
+    traffic.add_sums(t.received / of(tile::partial_sums(s_) - 1));
+    return traffic.cycles();
   }
 
   Traffic arranged() {
@@ -210,8 +248,8 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
   const StageModel::Moves moves = m.moves();
   double phases = moves.phases, arrange = 0, reduce = 0;
   if (!placed)
-    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t) + m.horizon(), ++phases;
-  if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.horizon() + m.adding_cycles(), ++phases;
+    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.arranging(t), ++phases;
+  if (tile::partial_sums(s) > 1) reduce = m.reducing(m.reduced()) + m.adding_cycles(), ++phases;
   // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one.
   bool beside = arch::core_link(a).overlap;
   for (const tile::OperandMove& move : s.moves) beside = beside && (move.move != Move::kFetch || move.buffers == 2);
