@@ -64,8 +64,16 @@ class Search {
     std::vector<std::size_t> order = by_time();
     if (arch::core_link(a_).kind == arch::LinkKind::kMesh) {
       std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
-      for (const std::size_t i : order)
-        if (placed[moves_of(found_[i].stage)]++ < kPlacedAnew) place_anew(found_[i]);
+      const bool counts = model::bsp::counts_links(a_);
+      std::vector<Judged> kept;
+      for (const std::size_t i : order) {
+        const bool first = placed[moves_of(found_[i].stage)]++ < kPlacedAnew;
+        if (first && counts) found_[i].us = model::bsp::estimate({&found_[i].stage, 1}, a_).total_us;
+        if (first) place_anew(found_[i]);
+        // Times that were judged in closed form alone are no match for counted ones.
+        if (first || !counts) kept.push_back(std::move(found_[i]));
+      }
+      found_ = std::move(kept);
       order = by_time();
     }
     std::vector<BspStage> out;
@@ -137,8 +145,7 @@ class Search {
       if (filters_ && !passes_filters(cores)) return;
       const BspStage held = holding(grid_);
       const BspStage rotating = rotated(held);
-      grids_.push_back({grid_, std::min(model::bsp::estimate({&held, 1}, a_).total_us,
-                                        model::bsp::estimate({&rotating, 1}, a_).total_us)});
+      grids_.push_back({grid_, std::min(quick_us(held), quick_us(rotating))});
       return;
     }
     for (const std::int64_t parts : parts_of(axis, a_.core.count / cores)) {
@@ -301,6 +308,10 @@ class Search {
     return s;
   }
 
+  double quick_us(const BspStage& s) const {
+    return model::bsp::estimate({&s, 1}, a_, model::bsp::Links::kClosedForm).total_us;
+  }
+
   bool fits(const BspStage& s) const {
     return tile::memory_of({&s, 1}, a_.core.count, arch::core_link(a_).width).bytes <= tile::usable_memory(a_).n;
   }
@@ -309,7 +320,7 @@ class Search {
   void fit_and_judge(BspStage s) {
     for (std::size_t i = 0; i < kHalvings; ++i) {
       if (fits(s)) {
-        found_.push_back({s, model::bsp::estimate({&s, 1}, a_).total_us});
+        found_.push_back({s, quick_us(s)});
         return;
       }
       const bool fetches =

@@ -24,7 +24,8 @@ double of(std::int64_t n) { return static_cast<double>(n); }
 
 class StageModel {
  public:
-  StageModel(const BspStage& s, const arch::ArchSpec& a) : s_(s), a_(a), link_(a, s) {}
+  StageModel(const BspStage& s, const arch::ArchSpec& a, Links links)
+      : s_(s), a_(a), link_(a, s), counts_(links == Links::kCounted && counts_links(a)) {}
 
   // Bytes that a core gets over all of the stage's steps.
   double received() const { return received_; }
@@ -159,7 +160,7 @@ class StageModel {
       received_ += times * t.received;
     }
     out.cycles += out.phases * horizon();
-    if (MeshTraffic::counts(a_)) out.cycles = counted(std::move(often));
+    if (counts_) out.cycles = counted(std::move(often));
     return out;
   }
 
@@ -183,14 +184,14 @@ class StageModel {
 
   // What a phase takes: counted over a mesh of few cores, else by what the busiest core and link have.
   double arranging(const Traffic& t) const {
-    if (!MeshTraffic::counts(a_)) return cycles(t) + horizon();
+    if (!counts_) return cycles(t) + horizon();
     MeshTraffic traffic(a_, s_);
     for (std::size_t i = 0; i < s_.moves.size(); ++i)
       if (s_.moves[i].move != Move::kFetch) traffic.add_from_homes(i, tile::input_windows(s_, i), home_of(i));
     return traffic.cycles();
   }
   double reducing(const Traffic& t) const {
-    if (!MeshTraffic::counts(a_)) return cycles(t) + horizon();
+    if (!counts_) return cycles(t) + horizon();
     MeshTraffic traffic(a_, s_);
     traffic.add_sums(t.received / of(tile::partial_sums(s_) - 1));
     return traffic.cycles();
@@ -231,6 +232,7 @@ class StageModel {
   const BspStage& s_;
   const arch::ArchSpec& a_;
   LinkModel link_;
+  bool counts_;
   double received_ = 0;
 };
 
@@ -241,8 +243,8 @@ const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec&
   return a.compute.front();
 }
 
-Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed) {
-  StageModel m(s, a);
+Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed, Links links) {
+  StageModel m(s, a, links);
   const double steps = of(s.steps()), sync = of(arch::core_sync(a).n);
   const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
   const StageModel::Moves moves = m.moves();
@@ -282,10 +284,12 @@ Estimate estimate_stage(const BspStage& s, const arch::ArchSpec& a, bool placed)
 
 }  // namespace
 
-Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a) {
+bool counts_links(const arch::ArchSpec& a) { return MeshTraffic::counts(a); }
+
+Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a, Links links) {
   std::vector<Estimate> of_stages;
   for (std::size_t n = 0; n < stages.size(); ++n)
-    of_stages.push_back(estimate_stage(stages[n], a, tile::placed(stages) && n == 0));
+    of_stages.push_back(estimate_stage(stages[n], a, tile::placed(stages) && n == 0, links));
   return sum_of(of_stages);
 }
 

@@ -191,13 +191,24 @@ std::vector<MeshTraffic::Rectangle> MeshTraffic::rectangles(const std::vector<st
 }
 
 MeshTraffic::Way MeshTraffic::way(int from, int first, int last, int length, std::size_t network) const {
+  if (link_.torus == arch::Torus::kNone) return {std::max(0, last - from), std::max(0, from - first)};
+  const auto round = [length](int steps) { return steps < 0 ? steps + length : steps; };
   Way out;
+  if (link_.torus == arch::Torus::kOneWay) {
+    // To the farthest one; all the way round where the sender stands among them, behind the first.
+    const bool among = from >= first && from <= last;
+    if (network % 2 == 0)
+      out.forth = among && from > first ? length - 1 : round(last - from);
+    else
+      out.back = among && from < last ? length - 1 : round(from - first);
+    return out;
+  }
   for (int to = first; to <= last; ++to) {
-    const int forth = (to - from + length) % length, back = (from - to + length) % length;
-    bool goes_forth = to >= from;
-    if (link_.torus == arch::Torus::kOneWay) goes_forth = network % 2 == 0;
-    if (link_.torus == arch::Torus::kBothWays) goes_forth = forth <= back;
-    (goes_forth ? out.forth : out.back) = std::max(goes_forth ? out.forth : out.back, goes_forth ? forth : back);
+    const int forth = round(to - from), back = round(from - to);
+    if (forth <= back)
+      out.forth = std::max(out.forth, forth);
+    else
+      out.back = std::max(out.back, back);
   }
   return out;
 }
@@ -210,15 +221,18 @@ MeshTraffic::Load& MeshTraffic::load(std::size_t network, Kind kind, int row, in
 
 void MeshTraffic::add_links(std::size_t network, bool down, int row, int column, const Way& w, const Load& what) {
   for (const bool forth : {true, false}) {
-    int r = row, c = column;
-    for (int n = 0; n < (forth ? w.forth : w.back); ++n) {
-      Load& l = load(network, down ? (forth ? kSouth : kNorth) : (forth ? kEast : kWest), r, c);
+    const int links = forth ? w.forth : w.back;
+    if (links == 0) continue;
+    Load* first =
+        &load(network, down ? (forth ? kSouth : kNorth) : (forth ? kEast : kWest), down ? 0 : row, down ? column : 0);
+    const int stride = down ? columns_ : 1, extent = down ? rows_ : columns_, step = forth ? 1 : -1;
+    int at = down ? row : column;
+    for (int n = 0; n < links; ++n) {
+      Load& l = first[at * stride];
       l.bytes += what.bytes, l.pieces += what.pieces;
-      const int step = forth ? 1 : -1;
-      if (down)
-        r = (r + step + rows_) % rows_;
-      else
-        c = (c + step + columns_) % columns_;
+      at += step;
+      if (at == extent) at = 0;
+      if (at < 0) at = extent - 1;
     }
   }
 }
