@@ -2,14 +2,15 @@
 #include "model/bsp/estimate.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/check.h"
 #include "base/integer.h"
-#include "model/bsp/detail/link.h"
+#include "model/bsp/bound.h"
+#include "model/bsp/detail/phase.h"
 #include "tile/bsp/memory.h"
 
 namespace tilescope::model::bsp {
@@ -21,258 +22,6 @@ using tile::Move;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 
-class StageModel {
- public:
-  StageModel(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a)
-      : s_(stages[number]),
-        a_(a),
-        link_(a, s_),
-        dram_(a),
-        in_dram_(tile::homes_in_dram(stages, a)),
-        stored_(tile::is_stored(stages, number, a)) {
-    for (std::size_t i = 0; i < s_.moves.size(); ++i)
-      outside_.push_back(in_dram_ && tile::is_outside(stages, number, i));
-  }
-
-  // Bytes that cross the link over all of the stage's steps, for each core; bytes of the DRAM.
-  double received() const { return received_; }
-  double of_dram() const { return of_dram_; }
-
-  // A phase of its own: its bytes at the busiest link and at the DRAM, whose channels fill the link as they drain; the
-  // way of its last word.
-  double cycles(const Traffic& t) const { return std::max(link_.cycles(t), dram_.cycles(t)) + horizon(t); }
-  double horizon(const Traffic& t) const { return link_.horizon() + (t.read > 0 ? dram_.latency() : 0); }
-
-  // From where input `i` is at home.
-  Traffic brought(std::size_t i, const tile::Windows& windows) const {
-    return outside_[i] ? from_dram(i, windows) : from_homes(i, windows);
-  }
-
-  // From the DRAM, once for all cores that want the same where the link sends to several at a time.
-  Traffic from_dram(std::size_t i, const tile::Windows& windows) const {
-    const tile::Operand& o = s_.space->inputs[i];
-    const tile::Extents tile = tile::window_extents(s_, windows);
-    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
-    const double cores = of(s_.cores()), parts = pieces_in_dram(o, tile);
-    const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
-    // Cores of one ring begin with slices of their own; those that have the same one do not lie side by side.
-    const bool rotates = s_.moves[i].move == Move::kRotate;
-    const double groups = cores * of(rotates ? s_.moves[i].ring : 1) / of(s_.sharing(o));
-    const double sendings = (rotates ? cores : groups * link_.sendings(o)) / dram_.ports();
-    Traffic t{bytes, bytes * sendings, parts, std::max(1.0, parts * sendings)};
-    t.read = bytes * (one_by_one ? cores : groups);
-    link_.add_ways_of_ports(rotates ? nullptr : &o, bytes * sendings, t);
-    return t;
-  }
-
-  // Runs of neighbouring elements, cut where the next channel begins.
-  double pieces_in_dram(const tile::Operand& o, const tile::Extents& tile) const {
-    const tile::Runs runs = tile::runs_of(o, tile);
-    const double run = of(runs.length * o.element.n), granule = of(arch::dram_of(a_)->interleave->n);
-    return of(runs.count) * std::max(1.0, run / granule) * link_.packets(std::min(run, granule));
-  }
-
-  // One block of every core's results to the DRAM; and how often.
-  Traffic stored_block() {
-    const tile::Operand& o = s_.space->output;
-    const tile::Extents tile = tile::window_extents(s_, tile::result_windows(s_, true));
-    const double parts = of(tile::partial_sums(s_)), cores = of(s_.cores());
-    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n) / parts;
-    const double pieces = std::max(1.0, pieces_in_dram(o, tile) / parts);
-    Traffic t{bytes * cores / dram_.ports(), bytes, pieces * cores / dram_.ports(), pieces};
-    t.written = bytes * cores;
-    link_.add_ways_of_ports(nullptr, bytes * cores / dram_.ports(), t);
-    return t;
-  }
-  double stores() const {
-    double n = stored_ ? 1 : 0;
-    const tile::Windows windows = tile::result_windows(s_, stored_);
-    for (std::size_t x = 0; x < s_.space->spatial; ++x)
-      if (windows[x] == tile::Window::kBlock) n *= of(s_.blocks(x));
-    return n;
-  }
-  double store_cycles() {
-    if (!stored_) return 0;
-    const Traffic t = stored_block();
-    received_ += stores() * t.sent;
-    of_dram_ += stores() * t.written;
-    return stores() * cycles(t);
-  }
-
-  // From homes to a buffer of those windows, on every core.
-  Traffic from_homes(std::size_t i, const tile::Windows& windows) const {
-    const tile::Operand& o = s_.space->inputs[i];
-    const tile::Extents tile = tile::window_extents(s_, windows);
-    const double bytes = of(tile::data_tile_elements_inside(o, tile) * o.element.n);
-    const std::int64_t home = ceil_div(o.elements, a_.core.count), run = std::min(tile::runs_of(o, tile).length, home);
-    const FromHome from = from_home(o, tile, home);
-    const double away = 1 - share_at_home(o, home), sent = from.bytes * from.times;
-    Traffic t{bytes * away, sent * away, pieces(o, tile, home), std::max(1.0, sent / of(run * o.element.n))};
-    if (away == 0) t.pieces = t.sent_pieces = 0;
-    link_.add_ways(o, bytes * away, from.sources, t);
-    return t;
-  }
-
-  // How much of what its part reads a core has at home at least: parts that follow each other in the tensor as the
-  // cores do drift away from the even shares.
-  double share_at_home(const tile::Operand& o, std::int64_t home) const {
-    const tile::Extents part = tile::window_extents(s_, tile::Windows(s_.grid.size(), tile::Window::kPart));
-    const std::int64_t elements = tile::data_tile_elements_inside(o, part);
-    if (tile::runs_of(o, part).count > 1 || s_.sharing(o) > 1) return 0;
-    std::int64_t stride = 1;
-    for (std::size_t d = o.dims.size(); d-- > 0;) {
-      for (const expr::Term& t : o.dims[d].terms) {
-        const auto a = static_cast<std::size_t>(t.axis);
-        if (s_.grid[a] > 1 && t.coefficient * s_.part(a) * stride != elements * s_.core_stride(a)) return 0;
-      }
-      stride *= o.dims[d].extent;
-    }
-    const std::int64_t drift = std::abs(elements - home) * (s_.cores() - 1);
-    return of(std::max<std::int64_t>(0, std::min(elements, home) - drift)) / of(elements);
-  }
-
-  // Runs of neighbouring elements, each cut where another core's share begins and where a packet ends.
-  double pieces(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
-    const tile::Runs runs = tile::runs_of(o, tile);
-    const double of_run = std::max(1.0, of(runs.length) / of(home));
-    const double packets = link_.packets(of(std::min(runs.length, home) * o.element.n));
-    // Short neighbouring runs of a tensor whose rows are one after another at one home are still pieces.
-    return of(runs.count) * of_run * packets;
-  }
-
-  // The busiest home sends what of its share any core wants: of dimensions that a share spans, the part that all cores
-  // together want; once where the link's multicast reaches all receivers, else once to each.
-  struct FromHome {
-    double bytes = 0;    // of the busiest home's share that any core wants
-    double times = 1;    // that it sends them
-    double sources = 1;  // homes of all that is wanted
-  };
-  FromHome from_home(const tile::Operand& o, const tile::Extents& tile, std::int64_t home) const {
-    tile::Extents all = tile;
-    for (std::size_t x = 0; x < all.size(); ++x) all[x] = std::min(s_.space->axes[x].extent, tile[x] * s_.grid[x]);
-    const tile::TileShape wanted = tile::data_tile(o, all), own = tile::data_tile(o, tile);
-    double bytes = of(home * o.element.n), distinct = 1, own_elements = 1;
-    std::int64_t stride = 1;
-    for (std::size_t d = o.dims.size(); d-- > 0;) {
-      const std::int64_t extent = o.dims[d].extent;
-      const double part = of(std::min(wanted[d], extent)) / of(extent);
-      distinct *= of(std::min(wanted[d], extent));
-      own_elements *= of(std::min(own[d], extent));
-      if (stride * extent <= home) {
-        bytes *= part;
-      } else if (stride <= home) {
-        // Of the indices that a share spans, those of the ranges that lie among them.
-        const double spanned = of(home) / of(stride), apart = of(extent) * of(own[d]) / of(wanted[d]);
-        bytes *= std::min(1.0, std::ceil(spanned / apart) * of(own[d]) / spanned);
-      }
-      stride *= extent;
-    }
-    FromHome out;
-    out.bytes = std::min(bytes, distinct * of(o.element.n));
-    const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
-    out.times = one_by_one ? own_elements * of(s_.cores()) / distinct : link_.sendings(o);
-    out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
-    return out;
-  }
-
-  // How often what the operand's buffer holds changes: all loops outside the innermost one that it follows.
-  double changes(std::size_t i) const {
-    const tile::Operand& o = s_.space->inputs[i];
-    double n = 1, outside = 1;
-    for (const int axis : s_.loop_order) {
-      const auto a = static_cast<std::size_t>(axis);
-      outside *= of(s_.blocks(a));
-      if (o.uses(axis) && s_.blocks(a) > 1) n = outside;
-    }
-    return n;
-  }
-
-  // Times that a rotating operand's slice is passed on: the loops outside, and the slices of its own.
-  double passes(std::size_t i) const {
-    double outside = 1;
-    for (const int axis : s_.loop_order) {
-      if (axis == s_.moves[i].axis) break;
-      outside *= of(s_.blocks(static_cast<std::size_t>(axis)));
-    }
-    return outside * of(s_.moves[i].ring) - 1;
-  }
-
-  struct Moves {
-    double link = 0, dram = 0, phases = 0;  // cycles of the bytes alone
-    double ways = 0, latencies = 0;         // of the last words
-  };
-
-  // All steps' exchanges. Operands that change at the same step share a phase.
-  Moves moves() {
-    Moves out;
-    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
-      const Move move = s_.moves[i].move;
-      if (move == Move::kHold) continue;
-      const tile::Windows windows = tile::input_windows(s_, i);
-      double times = changes(i);
-      Traffic t;
-      if (move == Move::kFetch) {
-        t = brought(i, windows);
-      } else {
-        const tile::Operand& o = s_.space->inputs[i];
-        const double bytes = of(tile::data_tile_elements_inside(o, tile::window_extents(s_, windows)) * o.element.n);
-        times = passes(i);
-        t = {bytes, bytes, link_.packets(bytes), link_.packets(bytes)};
-        link_.add_shift(o, s_.moves[i].ring, bytes, t);
-      }
-      out.link += times * link_.cycles(t);
-      out.dram += times * dram_.cycles(t);
-      if (t.received > 0) out.phases = std::max(out.phases, times);
-      if (t.read > 0) out.latencies = std::max(out.latencies, times * dram_.latency());
-      received_ += times * t.received;
-      of_dram_ += times * t.read;
-    }
-    out.ways = out.phases * link_.horizon();
-    return out;
-  }
-
-  Traffic arranged() {
-    Traffic t;
-    for (std::size_t i = 0; i < s_.moves.size(); ++i)
-      if (s_.moves[i].move != Move::kFetch) t += brought(i, tile::input_windows(s_, i));
-    received_ += t.received;
-    of_dram_ += t.read;
-    return t;
-  }
-
-  // Every core gets its share of the others' partial sums.
-  Traffic reduced() {
-    const std::int64_t parts = tile::partial_sums(s_);
-    const tile::Operand& o = s_.space->output;
-    const std::int64_t sums = tile::data_tile_elements_inside(o, tile::window_extents(s_, tile::sums_windows(s_)));
-    const double bytes = of(ceil_div(sums, parts) * (parts - 1) * base::size_of(s_.space->expression.accumulate).n);
-    received_ += bytes;
-    Traffic t{bytes, bytes, of(parts - 1), of(parts - 1)};
-    link_.add_ways(o, bytes, of(s_.cores()), t);
-    return t;
-  }
-
-  // Adding up what every other core sent of the share.
-  double adding_cycles() const {
-    const std::int64_t parts = tile::partial_sums(s_);
-    const base::Dtype sum = s_.space->expression.accumulate;
-    const arch::ComputeSpec* adds = arch::scalar_unit_of(a_, sum, sum);
-    if (adds == nullptr) return 0;
-    const std::int64_t sums =
-        tile::data_tile_elements_inside(s_.space->output, tile::window_extents(s_, tile::sums_windows(s_)));
-    return addition_cycles(ceil_div(sums, parts), parts, sum, *adds, a_);
-  }
-
- private:
-  const BspStage& s_;
-  const arch::ArchSpec& a_;
-  LinkModel link_;
-  DramModel dram_;
-  bool in_dram_, stored_;
-  std::vector<bool> outside_;  // by input: it is at home in the DRAM
-  double received_ = 0, of_dram_ = 0;
-};
-
 const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec& a) {
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == s.instruction) return c;
@@ -280,65 +29,262 @@ const arch::ComputeSpec& instruction_of(const BspStage& s, const arch::ArchSpec&
   return a.compute.front();
 }
 
-Estimate estimate_stage(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a) {
+// How often what the operand's buffer holds changes: all loops outside the innermost one that it follows.
+double changes(const BspStage& s, std::size_t i) {
+  const tile::Operand& o = s.space->inputs[i];
+  double n = 1, outside = 1;
+  for (const int axis : s.loop_order) {
+    const auto a = static_cast<std::size_t>(axis);
+    outside *= of(s.blocks(a));
+    if (o.uses(axis) && s.blocks(a) > 1) n = outside;
+  }
+  return n;
+}
+
+// Times that a rotating operand's slice is passed on: the loops outside, and the slices of its own.
+double passes(const BspStage& s, std::size_t i) {
+  double outside = 1;
+  for (const int axis : s.loop_order) {
+    if (axis == s.moves[i].axis) break;
+    outside *= of(s.blocks(static_cast<std::size_t>(axis)));
+  }
+  return outside * of(s.moves[i].ring) - 1;
+}
+
+// How often a block of results goes to the DRAM.
+double stores(const BspStage& s) {
+  double n = 1;
+  const tile::Windows windows = tile::result_windows(s, true);
+  for (std::size_t x = 0; x < s.space->spatial; ++x)
+    if (windows[x] == tile::Window::kBlock) n *= of(s.blocks(x));
+  return n;
+}
+
+// Adding up what every other core sent of the share.
+double adding_cycles(const BspStage& s, const arch::ArchSpec& a) {
+  const std::int64_t parts = tile::partial_sums(s);
+  const base::Dtype sum = s.space->expression.accumulate;
+  const arch::ComputeSpec* adds = arch::scalar_unit_of(a, sum, sum);
+  if (adds == nullptr) return 0;
+  const std::int64_t sums =
+      tile::data_tile_elements_inside(s.space->output, tile::window_extents(s, tile::sums_windows(s)));
+  return addition_cycles(ceil_div(sums, parts), parts, sum, *adds, a);
+}
+
+// Exchanges of one kind, in cycles: their bytes at links and at the DRAM alone, both together, the last words' ways.
+struct Exchanges {
+  double phases = 0, link = 0, dram = 0, bytes = 0, ways = 0, latencies = 0;
+  double received = 0, sent = 0, of_dram = 0;  // bytes, of a core over the link, of all channels
+
+  void add(const Phase& p, double times) {
+    if (p.empty() || times == 0) return;
+    const double link_cycles = p.link(), dram_cycles = p.dram();
+    phases += times;
+    link += times * link_cycles, dram += times * dram_cycles;
+    bytes += times * std::max(link_cycles, dram_cycles);
+    ways += times * p.way(), latencies += times * p.latency();
+    received += times * p.traffic().received, sent += times * p.traffic().sent;
+    of_dram += times * (p.traffic().read + p.traffic().written);
+  }
+  double cycles() const { return bytes + ways + latencies; }
+};
+
+class StageModel {
+ public:
+  StageModel(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a, Links links)
+      : homes_(stages, number, a),
+        s_(homes_.stage()),
+        placed_(tile::placed(stages) && number == 0),
+        counted_(links == Links::kCounted && counts_links(a)) {}
+
+  // From homes, and then between the cores that gather.
+  Exchanges arranged() const {
+    Exchanges out;
+    if (placed_) return out;
+    Phase first(homes_, counted_), second(homes_, counted_);
+    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
+      if (s_.moves[i].move == Move::kFetch) continue;
+      first.bring(i);
+      if (s_.moves[i].gathers()) second.gather(i);
+    }
+    out.add(first, 1);
+    out.add(second, 1);
+    return out;
+  }
+
+  // All steps' exchanges. Inputs that move at fewer steps do so together with those that move at more.
+  Exchanges moves() const {
+    std::vector<std::pair<double, std::size_t>> often, gathered;  // times, inputs
+    for (std::size_t i = 0; i < s_.moves.size(); ++i) {
+      const tile::OperandMove& m = s_.moves[i];
+      if (m.move == Move::kRotate) often.emplace_back(passes(s_, i), i);
+      if (m.move == Move::kFetch) often.emplace_back(changes(s_, i), i);
+      if (m.move == Move::kFetch && m.gathers()) gathered.emplace_back(changes(s_, i), i);
+    }
+    Exchanges out;
+    add_together(std::move(often), out, [&](Phase& p, std::size_t i) {
+      if (s_.moves[i].move == Move::kRotate)
+        p.shift(i);
+      else
+        p.bring(i);
+    });
+    add_together(std::move(gathered), out, [](Phase& p, std::size_t i) { p.gather(i); });
+    return out;
+  }
+
+  Exchanges reduced() const {
+    Exchanges out;
+    if (tile::partial_sums(s_) == 1) return out;
+    Phase p(homes_, counted_);
+    p.reduce();
+    out.add(p, 1);
+    return out;
+  }
+
+  Exchanges stored() const {
+    Exchanges out;
+    if (!homes_.stored()) return out;
+    Phase p(homes_, counted_);
+    p.store();
+    out.add(p, stores(s_));
+    return out;
+  }
+
+  // What bringing all that every core needs takes at least: its bytes over all networks and ports that may work
+  // together, of its pieces those that cores which share them have between them; nothing where inputs are placed.
+  double least_cycles() const {
+    Traffic all;
+    for (std::size_t i = 0; i < s_.moves.size() && !placed_; ++i) {
+      const Traffic t = homes_.brought(i, tile::Windows(s_.grid.size(), tile::Window::kPart));
+      all.received += t.received;
+      all.pieces += t.pieces / of(s_.sharing(s_.space->inputs[i]));
+    }
+    return homes_.link().least_cycles(all);
+  }
+
+ private:
+  template <class Add>
+  void add_together(std::vector<std::pair<double, std::size_t>> often, Exchanges& out, const Add& add) const {
+    std::stable_sort(often.begin(), often.end(), [](const auto& x, const auto& y) { return x.first > y.first; });
+    Phase p(homes_, counted_);
+    for (std::size_t n = 0; n < often.size(); ++n) {
+      add(p, often[n].second);
+      out.add(p, often[n].first - (n + 1 < often.size() ? often[n + 1].first : 0));
+    }
+  }
+
+  StageHomes homes_;
+  const BspStage& s_;
+  bool placed_, counted_;
+};
+
+// Microseconds of a stage's terms.
+struct Times {
+  double compute = 0, call = 0, exchange = 0, dram = 0, sync = 0, reduce = 0, arrange = 0, store = 0, launch = 0,
+         total = 0;
+  bool beside = false;               // an exchange runs beside arithmetic
+  double received = 0, of_dram = 0;  // bytes, of a core over the link, of all channels
+  double on_links = 0;               // of all exchanges
+};
+
+Times times_of(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a, Links links) {
   const BspStage& s = stages[number];
-  StageModel m(stages, number, a);
-  const double steps = of(s.steps()), sync = of(arch::core_sync(a).n);
+  const StageModel m(stages, number, a, links);
+  const double steps = of(s.steps()), us = 1e6 / of(a.clock.n);
   const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
-  const StageModel::Moves moves = m.moves();
-  double phases = moves.phases, arrange = 0, reduce = 0;
-  if (!tile::placed(stages) || number > 0)
-    if (const Traffic t = m.arranged(); t.received > 0) arrange = m.cycles(t), ++phases;
-  if (tile::partial_sums(s) > 1) reduce = m.cycles(m.reduced()) + m.adding_cycles(), ++phases;
-  const double store = m.store_cycles();
-  phases += m.stores();
-  // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one.
-  bool beside = arch::core_link(a).overlap;
-  for (const tile::OperandMove& move : s.moves) beside = beside && (move.move != Move::kFetch || move.buffers == 2);
+  const Exchanges moves = m.moves(), arranged = m.arranged(), reduced = m.reduced(), stored = m.stored();
+  const double phases = moves.phases + arranged.phases + reduced.phases + stored.phases;
+  Times t;
+  t.compute = steps * (vertex.all - vertex.overhead) * us;
+  t.call = steps * vertex.overhead * us;
+  t.exchange = (moves.link + moves.ways) * us;
+  t.dram = (moves.dram + moves.latencies) * us;
+  t.sync = 2 * phases * of(arch::core_sync(a).n) * us;
+  t.reduce = reduced.phases > 0 ? (reduced.cycles() + adding_cycles(s, a)) * us : 0;
+  t.arrange = arranged.cycles() * us;
+  t.store = stored.cycles() * us;
+  t.launch = a.launch_overhead.v;
+  t.received = moves.received + arranged.received + reduced.received;
+  t.received += stored.sent;
+  t.of_dram = moves.of_dram + arranged.of_dram + stored.of_dram;
+  t.on_links = t.exchange + t.arrange + t.store;
+  // An exchange runs beside the arithmetic before it where the chip can, and each buffer it fills is another one. In it
+  // the DRAM and the links overlap, whose last words' ways follow each other.
+  t.beside = arch::core_link(a).overlap;
+  for (const tile::OperandMove& move : s.moves) t.beside = t.beside && (move.move != Move::kFetch || move.buffers == 2);
+  const double arithmetic = t.compute + t.call, exchange = moves.cycles() * us;
+  // The first block's exchange has nothing to run beside.
+  t.total = t.beside ? std::max(arithmetic, exchange) + std::min(arithmetic, exchange) / steps : arithmetic + exchange;
+  t.total += t.sync + t.reduce + t.arrange + t.store + t.launch;
+  return t;
+}
+
+Estimate estimate_stage(std::span<const BspStage> stages, std::size_t number, const arch::ArchSpec& a, Links links) {
+  const BspStage& s = stages[number];
+  const Times t = times_of(stages, number, a, links);
   const arch::DramLevel* dram = arch::dram_of(a);
-  const double us = 1e6 / static_cast<double>(a.clock.n);
   Estimate e;
   e.blocks = s.cores();
-  e.waves = steps;
+  e.waves = of(s.steps());
   e.occupancy.blocks_per_core = 1;
   e.occupancy.ratio = of(s.cores()) / of(a.core.count);
   e.occupancy.limited_by = "cores";
-  e.terms = {{kCompute, beside, steps * (vertex.all - vertex.overhead) * us},
-             {kCall, beside, steps * vertex.overhead * us},
-             {kExchange, beside, (moves.link + moves.ways) * us}};
-  if (dram != nullptr) e.terms.push_back({dram->name, beside, (moves.dram + moves.latencies) * us});
-  const std::size_t on_top = e.terms.size();
-  e.terms.push_back({kSync, false, 2 * phases * sync * us});
-  e.terms.push_back({kReduce, false, reduce * us});
-  e.terms.push_back({kArrange, false, arrange * us});
-  if (dram != nullptr) e.terms.push_back({kStore, false, store * us});
-  e.terms.push_back({kLaunch, false, a.launch_overhead.v});
-  // What overlaps: in an exchange the DRAM and the links, whose last words' ways follow each other; beside it where the
-  // chip can the arithmetic, but for the first block's, whose exchange has nothing to run beside.
-  const double arithmetic = steps * vertex.all * us;
-  const double exchange = (std::max(moves.link, moves.dram) + moves.ways + moves.latencies) * us;
-  e.total_us = beside ? std::max(arithmetic, exchange) + std::min(arithmetic, exchange) / steps : arithmetic + exchange;
-  for (std::size_t t = on_top; t < e.terms.size(); ++t) e.total_us += e.terms[t].time_us;
+  e.terms = {{kCompute, t.beside, t.compute}, {kCall, t.beside, t.call}, {kExchange, t.beside, t.exchange}};
+  if (dram != nullptr) e.terms.push_back({dram->name, t.beside, t.dram});
+  e.terms.push_back({kSync, false, t.sync});
+  e.terms.push_back({kReduce, false, t.reduce});
+  e.terms.push_back({kArrange, false, t.arrange});
+  if (dram != nullptr) e.terms.push_back({kStore, false, t.store});
+  e.terms.push_back({kLaunch, false, t.launch});
+  e.total_us = t.total;
   e.bottleneck = static_cast<std::size_t>(
       std::max_element(e.terms.begin(), e.terms.end(),
                        [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; }) -
       e.terms.begin());
-  const double link_us = (moves.link + moves.ways + arrange + store) * us;
   if (dram != nullptr) {
-    const double all_us = m.of_dram() / arch::bandwidth_of(a, *dram).v * 1e6;
-    e.levels.push_back({dram->name, m.of_dram(), m.of_dram() / of(arch::transaction_of(*dram).n), 1, all_us});
+    const double all_us = t.of_dram / arch::bandwidth_of(a, *dram).v * 1e6;
+    e.levels.push_back({dram->name, t.of_dram, t.of_dram / of(arch::transaction_of(*dram).n), 1, all_us});
   }
-  e.levels.push_back({"link", m.received() * of(s.cores()),
-                      m.received() * of(s.cores()) / of(arch::core_link(a).width.n), 1, link_us});
+  const double all = t.received * of(s.cores());
+  e.levels.push_back({"link", all, all / of(arch::core_link(a).width.n), 1, t.on_links});
   return e;
 }
 
 }  // namespace
 
-Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a) {
+bool counts_links(const arch::ArchSpec& a) { return MeshTraffic::counts(a); }
+
+Estimate estimate(std::span<const BspStage> stages, const arch::ArchSpec& a, Links links) {
   std::vector<Estimate> of_stages;
-  for (std::size_t n = 0; n < stages.size(); ++n) of_stages.push_back(estimate_stage(stages, n, a));
+  for (std::size_t n = 0; n < stages.size(); ++n) of_stages.push_back(estimate_stage(stages, n, a, links));
   return sum_of(of_stages);
+}
+
+double total_us(const BspStage& s, const arch::ArchSpec& a, Links links) {
+  return times_of({&s, 1}, 0, a, links).total;
+}
+
+GridBound::GridBound(const BspStage& s, const arch::ArchSpec& a) : a_(a), instruction_(instruction_of(s, a)) {
+  BspStage held = s;
+  for (tile::OperandMove& m : held.moves) m = {Move::kHold, 1, 1, -1};
+  const StageModel m({&held, 1}, 0, a, Links::kClosedForm);
+  const double us = 1e6 / bsp::of(a.clock.n);
+  received_us_ = m.least_cycles() * us;
+  fixed_us_ = a.launch_overhead.v;
+  if (tile::partial_sums(s) > 1)
+    fixed_us_ += (m.reduced().cycles() + adding_cycles(held, a) + 2 * bsp::of(arch::core_sync(a).n)) * us;
+}
+
+double GridBound::of(const BspStage& s) const {
+  const double us = 1e6 / bsp::of(a_.clock.n);
+  const double arithmetic = bsp::of(s.steps()) * vertex_cycles(*s.space, s.block, instruction_, a_).all * us;
+  // Slices that have passed round once met so often.
+  double phases = 0;
+  for (const tile::OperandMove& m : s.moves)
+    if (m.move == Move::kRotate) phases = std::max(phases, bsp::of(m.ring - 1));
+  const double sync = 2 * phases * bsp::of(arch::core_sync(a_).n) * us;
+  const bool beside = arch::core_link(a_).overlap;
+  return (beside ? std::max(arithmetic, received_us_) : arithmetic + received_us_) + sync + fixed_us_;
 }
 
 }  // namespace tilescope::model::bsp

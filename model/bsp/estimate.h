@@ -3,6 +3,7 @@
 // The time of a program on a machine of tiles that exchange, in closed form: every step's arithmetic on the busiest
 // core, every exchange on the busiest port. It reads the schedule, and none of what lowering makes of it.
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -18,8 +19,17 @@ namespace tilescope::model::bsp {
 inline constexpr std::string_view kCompute = "compute", kCall = "call", kExchange = "exchange", kSync = "sync",
                                   kReduce = "reduce", kArrange = "arrange", kStore = "store", kLaunch = "launch";
 
+// What the links of a mesh of few cores carry: counted one by one, or in closed form, as those of many cores, by a
+// search that looks at very many programs.
+enum class Links : std::uint8_t { kCounted, kClosedForm };
+// Whether a chip's links are counted.
+bool counts_links(const arch::ArchSpec& a);
+
 // Of stages that run one after another.
-Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a);
+Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& a, Links links = Links::kCounted);
+
+// An estimate's total in microseconds, for those who judge many programs: of one stage that runs alone.
+double total_us(const tile::BspStage& s, const arch::ArchSpec& a, Links links = Links::kCounted);
 
 // Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
 // the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
