@@ -83,14 +83,14 @@ Reach::Reach(const Access& access, const Block& block, const Buffer& buffer, con
   for (std::size_t d = 0; d < rank; ++d) {
     std::int64_t low = access.at[d].offset, high = low;
     for (const Shifts& s : groups_) low += s.low[d], high += s.high[d];
-    cut_ = cut_ || low < 0 || high >= access.shape[d];
+    whole_ = whole_ && low >= 0 && high < access.shape[d];
     bytes[d] = row[access.owner[d]] * access.factor[d] * size_of(buffer);
     address += access.at[d].offset * bytes[d];
   }
   for (std::size_t d = 0; d < box.size(); ++d) {
     address -= box[d].begin * row[d] * size_of(buffer);
     const Interval reached = reached_of(d);
-    lacking_ = lacking_ || (!cut_ && (reached.begin < box[d].begin || reached.end() > box[d].end()));
+    whole_ = whole_ && reached.begin >= box[d].begin && reached.end() <= box[d].end();
   }
   for (const Shifts& s : groups_) {
     std::vector<std::int64_t>& out = offsets_.emplace_back(s.count, offsets_.empty() ? address : 0);
@@ -117,18 +117,29 @@ Interval Reach::reached_of(std::size_t dim) const {
   return {low, high - low + 1};
 }
 
-std::int64_t Reach::address(std::size_t first, std::size_t second, std::size_t third) const {
+std::int64_t Reach::index(std::size_t dim, std::size_t first, std::size_t second, std::size_t third) const {
   const std::size_t rank = access_.at.size();
-  base::FixedVector<std::int64_t, kMaxAxes> index(box_.size(), 0);
-  for (std::size_t d = 0; d < rank; ++d) {
-    const std::int64_t at = access_.at[d].offset + groups_[0].by_point[first * rank + d] +
-                            groups_[1].by_point[second * rank + d] + groups_[2].by_point[third * rank + d];
+  return access_.at[dim].offset + groups_[0].by_point[first * rank + dim] + groups_[1].by_point[second * rank + dim] +
+         groups_[2].by_point[third * rank + dim];
+}
+
+std::int64_t Reach::address(std::size_t first, std::size_t second, std::size_t third) const {
+  base::FixedVector<std::int64_t, kMaxAxes> in_buffer(box_.size(), 0);
+  for (std::size_t d = 0; d < access_.at.size(); ++d) {
+    const std::int64_t at = index(d, first, second, third);
     if (at < 0 || at >= access_.shape[d]) return kOutside;
-    index[access_.owner[d]] += at * access_.factor[d];
+    in_buffer[access_.owner[d]] += at * access_.factor[d];
   }
   for (std::size_t d = 0; d < box_.size(); ++d)
-    if (index[d] < box_[d].begin || index[d] >= box_[d].end()) return kLacking;
+    if (in_buffer[d] < box_[d].begin || in_buffer[d] >= box_[d].end()) return kLacking;
   return offsets_[0][first] + offsets_[1][second] + offsets_[2][third];
+}
+
+std::int64_t Reach::element(std::size_t first, std::size_t second, std::size_t third) const {
+  std::int64_t element = 0;
+  for (std::size_t d = 0; d < access_.at.size(); ++d)
+    element = element * access_.shape[d] + index(d, first, second, third);
+  return element;
 }
 
 }  // namespace tilescope::ipu_sim

@@ -10,6 +10,7 @@
 #include "backends/ipu_sim/detail/product.h"
 #include "expr/element_bytes.h"
 #include "lower/bsp/places.h"
+#include "lower/expected_values.h"
 
 namespace tilescope::ipu_sim {
 namespace {
@@ -262,16 +263,6 @@ Result run(const Program& p, const std::vector<std::vector<double>>& scalars, co
   return Machine(p, scalars, inputs, arithmetic).run();
 }
 
-double points_alone(const Program& p) {
-  double all = 0;
-  for (const Stage& s : p.stages) {
-    const expr::Expression& e = p.expressions[static_cast<std::size_t>(s.number)];
-    if (Product::of(e, s)) continue;
-    double points = 1;
-    for (const expr::Axis& a : e.stages.front().axes) points *= static_cast<double>(a.size);
-    all += points;
-  }
-  return all;
-}
+double slow_points(const expr::Expression& e) { return product_numbers(e, e.stages.front()) ? 0 : lower::points_of(e); }
 
 }  // namespace tilescope::ipu_sim

@@ -44,7 +44,7 @@ enum class Arithmetic : std::uint8_t {
 Result run(const lower::bsp::Program& p, const std::vector<std::vector<double>>& scalars,
            const std::vector<expr::Values>& inputs, Arithmetic arithmetic = Arithmetic::kMatrices);
 
-// Iterations that take a point's time each, a hundred times that of a product in a matrix.
-double points_alone(const lower::bsp::Program& p);
+// Iterations of an expression of one stage that are computed point by point, at a hundredth of the pace of matrices.
+double slow_points(const expr::Expression& e);
 
 }  // namespace tilescope::ipu_sim

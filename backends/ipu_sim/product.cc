@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 #include "expr/element_bytes.h"
 
 namespace tilescope::ipu_sim {
@@ -107,8 +109,7 @@ class Matrices {
         cores_(cores),
         reach_(access, block, buffer, box, begin, {batch, rows, columns}),
         loader_(buffer.dtype) {
-    if (reach_.lacking()) cores.fault(block.core, name, "elements are read that are not in its buffer");
-    if (reach_.offsets(0).empty() || reach_.cut()) return;
+    if (reach_.offsets(0).empty() || reach_.offsets(1).empty() || reach_.offsets(2).empty()) return;
     for (const std::size_t group : {1, 2}) {
       const auto [low, high] = std::minmax_element(reach_.offsets(group).begin(), reach_.offsets(group).end());
       low_ += *low, high_ += *high;
@@ -121,7 +122,7 @@ class Matrices {
     const Offsets &rows = reach_.offsets(1), &columns = reach_.offsets(2);
     const std::int64_t at = reach_.offsets(0)[batch];
     const std::int64_t span = high_ - low_ + size_of(buffer_);
-    const std::byte* first = reach_.cut() ? nullptr : cores_.find(block_.core, at + low_, span, name_);
+    const std::byte* first = !reach_.whole() ? nullptr : cores_.find(block_.core, at + low_, span, name_);
     if (first != nullptr) {
       first -= low_;
       for (const std::int64_t row : rows) {
@@ -157,7 +158,9 @@ class Matrices {
   T element(std::size_t batch, std::size_t row, std::size_t column) {
     const std::int64_t address = reach_.address(batch, row, column);
     if (address == Reach::kOutside) return T{};
-    if (address == Reach::kLacking) cores_.fault(block_.core, name_, "an element is read that is not in its buffer");
+    if (address == Reach::kLacking)
+      cores_.fault(block_.core, name_,
+                   fmt::format("element {} is not in its buffer", reach_.element(batch, row, column)));
     return loader_.load(cores_.read(block_.core, address, size_of(buffer_), name_));
   }
 

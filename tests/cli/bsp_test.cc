@@ -65,6 +65,23 @@ TEST_F(Exchange, SimulatesAndComputesWhatItCompiled) {
   EXPECT_THAT(text_of_file(timeline), HasSubstr("\"compute\""));
 }
 
+// Of an operator that plain loops take long for, drawn outputs are compared, all counts; the table says which.
+TEST_F(Exchange, ComparesASampleOfManyOutputs) {
+  const Args args = {
+      "verify",  "--arch", "ipu_gc200", "--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size", "m=512,n=512,k=1024",
+      "--dtype", "f16"};
+  const Json row = json(args).at("rows").at(0);
+  EXPECT_EQ(row.at("correct"), true);
+  EXPECT_EQ(row.at("counters_ok"), true);
+  EXPECT_EQ(row.at("machine").at("points"), 1 << 28);
+  EXPECT_EQ(row.at("outputs"), 512 * 512);
+  const auto compared = row.at("compared_outputs").get<std::int64_t>();
+  EXPECT_GT(compared, 1000);
+  EXPECT_LT(compared, 512 * 512);
+  EXPECT_THAT(run(with(args, {"--legend"})).out,
+              testing::AllOf(HasSubstr(std::to_string(compared) + " of 262144, seed 1"), HasSubstr("n of N outputs")));
+}
+
 double best_us(const Json& compiled) {
   return compiled.at("operators").at(0).at("programs").at(0).at("predicted_us").get<double>();
 }

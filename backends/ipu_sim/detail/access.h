@@ -38,28 +38,29 @@ class Reach {
   Reach(const Access& access, const Block& block, const lower::bsp::Buffer& buffer, const lower::bsp::Box& box,
         std::int64_t begin, const std::vector<std::vector<std::size_t>>& groups);
 
-  // Whether some points read outside the tensor, which is zero.
-  bool cut() const { return cut_; }
-  // The buffer's dimension that lacks an index, which is reached: a mistake of the program's. Of a cut access,
-  // `address` finds it.
-  bool lacking() const { return lacking_; }
+  // Whether every point reaches an element of the tensor that the buffer has. Otherwise `address` says of each.
+  bool whole() const { return whole_; }
   std::size_t count(std::size_t group) const { return groups_[group].count; }
   // Bytes that a group's points add to the address; the first group's have the address itself.
   const std::vector<std::int64_t>& offsets(std::size_t group) const { return offsets_[group]; }
-  // The address at one point of each group: kOutside of the tensor, or kLacking where the buffer lacks it.
+  // The address at one point of each of three groups; or kOutside of the tensor, which is zero, or kLacking where the
+  // buffer lacks the element: a mistake of the program's.
   static constexpr std::int64_t kOutside = -1, kLacking = -2;
   std::int64_t address(std::size_t first, std::size_t second, std::size_t third) const;
+  // The element of the tensor, of one that lies in it.
+  std::int64_t element(std::size_t first, std::size_t second, std::size_t third) const;
 
  private:
-  // Indices of a dimension of the buffer, where nothing is cut. Loops that are collapsed reach some of what their
-  // dimensions would alone.
+  std::int64_t index(std::size_t dim, std::size_t first, std::size_t second, std::size_t third) const;
+  // Indices of a dimension of the buffer, where none is outside the tensor. Loops that are collapsed reach some of what
+  // their dimensions would alone.
   lower::bsp::Interval reached_of(std::size_t dim) const;
 
   const Access& access_;
   const lower::bsp::Box& box_;
   std::vector<Shifts> groups_;
   std::vector<std::vector<std::int64_t>> offsets_;
-  bool cut_ = false, lacking_ = false;
+  bool whole_ = true;
 };
 
 }  // namespace tilescope::ipu_sim
