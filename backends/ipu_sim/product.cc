@@ -3,12 +3,11 @@
 
 #include <Eigen/Core>
 #include <algorithm>
-#include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include <fmt/format.h>
 
+#include "backends/ipu_sim/detail/loader.h"
 #include "expr/element_bytes.h"
 
 namespace tilescope::ipu_sim {
@@ -16,79 +15,11 @@ namespace {
 
 using namespace lower::bsp;  // the program is all that this file is about
 
-using Offsets = std::vector<std::int64_t>;
-
-// The number of T that a value is; of words, modulo 2^32.
-template <class T>
-T number_of(double value) {
-  if constexpr (std::is_same_v<T, std::uint32_t>) return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-  return static_cast<T>(value);
-}
 template <class T>
 double value_of(T number) {
   if constexpr (std::is_same_v<T, std::uint32_t>) return static_cast<std::int32_t>(number);
   return static_cast<double>(number);
 }
-
-// Numbers of T by the code of an element of 8 or 16 bits.
-template <class T, class Code>
-const std::vector<T>& numbers_by_code(base::Dtype dtype) {
-  static std::array<std::vector<T>, base::kDtypes.size()> tables;
-  std::vector<T>& table = tables[static_cast<std::size_t>(dtype)];
-  if (table.empty())
-    for (unsigned code = 0; code <= std::numeric_limits<Code>::max(); ++code) {
-      const auto element = static_cast<Code>(code);
-      table.push_back(number_of<T>(expr::element_at(dtype, &element)));
-    }
-  return table;
-}
-
-// Elements of a dtype as numbers of T.
-template <class T>
-class Loader {
- public:
-  explicit Loader(base::Dtype dtype) : dtype_(dtype), size_(base::size_of(dtype).n) {
-    if (size_ == 1) by_code_ = numbers_by_code<T, std::uint8_t>(dtype).data();
-    if (size_ == 2) by_code_ = numbers_by_code<T, std::uint16_t>(dtype).data();
-  }
-
-  // Of those at first + each offset.
-  void load(const std::byte* first, const Offsets& offsets, T* to) const {
-    switch (dtype_) {
-      case base::Dtype::kF64:
-        return each<double>(first, offsets, to, [](double v) { return number_of<T>(v); });
-      case base::Dtype::kI32:
-        return each<std::int32_t>(first, offsets, to, [](std::int32_t v) { return static_cast<T>(v); });
-      case base::Dtype::kF32:
-      case base::Dtype::kTf32:
-        return each<float>(first, offsets, to, [](float v) { return number_of<T>(double{v}); });
-      default:
-        if (size_ == 1) return each<std::uint8_t>(first, offsets, to, [this](auto code) { return by_code_[code]; });
-        return each<std::uint16_t>(first, offsets, to, [this](auto code) { return by_code_[code]; });
-    }
-  }
-
-  T load(const std::byte* element) const {
-    T out{};
-    static const Offsets kHere = {0};
-    load(element, kHere, &out);
-    return out;
-  }
-
- private:
-  template <class Element, class Convert>
-  static void each(const std::byte* first, const Offsets& offsets, T* to, const Convert& convert) {
-    for (const std::int64_t offset : offsets) {
-      Element e;
-      std::memcpy(&e, first + offset, sizeof(Element));
-      *to++ = convert(e);
-    }
-  }
-
-  base::Dtype dtype_;
-  std::int64_t size_;
-  const T* by_code_ = nullptr;
-};
 
 bool neighbours(const Offsets& offsets, std::int64_t size) {
   for (std::size_t i = 0; i < offsets.size(); ++i)

@@ -74,9 +74,7 @@ TEST(ValueErrors, AnOutputOfZerosIsWrong) {
 // Of those elements alone, a later stage's against what the run has of an earlier one.
 TEST(ValueErrors, OfSomeElementsAreOfThose) {
   tile::RProgram p = program("T[i] +=! A[i,k] * B[k]", "i=4,k=3", base::Dtype::kF32);
-  tile::RProgram second = program("O[i] = T[i] + T[i]", "i=4", base::Dtype::kF32);
-  auto& nodes = std::get<std::vector<tile::StageProgram>>(p.nodes);
-  nodes.push_back(std::get<std::vector<tile::StageProgram>>(second.nodes).front());
+  p.simt().push_back(program("O[i] = T[i] + T[i]", "i=4", base::Dtype::kF32).simt().front());
   const lower::NamedValues inputs = {{"A", {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1, 1}}, {"B", {1, 1, 2}}};
   lower::NamedValues outputs = {{"T", {9, 21, 33, 4}}, {"O", {18, 42, 66, 8}}};
   EXPECT_EQ(errors_of_elements(p, outputs, inputs, {{"T", {0, 1, 2, 3}}, {"O", {0, 1, 2, 3}}}).ratio, 0);
