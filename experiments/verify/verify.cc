@@ -24,7 +24,7 @@ constexpr double kMaxPoints = 1 << 30;
 
 // Where no more points than these are, or than run one by one anyway, all outputs are compared; else so many that their
 // plain loops take about the second number.
-constexpr double kMaxComparedPoints = 1 << 27, kSampledPoints = 1 << 26;
+constexpr double kMaxComparedPoints = 1 << 27, kSampledPoints = 1 << 25;
 
 struct Candidate {
   const tile::RProgram* program = nullptr;
