@@ -44,7 +44,7 @@ enum class Arithmetic : std::uint8_t {
 Result run(const lower::bsp::Program& p, const std::vector<std::vector<double>>& scalars,
            const std::vector<expr::Values>& inputs, Arithmetic arithmetic = Arithmetic::kMatrices);
 
-// Iterations of an expression of one stage that are computed point by point, at a hundredth of the pace of matrices.
-double slow_points(const expr::Expression& e);
+// Whether the sums of an expression of one stage are multiplied as matrices; points take a hundred times as long.
+bool multiplies(const expr::Expression& e);
 
 }  // namespace tilescope::ipu_sim

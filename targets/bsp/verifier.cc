@@ -47,7 +47,9 @@ class MachineVerifier : public Verifier {
 
   double slow_points(const tile::RProgram& program) const override {
     double points = 0;
-    for (std::size_t s = 0; s < program.stages(); ++s) points += ipu_sim::slow_points(program.space(s).expression);
+    for (std::size_t s = 0; s < program.stages(); ++s)
+      if (const expr::Expression& e = program.space(s).expression; !ipu_sim::multiplies(e))
+        points += lower::points_of(e);
     return points;
   }
 
@@ -73,8 +75,7 @@ class MachineVerifier : public Verifier {
       if (const int stage = p.tensors[t].home.stage; stage >= 0) {
         const auto& e = p.expressions[static_cast<std::size_t>(stage)];
         const double elements = static_cast<double>(p.tensors[t].elements);
-        const double outputs =
-            points / static_cast<double>(p.stages.size()) / lower::points_of(e) * elements;
+        const double outputs = points / static_cast<double>(p.stages.size()) / lower::points_of(e) * elements;
         out[p.tensors[t].name] = sampled(p, static_cast<int>(t), outputs, random);
       }
     return out;
