@@ -121,6 +121,10 @@ RC_GTEST_PROP(IpuSim, MultipliesMatricesAsPointsDo, ()) {
   } catch (const std::runtime_error&) {
     RC_DISCARD("its sizes leave nothing that lies inside a tensor");
   }
+  // Tensors that end before what is read of them.
+  for (expr::Tensor& t : e.tensors)
+    if (t.producer == expr::kInput)
+      for (std::int64_t& extent : t.shape) extent -= extent > 1 ? tests::any_of_range(0, 1) : 0;
   if (!base::is_integer(e.dtype)) e.accumulate = tests::any_element<Dtype>({Dtype::kF32, Dtype::kF64});
   tile::RProgram p = tile::program_of(a.name, tests::any_bsp_stage(e, a));
   RC_LOG() << in_words(p.bsp().front()) << " " << base::name_of(e.dtype) << " in " << base::name_of(e.accumulate);
