@@ -103,7 +103,9 @@ constexpr std::array kColumns = {
     Words{"third", "the one after that"},
     Words{"refused", "a change that gives no chip, or no program"},
     Words{"why", "why"},
-    Words{"correct", "whether the results are right: equal, or within what rounding explains"},
+    Words{"correct",
+          "whether the results are right: equal, or within what rounding explains; n of N outputs, where not all were "
+          "compared, some of every core's, drawn with the seed"},
     Words{"sectors", "sectors that the emitted kernel touches"},
     Words{"simulator", "what the simulator counts of the column before"},
     Words{"model", "by how much the model's count differs; empty where it is the same"},

@@ -58,6 +58,12 @@ std::string verdict(const VerifiedRow& r) {
   return worst.ratio == 0 ? "equal" : fmt::format("within {:.1g}", allowed.ratio);
 }
 
+// Which outputs the verdict is of, where it is not of all.
+std::string compared(const VerifiedRow& r) {
+  if (r.compared == r.outputs) return "";
+  return fmt::format(", {} of {}, seed {}", r.compared, r.outputs, experiments::kVerifySeed);
+}
+
 void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) {
   const std::vector<std::string> amounts = compared_amounts(rows);
   std::vector<Column> columns = {{"id"}, {"kind", false, 3}, {"correct"}};
@@ -70,7 +76,7 @@ void print_table(const std::vector<VerifiedRow>& rows, const std::string& runs) 
   Table table(columns);
   for (const VerifiedRow& r : rows) {
     if (!r.errors.empty()) continue;
-    std::vector<std::string> cells = {r.id, r.kind, verdict(r)};
+    std::vector<std::string> cells = {r.id, r.kind, verdict(r) + compared(r)};
     for (const std::string& name : amounts) {
       const double *run = amount_of(r.run, name), *simulated = amount_of(r.simulator, name);
       const double* model = r.model ? amount_of(*r.model, name) : nullptr;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/expected_values.h"
 
+#include <set>
+
 namespace tilescope::lower {
 namespace {
 
@@ -13,14 +15,34 @@ expr::Values drawn(const expr::Tensor& t, std::mt19937& random) {
 
 }  // namespace
 
+void add_inputs(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
+  std::set<std::string> computed;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
+    for (const expr::Tensor& t : e.tensors)
+      if (t.producer == expr::kInput && !values.contains(t.name) && !computed.contains(t.name))
+        values[t.name] = drawn(t, random);
+    computed.insert(e.tensors[static_cast<std::size_t>(e.stages.front().output)].name);
+  }
+}
+
+double points_of(const expr::Expression& e) {
+  double all = 0;
+  for (const expr::Stage& s : e.stages) {
+    double points = 1;
+    for (const expr::Axis& a : s.axes) points *= static_cast<double>(a.size);
+    all += points;
+  }
+  return all;
+}
+
 void add_expected_values(const tile::RProgram& p, std::mt19937& random, NamedValues& values) {
+  add_inputs(p, random, values);
   for (std::size_t s = 0; s < p.stages(); ++s) {
     const expr::Expression& e = p.space(s).expression;
     std::vector<expr::Values> tensors;
-    for (const expr::Tensor& t : e.tensors) {
-      if (t.producer == expr::kInput && !values.contains(t.name)) values[t.name] = drawn(t, random);
-      tensors.push_back(t.producer == expr::kInput ? values[t.name] : expr::Values{});
-    }
+    for (const expr::Tensor& t : e.tensors)
+      tensors.push_back(t.producer == expr::kInput ? values.at(t.name) : expr::Values{});
     expr::evaluate(e, std::vector<double>(e.scalars.size(), kScalar), tensors);
     const auto output = static_cast<std::size_t>(e.stages.front().output);
     values[e.tensors[output].name] = std::move(tensors[output]);

@@ -10,12 +10,12 @@
 
 #include "arch/derive.h"
 #include "backends/cuda/cache.h"
-#include "backends/cuda/detail/element_bytes.h"
 #include "backends/cuda/detail/units.h"
 #include "backends/cuda/host/wire.h"
 #include "backends/cuda/process.h"
 #include "backends/cuda/toolchain.h"
 #include "base/check.h"
+#include "expr/element_bytes.h"
 
 namespace tilescope::cuda {
 namespace {
@@ -80,7 +80,7 @@ host::Request request_of(const Added& module, const HostRun& how, const host::Ru
     const std::int64_t element = base::size_of(g.dtype).n;
     const bool input = g.role == lower::Role::kInput;
     const auto size = static_cast<std::size_t>(g.elements * element);
-    std::string bytes = input ? to_bytes(g.dtype, how.globals[i]) : std::string(size, kPoison);
+    std::string bytes = input ? expr::to_bytes(g.dtype, how.globals[i]) : std::string(size, kPoison);
     base::check(bytes.size() == size, "an input has all its elements");
     out.globals.push_back({g.name, role_of(g.role), element, std::move(bytes)});
   }
@@ -196,7 +196,7 @@ HostResult HostCompiler::run(int id, const HostRun& how) {
   }
   out.counters = counters_of(answer);
   for (std::size_t i = 0; i < module.globals.size(); ++i)
-    out.globals.push_back(from_bytes(module.globals[i].dtype, answer.globals[i]));
+    out.globals.push_back(expr::from_bytes(module.globals[i].dtype, answer.globals[i]));
   return out;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A machine of tiles that exchange, which computes values: every core has memory of its own, and a chip's DRAM is
-// memory that none computes in; exchanges copy elements from one to another, arithmetic reads and writes a core's own
-// memory alone. It knows nothing of time.
+// A machine of tiles that exchange, which computes values: every core has memory of its own, exchanges copy bytes from
+// one to another, arithmetic reads and writes a core's own memory alone. It knows nothing of time.
 
 #include <cstdint>
 #include <stdexcept>
@@ -14,7 +13,7 @@
 
 namespace tilescope::ipu_sim {
 
-// What a program does that no machine may: it reads what nothing wrote, writes an element twice in one exchange, reads
+// What a program does that no machine may: it reads a byte that nothing wrote, writes one twice in one exchange, reads
 // what the same exchange brings, or addresses memory that the core does not have. The sentence says which core,
 // superstep and tensor.
 class Fault : public std::runtime_error {
@@ -36,9 +35,17 @@ struct Result {
   Counts counts;
 };
 
+enum class Arithmetic : std::uint8_t {
+  kMatrices,  // sums of products by Eigen, whose order is its own, where their numbers allow it; all else by points
+  kPoints,    // everything in the order of the plain loop
+};
+
 // Runs all stages. `inputs` by Program::tensors, empty of those that are computed; `scalars` by stage and scalar.
 // Throws Fault.
 Result run(const lower::bsp::Program& p, const std::vector<std::vector<double>>& scalars,
-           const std::vector<expr::Values>& inputs);
+           const std::vector<expr::Values>& inputs, Arithmetic arithmetic = Arithmetic::kMatrices);
+
+// Whether the sums of an expression of one stage are multiplied as matrices; points take a hundred times as long.
+bool multiplies(const expr::Expression& e);
 
 }  // namespace tilescope::ipu_sim

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <vector>
 
 namespace tilescope::experiments {
 namespace {
@@ -136,6 +138,43 @@ ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr:
   if (worst == 0) return {};
   const double errors = worst / unit_of(dtype, scale_of(expected));
   return base::is_integer(dtype) ? ValueErrors{0, errors} : ValueErrors{errors, 0};
+}
+
+ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues& outputs,
+                              const lower::NamedValues& expected) {
+  ValueErrors out;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
+    const expr::Tensor& t = e.tensors[static_cast<std::size_t>(e.stages.front().output)];
+    if (const auto found = outputs.find(t.name); found != outputs.end())
+      out = worse(out, errors_of(t.dtype, found->second, expected.at(t.name)));
+  }
+  return out;
+}
+
+ValueErrors errors_of_elements(const tile::RProgram& p, const lower::NamedValues& outputs,
+                               const lower::NamedValues& inputs, const targets::Elements& elements) {
+  ValueErrors out;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    const expr::Expression& e = p.space(s).expression;
+    const expr::Tensor& output = e.tensors[static_cast<std::size_t>(e.stages.front().output)];
+    std::vector<const expr::Values*> tensors;
+    for (const expr::Tensor& t : e.tensors) {
+      const auto computed = outputs.find(t.name);
+      tensors.push_back(computed != outputs.end() ? &computed->second : &inputs.at(t.name));
+    }
+    const std::function<double(int, std::int64_t)> value_of = [&](int tensor, std::int64_t element) {
+      return (*tensors[static_cast<std::size_t>(tensor)])[static_cast<std::size_t>(element)];
+    };
+    const std::vector<double> scalars(e.scalars.size(), lower::kScalar);
+    expr::Values values, expected;
+    for (const std::int64_t element : elements.at(output.name)) {
+      values.push_back(outputs.at(output.name)[static_cast<std::size_t>(element)]);
+      expected.push_back(expr::evaluate_element(e, 0, element, scalars, value_of));
+    }
+    out = worse(out, errors_of(output.dtype, values, expected));
+  }
+  return out;
 }
 
 }  // namespace tilescope::experiments

@@ -5,6 +5,8 @@
 
 #include "experiments/verify/value_errors.h"
 #include "expr/reference.h"
+#include "lower/expected_values.h"
+#include "targets/verifier.h"
 #include "tile/program.h"
 
 namespace tilescope::experiments {
@@ -19,5 +21,14 @@ ValueErrors errors_of(base::Dtype dtype, const expr::Values& values, const expr:
 
 // The greatest |difference| of one element that stays within what is allowed, of an output of these values.
 double tolerance_of(base::Dtype dtype, const ValueErrors& allowed, const expr::Values& expected);
+
+// Of all outputs that a way to run the program leaves.
+ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues& outputs,
+                              const lower::NamedValues& expected);
+
+// Of some elements of outputs, each compared with a plain loop over what the run itself has for its stage to read:
+// `inputs` of the program and outputs of earlier stages.
+ValueErrors errors_of_elements(const tile::RProgram& p, const lower::NamedValues& outputs,
+                               const lower::NamedValues& inputs, const targets::Elements& elements);
 
 }  // namespace tilescope::experiments

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/verify/verify.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>
@@ -18,10 +19,12 @@
 namespace tilescope::experiments {
 namespace {
 
-// Of so many points a program takes a minute or two on the CPU; more are refused.
+// Of so many points that are computed one by one a program takes a minute or two on the CPU; more are refused.
 constexpr double kMaxPoints = 1 << 30;
 
-constexpr unsigned kSeed = 1;
+// Where no more points than these are, or than run one by one anyway, all outputs are compared; else so many that their
+// plain loops take about the second number.
+constexpr double kMaxComparedPoints = 1 << 27, kSampledPoints = 1 << 25;
 
 struct Candidate {
   const tile::RProgram* program = nullptr;
@@ -31,25 +34,17 @@ struct Candidate {
 
 double points_of(const tile::RProgram& p) {
   double points = 0;
-  for (std::size_t s = 0; s < p.stages(); ++s) {
-    double n = 1;
-    for (const expr::Axis& a : p.space(s).stage().axes) n *= static_cast<double>(a.size);
-    points += n;
-  }
+  for (std::size_t s = 0; s < p.stages(); ++s) points += lower::points_of(p.space(s).expression);
   return points;
 }
 
-// Of all outputs that a way to run the program leaves.
-ValueErrors errors_of_outputs(const tile::RProgram& p, const lower::NamedValues& outputs,
-                              const lower::NamedValues& expected) {
-  ValueErrors out;
+std::int64_t outputs_of(const tile::RProgram& p) {
+  std::int64_t elements = 0;
   for (std::size_t s = 0; s < p.stages(); ++s) {
     const expr::Expression& e = p.space(s).expression;
-    const expr::Tensor& t = e.tensors[static_cast<std::size_t>(e.stages.front().output)];
-    if (const auto found = outputs.find(t.name); found != outputs.end())
-      out = worse(out, errors_of(t.dtype, found->second, expected.at(t.name)));
+    elements += e.tensors[static_cast<std::size_t>(e.stages.front().output)].elements();
   }
-  return out;
+  return elements;
 }
 
 base::Value to_value(double amount) {
@@ -75,15 +70,25 @@ VerifiedAmounts amounts_of(const base::Value& v) {
 
 // What one worker does, on programs that are compiled.
 std::string verified(const Candidate& c, targets::Verifier& verifier) {
-  std::mt19937 random(kSeed);
-  lower::NamedValues expected;
-  lower::add_expected_values(*c.program, random, expected);
-  const targets::Execution done = verifier.run(c.number, expected, kSeed);
+  const tile::RProgram& p = *c.program;
+  const bool all = points_of(p) <= std::max(kMaxComparedPoints, verifier.slow_points(p));
+  std::mt19937 random(kVerifySeed);
+  lower::NamedValues values;
+  if (all)
+    lower::add_expected_values(p, random, values);
+  else
+    lower::add_inputs(p, random, values);
+  const targets::Execution done = verifier.run(c.number, values, kVerifySeed);
+  const targets::Elements elements = all ? targets::Elements{} : verifier.sample(c.number, kSampledPoints, kVerifySeed);
+  std::int64_t compared = all ? outputs_of(p) : 0;
+  for (const auto& [tensor, some] : elements) compared += std::ssize(some);
   ValueErrors worst;
   for (const lower::NamedValues& outputs : done.outputs)
-    worst = worse(worst, errors_of_outputs(*c.program, outputs, expected));
+    worst =
+        worse(worst, all ? errors_of_outputs(p, outputs, values) : errors_of_elements(p, outputs, values, elements));
   return base::to_json(base::Map{{"worst_error_ratio", worst.ratio, {}},
                                  {"worst_error_units", worst.units, {}},
+                                 {"compared", compared, {}},
                                  {"counters_ok", done.counters_equal, {}},
                                  {"run", to_map(done.run), {}},
                                  {"simulator", to_map(done.simulated), {}}});
@@ -103,6 +108,7 @@ void read_answer(const WorkerResult& answer, const std::string& place, VerifiedR
   };
   row.worst_errors = {real("worst_error_ratio"), real("worst_error_units")};
   row.values_ok = row.worst_errors.within(row.allowed_errors);
+  row.compared = *v->find("compared")->get_if<std::int64_t>();
   row.counters_ok = *v->find("counters_ok")->get_if<bool>();
   row.run = amounts_of(*v->find("run"));
   row.simulator = amounts_of(*v->find("simulator"));
@@ -118,7 +124,7 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
     row.kind = g.kind;
     row.errors = g.errors;
     if (!g.program) continue;
-    if (const double points = points_of(*g.program); points > kMaxPoints) {
+    if (const double points = verifier.slow_points(*g.program); points > kMaxPoints) {
       row.errors.push_back(
           fmt::format("{}: {:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small", g.place,
                       points, kMaxPoints));
@@ -128,6 +134,7 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
     const auto number = verifier.add(*g.program, lowering, {lowering.add_source(g.place)});
     base::append(row.errors, lowering.formatted_errors());
     if (!number) continue;
+    row.outputs = outputs_of(*g.program);
     row.allowed_errors = allowed_errors(*g.program);
     row.model = verifier.modelled(*number);
     out.push_back({&*g.program, *number, rows.size() - 1});
@@ -169,6 +176,9 @@ namespace {
 base::Map compared(const VerifiedRow& r, const std::string& runs) {
   base::Map out = {{"correct", r.values_ok, {}},
                    {"counters_ok", r.counters_ok, {}},
+                   {"compared_outputs", r.compared, {}},
+                   {"outputs", r.outputs, {}},
+                   {"seed", static_cast<std::int64_t>(kVerifySeed), {}},
                    {"worst_error_ratio", r.worst_errors.ratio, {}},
                    {"allowed_error_ratio", r.allowed_errors.ratio, {}},
                    {"worst_error_units", r.worst_errors.units, {}},

@@ -17,13 +17,17 @@
 
 namespace tilescope::experiments {
 
+// What inputs, and outputs that are compared where not all are, are drawn with.
+inline constexpr unsigned kVerifySeed = 1;
+
 // Amounts by name: of a GPU's kernels requests, sectors and bank passes; of cores that exchange bytes and points.
 using VerifiedAmounts = std::vector<std::pair<std::string, double>>;
 
 struct VerifiedRow {
   std::string id, kind;
-  ValueErrors worst_errors;    // of all outputs
-  ValueErrors allowed_errors;  // what rounding may come to
+  ValueErrors worst_errors;                // of all outputs
+  ValueErrors allowed_errors;              // what rounding may come to
+  std::int64_t compared = 0, outputs = 0;  // elements of outputs: compared with plain loops, and all there are
   bool values_ok = false;
   bool counters_ok = false;  // what runs and the simulator agree in every count
   VerifiedAmounts run, simulator;

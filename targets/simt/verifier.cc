@@ -42,6 +42,12 @@ class KernelVerifier : public Verifier {
 
   std::optional<std::string> refusal() const override { return compiler_.refusal(); }
 
+  double slow_points(const tile::RProgram& program) const override {
+    double points = 0;
+    for (std::size_t s = 0; s < program.stages(); ++s) points += lower::points_of(program.space(s).expression);
+    return points;
+  }
+
   std::optional<int> add(const tile::RProgram& program, base::Diagnostics& diags, base::Position at) override {
     auto module = lower::lower(program, arch_, diags, at);
     if (!module) return std::nullopt;

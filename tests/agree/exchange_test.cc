@@ -3,6 +3,7 @@
 // vendor adds is never slower; parts of the simulator against times by hand.
 
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -12,6 +13,7 @@
 #include "construct/bsp/construct.h"
 #include "experiments/verify/verify_programs.h"
 #include "lower/bsp/lower.h"
+#include "lower/bsp/places.h"
 #include "model/bsp/estimate.h"
 #include "sim/bsp/simulate.h"
 #include "targets/target.h"
@@ -56,6 +58,33 @@ RC_GTEST_PROP(Exchanges, AreCountedAlikeByMachineSimulatorAndModel, ()) {
   const std::string& output = s.space->expression.tensors[static_cast<std::size_t>(s.space->output.tensor)].name;
   RC_ASSERT(testing::Value(done.outputs.front().at(output),
                            testing::Pointwise(testing::NanSensitiveDoubleEq(), values.at(output))));
+}
+
+// However few are asked for, some outputs of every core that has any are compared, and none twice.
+RC_GTEST_PROP(Exchanges, SamplesHaveSomeOfEveryCore, ()) {
+  const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
+  const expr::Expression e = tests::any_operator(9);
+  const tile::RProgram p = tile::program_of(a.name, tests::any_bsp_stage(e, a));
+  const auto verifier = targets::target_of(a).verify(a);
+  base::Diagnostics diags;
+  const auto number = verifier->add(p, diags, {});
+  if (!number) return;
+  const lower::bsp::Program program = lowered(p, a);
+  const targets::Elements sample = verifier->sample(*number, static_cast<double>(any_of_range(0, 1000)), 1);
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    const lower::bsp::Tensor& tensor = program.tensors[t];
+    RC_ASSERT(sample.contains(tensor.name) == (tensor.home.stage >= 0));
+    if (tensor.home.stage < 0) continue;
+    std::vector<std::int64_t> cores(static_cast<std::size_t>(tensor.elements));
+    lower::bsp::for_each_piece(program, static_cast<int>(t), 0, tensor.elements, [&](const lower::bsp::Piece& piece) {
+      for (std::int64_t i = 0; i < piece.count; ++i) cores[static_cast<std::size_t>(piece.first + i)] = piece.core;
+    });
+    std::set<std::int64_t> compared;
+    const std::vector<std::int64_t>& elements = sample.at(tensor.name);
+    for (const std::int64_t element : elements) compared.insert(cores.at(static_cast<std::size_t>(element)));
+    RC_ASSERT(compared == std::set<std::int64_t>(cores.begin(), cores.end()));
+    RC_ASSERT(std::set<std::int64_t>(elements.begin(), elements.end()).size() == elements.size());
+  }
 }
 
 sim::SimReport simulated(const tile::BspStage& s, const arch::ArchSpec& a, sim::Mode mode) {

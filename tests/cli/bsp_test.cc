@@ -58,6 +58,8 @@ TEST_F(Exchange, SimulatesAndComputesWhatItCompiled) {
   EXPECT_EQ(stalls, row.at("cycles"));
   const Json verified = json({"verify", "--arch", "ipu_gc200", "--program", file}).at("rows").at(0);
   EXPECT_EQ(verified.at("correct"), true);
+  EXPECT_EQ(verified.at("compared_outputs"), 256 * 256);
+  EXPECT_EQ(verified.at("outputs"), 256 * 256);
   EXPECT_EQ(verified.at("counters_ok"), true);
   EXPECT_EQ(verified.at("machine").at("delivered_bytes"), verified.at("simulator").at("delivered_bytes"));
   EXPECT_THAT(run(on_ipu("compile", {"--print", "kernel"})).out, HasSubstr("compute by amp.f16"));
@@ -85,6 +87,16 @@ TEST_F(Exchange, ComputesFromADram) {
   const Json row = json(on_mesh("simulate", {})).at("operators").at(0);
   EXPECT_GE(row.at("levels").at("dram").at("read_bytes").get<double>(), (256 + 128) * 128 * 2);
   EXPECT_GE(row.at("levels").at("dram").at("written_bytes").get<double>(), 256 * 128 * 2);
+}
+
+// Of an operator that plain loops take long for, drawn outputs are compared, and all counts; the table says how many.
+TEST_F(Exchange, ComparesASampleOfManyOutputs) {
+  const CliResult out = run({"verify", "--arch", "ipu_gc200", "--op", "C[m,n] +=! A[m,k] * B[k,n]", "--size",
+                             "m=512,n=512,k=520", "--dtype", "f16", "--legend"});
+  EXPECT_EQ(out.status, 0);
+  EXPECT_THAT(out.out, testing::ContainsRegex("equal, [0-9]+ of 262144, seed 1 "));
+  EXPECT_THAT(out.out, HasSubstr("n of N outputs"));
+  EXPECT_THAT(out.out, HasSubstr("correct 1 of 1, counters 1 of 1"));
 }
 
 double best_us(const Json& compiled) {

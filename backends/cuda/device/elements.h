@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "backends/cuda/float8.h"
-#include "backends/cuda/half.h"
 #include "base/dtype.h"
+#include "base/float8.h"
+#include "base/half.h"
 
 namespace tilescope::cuda::device {
 
@@ -35,7 +35,7 @@ inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
     case base::Dtype::kTf32:
       return put(static_cast<float>(value));
     case base::Dtype::kF16:
-      return put(f16_bits(value));
+      return put(base::f16_bits(value));
     case base::Dtype::kBf16:
       return put(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16));
     case base::Dtype::kI8:
@@ -48,7 +48,7 @@ inline void write_element(base::Dtype dtype, double value, unsigned char* to) {
     case base::Dtype::kF8E5M2:
     case base::Dtype::kF8E4M3Fnuz:
     case base::Dtype::kF8E5M2Fnuz:
-      return put(float8_bits(float8_of(dtype), value));
+      return put(base::float8_bits(base::float8_of(dtype), value));
   }
 }
 
@@ -62,7 +62,7 @@ inline double read_element(base::Dtype dtype, const unsigned char* from) {
     case base::Dtype::kTf32:
       return static_cast<double>(get(float{}));
     case base::Dtype::kF16:
-      return f16_value(get(std::uint16_t{}));
+      return base::f16_value(get(std::uint16_t{}));
     case base::Dtype::kBf16:
       return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(get(std::uint16_t{})) << 16));
     case base::Dtype::kI8:
@@ -75,7 +75,7 @@ inline double read_element(base::Dtype dtype, const unsigned char* from) {
     case base::Dtype::kF8E5M2:
     case base::Dtype::kF8E4M3Fnuz:
     case base::Dtype::kF8E5M2Fnuz:
-      return float8_value(float8_of(dtype), get(std::uint8_t{}));
+      return base::float8_value(base::float8_of(dtype), get(std::uint8_t{}));
   }
   return 0;
 }

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/detail/element_bytes.h"
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
+#include "expr/element_bytes.h"
 #include "expr/reference.h"
 #include "lower/interpret.h"
 #include "tests/support/build.h"
@@ -96,7 +96,7 @@ expr::Values rounded(Dtype dtype, expr::Values values) {
 expr::Values every_half() {
   std::string bytes;
   for (unsigned b = 0; b < 65536; ++b) bytes += {static_cast<char>(b & 255U), static_cast<char>(b >> 8)};
-  return from_bytes(Dtype::kF16, bytes);
+  return expr::from_bytes(Dtype::kF16, bytes);
 }
 
 // Values around every boundary of rounding to 16 bits: each half, and its neighbours and midpoints in f32.
@@ -170,10 +170,10 @@ TEST(Arithmetic, EightBitFloatsAreRoundedAndReadAsTheirTableSays) {
     ASSERT_EQ(to.error, "");
     std::string expected;
     for (const double v : x) expected += static_cast<char>(table.nearest(v));
-    const std::string got = to_bytes(f.dtype, to.globals.back());
+    const std::string got = expr::to_bytes(f.dtype, to.globals.back());
     for (std::size_t i = 0; i < x.size(); ++i)
       ASSERT_TRUE(got[i] == expected[i]) << x[i] << ": " << int(got[i]) << " instead of " << int(expected[i]);
-    const expr::Values all = from_bytes(f.dtype, codes);
+    const expr::Values all = expr::from_bytes(f.dtype, codes);
     const HostResult from = host.run(id++, {HostBuild::kValues, 1, {0.25}, {all, all, {}}});
     ASSERT_EQ(from.error, "");
     for (int c = 0; c < 256; ++c) {
@@ -242,7 +242,7 @@ TEST(Arithmetic, BodiesOfF64AreThoseOfTheInterpreterBitByBit) {
     lower::interpret(modules[static_cast<std::size_t>(b)], {0.1}, globals);
     const HostResult r = host.run(b, {HostBuild::kValues, 1, {0.1}, {x, y, {}}});
     ASSERT_EQ(r.error, "");
-    EXPECT_EQ(to_bytes(Dtype::kF64, r.globals.back()), to_bytes(Dtype::kF64, globals.back()))
+    EXPECT_EQ(expr::to_bytes(Dtype::kF64, r.globals.back()), expr::to_bytes(Dtype::kF64, globals.back()))
         << emit(modules[static_cast<std::size_t>(b)])
                .text.substr(emit(modules[static_cast<std::size_t>(b)]).kernels_begin);
   }

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/detail/element_bytes.h"
+#include "expr/element_bytes.h"
 #include "tests/support/float8_codes.h"
 
 namespace tilescope::tests {
@@ -60,7 +60,7 @@ TEST(Elements, LieInMemoryAsTheOtherBackendWritesThem) {
       EXPECT_EQ(value, base::is_integer(d.dtype) ? whole : whole / 4.0);
       std::array<unsigned char, 8> bytes{};
       write_element(d.dtype, value, bytes.data());
-      const std::string expected = cuda::to_bytes(d.dtype, {value});
+      const std::string expected = expr::to_bytes(d.dtype, {value});
       EXPECT_EQ(std::memcmp(bytes.data(), expected.data(), expected.size()), 0) << d.name << " " << value;
       EXPECT_EQ(read_element(d.dtype, bytes.data()), value) << d.name;
     }
@@ -72,7 +72,7 @@ TEST(Elements, CodesOfEightBitFloatsAreThoseOfTheTable) {
     for (int code = 0; code < 256; ++code) {
       const auto byte = static_cast<unsigned char>(code);
       const double expected = table.value(code), got = read_element(f.dtype, &byte);
-      EXPECT_EQ(cuda::from_bytes(f.dtype, {reinterpret_cast<const char*>(&byte), 1}).size(), 1U);
+      EXPECT_EQ(expr::from_bytes(f.dtype, {reinterpret_cast<const char*>(&byte), 1}).size(), 1U);
       if (std::isnan(expected)) {
         EXPECT_TRUE(std::isnan(got)) << base::name_of(f.dtype) << " " << code;
         continue;
@@ -82,7 +82,7 @@ TEST(Elements, CodesOfEightBitFloatsAreThoseOfTheTable) {
       unsigned char back = 0;
       write_element(f.dtype, expected, &back);
       EXPECT_EQ(back, byte) << base::name_of(f.dtype) << " " << expected;
-      EXPECT_EQ(cuda::to_bytes(f.dtype, {expected}), std::string(1, static_cast<char>(byte)));
+      EXPECT_EQ(expr::to_bytes(f.dtype, {expected}), std::string(1, static_cast<char>(byte)));
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/ipu_sim/machine.h"
 
+#include <algorithm>
+#include <cmath>
 #include <random>
 
 #include <fmt/format.h>
@@ -40,12 +42,35 @@ lower::bsp::Program lowered(tile::RProgram p, const arch::ArchSpec& a, bool plac
   return *program;
 }
 
+// Whether sums of the accumulator are what matrices are multiplied in: f64 has every value, f32 not those of f64.
+bool sums_are_multiplied(const expr::Expression& e) {
+  if (base::is_integer(e.dtype)) return e.accumulate == base::Dtype::kI32;
+  return e.accumulate == base::Dtype::kF64 || (e.accumulate == base::Dtype::kF32 && e.dtype != base::Dtype::kF64);
+}
+
+// Of the greatest relative distance of a value from the nearest one of the dtype.
+double half_unit(base::Dtype dtype) {
+  switch (dtype) {
+    case base::Dtype::kF64:
+      return 0x1p-53;
+    case base::Dtype::kF32:
+      return 0x1p-24;
+    case base::Dtype::kTf32:
+    case base::Dtype::kF16:
+      return 0x1p-11;
+    case base::Dtype::kBf16:
+      return 0x1p-8;
+    default:
+      return 0x1p-3;
+  }
+}
+
 // Runs a program on drawn inputs.
 struct Done {
   lower::NamedValues expected;
   Result result;
 };
-Done done(const tile::RProgram& p, const lower::bsp::Program& program) {
+Done done(const tile::RProgram& p, const lower::bsp::Program& program, Arithmetic arithmetic = Arithmetic::kMatrices) {
   std::mt19937 random(1);
   Done out;
   lower::add_expected_values(p, random, out.expected);
@@ -54,7 +79,7 @@ Done done(const tile::RProgram& p, const lower::bsp::Program& program) {
     inputs.push_back(t.home.stage < 0 ? out.expected.at(t.name) : expr::Values{});
   std::vector<std::vector<double>> scalars;
   for (const expr::Expression& e : program.expressions) scalars.emplace_back(e.scalars.size(), lower::kScalar);
-  out.result = run(program, scalars, inputs);
+  out.result = run(program, scalars, inputs, arithmetic);
   return out;
 }
 
@@ -73,6 +98,62 @@ RC_GTEST_PROP(IpuSim, ComputesWhatPlainLoopsDo, ()) {
   const lower::bsp::Program program = lowered(p, a, tests::any_of_range(0, 1) == 1);
   const Done d = done(p, program);
   expect_values(program, d);
+}
+
+// Any values, of products with edges and without, in every accumulator: matrices are off from points by what sums in
+// another order may be (Higham 2002, section 4.2), integers by nothing.
+RC_GTEST_PROP(IpuSim, MultipliesMatricesAsPointsDo, ()) {
+  using base::Dtype;
+  static const std::vector<tests::Form> kForms = {
+      {"C[m,n] +=! A[m,k] * B[k,n]", "mnk"},
+      {"C[m,n] +=! B[n,k] * A[k,m]", "mnk"},
+      {"C[b,m,n] mean=! A[b,m,k] * B[k,b,n]", "bmnk"},
+      {"O[n,f,y,x] +=! I[n,c,y*2+r-1,x+s-1] * W[f,c,r,s]", "nfyxcrs"},
+      {"O[n,c,y,x] +=! I[n,c,y+r-1,x] * W[c,r]", "ncyxr"},
+      {"O[i,j] +=! I[i,k] * I[k,k]", "ijk"},
+      {"O[i] +=! I[i,3-j] * W[j]", "ij"},
+  };
+  const arch::ArchSpec a = small_chip(tests::any_of_range(1, 12));
+  const tests::Form form = tests::any_element(kForms);
+  expr::Expression e;
+  try {
+    e = tests::any_sized(form, 6, tests::any_dtype());
+  } catch (const std::runtime_error&) {
+    RC_DISCARD("its sizes leave nothing that lies inside a tensor");
+  }
+  // Tensors that end before what is read of them.
+  for (expr::Tensor& t : e.tensors)
+    if (t.producer == expr::kInput)
+      for (std::int64_t& extent : t.shape) extent -= extent > 1 ? tests::any_of_range(0, 1) : 0;
+  if (!base::is_integer(e.dtype)) e.accumulate = tests::any_element<Dtype>({Dtype::kF32, Dtype::kF64});
+  tile::RProgram p = tile::program_of(a.name, tests::any_bsp_stage(e, a));
+  RC_LOG() << in_words(p.bsp().front()) << " " << base::name_of(e.dtype) << " in " << base::name_of(e.accumulate);
+  const lower::bsp::Program program = lowered(p, a, false);
+  std::vector<expr::Values> inputs;
+  for (const lower::bsp::Tensor& t : program.tensors) {
+    expr::Values& values = inputs.emplace_back();
+    for (std::int64_t i = 0; t.home.stage < 0 && i < t.elements; ++i)
+      values.push_back(expr::round_to(t.dtype, static_cast<double>(tests::any_of_range(-100000, 100000)) / 1024));
+  }
+  const Result matrices = run(program, {{}}, inputs), points = run(program, {{}}, inputs, Arithmetic::kPoints);
+  RC_ASSERT(matrices.counts.points == points.counts.points);
+  RC_ASSERT(matrices.counts.memory == points.counts.memory);
+  const expr::Stage& loops = e.stages.front();
+  RC_ASSERT(multiplies(e) == sums_are_multiplied(e));
+  const double largest = 100000.0 / 1024;
+  double steps = 1;
+  for (const expr::Axis& axis : loops.axes) steps *= axis.reduction ? static_cast<double>(axis.size) : 1;
+  const Dtype out = e.tensors[static_cast<std::size_t>(loops.output)].dtype;
+  for (std::size_t t = 0; t < matrices.tensors.size(); ++t)
+    for (std::size_t i = 0; i < matrices.tensors[t].size(); ++i) {
+      const double x = matrices.tensors[t][i], y = points.tensors[t][i];
+      if (base::is_integer(e.dtype)) RC_ASSERT(x == y);
+      if (x == y || base::is_integer(out)) continue;
+      const double sums = steps * steps * largest * largest * (e.accumulate == Dtype::kF64 ? 0x1p-53 : 0x1p-24);
+      // Results round once: to one of two neighbours.
+      const double neighbour = std::max(std::abs(x), std::abs(y)) * 2 * half_unit(out);
+      RC_ASSERT(std::abs(x - y) <= sums + neighbour);
+    }
 }
 
 // What is sent is received, and every iteration is computed once.
@@ -106,9 +187,15 @@ class Planted : public testing::Test {
     program_ = lowered(rprogram_, chip_, false);
   }
 
+  // What both ways to compute find.
   std::string fault() {
+    const std::string by_matrices = fault_of(Arithmetic::kMatrices), by_points = fault_of(Arithmetic::kPoints);
+    EXPECT_EQ(by_matrices.substr(0, by_matrices.find("address")), by_points.substr(0, by_points.find("address")));
+    return by_matrices;
+  }
+  std::string fault_of(Arithmetic arithmetic) {
     try {
-      done(rprogram_, program_);
+      done(rprogram_, program_, arithmetic);
     } catch (const Fault& f) {
       return f.what();
     }
@@ -132,6 +219,26 @@ TEST_F(Planted, AnExchangeThatReadsWhatItBrings) {
   EXPECT_THAT(fault(), testing::ContainsRegex("superstep 2: B: .*read by the exchange that writes it"));
 }
 
+// A is fetched where B's slices come in turn.
+TEST_F(Planted, TwoWritersInOneExchange) {
+  std::vector<lower::bsp::Buffer>& buffers = program_.stages.front().buffers;
+  buffers[0].offset = buffers[1].offset;
+  EXPECT_THAT(fault(), testing::ContainsRegex("core 0, superstep 2: B: two writers of address"));
+}
+
+// The buffer has a row of the block's two.
+TEST_F(Planted, AnElementThatIsNotInItsBuffer) {
+  program_.stages.front().buffers[0].windows[0] = lower::bsp::Window::kBlock;
+  program_.stages.front().buffers[0].dims[0].terms.clear();
+  EXPECT_THAT(fault(), testing::ContainsRegex("superstep 1: A: .*not in its buffer"));
+}
+
+// Sums are read where the first block left none.
+TEST_F(Planted, SumsThatNothingBegan) {
+  program_.stages.front().axes[2].blocks_of_slice = 2;
+  EXPECT_NE(fault(), "none");
+}
+
 TEST_F(Planted, TwoBuffersInOnePlace) {
   std::vector<lower::bsp::Buffer>& buffers = program_.stages.front().buffers;
   buffers[0].offset = program_.tensors[0].home.offset;
@@ -140,7 +247,7 @@ TEST_F(Planted, TwoBuffersInOnePlace) {
 
 TEST_F(Planted, AnAddressOutsideTheMemory) {
   program_.memory -= 64;
-  EXPECT_THAT(fault(), testing::HasSubstr("outside its memory"));
+  EXPECT_THAT(fault(), testing::ContainsRegex("core 0, superstep [0-9]+: [ABC]: .*outside its memory"));
 }
 
 // A product whose operands and results lie in a DRAM.

@@ -71,5 +71,18 @@ TEST(ValueErrors, AnOutputOfZerosIsWrong) {
     }
 }
 
+// Of those elements alone, a later stage's against what the run has of an earlier one.
+TEST(ValueErrors, OfSomeElementsAreOfThose) {
+  tile::RProgram p = program("T[i] +=! A[i,k] * B[k]", "i=4,k=3", base::Dtype::kF32);
+  p.simt().push_back(program("O[i] = T[i] + T[i]", "i=4", base::Dtype::kF32).simt().front());
+  const lower::NamedValues inputs = {{"A", {1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 1, 1}}, {"B", {1, 1, 2}}};
+  lower::NamedValues outputs = {{"T", {9, 21, 33, 4}}, {"O", {18, 42, 66, 8}}};
+  EXPECT_EQ(errors_of_elements(p, outputs, inputs, {{"T", {0, 1, 2, 3}}, {"O", {0, 1, 2, 3}}}).ratio, 0);
+  outputs["T"] = {9, 22, 33, 4};
+  EXPECT_EQ(errors_of_elements(p, outputs, inputs, {{"T", {0, 2, 3}}, {"O", {0, 2, 3}}}).ratio, 0);
+  EXPECT_EQ(errors_of_elements(p, outputs, inputs, {{"T", {0, 2}}, {"O", {1}}}).ratio, 2.0 / 44);
+  EXPECT_EQ(errors_of_elements(p, outputs, inputs, {{"T", {1}}, {"O", {2}}}).ratio, 1.0 / 21);
+}
+
 }  // namespace
 }  // namespace tilescope::experiments

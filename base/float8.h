@@ -11,7 +11,7 @@
 
 #include "base/dtype.h"
 
-namespace tilescope::cuda {
+namespace tilescope::base {
 
 struct Float8 {
   int fraction_bits, bias;
@@ -60,4 +60,4 @@ inline double float8_value(const Float8& f, std::uint8_t code) {
   return sign * std::scalbn(hidden + fraction, scale);
 }
 
-}  // namespace tilescope::cuda
+}  // namespace tilescope::base

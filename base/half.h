@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tilescope::cuda {
+namespace tilescope::base {
 
 // The bits of a value that binary16 holds exactly.
 inline std::uint16_t f16_bits(double v) {
@@ -27,4 +27,4 @@ inline double f16_value(std::uint16_t bits) {
   return sign * std::scalbn(1 + fraction / 1024.0, static_cast<int>(exponent) - 15);
 }
 
-}  // namespace tilescope::cuda
+}  // namespace tilescope::base
