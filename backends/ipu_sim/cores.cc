@@ -9,15 +9,17 @@
 
 namespace tilescope::ipu_sim {
 
-// Channels are empty for the most part.
+// Channels are empty for the most part: pages of about so many bytes are made when anything of them is touched.
 constexpr std::int64_t kPageOfChannel = 1 << 16;
 
 Cores::Cores(std::int64_t count, std::int64_t bytes, const lower::bsp::Dram& dram) : count_(count) {
   cores_.reserve(static_cast<std::size_t>(count + dram.channels));
   for (std::int64_t c = 0; c < count; ++c) cores_.emplace_back(bytes);
   const std::int64_t run = dram.channels * dram.interleave;
+  // A piece lies in one page.
+  const std::int64_t page = dram.interleave * std::max<std::int64_t>(1, kPageOfChannel / dram.interleave);
   for (std::int64_t c = 0; c < dram.channels; ++c)
-    cores_.emplace_back(base::ceil_div(dram.bytes, run) * dram.interleave, kPageOfChannel);
+    cores_.emplace_back(base::ceil_div(dram.bytes, run) * dram.interleave, page);
 }
 
 void Cores::fault(std::int64_t core, const std::string& tensor, const std::string& what) const {

@@ -8,14 +8,17 @@
 #include <fmt/ranges.h>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
 #include "experiments/programs/from_model.h"
+#include "lower/bsp/lower.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/bsp/estimate.h"
 #include "model/simt/estimate.h"
+#include "sim/bsp/simulate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
 #include "tile/bsp/document.h"
@@ -329,6 +332,26 @@ std::string exchanged_answer(const ArchSpec& a) {
   return out;
 }
 
+// Simulated times of copies from a DRAM and back, a matrix transposed, in which a core reads or writes short pieces of
+// many rows.
+std::string streamed_answer(const ArchSpec& a) {
+  std::string out;
+  for (const bool reads : {true, false}) {
+    const expr::Expression e = built({"O[i,j] = I[j,i]", "i=512,j=512"});
+    tile::BspStage s;
+    s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+    s.grid = {reads ? a.core.count : 1, reads ? 1 : a.core.count};
+    s.block = {s.part(0), s.part(1)};
+    s.core_order = s.loop_order = {0, 1};
+    s.moves = {{tile::Move::kHold, 1, 1, -1}};
+    s.instruction = a.compute.front().name;
+    base::Diagnostics diags;
+    if (const auto p = lower::bsp::lower({&s, 1}, a, diags))
+      out += fmt::format("{};", sim::bsp::simulate(*p, a, {.mode = sim::Mode::kFull}).time.v);
+  }
+  return out;
+}
+
 }  // namespace
 
 Listener::Listener(const ArchSpec& chip) : chip_(chip) {
@@ -338,6 +361,7 @@ Listener::Listener(const ArchSpec& chip) : chip_(chip) {
   }
   if (chip.chip_class == ChipClass::kGpu) add_programs();
   if (chip.chip_class == ChipClass::kBsp) add("programs of cores that exchange", exchanged_answer);
+  if (chip.chip_class == ChipClass::kBsp && arch::dram_of(chip) != nullptr) add("copies from a DRAM", streamed_answer);
 }
 
 void Listener::add(std::string name, std::function<std::string(const ArchSpec&)> ask) {
