@@ -99,13 +99,9 @@ class Mesh : public Fabric {
     return free_[static_cast<std::size_t>((network * kKinds + kind) * cores_ + ways_.core_at(p))];
   }
 
-  // Every core begins with those behind itself, so that not all send to the same one first.
   void stagger(OutPort& p) const {
-    const auto behind = [&](const Sending& s) {
-      return (ways_.core_at(s.to.first) - s.transfer->from + cores_) % cores_;
-    };
     std::stable_sort(p.waiting.begin(), p.waiting.end(),
-                     [&](const Sending& a, const Sending& b) { return behind(a) < behind(b); });
+                     [&](const Sending& a, const Sending& b) { return ways_.turn_of(a) < ways_.turn_of(b); });
   }
 
   // How long a sending that begins now holds its port.
