@@ -120,19 +120,15 @@ class Mesh : public Fabric {
     return free_[static_cast<std::size_t>((network * kKinds + kind) * routers_ + ways_.core_at(p))];
   }
 
-  // Every core begins with those behind itself, so that not all send to the same one first; a channel sends what it has
-  // read.
+  // Every core sends in turn; a channel what it has read.
   void stagger(OutPort& p) const {
     if (p.waiting.front().transfer->from >= cores_) {
       std::stable_sort(p.waiting.begin(), p.waiting.end(),
                        [this](const Sending& a, const Sending& b) { return there(a) < there(b); });
       return;
     }
-    const auto behind = [&](const Sending& s) {
-      return (ways_.core_at(s.to.first) - s.transfer->from + cores_) % cores_;
-    };
     std::stable_sort(p.waiting.begin(), p.waiting.end(),
-                     [&](const Sending& a, const Sending& b) { return behind(a) < behind(b); });
+                     [&](const Sending& a, const Sending& b) { return ways_.turn_of(a) < ways_.turn_of(b); });
   }
 
   std::size_t number_of(const Sending& s) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "sim/bsp/detail/mesh_ways.h"
 
@@ -72,7 +73,18 @@ Load load_of(const Exchange& exchange, const MeshWays& ways, const arch::LinkSpe
               port = link.port ? link.port->n : 0;
   constexpr std::size_t kIn = 4, kOut = 5, kToChannel = 6, kFromChannel = 7, kKinds = 8;
   std::vector<Plane> planes(networks * kKinds, Plane(rows, columns));
-  std::vector<bool> used(static_cast<std::size_t>(ways.senders()) * networks);
+  // Ports' first sendings, by turn and then in order, need no gap before their first piece.
+  std::vector<std::pair<std::int64_t, const Transfer*>> first;
+  const auto port_of = [&](const Sending& s) {
+    return static_cast<std::size_t>(s.transfer->from) * networks + static_cast<std::size_t>(s.network);
+  };
+  if (gap > 0) {
+    first.assign(static_cast<std::size_t>(ways.senders()) * networks, {0, nullptr});
+    ways.for_each_sending(exchange, [&](const Sending& s) {
+      auto& [turn, transfer] = first[port_of(s)];
+      if (transfer == nullptr || ways.turn_of(s) < turn) turn = ways.turn_of(s), transfer = s.transfer;
+    });
+  }
   Load out;
   ways.for_each_sending(exchange, [&](const Sending& s) {
     const Transfer& t = *s.transfer;
@@ -80,10 +92,8 @@ Load load_of(const Exchange& exchange, const MeshWays& ways, const arch::LinkSpe
     const Tree tree = ways.tree(s.network, from, s.to);
     const auto network = static_cast<std::size_t>(s.network);
     Plane* of_network = &planes[network * kKinds];
-    // A port's first piece needs no gap.
-    auto sends = used[static_cast<std::size_t>(t.from) * networks + network];
-    const Cycle holds = cycles_of_bytes(t, link), lasts = holds + gap * (t.pieces - (sends ? 0 : 1));
-    sends = true;
+    const bool begins = gap > 0 && first[port_of(s)] == std::pair(ways.turn_of(s), s.transfer);
+    const Cycle holds = cycles_of_bytes(t, link), lasts = holds + gap * (t.pieces - (begins ? 1 : 0));
     const bool by_column = tree.trunk_by_column;
     const auto add = [&](std::size_t kind, bool column_first, Range along, Range across, Cycle cycles) {
       of_network[kind].add(column_first ? along : across, column_first ? across : along, cycles);

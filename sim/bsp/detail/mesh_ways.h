@@ -79,6 +79,12 @@ class MeshWays {
   // that its core has least to send into.
   void for_each_sending(const Exchange& exchange, const std::function<void(const Sending&)>& visit) const;
 
+  // In which order a core sends: every one begins with those behind itself, so that not all send to the same one first.
+  std::int64_t turn_of(const Sending& s) const {
+    const std::int64_t cores = std::int64_t{rows_} * columns_;
+    return (core_at(s.to.first) - s.transfer->from + cores) % cores;
+  }
+
   // To one receiver x first, of a torus one way in every other network y first. A tree has its trunk where it takes
   // fewer links: who sends chooses that of each multicast (Wormhole's NOC_CMD_BRCST_XY), or sets routes beforehand.
   Tree tree(std::int64_t network, Place from, const Rectangle& to) const;

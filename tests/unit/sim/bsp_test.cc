@@ -96,6 +96,55 @@ TEST(BspMesh, MulticastSendsOnce) {
   EXPECT_EQ(time_of(a, e), 2 * 5 + 4 * 9 + 400);
 }
 
+// A row of receivers beside the sender's rows: the trunk goes along the column, one branch along the row, not a branch
+// for each receiver.
+TEST(BspMesh, AMulticastTakesTheShorterTree) {
+  const arch::ArchSpec a = mesh(arch::Torus::kNone, 1);
+  const Exchange e{{{12, 13, 14, 15}}, {{0, kBytes, 1, 0, 0}}, 0};
+  const auto load = make_mesh(a, [](const PortUse&) {})->load(e);
+  EXPECT_EQ(load->links_taken, 3 + 3 + 4) << "links, and deliveries";
+  EXPECT_EQ(time_of(a, e), 2 * 5 + 6 * 9 + 100);
+}
+
+// What a port takes between pieces holds that port and not the links: another one's bytes pass meanwhile.
+TEST(BspMesh, GapsBetweenPiecesHoldNoLink) {
+  arch::ArchSpec a = mesh(arch::Torus::kNone, 1);
+  a.link->noncontiguous_gap = base::Cycles{160};
+  EXPECT_EQ(time_of(a, {{{2}, {3}}, {{0, kBytes, 5, 0, 0}, {1, kBytes, 1, 1, 0}}, 0}), 5 + 100 + 9 + 5 + 100 + 4 * 160);
+}
+
+Exchange any_exchange(std::int64_t cores) {
+  Exchange e;
+  for (std::int64_t g = tests::any_of_range(1, 12); g > 0; --g) {
+    std::vector<std::int64_t> group;
+    const std::int64_t first = tests::any_of_range(0, cores - 1);
+    for (std::int64_t core = first; core < std::min(cores, first + tests::any_of_range(1, 9)); ++core)
+      group.push_back(core);
+    e.groups.push_back(std::move(group));
+    for (std::int64_t t = tests::any_of_range(1, 4); t > 0; --t)
+      e.transfers.push_back({tests::any_of_range(0, cores - 1), tests::any_of_range(1, 9000), tests::any_of_range(1, 3),
+                             e.groups.size() - 1, 0});
+  }
+  return e;
+}
+
+// What the busiest link or port carries is counted as it is scheduled: each is held for so long and no schedule ends
+// before. Held times come from the watch of ports; those of links from what no schedule can undercut.
+RC_GTEST_PROP(BspMesh, NoScheduleUndercutsTheCount, ()) {
+  arch::ArchSpec a = mesh(static_cast<arch::Torus>(tests::any_of_range(0, 2)), tests::any_of_range(1, 2));
+  if (tests::any_of_range(0, 1) == 1) a.link->multicast = arch::Multicast::kNone;
+  if (tests::any_of_range(0, 1) == 1) a.link->noncontiguous_gap = base::Cycles{tests::any_of_range(1, 99)};
+  const Exchange e = any_exchange(16);
+  const auto load = make_mesh(a, [](const PortUse&) {})->load(e);
+  RC_ASSERT(time_of(a, e) >= load->busiest);
+  RC_ASSERT(time_of(a, e) >= load->way);
+  // One sending alone takes what is counted, no more.
+  Exchange one{{{e.groups.front().front()}}, {e.transfers.front()}, 0};
+  one.transfers.front().group = 0;
+  const auto alone = make_mesh(a, [](const PortUse&) {})->load(one);
+  RC_ASSERT(time_of(a, one) == alone->busiest + alone->way);
+}
+
 // Ports of an exchange: what two cores send to a third comes one after the other; what each sends to another, at once.
 TEST(BspPorts, AReceiverTakesOneAfterAnother) {
   arch::ArchSpec a =
@@ -166,6 +215,36 @@ TEST(BspDram, AnIdleReadTakesItsLatency) {
                    .transfers = {{.from = 16, .bytes = 32, .pieces = 1, .group = 0, .accesses = 1}},
                    .accesses = {{0, 32}}};
   EXPECT_NEAR(static_cast<double>(time_of(chip.chip, e)), 400 + 2 * 5 + 9 + 1, 40) << "its row is closed: no precharge";
+}
+
+// An exchange that is counted brings the same bytes, in nearly the time of its schedule; and the report says so.
+TEST(BspSimulation, CountedExchangesAreNearScheduledOnes) {
+  arch::ArchSpec a = tests::chip("wse2");
+  a.link->rows = 24, a.link->columns = 20;
+  a.core.count = 480;
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=480,n=600,k=96");
+  for (const auto& [grid, moves] : {std::pair{tile::Extents{24, 20, 1}, tile::Move::kFetch},
+                                    {tile::Extents{24, 20, 1}, tile::Move::kHold},
+                                    {tile::Extents{12, 10, 4}, tile::Move::kHold}}) {
+    tile::BspStage s;
+    s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+    s.grid = grid;
+    s.core_order = s.loop_order = {0, 1, 2};
+    s.moves.assign(2, {moves, 1, 1, -1});
+    s.instruction = "fma.f32";
+    for (std::size_t axis = 0; axis < grid.size(); ++axis) s.block.push_back(s.part(axis));
+    if (moves == tile::Move::kFetch) s.block[2] = 12;
+    base::Diagnostics diags;
+    const auto p = lower::bsp::lower({&s, 1}, a, diags);
+    ASSERT_TRUE(p.has_value());
+    const SimReport full = simulate(*p, a, {.mode = Mode::kFull}),
+                    counted = simulate(*p, a, {.mode = Mode::kSampled}, nullptr, 0);
+    const auto cycles = static_cast<double>(full.cycles);
+    EXPECT_NEAR(static_cast<double>(counted.cycles), cycles, 0.03 * cycles) << tile::in_words(s);
+    EXPECT_EQ(counted.levels.front().amounts, full.levels.front().amounts);
+    EXPECT_FALSE(counted.kernels.front().exact);
+    EXPECT_TRUE(full.kernels.front().exact);
+  }
 }
 
 // Stalls add up, and what is left out was steady.
