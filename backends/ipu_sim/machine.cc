@@ -171,7 +171,7 @@ class Machine {
       const Counters now = counters_at(s, step);
       std::vector<Transfer> due;
       for (const Transfer& t : s.moves)
-        if (step == 0 ? t.ring < 0 : changes(s, s.buffers[static_cast<std::size_t>(t.buffer)], before, now))
+        if (step == 0 ? t.from_home() : changes(s, s.buffers[static_cast<std::size_t>(t.buffer)], before, now))
           due.push_back(t);
       exchange(s, due, now, false);
       for (std::int64_t c = 0; c < s.cores; ++c) compute(s, c, now);
@@ -193,11 +193,35 @@ class Machine {
       slot = (slot + 1) % b.slots;
       for (std::int64_t c = 0; c < s.cores; ++c) {
         const Box box = box_of(s, b, c, at);
-        if (t.ring >= 0)
-          pass(s, t, c, box, old, writes);
+        if (t.from_home())
+          fetch(b, c, box, done || t.gathered < 0 ? box : slice_of(s, t, c, at), begin_of(b, slot), done, writes);
         else
-          fetch(b, c, box, begin_of(b, slot), done, writes);
+          pass(s, t, c, box, old, writes);
       }
+    }
+    land(writes);
+    if (!done) gather(s, transfers, at);
+  }
+
+  // Where slices were brought, every core of a ring gets those of the others, which lie where they do with them.
+  void gather(const Stage& s, const std::vector<Transfer>& transfers, const Counters& at) {
+    std::vector<Write> writes;
+    ++phase_;
+    for (const Transfer& t : transfers) {
+      if (t.gathered < 0) continue;
+      const Buffer& b = s.buffers[static_cast<std::size_t>(t.buffer)];
+      const std::int64_t begin = begin_of(b, slots_[static_cast<std::size_t>(t.buffer)]);
+      const Ring& ring = s.rings[static_cast<std::size_t>(t.ring)];
+      for (std::int64_t c = 0; c < s.cores; ++c)
+        for (std::int64_t from = next_in(ring, c); from != c; from = next_in(ring, from)) {
+          const Box all = box_of(s, b, from, at), slice = slice_of(s, t, from, at);
+          for_each_run(slice, b.dims, [&](std::int64_t first, std::int64_t n) {
+            const std::int64_t place = begin + position_in(all, b.dims, first) * size_of(b);
+            for (std::int64_t i = 0; i < n; ++i)
+              writes.push_back({c, place + i * size_of(b), sent(from, place + i * size_of(b), b.name), &b});
+            count(from, c, n * size_of(b));
+          });
+        }
     }
     land(writes);
   }
@@ -222,11 +246,12 @@ class Machine {
     counts_.received[static_cast<std::size_t>(to)] += bytes;
   }
 
-  void fetch(const Buffer& b, std::int64_t core, const Box& box, std::int64_t begin, bool done,
+  // A box, of which a buffer that begins there has `all`.
+  void fetch(const Buffer& b, std::int64_t core, const Box& all, const Box& box, std::int64_t begin, bool done,
              std::vector<Write>& writes) {
     const Tensor& t = p_.tensors[static_cast<std::size_t>(b.tensor)];
-    std::int64_t to = begin;
     for_each_run(box, b.dims, [&](std::int64_t first, std::int64_t n) {
+      std::int64_t to = begin + position_in(all, b.dims, first) * size_of(b);
       if (done) {
         for (std::int64_t i = 0; i < n; ++i, to += size_of(b))
           writes.push_back(

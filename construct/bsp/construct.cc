@@ -2,10 +2,11 @@
 #include "construct/bsp/construct.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,8 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/bsp/detail/grids.h"
+#include "model/bsp/bound.h"
 #include "model/bsp/estimate.h"
 #include "tile/bsp/fit.h"
 #include "tile/bsp/memory.h"
@@ -26,15 +29,32 @@ using tile::BspStage;
 using tile::Move;
 using tile::OperandMove;
 
-// How many grids are looked at closely, of those that a program that holds everything ranks first; how many parts an
-// axis is tried in; how many times a block that does not fit is halved; how many rings of an operand; how many of the
-// fastest programs whose inputs move alike are laid out anew on the cores of a mesh.
-constexpr std::size_t kGrids = 48, kPartsOfAxis = 48, kPartsOfManyAxes = 24, kHalvings = 24, kRings = 6,
-                      kPlacedAnew = 24;
+// How many grids are looked at closely, of those that a program whose inputs all move alike ranks first; how many times
+// a block that does not fit is halved; how many of the fastest programs whose inputs move alike are laid out anew on
+// the cores of a mesh.
+constexpr std::size_t kMaxLooks = 256, kHalvings = 24, kPlacedAnew = 24;
 
 struct Judged {
   BspStage stage;
   double us = 0;
+};
+
+// The times of the best programs so far, as many as are wanted: what cannot be among them is not judged.
+class BestTimes {
+ public:
+  explicit BestTimes(std::size_t keep = 1) : keep_(keep) {}
+
+  std::size_t keep() const { return keep_; }
+  void add(double us) {
+    times_.push(us);
+    if (times_.size() > keep_) times_.pop();
+  }
+  // Of what takes this long nothing is wanted.
+  double limit() const { return times_.size() < keep_ ? std::numeric_limits<double>::infinity() : times_.top(); }
+
+ private:
+  std::size_t keep_;
+  std::priority_queue<double> times_;
 };
 
 bool is_product(const tile::TileSpace& space) {
@@ -50,17 +70,12 @@ class Search {
 
   // The fastest programs of those that were judged, the fastest first.
   std::vector<BspStage> run(std::size_t keep) {
-    add_grids(0, 1);
-    filters_ = !grids_.empty();
-    if (grids_.empty()) add_grids(0, 1);
-    std::stable_sort(grids_.begin(), grids_.end(), [](const Grid& x, const Grid& y) { return x.us < y.us; });
-    std::size_t looked_at = 0;
-    for (const Grid& g : grids_) {
-      const BspStage held = holding(g.parts);
-      if (!fits(frugal(held))) continue;
-      try_moves(held);
-      if (++looked_at == kGrids && !options_.partition) break;
+    best_ = BestTimes(keep);
+    for (tile::Extents& parts : list_grids(*space_, instruction_, a_.core.count, options_.partition)) {
+      const BspStage held = holding(parts);
+      grids_.push_back({std::move(parts), model::bsp::GridBound(held, a_).of(held)});
     }
+    look_at_grids();
     std::vector<std::size_t> order = by_time();
     if (arch::core_link(a_).kind == arch::LinkKind::kMesh) {
       std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
@@ -79,8 +94,50 @@ class Search {
  private:
   struct Grid {
     tile::Extents parts;
-    double us = 0;  // of its programs that hold all inputs, or rotate them, the faster one's
+    double bound = 0;  // microseconds that every program of the grid takes
+    double us = 0;     // of its programs that hold all inputs, or rotate them, the faster one's
   };
+
+  // First those whose bounds are low, by one program each; then closely those that this ranks first.
+  void look_at_grids() {
+    std::stable_sort(grids_.begin(), grids_.end(), [](const Grid& x, const Grid& y) { return x.bound < y.bound; });
+    std::vector<Grid> ranked;
+    double limit = std::numeric_limits<double>::infinity();
+    for (Grid& g : grids_) {
+      if (g.bound >= limit) break;
+      BspStage held = holding(g.parts);
+      if (!fits(frugal(held))) continue;
+      g.us = likely_time(held);
+      best_.add(g.us), limit = best_.limit();
+      ranked.push_back(std::move(g));
+    }
+    best_ = BestTimes(best_.keep());
+    std::stable_sort(ranked.begin(), ranked.end(), [](const Grid& x, const Grid& y) { return x.us < y.us; });
+    for (std::size_t looks = 0; const Grid& g : ranked) {
+      if (looks == kMaxLooks && !options_.partition) break;
+      if (g.bound >= best_.limit()) continue;
+      ++looks;
+      const BspStage held = holding(g.parts);
+      bound_.emplace(held, a_);
+      try_moves(held);
+    }
+  }
+
+  // Of the programs that hold, rotate or fetch all inputs and fit, the fastest one's time.
+  double likely_time(const BspStage& held) const {
+    double us = std::numeric_limits<double>::infinity();
+    const auto judge = [&](BspStage s) {
+      if (shrink(s)) us = std::min(us, gather_where_faster(s));
+    };
+    judge(held);
+    judge(rotated(held));
+    if (std::isinf(us)) {
+      BspStage fetching = held;
+      fetching.moves.assign(held.moves.size(), fetch());
+      judge(std::move(fetching));
+    }
+    return us;
+  }
 
   // Numbers of what was judged; equal times in the order of discovery.
   std::vector<std::size_t> by_time() const {
@@ -101,53 +158,6 @@ class Search {
            x.core_order == y.core_order && x.folded == y.folded;
   }
 
-  // What parts of an axis are multiples of, so that no instruction computes for nothing (rule 1): columns or products
-  // of the matrix unit, a vector of all workers; one element of an axis that is not twice as long.
-  std::int64_t unit_of(std::size_t axis) const {
-    const bool matrix = instruction_.n * instruction_.k > 1;
-    const bool fastest = axis + 1 == space_->spatial || axis + 1 == space_->axes.size();
-    std::int64_t unit = 1;
-    // Of a product the second operand's own axes are columns, the first one's rows.
-    const bool columns = matrix && !space_->inputs.front().uses(static_cast<int>(axis));
-    if (matrix) unit = axis < space_->spatial ? (columns ? instruction_.n : 1) : fastest ? instruction_.k : 1;
-    if (!matrix && fastest) unit = instruction_.per_core;
-    return space_->axes[axis].extent >= 2 * unit ? unit : 1;
-  }
-
-  // Numbers of parts of an axis whose lengths differ and are multiples of its unit.
-  std::vector<std::int64_t> parts_of(std::size_t axis, std::int64_t most) const {
-    const std::int64_t extent = space_->axes[axis].extent, unit = unit_of(axis);
-    std::vector<std::int64_t> out;
-    for (std::int64_t length = base::round_up(extent, unit); length > 0;) {
-      const std::int64_t parts = ceil_div(extent, length);
-      if (parts > most) break;
-      out.push_back(parts);
-      length = (extent - 1) / parts / unit * unit;  // the longest of which there are more
-    }
-    const std::size_t most_kept = space_->axes.size() > 3 ? kPartsOfManyAxes : kPartsOfAxis;
-    if (out.size() <= most_kept || options_.partition) return out;
-    // Every so many of them, both ends among them.
-    std::vector<std::int64_t> kept;
-    for (std::size_t i = 0; i < most_kept; ++i) kept.push_back(out[i * (out.size() - 1) / (most_kept - 1)]);
-    return kept;
-  }
-
-  void add_grids(std::size_t axis, std::int64_t cores) {
-    if (axis == space_->axes.size()) {
-      if (filters_ && !passes_filters(cores)) return;
-      const BspStage held = holding(grid_);
-      const BspStage rotating = rotated(held);
-      grids_.push_back({grid_, std::min(model::bsp::estimate({&held, 1}, a_).total_us,
-                                        model::bsp::estimate({&rotating, 1}, a_).total_us)});
-      return;
-    }
-    for (const std::int64_t parts : parts_of(axis, a_.core.count / cores)) {
-      grid_.push_back(parts);
-      add_grids(axis + 1, cores * parts);
-      grid_.pop_back();
-    }
-  }
-
   // The program that holds all inputs and computes its part in one step.
   BspStage holding(const tile::Extents& grid) const {
     BspStage s;
@@ -158,29 +168,70 @@ class Search {
       s.core_order.push_back(static_cast<int>(a));
       s.loop_order.push_back(static_cast<int>(a));
     }
+    order_pairs(s);
     s.moves.assign(space_->inputs.size(), {Move::kHold, 1, 1, -1});
     s.placed = options_.placed;
     s.instruction = instruction_.name;
     return s;
   }
 
-  // T10's filters of grids, as its published code has them: how many cores work, and how little of what they compute is
-  // beyond the operator's end. Both ask less of small operators.
-  bool passes_filters(std::int64_t cores) const {
-    const double least = options_.partition ? 0.9 : 0.7;
-    constexpr double kExtents = 220, kAxes = 7, kAxesPower = 1.0 / 18;
-    double points = 1, computed = 1, longest = 1;
-    for (std::size_t a = 0; a < grid_.size(); ++a) {
-      const std::int64_t extent = space_->axes[a].extent;
-      points *= static_cast<double>(extent);
-      computed *= static_cast<double>(grid_[a] * ceil_div(extent, grid_[a]));
-      longest = std::max(longest, static_cast<double>(extent));
+  // Ports of neighbours work together where these share an input: the axis that runs fastest over the cores is one that
+  // the larger input lacks.
+  void order_pairs(BspStage& s) const {
+    const std::optional<std::int64_t> pairing = arch::core_link(a_).port_pairing;
+    if (!pairing || options_.partition) return;
+    std::int64_t most = 0;
+    int fastest = -1;
+    for (std::size_t a = 0; a < s.grid.size(); ++a) {
+      if (s.grid[a] == 1 || s.grid[a] % *pairing != 0) continue;
+      std::int64_t shared = 0;
+      for (const tile::Operand& o : space_->inputs)
+        if (!o.uses(static_cast<int>(a))) shared += tile::data_tile_elements_inside(o, s.block);
+      if (shared > most) most = shared, fastest = static_cast<int>(a);
     }
-    const auto axes = static_cast<double>(grid_.size()), all = static_cast<double>(a_.core.count);
-    const double by_extents = longest * axes / kExtents;
-    return static_cast<double>(cores) / all >= least * std::min(points / (points + 2 * all), by_extents) &&
-           points / computed >=
-               least * std::min(points / (points + all), by_extents) * std::pow(axes / kAxes, kAxesPower);
+    if (fastest < 0) return;
+    const auto at = std::find(s.core_order.begin(), s.core_order.end(), fastest);
+    std::rotate(at, at + 1, s.core_order.end());
+  }
+
+  // Has the inputs that are held or fetched gathered, each where the program is faster so; what it then takes.
+  double gather_where_faster(BspStage& s) const {
+    double best = model::bsp::total_us(s, a_);
+    if (options_.partition) return best;
+    for (std::size_t i = 0; i < s.moves.size(); ++i) {
+      OperandMove& m = s.moves[i];
+      if (m.move == Move::kRotate || (m.move == Move::kHold && s.placed)) continue;
+      const OperandMove before = m;
+      if (!cut_to_gather(s, i)) continue;
+      if (const double us = model::bsp::total_us(s, a_); us < best)
+        best = us;
+      else
+        m = before;
+    }
+    return best;
+  }
+
+  // Has as many as possible of the cores that share an input gather it along its outermost loop that slices can be cut
+  // along: they are then few runs of neighbouring elements.
+  bool cut_to_gather(BspStage& s, std::size_t input) const {
+    const tile::Operand& o = space_->inputs[input];
+    OperandMove& m = s.moves[input];
+    const tile::Windows windows = tile::input_windows(s, input);
+    for (const tile::TileDim& d : o.dims) {
+      if (d.terms.size() != 1) continue;
+      const int axis = d.terms.front().axis;
+      const std::int64_t extent =
+          tile::window_extent(s, static_cast<std::size_t>(axis), windows[static_cast<std::size_t>(axis)]);
+      if (extent < 2 || !tile::can_gather_along(o, axis)) continue;
+      const std::int64_t sharing = s.sharing(o);
+      std::int64_t ring = std::min(sharing, extent);
+      while (ring > 1 && sharing % ring != 0) --ring;
+      const OperandMove before = std::exchange(m, {m.move, m.buffers, ring, axis});
+      base::Diagnostics unsound;
+      if (ring > 1 && tile::check_schedule(s, a_, unsound)) return true;
+      m = before;
+    }
+    return false;
   }
 
   // Every combination of the inputs' moves, each with steps of several lengths.
@@ -215,13 +266,14 @@ class Search {
   }
 
   void choose(BspStage& s, std::size_t input) {
+    if (bound_->of(s) >= best_.limit()) return;
     if (input == s.moves.size()) return fit_and_judge(s);
     const tile::Operand& o = space_->inputs[input];
     const bool rotates = s.sharing(o) > 1;
     s.moves[input] = {Move::kHold, 1, 1, -1};
     if (may("hold") || (options_.moves == "rotate" && !rotates)) choose(s, input + 1);
     if (may("fetch") && (s.steps() > 1 || fetches_ || options_.moves == "fetch")) {
-      s.moves[input] = {Move::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1};
+      s.moves[input] = fetch();
       choose(s, input + 1);
     }
     if (!rotates || !may("rotate")) return;
@@ -241,22 +293,21 @@ class Search {
     s.moves[input] = {Move::kHold, 1, 1, -1};
   }
 
+  OperandMove fetch() const { return {Move::kFetch, arch::core_link(a_).overlap ? 2 : 1, 1, -1}; }
+
   bool may(std::string_view move) const {
     return options_.moves.empty() ? !options_.partition || move != "fetch" : options_.moves == move;
   }
 
-  // Rings of cores that share an operand's part, which leave each slice half an instruction at least; a few of many,
-  // long ones and short ones.
+  // Rings of cores that share an operand's part, which leave each slice half an instruction at least, the longest
+  // first.
   std::vector<std::int64_t> rings_of(std::int64_t sharing, std::size_t axis, std::int64_t part) const {
     std::vector<std::int64_t> out;
-    const std::int64_t most =
-        std::min(sharing, options_.partition ? part : std::min(part, 2 * ceil_div(part, unit_of(axis))));
+    const std::int64_t most = std::min(
+        sharing, options_.partition ? part : std::min(part, 2 * ceil_div(part, unit_of(*space_, instruction_, axis))));
     for (std::int64_t ring = most; ring > 1; --ring)
       if (sharing % ring == 0) out.push_back(ring);
-    if (out.size() <= kRings || options_.partition) return out;
-    std::vector<std::int64_t> kept;
-    for (std::size_t i = 0; i < kRings; ++i) kept.push_back(out[i * (out.size() - 1) / (kRings - 1)]);
-    return kept;
+    return out;
   }
 
   // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
@@ -270,7 +321,7 @@ class Search {
     do {
       for (const bool folded : {false, true}) {
         s.folded = folded;
-        const double us = model::bsp::estimate({&s, 1}, a_).total_us;
+        const double us = model::bsp::total_us(s, a_);
         if (us < j.us) j = {s, us};
       }
     } while (std::next_permutation(cut, s.core_order.end()));
@@ -305,29 +356,35 @@ class Search {
     return tile::memory_of({&s, 1}, a_.core.count, arch::core_link(a_).width).bytes <= tile::usable_memory(a_).n;
   }
 
-  // Halves blocks until they fit.
-  void fit_and_judge(BspStage s) {
+  // Halves blocks of what is fetched until the program fits; whether it does.
+  bool shrink(BspStage& s) const {
     for (std::size_t i = 0; i < kHalvings; ++i) {
-      if (fits(s)) {
-        found_.push_back({s, model::bsp::estimate({&s, 1}, a_).total_us});
-        return;
-      }
+      if (fits(s)) return true;
       const bool fetches =
           std::any_of(s.moves.begin(), s.moves.end(), [](const OperandMove& m) { return m.move == Move::kFetch; });
       std::size_t longest = 0;
       for (std::size_t a = 1; a < s.block.size(); ++a)
         if (s.block[a] > s.block[longest]) longest = a;
-      if (!fetches || s.block[longest] == 1) return;
+      if (!fetches || s.block[longest] == 1) return false;
       s.block[longest] = ceil_div(s.block[longest], 2);
     }
+    return false;
+  }
+
+  void fit_and_judge(BspStage s) {
+    if (!shrink(s)) return;
+    const double us = gather_where_faster(s);
+    if (us < best_.limit()) found_.push_back({std::move(s), us});
+    best_.add(us);
   }
 
   std::shared_ptr<const tile::TileSpace> space_;
   const arch::ComputeSpec& instruction_;
   const arch::ArchSpec& a_;
   const Options& options_;
-  tile::Extents grid_;
-  bool fetches_ = false, filters_ = true;
+  bool fetches_ = false;
+  BestTimes best_;
+  std::optional<model::bsp::GridBound> bound_;  // of the grid that is looked at
   std::vector<Grid> grids_;
   std::vector<Judged> found_;
 };

@@ -31,14 +31,29 @@ double LinkModel::packets(double bytes) const {
   return link_.max_packet ? std::max(1.0, bytes / of(link_.max_packet->n)) : 1;
 }
 
+double LinkModel::paired(const tile::Operand& o, double received) const {
+  if (!link_.port_pairing || link_.multicast == arch::Multicast::kNone) return 0;
+  for (auto a = s_.core_order.rbegin(); a != s_.core_order.rend(); ++a) {
+    const std::int64_t neighbours = s_.grid[static_cast<std::size_t>(*a)];
+    if (neighbours > 1) return !o.uses(*a) && neighbours % *link_.port_pairing == 0 ? received : 0;
+  }
+  return 0;
+}
+
 double LinkModel::cycles(const Traffic& t) const {
   const double header = link_.header ? of(link_.header->n) : 0;
   // The first piece's pointers are set before the phase begins.
-  const double in = (t.received + header * t.pieces) / rate_ + std::max(0.0, t.pieces - 1) * gap_;
+  const double together = t.paired - t.paired / of(link_.port_pairing.value_or(1));
+  const double in = (t.received - together + header * t.pieces) / rate_ + std::max(0.0, t.pieces - 1) * gap_;
   const double out = (t.sent + header * t.sent_pieces) / rate_ + std::max(0.0, t.sent_pieces - 1) * gap_;
   const double share = t.received > 0 ? 1 + header * t.pieces / t.received : 1;
   const double link = std::max(t.along_row, t.along_column) * share / rate_;
   return std::max({in / networks_, out / networks_, link, t.one_network * share / rate_});
+}
+
+double LinkModel::least_cycles(const Traffic& t) const {
+  const double together = of(link_.port_pairing.value_or(1));
+  return (t.received / (rate_ * together) + std::max(0.0, t.pieces - 1) * gap_) / networks_;
 }
 
 // Between two places of a row, drawn alike: of a line, of a ring either way, of a ring one way.
@@ -48,7 +63,7 @@ double LinkModel::mean_distance(double length) const {
   return (length * length - 1) / (3 * length);
 }
 
-LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
+LinkModel::Group LinkModel::group_of(const tile::Operand& o, std::int64_t ring) const {
   const double columns = of(link_.columns.value_or(1));
   Group g;
   double side_by_side = 1;
@@ -72,17 +87,29 @@ LinkModel::Group LinkModel::group_of(const tile::Operand& o) const {
     g.rows = g.columns = 0;
   else if (!filled)
     g.rows = 0, g.columns = side_by_side - 1;
+  // Of neighbours in a ring one gets an element: the others lie a ring apart.
+  if (ring > 1) g = {0, 0, g.cores / of(ring), g.cores / of(ring)};
   return g;
 }
 
-double LinkModel::sendings(const tile::Operand& o) const {
-  return link_.kind == arch::LinkKind::kMesh ? group_of(o).sendings : 1;
+double LinkModel::sendings(const tile::Operand& o, std::int64_t ring) const {
+  return link_.kind == arch::LinkKind::kMesh ? group_of(o, ring).sendings : 1;
 }
 
-void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t) const {
+double LinkModel::gather_sendings(const tile::Operand& o, std::int64_t ring) const {
+  if (link_.multicast == arch::Multicast::kNone) return of(ring - 1);
+  if (link_.kind != arch::LinkKind::kMesh) return 1;
+  return std::min(of(ring - 1), group_of(o).sendings);
+}
+
+void LinkModel::add_gather(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const {
+  add_ways(o, bytes * of(ring - 1), of(s_.cores()), t);
+}
+
+void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, Traffic& t, std::int64_t ring) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
   const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));
-  const Group g = group_of(o);
+  const Group g = group_of(o, ring);
   const double sendings = of(s_.cores()) / g.cores * g.sendings;
   // Each goes along a row to its receivers' columns and over all of these, then along each of these columns.
   const double row_links = mean_distance(columns) * (1 - g.columns / columns) + g.columns;

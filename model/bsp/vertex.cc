@@ -104,14 +104,15 @@ VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& bl
   return one.all <= other.all ? one : other;
 }
 
-// A vector of sums at a time, by one worker: every part is loaded and added, the sum is stored.
+// A vector of sums at a time, by one worker: every part is loaded, beside the addition of the one before (poplibs'
+// reductions take a cycle a vector), the last one added, the sum stored.
 double addition_cycles(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,
                        const arch::ArchSpec& a) {
   const std::int64_t bytes = c.per_core * base::size_of(dtype).n;
   const std::int64_t load = ceil_div(bytes, loaded_a_cycle(a)), store = ceil_div(bytes, stored_a_cycle(a));
   const std::int64_t vectors = ceil_div(ceil_div(sums, a.core.max_block_threads), c.per_core);
   const double call = c.overhead ? cycles(c.overhead->call) : 0;
-  return call + static_cast<double>((parts * load + (parts - 1) + store) * interval_of(a) * vectors);
+  return call + static_cast<double>((parts * load + 1 + store) * interval_of(a) * vectors);
 }
 
 }  // namespace tilescope::model::bsp

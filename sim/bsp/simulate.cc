@@ -41,6 +41,7 @@ struct Round {
 struct Taken {
   bool simulated = false;
   Cycle exchange = 0, compute = 0;
+  std::int64_t phases = 0;
   LevelStatistics link;
   std::vector<Cycle> of_cores;  // that are shown: until each has computed
   std::vector<PortUse> ports;   // of those, from the beginning of the exchange
@@ -60,8 +61,7 @@ class StageRun {
         loop_(*fabric_, arch::core_sync(a).n) {}
 
   KernelReport run(Cycle begin) {
-    if (!p_.placed || s_.number != 0)
-      arranged_ = exchanged(exchanges_.filling(s_, s_.arrange, Counters(s_.axes.size(), 0)));
+    if (!p_.placed || s_.number != 0) arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
     find_rounds();
     run_rounds();
     reduce();
@@ -87,6 +87,7 @@ class StageRun {
     exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
     out.exchange = loop_.exchange(e);
     out.ports = std::move(ports_);
+    out.phases = 1;
     ++phases_;
     for (const Transfer& t : e.transfers) {
       std::int64_t receivers = 0;
@@ -106,6 +107,24 @@ class StageRun {
     return out;
   }
 
+  // What fills buffers at a step, and what gathers their slices.
+  Taken filled(const std::vector<lower::bsp::Transfer>& transfers, const Counters& at) {
+    Taken out = exchanged(exchanges_.filling(s_, transfers, at));
+    Taken more = exchanged(exchanges_.gathering(s_, transfers, at));
+    if (more.exchange == 0) return out;
+    for (PortUse& use : more.ports) use.from += out.exchange, use.until += out.exchange;
+    out.ports.insert(out.ports.end(), more.ports.begin(), more.ports.end());
+    out.exchange += more.exchange;
+    out.phases += more.phases;
+    add(more.link, out.link);
+    return out;
+  }
+
+  static void add(const LevelStatistics& more, LevelStatistics& sum) {
+    sum.requests += more.requests, sum.transactions += more.transactions;
+    sum.read_bytes += more.read_bytes, sum.written_bytes += more.written_bytes;
+  }
+
   // Steps between which nothing moves are one round.
   void find_rounds() {
     const std::int64_t steps = steps_of(s_);
@@ -114,7 +133,7 @@ class StageRun {
       const Counters now = counters_at(s_, step);
       std::vector<lower::bsp::Transfer> due;
       for (const lower::bsp::Transfer& t : s_.moves)
-        if (step == 0 ? t.ring < 0 : changes(s_, s_.buffers[static_cast<std::size_t>(t.buffer)], before, now))
+        if (step == 0 ? t.from_home() : changes(s_, s_.buffers[static_cast<std::size_t>(t.buffer)], before, now))
           due.push_back(t);
       if (step == 0 || !due.empty()) {
         Round r{step, step, std::move(due), {}};
@@ -164,10 +183,8 @@ class StageRun {
       ++n;
       sum.exchange += t.exchange;
       sum.compute += t.compute;
-      sum.link.requests += t.link.requests;
-      sum.link.transactions += t.link.transactions;
-      sum.link.read_bytes += t.link.read_bytes;
-      sum.link.written_bytes += t.link.written_bytes;
+      sum.phases += t.phases;
+      add(t.link, sum.link);
       least = least < 0 ? t.exchange + t.compute : std::min(least, t.exchange + t.compute);
       most = std::max(most, t.exchange + t.compute);
     }
@@ -179,7 +196,7 @@ class StageRun {
       t.compute = sum.compute / n;
       t.link = {sum.link.requests / n, sum.link.transactions / n, 0, sum.link.read_bytes / n,
                 sum.link.written_bytes / n};
-      if (!rounds_[r].due.empty()) ++phases_;
+      phases_ += t.phases = sum.phases / n;
     }
     return true;
   }
@@ -187,7 +204,7 @@ class StageRun {
   void run(std::size_t number) {
     const Round& r = rounds_[number];
     Taken& t = taken_[number];
-    t = exchanged(exchanges_.filling(s_, r.due, counters_at(s_, r.first)));
+    t = filled(r.due, counters_at(s_, r.first));
     std::vector<Cycle> busy(static_cast<std::size_t>(s_.cores), 0);
     std::vector<std::int64_t> extents(s_.axes.size());
     for (std::int64_t step = r.first; step < r.last; ++step) {
@@ -245,16 +262,14 @@ class StageRun {
     cycles[kArrange] = arranged_.exchange;
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       const Taken& t = taken_[r];
-      link.requests += t.link.requests, link.transactions += t.link.transactions;
-      link.read_bytes += t.link.read_bytes, link.written_bytes += t.link.written_bytes;
+      add(t.link, link);
       const Cycle hidden = beside() && r > 0 ? std::min(t.exchange, taken_[r - 1].compute) : 0;
       cycles[kExchange] += t.exchange - hidden;
       cycles[kCompute] += t.compute;
       if (t.exchange > 0) at = shown_exchange("exchange", t, at - hidden);
       at = shown_compute(r, t, at);
     }
-    link.requests += reduced_.link.requests, link.transactions += reduced_.link.transactions;
-    link.read_bytes += reduced_.link.read_bytes, link.written_bytes += reduced_.link.written_bytes;
+    add(reduced_.link, link);
     cycles[kReduce] = reduced_.exchange + reduced_.compute;
     if (reduced_.exchange > 0) at = shown_exchange("reduce", reduced_, at) + reduced_.compute;
     cycles[kSync] = 2 * phases_ * arch::core_sync(chip_).n;
