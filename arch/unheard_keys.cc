@@ -96,7 +96,6 @@ constexpr std::array kUnheard = {
                is_bsp},
     UnheardKey{"memory.<scratchpad>.latency", "a result is there at the worker's next turn", "chips of class bsp",
                is_bsp},
-    UnheardKey{"link.port_pairing", "no program pairs ports yet", "chips of class bsp", is_bsp},
     UnheardKey{"calibration.sram.read", "no reader loads from banks yet", "chips of class bsp", is_bsp},
     UnheardKey{"compute.<name>.per_core", "its operands are loaded for longer",
                "instructions of chips of class bsp that load twice as long as they multiply", loads_longer},

@@ -14,10 +14,10 @@ void describe(V& v, LinkSpec& s) {
                    "beforehand; mesh: each other, from router to router."),
           s.kind);
   v.field(required("width", "Bytes a cycle of one port; of an exchange and of a mesh's links each way."), s.width);
-  v.field(
-      optional("port_pairing",
-               "Of an exchange: neighbouring cores of which one may receive over the ports of all; 1 where absent."),
-      s.port_pairing);
+  v.field(optional("port_pairing",
+                   "Of an exchange: neighbouring cores that get what all of them want over their ports together; 1 "
+                   "where absent."),
+          s.port_pairing);
   v.field(
       optional("sync",
                "Of an exchange and of a mesh, which must say: from the last core's arrival at a barrier to the next "

@@ -98,7 +98,7 @@ class Machine {
       const Counters now = counters_at(s, step);
       std::vector<Transfer> due;
       for (const Transfer& t : s.moves)
-        if (step == 0 ? t.ring < 0 : changes(s, s.buffers[static_cast<std::size_t>(t.buffer)], before, now))
+        if (step == 0 ? t.from_home() : changes(s, s.buffers[static_cast<std::size_t>(t.buffer)], before, now))
           due.push_back(t);
       exchange(s, due, now, false);
       for (std::int64_t c = 0; c < s.cores; ++c) {
@@ -146,12 +146,41 @@ class Machine {
     run_exchange([&](const auto& visit) {
       for (const Filling& f : fillings)
         for (std::int64_t c = 0; c < s.cores; ++c) {
-          if (f.transfer->ring >= 0)
-            pass(s, f, c, at, visit);
-          else
+          if (f.transfer->from_home())
             fetch(s, f, c, at, done, visit);
+          else
+            pass(s, f, c, at, visit);
         }
     });
+    if (done || std::none_of(transfers.begin(), transfers.end(), [](const Transfer& t) { return t.gathered >= 0; }))
+      return;
+    run_exchange([&](const auto& visit) {
+      for (const Filling& f : fillings)
+        if (f.transfer->gathered >= 0)
+          for (std::int64_t c = 0; c < s.cores; ++c) gather(s, f, c, at, visit);
+    });
+  }
+
+  // Where slices were brought, those of the other cores of the ring, which lie where they do with them.
+  template <class Visit>
+  void gather(const Stage& s, const Filling& f, std::int64_t core, const Counters& at, const Visit& visit) {
+    const Buffer& b = *f.buffer;
+    const Ring& ring = s.rings[static_cast<std::size_t>(f.transfer->ring)];
+    for (std::int64_t from = next_in(ring, core); from != core; from = next_in(ring, from)) {
+      const Box all = box_of(s, b, from, at);
+      for_each_run(slice_of(s, *f.transfer, from, at), b.dims, [&](std::int64_t first, std::int64_t n) {
+        const std::int64_t place = begin_of(b, f.slot) + place_of(all, b.dims, first) * size_of(b);
+        visit(Copy{from, place, core, place, n * size_of(b), &b.name, &b.name, nullptr});
+      });
+    }
+  }
+
+  // Where an element of its tensor lies in a box that has it.
+  static std::int64_t place_of(const Box& box, const std::vector<Dim>& dims, std::int64_t element) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < dims.size(); ++d)
+      place = place * box[d].length + element / dims[d].stride % dims[d].extent - box[d].begin;
+    return place;
   }
 
   // `for_each_copy(visit)` calls visit(Copy), each time for the same copies.
@@ -186,11 +215,12 @@ class Machine {
     const std::string& name = p_.tensors[static_cast<std::size_t>(b.tensor)].name;
     const std::string& input = inputs_[static_cast<std::size_t>(b.tensor)];
     const std::int64_t size = size_of(b);
-    std::int64_t to = begin_of(b, f.slot);
-    for_each_run(box_of(s, b, core, at), b.dims, [&](std::int64_t first, std::int64_t n) {
+    const Box all = box_of(s, b, core, at);
+    const Box box = done || f.transfer->gathered < 0 ? all : slice_of(s, *f.transfer, core, at);
+    for_each_run(box, b.dims, [&](std::int64_t first, std::int64_t n) {
+      std::int64_t to = begin_of(b, f.slot) + place_of(all, b.dims, first) * size;
       if (done) {
         visit(Copy{-1, 0, core, to, n * size, &name, &b.name, bytes_at(input, first * size)});
-        to += n * size;
         return;
       }
       for_each_piece(p_, b.tensor, first, n, [&](const Piece& piece) {

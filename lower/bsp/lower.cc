@@ -77,7 +77,7 @@ class StageLowering {
     return static_cast<int>(out_.buffers.size()) - 1;
   }
 
-  // The ring of an operand that rotates, known to the axis whose slices it carries.
+  // The ring of an operand; of one that rotates known to the axis whose slices it carries.
   int add_ring(const tile::Operand& o, const tile::OperandMove& move) {
     Ring ring{{}, move.ring, s_.folded};
     for (const int a : s_.core_order)
@@ -85,7 +85,7 @@ class StageLowering {
         ring.sharing.push_back(digit_of(s_, static_cast<std::size_t>(a)));
     out_.rings.push_back(std::move(ring));
     const int number = static_cast<int>(out_.rings.size()) - 1;
-    out_.axes[static_cast<std::size_t>(move.axis)].rings.push_back(number);
+    if (move.move == Move::kRotate) out_.axes[static_cast<std::size_t>(move.axis)].rings.push_back(number);
     return number;
   }
 
@@ -94,8 +94,9 @@ class StageLowering {
     const tile::OperandMove& move = s_.moves[i];
     const int buffer = add_buffer(o, tile::input_windows(s_, i), *memory_.buffer(number_, tile::Holds::kInput, i));
     for (const int read : o.reads) out_.compute.operands[static_cast<std::size_t>(read)] = buffer;
-    if (move.move != Move::kFetch) out_.arrange.push_back({buffer, -1});
-    if (move.move == Move::kFetch) out_.moves.push_back({buffer, -1});
+    Transfer brings{buffer};
+    if (move.gathers()) brings = {buffer, add_ring(o, move), move.axis};
+    (move.move == Move::kFetch ? out_.moves : out_.arrange).push_back(brings);
     if (move.move == Move::kRotate) out_.moves.push_back({buffer, add_ring(o, move)});
   }
 

@@ -88,16 +88,17 @@ Interval window_of(const Stage& stage, std::size_t axis, Window window, std::int
   return {begin, std::max<std::int64_t>(std::min(begin + length, part_end) - begin, 0)};
 }
 
-Box box_of(const Stage& stage, const Buffer& buffer, std::int64_t core, const Counters& at) {
-  Box box(buffer.dims.size(), Interval{});
-  if (core >= stage.cores) return box;
+namespace {
+
+// The box of a buffer whose windows, by tile axis, are what `window` says.
+template <class WindowOf>
+Box box_over(const Buffer& buffer, const WindowOf& window) {
   Box out;
   for (const Dim& dim : buffer.dims) {
     std::int64_t begin = dim.low, last = dim.low + dim.spread;
     for (const expr::Term& t : dim.terms) {
-      const auto axis = static_cast<std::size_t>(t.axis);
-      const Interval w = window_of(stage, axis, buffer.windows[axis], core, at);
-      if (w.length == 0) return box;
+      const Interval w = window(static_cast<std::size_t>(t.axis));
+      if (w.length == 0) return Box(buffer.dims.size(), Interval{});
       const std::int64_t one = t.coefficient * w.begin, other = t.coefficient * (w.end() - 1);
       begin += std::min(one, other);
       last += std::max(one, other);
@@ -108,6 +109,26 @@ Box box_of(const Stage& stage, const Buffer& buffer, std::int64_t core, const Co
     out.push_back({begin, std::max<std::int64_t>(last - begin + 1, 0)});
   }
   return out;
+}
+
+}  // namespace
+
+Box box_of(const Stage& stage, const Buffer& buffer, std::int64_t core, const Counters& at) {
+  if (core >= stage.cores) return Box(buffer.dims.size(), Interval{});
+  return box_over(buffer, [&](std::size_t axis) { return window_of(stage, axis, buffer.windows[axis], core, at); });
+}
+
+Box slice_of(const Stage& stage, const Transfer& t, std::int64_t core, const Counters& at) {
+  const Buffer& buffer = stage.buffers[static_cast<std::size_t>(t.buffer)];
+  if (core >= stage.cores) return Box(buffer.dims.size(), Interval{});
+  const Ring& ring = stage.rings[static_cast<std::size_t>(t.ring)];
+  return box_over(buffer, [&](std::size_t axis) {
+    const Interval all = window_of(stage, axis, buffer.windows[axis], core, at);
+    if (static_cast<int>(axis) != t.gathered) return all;
+    const std::int64_t slice = ceil_div(all.length, ring.length);
+    const std::int64_t begin = std::min(all.begin + place_in(ring, core) * slice, all.end());
+    return Interval{begin, std::min(slice, all.end() - begin)};
+  });
 }
 
 std::int64_t elements_of(const Box& box) {

@@ -40,6 +40,8 @@ Interval window_of(const Stage& stage, std::size_t axis, Window window, std::int
 // The elements of its tensor that a core's buffer holds at a step, by dimension, those outside the tensor left out.
 // They lie in row order, as a tensor of the box's lengths. Empty where the core has no iterations.
 Box box_of(const Stage& stage, const Buffer& buffer, std::int64_t core, const Counters& at);
+// Of what a gathered transfer brings: the slice that comes from the home, of the ring's place that `core` has.
+Box slice_of(const Stage& stage, const Transfer& t, std::int64_t core, const Counters& at);
 std::int64_t elements_of(const Box& box);
 
 // Whether what a buffer holds is another part of its tensor at `now` than at `before`, on any core.

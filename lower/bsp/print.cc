@@ -118,10 +118,19 @@ class Printer {
 
   void exchange(const Stage& s, const std::string& what, const std::vector<Transfer>& transfers) {
     line(what);
-    for (const Transfer& t : transfers)
-      line(fmt::format("  {} from {}", name_of(s, t.buffer),
-                       t.ring >= 0 ? fmt::format("the next core of ring {}", t.ring) : "where it is at home"));
+    for (const Transfer& t : transfers) {
+      std::string from = "where it is at home";
+      if (!t.from_home()) from = fmt::format("the next core of ring {}", t.ring);
+      if (t.gathered >= 0)
+        from +=
+            fmt::format(", a slice of {} each, then the others' slices in ring {}: {} of the cores that differ in ({})",
+                        s.axes[static_cast<std::size_t>(t.gathered)].name, t.ring, ring_of(s, t).length,
+                        in_words(ring_of(s, t).sharing));
+      line(fmt::format("  {} from {}", name_of(s, t.buffer), from));
+    }
   }
+
+  static const Ring& ring_of(const Stage& s, const Transfer& t) { return s.rings[static_cast<std::size_t>(t.ring)]; }
 
   static std::string name_of(const Stage& s, int buffer) {
     return fmt::format("buffer {} ({})", buffer, s.buffers[static_cast<std::size_t>(buffer)].name);

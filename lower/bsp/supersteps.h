@@ -7,7 +7,7 @@
 // What it means:
 // - Stages run one after another. A stage is: `arrange`, an exchange from the tensors' homes; then the loops, each
 //   iteration an exchange of what changes (`moves`) and the arithmetic of a block; then, where several cores have
-//   partial sums of a result, `reduce`.
+//   partial sums of a result, `reduce`. An exchange that brings slices is followed by one that gathers them.
 // - Where a stage `stores`, its results go to the DRAM in an exchange of their own: after each iteration whose results
 //   the next one's block leaves behind, and after the last one, or after `reduce`.
 // - In an exchange every receiver names what it wants; each element comes from the core whose memory has it. No core
@@ -33,8 +33,8 @@ struct Digit {
   std::int64_t stride = 1, count = 1;
 };
 
-// Cores that pass an operand's slices round: those that differ in `sharing` alone, numbered over it, the first digit
-// slowest; `length` neighbours of that number are a ring.
+// Cores that pass an operand's slices round, or send them to each other: those that differ in `sharing` alone, numbered
+// over it, the first digit slowest; `length` neighbours of that number are a ring.
 struct Ring {
   std::vector<Digit> sharing;
   std::int64_t length = 1;
@@ -104,10 +104,14 @@ struct Tensor {
   Home home;
 };
 
-// A buffer filled over the link: from the tensor's home, or from the next core of a ring.
+// A buffer filled over the link: from the tensor's home, or from the next core of a ring. Where it is gathered along an
+// axis, every core of the ring brings the slice of its place from the home, and then gets the slices of the others.
 struct Transfer {
   int buffer = 0;
   int ring = -1;
+  int gathered = -1;  // tile axis
+
+  bool from_home() const { return ring < 0 || gathered >= 0; }
 };
 
 // What the arithmetic of a block reads and writes.

@@ -98,8 +98,10 @@ Brought brought(const BspStage& s, std::size_t i, bool placed) {
   const tile::Windows windows = tile::input_windows(s, i);
   const double once = box_sum(s, o, windows) * static_cast<double>(o.element.n);
   const double all = once * repeats(s, o, windows);
-  if (s.moves[i].move == Move::kFetch) return {all, all};
-  if (s.moves[i].move == Move::kHold) return placed ? Brought{} : Brought{once, once};
+  // Of what is gathered every core brings its ring's part of it from the home.
+  const double brings = s.moves[i].gathers() ? 1 / static_cast<double>(s.moves[i].ring) : 1;
+  if (s.moves[i].move == Move::kFetch) return {all, all * brings};
+  if (s.moves[i].move == Move::kHold) return placed ? Brought{} : Brought{once, once * brings};
   // A slice that passes round was brought first, to another core of every ring.
   const double first = once / static_cast<double>(s.moves[i].ring);
   return placed ? Brought{all - first, 0} : Brought{all, first};

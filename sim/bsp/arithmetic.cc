@@ -156,8 +156,10 @@ Cycle Arithmetic::adding(std::int64_t elements, std::int64_t parts) const {
   const std::int64_t bytes = adds->per_core * base::size_of(sum_).n;
   const arch::VertexOverhead none, &library = adds->overhead ? *adds->overhead : none;
   std::vector<std::int64_t> issued = shared_out(elements, workers_);
+  // A part's addition issues together with the next one's load; the last one has none beside it.
+  const std::int64_t beside = std::max<std::int64_t>(loads(bytes), 1);
   for (std::int64_t& n : issued)
-    n = ceil_div(n, adds->per_core) * ((parts - 1) * (loads(bytes) + 1) + loads(bytes) + stores(bytes));
+    n = ceil_div(n, adds->per_core) * (loads(bytes) + (parts - 1) * beside + 1 + stores(bytes));
   return of(library.call) + in_turn(issued);
 }
 

@@ -60,11 +60,12 @@ class BoxNumbers {
   std::vector<std::size_t> places_;
 };
 
-std::vector<Wanted> wanted(const Stage& s, const Buffer& buffer, const Counters& at) {
+std::vector<Wanted> wanted(const Stage& s, const lower::bsp::Transfer& t, const Counters& at) {
+  const Buffer& buffer = s.buffers[static_cast<std::size_t>(t.buffer)];
   std::vector<Wanted> out;
   BoxNumbers number(out);
   for (std::int64_t core = 0; core < s.cores; ++core) {
-    const Box box = box_of(s, buffer, core, at);
+    const Box box = t.gathered < 0 ? box_of(s, buffer, core, at) : slice_of(s, t, core, at);
     if (elements_of(box) > 0) out[number(box)].cores.push_back(core);
   }
   return out;
@@ -112,9 +113,10 @@ std::int64_t Exchanges::packets(std::int64_t bytes) const {
   return link_.max_packet ? base::ceil_div(bytes, link_.max_packet->n) : 1;
 }
 
-void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, Exchange& out) const {
-  if (p_.tensors[static_cast<std::size_t>(buffer.tensor)].home.dram >= 0) return read(s, buffer, at, out);
-  for (Wanted& w : wanted(s, buffer, at)) {
+void Exchanges::fetch(const Stage& s, const lower::bsp::Transfer& t, const Counters& at, Exchange& out) const {
+  const Buffer& buffer = s.buffers[static_cast<std::size_t>(t.buffer)];
+  if (p_.tensors[static_cast<std::size_t>(buffer.tensor)].home.dram >= 0) return read(s, t, at, out);
+  for (Wanted& w : wanted(s, t, at)) {
     std::vector<Transfer> sent;
     for_each_run(w.box, buffer.dims, [&](std::int64_t first, std::int64_t count) {
       for_each_piece(p_, buffer.tensor, first, count, [&](const lower::bsp::Piece& piece) {
@@ -124,10 +126,10 @@ void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, 
       });
     });
     const auto add = [&](std::vector<std::int64_t> receivers) {
-      for (Transfer t : sent) {
-        t.group = out.groups.size();
-        if (std::binary_search(receivers.begin(), receivers.end(), t.from)) out.kept += t.bytes;
-        if (receivers.size() > 1 || receivers.front() != t.from) out.transfers.push_back(t);
+      for (Transfer one : sent) {
+        one.group = out.groups.size();
+        if (std::binary_search(receivers.begin(), receivers.end(), one.from)) out.kept += one.bytes;
+        if (receivers.size() > 1 || receivers.front() != one.from) out.transfers.push_back(one);
       }
       out.groups.push_back(std::move(receivers));
     };
@@ -139,8 +141,9 @@ void Exchanges::fetch(const Stage& s, const Buffer& buffer, const Counters& at, 
   }
 }
 
-void Exchanges::read(const Stage& s, const Buffer& buffer, const Counters& at, Exchange& out) const {
-  for (Wanted& w : wanted(s, buffer, at)) {
+void Exchanges::read(const Stage& s, const lower::bsp::Transfer& read, const Counters& at, Exchange& out) const {
+  const Buffer& buffer = s.buffers[static_cast<std::size_t>(read.buffer)];
+  for (Wanted& w : wanted(s, read, at)) {
     // One reading for all of them, or for each.
     std::vector<std::vector<std::int64_t>> readers;
     if (link_.multicast != arch::Multicast::kNone)
@@ -207,11 +210,53 @@ Exchange Exchanges::filling(const Stage& s, const std::vector<lower::bsp::Transf
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     const lower::bsp::Transfer& t = transfers[i];
     const std::size_t before = out.transfers.size();
-    if (t.ring >= 0)
-      pass(s, t, at, out);
+    if (t.from_home())
+      fetch(s, t, at, out);
     else
-      fetch(s, s.buffers[static_cast<std::size_t>(t.buffer)], at, out);
+      pass(s, t, at, out);
     for (std::size_t n = before; n < out.transfers.size(); ++n) out.transfers[n].operand = i;
+  }
+  return out;
+}
+
+Exchange Exchanges::gathering(const Stage& s, const std::vector<lower::bsp::Transfer>& transfers,
+                              const Counters& at) const {
+  Exchange out;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    const lower::bsp::Transfer& t = transfers[i];
+    if (t.gathered < 0) continue;
+    const lower::bsp::Ring& ring = s.rings[static_cast<std::size_t>(t.ring)];
+    const Buffer& buffer = s.buffers[static_cast<std::size_t>(t.buffer)];
+    for (std::int64_t core = 0; core < s.cores; ++core) {
+      // Where the slice's runs begin and end in the buffer.
+      Box slice = slice_of(s, t, core, at);
+      const Box all = box_of(s, buffer, core, at);
+      std::int64_t stride = 1;
+      std::vector<lower::bsp::Dim> dims = buffer.dims;
+      for (std::size_t d = dims.size(); d-- > 0;) {
+        slice[d].begin -= all[d].begin;
+        dims[d].stride = stride, dims[d].extent = all[d].length;
+        stride *= all[d].length;
+      }
+      Transfer sent{.from = core, .bytes = elements_of(slice) * size_of(buffer), .operand = i};
+      if (sent.bytes == 0) continue;
+      for_each_run(slice, dims,
+                   [&](std::int64_t, std::int64_t count) { sent.pieces += packets(count * size_of(buffer)); });
+      std::vector<std::int64_t> others;
+      for (std::int64_t other = next_in(ring, core); other != core; other = next_in(ring, other))
+        others.push_back(other);
+      std::sort(others.begin(), others.end());
+      const auto add = [&](std::vector<std::int64_t> receivers) {
+        sent.group = out.groups.size();
+        out.transfers.push_back(sent);
+        out.groups.push_back(std::move(receivers));
+      };
+      if (link_.multicast != arch::Multicast::kNone) {
+        add(std::move(others));
+      } else {
+        for (const std::int64_t other : others) add({other});
+      }
+    }
   }
   return out;
 }

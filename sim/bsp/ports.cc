@@ -29,6 +29,7 @@ class Ports : public Fabric {
       : link_(arch::core_link(a)),
         gap_(link_.noncontiguous_gap.value_or(base::Cycles{0}).n),
         cores_(a.core.count),
+        pairing_(link_.port_pairing.value_or(1)),
         out_(static_cast<std::size_t>(cores_)),
         in_(out_.size()),
         watch_(std::move(watch)) {}
@@ -38,6 +39,8 @@ class Ports : public Fabric {
   void begin(const Exchange& exchange, Cycle now) override {
     exchange_ = &exchange;
     end_ = now;
+    paired_.assign(exchange.transfers.size(), false);
+    for (std::size_t t = 0; t < paired_.size(); ++t) paired_[t] = goes_in_pairs(exchange.transfers[t]);
     for (std::vector<Port>* ports : {&out_, &in_})
       for (Port& p : *ports) p.used = false;
     for (const std::size_t t : in_turn()) try_to_begin(t, now);
@@ -51,9 +54,9 @@ class Ports : public Fabric {
   void advance(Cycle now) override {
     std::vector<Port*> freed;
     while (!under_way_.empty() && under_way_.top().first <= now) {
-      const Transfer& t = exchange_->transfers[under_way_.top().second];
+      const std::size_t number = under_way_.top().second;
       under_way_.pop();
-      for_each_port(t, [&](Port& p) {
+      for_each_port(number, [&](Port& p) {
         p.busy = false;
         freed.push_back(&p);
       });
@@ -82,25 +85,48 @@ class Ports : public Fabric {
     return out;
   }
 
+  // Neighbours that all want the same get it over their ports together, from the ports of the sender's neighbours too.
+  // The sender's own neighbours get it over its port as well.
+  bool goes_in_pairs(const Transfer& t) const {
+    const std::vector<std::int64_t>& to = exchange_->groups[t.group];
+    if (pairing_ == 1 || to.size() < static_cast<std::size_t>(pairing_)) return false;
+    const auto has = [&](std::int64_t core) {
+      return core == t.from || std::binary_search(to.begin(), to.end(), core);
+    };
+    return std::all_of(to.begin(), to.end(), [&](std::int64_t core) {
+      for (std::int64_t i = 0; i < pairing_; ++i)
+        if (!has(core / pairing_ * pairing_ + i)) return false;
+      return true;
+    });
+  }
+
   template <class Visit>
-  void for_each_port(const Transfer& t, Visit visit) {
-    visit(out_[static_cast<std::size_t>(t.from)]);
-    for (const std::int64_t to : exchange_->groups[t.group])
-      if (to != t.from) visit(in_[static_cast<std::size_t>(to)]);
+  void for_each_port(std::size_t number, Visit visit) {
+    const Transfer& t = exchange_->transfers[number];
+    const std::int64_t ports = paired_[number] ? pairing_ : 1, first = t.from / ports * ports;
+    for (std::int64_t from = first; from < first + ports; ++from) visit(out_[static_cast<std::size_t>(from)]);
+    bool beside = false;  // whether a neighbour gets it over the sender's port too
+    for (const std::int64_t to : exchange_->groups[t.group]) {
+      if (to == t.from) continue;
+      visit(in_[static_cast<std::size_t>(to)]);
+      beside = beside || (paired_[number] && to / pairing_ == t.from / pairing_);
+    }
+    if (beside) visit(in_[static_cast<std::size_t>(t.from)]);
   }
 
   void try_to_begin(std::size_t number, Cycle now) {
     const Transfer& t = exchange_->transfers[number];
     Port* taken = nullptr;
     bool first = true;
-    for_each_port(t, [&](Port& p) {
+    for_each_port(number, [&](Port& p) {
       if (p.busy && taken == nullptr) taken = &p;
       first = first && !p.used;
     });
     if (taken != nullptr) return taken->waiting.push_back(number);
     // Pointers of the first piece are set before the exchange begins.
-    const Cycle until = now + cycles_of_bytes(t, link_) + gap_ * (t.pieces - (first ? 1 : 0));
-    for_each_port(t, [](Port& p) { p.busy = p.used = true; });
+    const Cycle lasts = base::ceil_div(cycles_of_bytes(t, link_), paired_[number] ? pairing_ : 1);
+    const Cycle until = now + lasts + gap_ * (t.pieces - (first ? 1 : 0));
+    for_each_port(number, [](Port& p) { p.busy = p.used = true; });
     under_way_.emplace(until, number);
     watch_({t.from, 0, true, now, until, t.bytes});
     for (const std::int64_t to : exchange_->groups[t.group]) {
@@ -120,7 +146,8 @@ class Ports : public Fabric {
 
   const arch::LinkSpec& link_;
   Cycle gap_;
-  std::int64_t cores_;
+  std::int64_t cores_, pairing_;
+  std::vector<bool> paired_;  // by transfer
   std::vector<Port> out_, in_;
   PortWatch watch_;
   const Exchange* exchange_ = nullptr;

@@ -53,6 +53,7 @@ LevelStatistics over(const LevelStatistics& sum, std::int64_t n) {
 struct Taken {
   bool simulated = false;
   Cycle exchange = 0, compute = 0, store = 0;
+  std::int64_t phases = 0;  // of the exchange
   LevelStatistics link, dram;
   std::vector<Cycle> of_cores;  // that are shown: until each has computed
   std::vector<PortUse> ports;   // of those, from the beginning of the exchange
@@ -77,8 +78,7 @@ class StageRun {
   KernelReport run(Cycle begin) {
     for (std::int64_t core = 0; options_.timeline != nullptr && core < s_.cores; ++core)
       if (options_.timeline->shows(static_cast<int>(core))) shown_cores_.push_back(static_cast<int>(core));
-    if (!p_.placed || s_.number != 0)
-      arranged_ = exchanged(exchanges_.filling(s_, s_.arrange, Counters(s_.axes.size(), 0)));
+    if (!p_.placed || s_.number != 0) arranged_ = filled(s_.arrange, Counters(s_.axes.size(), 0));
     find_rounds();
     run_rounds();
     reduce();
@@ -107,6 +107,7 @@ class StageRun {
     exchange_begin_ = loop_.now() + arch::core_sync(chip_).n;
     out.exchange = time_of(e, out.dram);
     out.ports = std::move(ports_);
+    out.phases = 1;
     ++phases_;
     for (const Transfer& t : e.transfers) {
       const std::vector<std::int64_t>& group = e.groups[t.group];
@@ -118,6 +119,20 @@ class StageRun {
       out.link.written_bytes += t.bytes;
       out.link.read_bytes += receivers * t.bytes;
     }
+    return out;
+  }
+
+  // What fills buffers at a step, and what gathers their slices.
+  Taken filled(const std::vector<lower::bsp::Transfer>& transfers, const Counters& at) {
+    Taken out = exchanged(exchanges_.filling(s_, transfers, at));
+    const Taken more = exchanged(exchanges_.gathering(s_, transfers, at));
+    for (PortUse use : more.ports) {
+      use.from += out.exchange, use.until += out.exchange;
+      out.ports.push_back(use);
+    }
+    out.exchange += more.exchange;
+    out.phases += more.phases;
+    add(out.link, more.link), add(out.dram, more.dram);
     return out;
   }
 
@@ -157,7 +172,7 @@ class StageRun {
       const Counters now = counters_at(s_, step);
       std::vector<lower::bsp::Transfer> due;
       for (const lower::bsp::Transfer& t : s_.moves)
-        if (step == 0 ? t.ring < 0 : changes(s_, s_.buffers[static_cast<std::size_t>(t.buffer)], before, now))
+        if (step == 0 ? t.from_home() : changes(s_, s_.buffers[static_cast<std::size_t>(t.buffer)], before, now))
           due.push_back(t);
       if (step == 0 || !due.empty() || rounds_.back().stores) {
         Round r{step, step, std::move(due), false, {}};
@@ -223,6 +238,7 @@ class StageRun {
       sum.exchange += t.exchange;
       sum.compute += t.compute;
       sum.store += t.store;
+      sum.phases += t.phases;
       add(sum.link, t.link), add(sum.dram, t.dram);
       const Cycle all = t.exchange + t.compute + t.store;
       squares += static_cast<double>(all) * static_cast<double>(all);
@@ -242,7 +258,8 @@ class StageRun {
       t.compute = sum.compute / n;
       t.store = sum.store / n;
       t.link = over(sum.link, n), t.dram = over(sum.dram, n);
-      phases_ += (rounds_[r].due.empty() ? 0 : 1) + (rounds_[r].stores ? 1 : 0);
+      t.phases = sum.phases / n;
+      phases_ += t.phases + (rounds_[r].stores ? 1 : 0);
     }
     return true;
   }
@@ -250,7 +267,7 @@ class StageRun {
   void run(std::size_t number) {
     const Round& r = rounds_[number];
     Taken& t = taken_[number];
-    t = exchanged(exchanges_.filling(s_, r.due, counters_at(s_, r.first)));
+    t = filled(r.due, counters_at(s_, r.first));
     std::vector<Cycle> busy(classes_.all().size(), 0);
     std::vector<std::int64_t> extents(s_.axes.size());
     for (std::int64_t step = r.first; step < r.last; ++step) {

@@ -50,6 +50,7 @@ inline arch::ArchSpec any_chip_of_exchanging_cores() {
   a.link->multicast = any_of_range(0, 1) == 0 ? arch::Multicast::kNone : arch::Multicast::kRectangle;
   if (a.link->kind == arch::LinkKind::kExchange && a.link->multicast != arch::Multicast::kNone)
     a.link->multicast = arch::Multicast::kAny;
+  if (a.link->kind == arch::LinkKind::kExchange && a.core.count % 2 == 0) a.link->port_pairing = any_of_range(1, 2);
   a.link->overlap = any_of_range(0, 1) == 1;
   return a;
 }
@@ -74,7 +75,7 @@ inline std::int64_t any_divisor(std::int64_t n) {
 }
 
 // Any grid of the chip's cores, any blocks, loops and moves that are sound; an operand that cannot rotate as drawn is
-// fetched.
+// fetched, one that cannot be gathered as drawn is not.
 inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchSpec& chip) {
   tile::BspStage s;
   s.space =
@@ -97,11 +98,12 @@ inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchS
     tile::OperandMove& m = s.moves[i];
     m.move = static_cast<tile::Move>(any_of_range(0, 2));
     m.buffers = m.move == tile::Move::kFetch ? any_of_range(1, 2) : 1;
-    if (m.move != tile::Move::kRotate) continue;
+    if (m.move != tile::Move::kRotate && any_of_range(0, 1) == 0) continue;
+    const tile::OperandMove alone = m.move == tile::Move::kRotate ? tile::OperandMove{} : m;
     m.axis = static_cast<int>(any_of_range(0, static_cast<std::int64_t>(axes) - 1));
     m.ring = any_divisor(s.sharing(s.space->inputs[i]));
     base::Diagnostics diags;
-    if (!tile::check_schedule(s, chip, diags)) m = {};
+    if (!tile::check_schedule(s, chip, diags)) m = alone;
   }
   return s;
 }

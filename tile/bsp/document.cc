@@ -99,14 +99,16 @@ class Reader {
       return;
     }
     Fields f(e.value, where, fields_.diags);
-    const Value *fetch = f.take("fetch"), *rotate = f.take("rotate"), *ring = f.take("ring");
-    if (rotate != nullptr) {
-      m.move = Move::kRotate;
-      if (const auto axis = base::as_text(rotate, where + ".rotate", fields_.diags))
-        if (const auto a = fields_.axis_of({*axis, {}, rotate->at}, where)) m.axis = static_cast<int>(*a);
-      m.ring = fields_.integer(ring, where, "ring", {.least = 1}).value_or(1);
-    } else if (const auto buffers = fields_.integer(fetch, where, "fetch", {1, 2})) {
-      m.buffers = *buffers;
+    const Value *fetch = f.take("fetch"), *rotate = f.take("rotate"), *gather = f.take("gather");
+    if (rotate != nullptr && (fetch != nullptr || gather != nullptr))
+      fields_.diags.error(rotate->at, where + ": what rotates is neither fetched nor gathered");
+    const Value* along = rotate != nullptr ? rotate : gather;
+    m.move = rotate != nullptr ? Move::kRotate : fetch != nullptr ? Move::kFetch : Move::kHold;
+    if (fetch != nullptr || along == nullptr) m.buffers = fields_.integer(fetch, where, "fetch", {1, 2}).value_or(1);
+    if (along != nullptr) {
+      if (const auto axis = base::as_text(along, where, fields_.diags))
+        if (const auto a = fields_.axis_of({*axis, {}, along->at}, where)) m.axis = static_cast<int>(*a);
+      m.ring = fields_.integer(f.take("ring"), where, "ring", {.least = 1}).value_or(1);
     }
     f.finish();
   }
@@ -156,10 +158,17 @@ Map bsp_keys(const BspStage& s) {
   Map moves;
   for (std::size_t i = 0; i < s.moves.size(); ++i) {
     const OperandMove& m = s.moves[i];
-    Value how = "hold";
-    if (m.move == Move::kFetch) how = m.buffers == 1 ? Value("fetch") : Value(Map{{"fetch", m.buffers, {}}});
-    if (m.move == Move::kRotate)
-      how = Map{{"rotate", s.space->axes[static_cast<std::size_t>(m.axis)].name, {}}, {"ring", m.ring, {}}};
+    Value how = m.move == Move::kHold ? "hold" : "fetch";
+    if (m.ring > 1 || m.buffers > 1 || m.move == Move::kRotate) {
+      Map keys;
+      if (m.move == Move::kFetch) keys.push_back({"fetch", m.buffers, {}});
+      if (m.axis >= 0) {
+        const std::string& axis = s.space->axes[static_cast<std::size_t>(m.axis)].name;
+        keys.push_back({m.move == Move::kRotate ? "rotate" : "gather", axis, {}});
+        keys.push_back({"ring", m.ring, {}});
+      }
+      how = std::move(keys);
+    }
     moves.push_back({s.space->inputs[i].name, std::move(how), {}});
   }
   Map out{{"grid", by_axis(s, s.grid), {}},
@@ -178,14 +187,12 @@ std::string in_words(const BspStage& s) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < s.moves.size(); ++i) {
     const OperandMove& m = s.moves[i];
-    const std::string& name = s.space->inputs[i].name;
-    if (m.move == Move::kHold)
-      parts.push_back(name + " hold");
-    else if (m.move == Move::kFetch)
-      parts.push_back(fmt::format("{} fetch{}", name, m.buffers > 1 ? " x2" : ""));
-    else
-      parts.push_back(
-          fmt::format("{} rotate {}/{}", name, s.space->axes[static_cast<std::size_t>(m.axis)].name, m.ring));
+    constexpr std::array<std::string_view, 3> kWords = {"hold", "fetch", "rotate"};
+    std::string words = fmt::format("{} {}{}", s.space->inputs[i].name, kWords[static_cast<std::size_t>(m.move)],
+                                    m.buffers > 1 ? " x2" : "");
+    if (m.gathers()) words += " gather";
+    if (m.axis >= 0) words += fmt::format(" {}/{}", s.space->axes[static_cast<std::size_t>(m.axis)].name, m.ring);
+    parts.push_back(std::move(words));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -31,6 +31,21 @@ bool rings_cross(const BspStage& s, std::size_t one, std::size_t other) {
   return true;
 }
 
+// What a ring's cores send each other is the same block at every one of them.
+void check_gather(const BspStage& s, std::size_t i, base::Diagnostics& diags, base::Position at) {
+  const Operand& o = s.space->inputs[i];
+  const OperandMove& m = s.moves[i];
+  if (!can_gather_along(o, m.axis))
+    diags.error(at, fmt::format("{}: slices along '{}' overlap, so that none can be gathered", o.name,
+                                s.space->axes[static_cast<std::size_t>(m.axis)].name));
+  for (std::size_t a = 0; m.move == Move::kFetch && a < s.grid.size(); ++a)
+    if (o.uses(static_cast<int>(a)) && s.slices(a) > 1)
+      diags.error(at,
+                  fmt::format("{}: cores that share it are at different slices of '{}', which another input rotates "
+                              "along: nothing to gather",
+                              o.name, s.space->axes[a].name));
+}
+
 void check_ring(const BspStage& s, std::size_t i, base::Diagnostics& diags, base::Position at) {
   const Operand& o = s.space->inputs[i];
   const OperandMove& m = s.moves[i];
@@ -40,7 +55,11 @@ void check_ring(const BspStage& s, std::size_t i, base::Diagnostics& diags, base
     diags.error(at, fmt::format("{}: a ring of {} cores does not divide the {} that share it; {} would", o.name, m.ring,
                                 sharing, fmt::join(divisors_of(sharing), ", ")));
   if (!o.uses(m.axis))
-    diags.error(at, fmt::format("{}: it rotates along '{}', which it does not use", o.name, s.space->axes[axis].name));
+    diags.error(at, fmt::format("{}: it {} along '{}', which it does not use", o.name,
+                                m.gathers() ? "is gathered" : "rotates", s.space->axes[axis].name));
+  else if (m.gathers())
+    check_gather(s, i, diags, at);
+  if (m.gathers()) return;
   for (std::size_t j = 0; j < i; ++j) {
     const OperandMove& other = s.moves[j];
     if (other.move != Move::kRotate || other.axis != m.axis) continue;
@@ -99,6 +118,14 @@ bool check_dram(const CoreMemory& memory, const arch::ArchSpec& a, base::Diagnos
 
 }  // namespace
 
+bool can_gather_along(const Operand& o, int axis) {
+  int following = 0;
+  for (const TileDim& d : o.dims)
+    for (const expr::Term& t : d.terms)
+      if (t.axis == axis) following += d.terms.size() == 1 && t.coefficient == 1 && d.spread == 0 && !d.whole ? 1 : 2;
+  return following == 1;
+}
+
 base::Bytes usable_memory(const arch::ArchSpec& a) {
   const arch::ScratchpadLevel& l = *arch::scratchpad_of(a);
   return {l.capacity.n - l.reserved_per_block.n};
@@ -113,7 +140,7 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
     if (s.space->inputs[i].im2col)
       diags.error(at, fmt::format("{}: collapsed loops gather it element by element (im2col), which no exchange does",
                                   s.space->inputs[i].name));
-    if (s.moves[i].move == Move::kRotate) check_ring(s, i, diags, at);
+    if (s.moves[i].axis >= 0) check_ring(s, i, diags, at);
   }
   const bool known = std::any_of(a.compute.begin(), a.compute.end(),
                                  [&](const arch::ComputeSpec& c) { return c.name == s.instruction; });

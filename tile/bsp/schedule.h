@@ -18,6 +18,10 @@
 // - hold: before the first step the core gets all that its part reads.
 // - fetch: each step brings what its block reads, unless the step before read the same; into one buffer, or into two in
 //   turn, so that a chip whose exchange runs beside arithmetic (link.overlap) brings the next block's in good time.
+// - Of an operand that is held or fetched, `ring` cores may gather what they share: each brings a slice of it, cut
+// along
+//   a loop, `axis`, from where it is at home, and a second exchange sends every slice to the others (an all-gather). A
+//   home then sends each element once to a ring, and short runs of it cost a pointer on one core in place of all.
 // - rotate: the cores that share what their parts read are numbered in the order of the grid, those axes that the
 //   operand does not use; `ring` neighbours are a ring. The operand's part is cut along a loop, `axis`, in `ring`
 //   slices, of which each core of a ring holds one; it passes round when the core is done with it (compute-shift: T10,
@@ -40,8 +44,11 @@ enum class Move : std::uint8_t { kHold, kFetch, kRotate };
 struct OperandMove {
   Move move = Move::kFetch;
   std::int64_t buffers = 1;  // of a fetched operand
-  std::int64_t ring = 1;     // of one that rotates: the cores of a ring, which are slices of the part
-  int axis = -1;             // of one that rotates: the tile axis along which the part is cut
+  std::int64_t ring = 1;     // cores that pass or send slices to each other
+  int axis = -1;             // the tile axis along which these are cut
+
+  // Whether a ring's cores bring a slice each and send it to the others.
+  bool gathers() const { return move != Move::kRotate && ring > 1; }
 
   bool operator==(const OperandMove&) const = default;
 };

@@ -44,15 +44,18 @@ class Exchanges {
   // a time.
   Exchange filling(const lower::bsp::Stage& s, const std::vector<lower::bsp::Transfer>& transfers,
                    const lower::bsp::Counters& at) const;
+  // What brings the slices of other cores of a ring, where such transfers gather; nothing of others.
+  Exchange gathering(const lower::bsp::Stage& s, const std::vector<lower::bsp::Transfer>& transfers,
+                     const lower::bsp::Counters& at) const;
   // What brings partial sums to those who add them up.
   Exchange reducing(const lower::bsp::Stage& s, const lower::bsp::Counters& at) const;
   // What brings results to the DRAM.
   Exchange storing(const lower::bsp::Stage& s, const lower::bsp::Counters& at) const;
 
  private:
-  void fetch(const lower::bsp::Stage& s, const lower::bsp::Buffer& buffer, const lower::bsp::Counters& at,
+  void fetch(const lower::bsp::Stage& s, const lower::bsp::Transfer& t, const lower::bsp::Counters& at,
              Exchange& out) const;
-  void read(const lower::bsp::Stage& s, const lower::bsp::Buffer& buffer, const lower::bsp::Counters& at,
+  void read(const lower::bsp::Stage& s, const lower::bsp::Transfer& read, const lower::bsp::Counters& at,
             Exchange& out) const;
   void pass(const lower::bsp::Stage& s, const lower::bsp::Transfer& t, const lower::bsp::Counters& at,
             Exchange& out) const;
