@@ -19,6 +19,9 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at = {});
 
+// The same without words.
+bool fits_memory(std::span<const BspStage> stages, const arch::ArchSpec& a);
+
 // Bytes of one core's memory that programs may use.
 base::Bytes usable_memory(const arch::ArchSpec& a);
 
