@@ -364,7 +364,7 @@ class Search {
   static constexpr model::bsp::Links kQuick = model::bsp::Links::kClosedForm;
   double quick_us(const BspStage& s) const { return model::bsp::total_us(s, a_, kQuick); }
 
-  bool fits(const BspStage& s) const { return tile::memory_of({&s, 1}, a_).bytes <= tile::usable_memory(a_).n; }
+  bool fits(const BspStage& s) const { return tile::fits_memory({&s, 1}, a_); }
 
   // Halves blocks of what is fetched until the program fits; whether it does.
   bool shrink(BspStage& s) const {
@@ -435,8 +435,11 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
   }
   std::vector<BspStage> found = Search(space, *instruction, a, options).run(keep);
   if (found.empty())
-    diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together", a.name,
-                                tensors_in_words(*space), tile::usable_memory(a).n * a.core.count));
+    diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together{}", a.name,
+                                tensors_in_words(*space), tile::usable_memory(a).n * a.core.count,
+                                arch::dram_of(a) == nullptr || options.homes_in_cores
+                                    ? ""
+                                    : fmt::format(" and {} B of DRAM", arch::dram_of(a)->capacity.n)));
   return found;
 }
 

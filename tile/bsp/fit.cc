@@ -148,6 +148,12 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
   return diags.count() == before;
 }
 
+bool fits_memory(std::span<const BspStage> stages, const arch::ArchSpec& a) {
+  const CoreMemory memory = memory_of(stages, a);
+  return memory.bytes <= usable_memory(a).n &&
+         (memory.dram.empty() || memory.dram_bytes <= arch::dram_of(a)->capacity.n);
+}
+
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at) {
   const CoreMemory memory = memory_of(stages, a);

@@ -19,6 +19,9 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,
                   base::Position at = {});
 
+// The same without words.
+bool fits_memory(std::span<const BspStage> stages, const arch::ArchSpec& a);
+
 // Whether an operand's slices along a tile axis have no element in common, so that cores can bring one each and send it
 // to the others.
 bool can_gather_along(const Operand& o, int axis);
