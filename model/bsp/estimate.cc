@@ -105,7 +105,7 @@ class StageModel {
     FromHome out;
     out.bytes = std::min(bytes, distinct * of(o.element.n));
     const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
-    out.times = one_by_one ? own_elements * of(s_.cores()) / distinct : link_.sendings(o);
+    out.times = one_by_one ? std::max(1.0, own_elements * of(s_.cores()) / distinct) : link_.sendings(o);
     out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
     return out;
   }
