@@ -34,6 +34,10 @@ using tile::OperandMove;
 // a block that does not fit is halved; how many of the fastest programs whose inputs move alike are laid out anew on
 // the cores of a mesh.
 constexpr std::size_t kMaxLooks = 256, kHalvings = 24, kPlacedAnew = 24;
+// On a mesh of few cores every layout of these is judged by counted links; of more cores, whose count is dear, only so
+// many of the fastest programs are.
+constexpr std::int64_t kFewCores = 128;
+constexpr std::size_t kCountedOfMany = 4;
 
 struct Judged {
   BspStage stage;
@@ -80,12 +84,16 @@ class Search {
     std::vector<std::size_t> order = by_time();
     if (arch::core_link(a_).kind == arch::LinkKind::kMesh) {
       std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
+      const bool counts = model::bsp::counts_links(a_), few = counts && a_.core.count <= kFewCores;
       std::vector<Judged> kept;
       for (const std::size_t i : order) {
-        const bool first = placed[moves_of(found_[i].stage)]++ < kPlacedAnew;
-        if (first) place_anew(found_[i]);
+        Judged& j = found_[i];
+        const std::size_t before = placed[moves_of(j.stage)]++;
+        if (few && before < kPlacedAnew) j.us = model::bsp::total_us(j.stage, a_);
+        if (before < kPlacedAnew) place_anew(j, few);
+        if (counts && !few && before < kCountedOfMany) j.us = model::bsp::total_us(j.stage, a_);
         // Times that were judged in closed form alone are no match for counted ones.
-        if (first || !model::bsp::counts_links(a_)) kept.push_back(std::move(found_[i]));
+        if (!counts || before < (few ? kPlacedAnew : kCountedOfMany)) kept.push_back(std::move(j));
       }
       found_ = std::move(kept);
       order = by_time();
@@ -320,9 +328,8 @@ class Search {
 
   // The same program with its axes in other orders over the cores' numbers, and its rings folded: on a mesh they decide
   // how far operands travel.
-  void place_anew(Judged& j) const {
+  void place_anew(Judged& j, bool counted) const {
     BspStage s = j.stage;
-    j.us = model::bsp::total_us(s, a_);
     // Axes that are not cut stand anywhere.
     const auto cut = std::stable_partition(s.core_order.begin(), s.core_order.end(),
                                            [&](int a) { return s.grid[static_cast<std::size_t>(a)] == 1; });
@@ -330,7 +337,7 @@ class Search {
     do {
       for (const bool folded : {false, true}) {
         s.folded = folded;
-        const double us = model::bsp::total_us(s, a_);
+        const double us = counted ? model::bsp::total_us(s, a_) : quick_us(s);
         if (us < j.us) j = {s, us};
       }
     } while (std::next_permutation(cut, s.core_order.end()));

@@ -15,8 +15,8 @@
 namespace tilescope::model::bsp {
 namespace {
 
-// Up to which the count is cheap enough for every program that a search judges.
-constexpr std::int64_t kMostCores = 128;
+// Up to which a count takes tens of milliseconds at most.
+constexpr std::int64_t kMostCores = 2048;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "model/bsp/estimate.h"
 #include "tests/support/build.h"
+#include "tests/support/random_bsp_stage.h"
+#include "tile/bsp/document.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -92,6 +95,43 @@ TEST(BspModel, MoreIsNeverSlower) {
                                     {"clock", "2 GHz"}})
     EXPECT_LT(estimate({&s, 1}, tests::chip("ipu_gc200", {{path, value}})).total_us, plain) << path;
   EXPECT_GE(estimate({&s, 1}, tests::chip("ipu_gc200", {{"link.multicast", "none"}})).total_us, plain);
+}
+
+// Of any program on any chip: what a vendor adds is never slower.
+RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
+  const arch::ArchSpec plain = tests::any_chip_of_exchanging_cores();
+  const tile::BspStage s = tests::any_bsp_stage(tests::any_operator(60), plain);
+  RC_LOG() << plain.name << " " << s.space->stage().text << " " << tile::in_words(s);
+  const double us = estimate({&s, 1}, plain).total_us;
+  const auto never_slower = [&](const char* what, const auto& change) {
+    arch::ArchSpec more = plain;
+    change(more);
+    RC_LOG() << " " << what;
+    RC_ASSERT(estimate({&s, 1}, more).total_us <= us * (1 + 1e-12));
+  };
+  never_slower("width", [](arch::ArchSpec& a) { a.link->width.n *= 2; });
+  never_slower("overlap", [](arch::ArchSpec& a) { a.link->overlap = true; });
+  never_slower("sync", [](arch::ArchSpec& a) { a.link->sync->n /= 2; });
+  never_slower("memory", [](arch::ArchSpec& a) {
+    for (arch::Level& level : a.memory)
+      if (auto* m = std::get_if<arch::ScratchpadLevel>(&level)) m->capacity.n *= 2;
+  });
+  never_slower("multicast", [](arch::ArchSpec& a) {
+    a.link->multicast = a.link->kind == arch::LinkKind::kMesh ? arch::Multicast::kRectangle : arch::Multicast::kAny;
+  });
+  if (plain.link->kind == arch::LinkKind::kMesh)
+    never_slower("networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); });
+}
+
+// A sending over an empty mesh, by hand: all that core 1 wants of core 0, ports, hops and the bytes with their header.
+TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
+  arch::ArchSpec a = tests::chip("wormhole_n150");
+  a.link->rows = 1, a.link->columns = 2;
+  a.core.count = 2;
+  const expr::Expression e = tests::expression("C[m] +=! A[m,k]", "m=2,k=2048", {}, base::Dtype::kBf16);
+  tile::BspStage s = held(e, {1, 1});
+  s.instruction = "fma.f32";
+  EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
 }
 
 }  // namespace
