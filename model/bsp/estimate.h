@@ -31,9 +31,6 @@ Estimate estimate(std::span<const tile::BspStage> stages, const arch::ArchSpec& 
 // An estimate's total in microseconds, for those who judge many programs: of one stage that runs alone.
 double total_us(const tile::BspStage& s, const arch::ArchSpec& a, Links links = Links::kCounted);
 
-// An estimate's total in microseconds, for those who judge many programs: of one stage that runs alone.
-double total_us(const tile::BspStage& s, const arch::ArchSpec& a);
-
 // Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
 // the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
 // coefficients x (fixed + loading + rows).

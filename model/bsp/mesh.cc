@@ -98,8 +98,8 @@ MeshTraffic::Box MeshTraffic::box(const tile::Operand& o, const tile::Windows& w
       Interval w = window(a, windows[a], core);
       if (sliced != kWhole && s_.moves[sliced].axis == t.axis) {
         const std::int64_t ring = s_.moves[sliced].ring, slice = base::ceil_div(w.length, ring);
-        const std::int64_t first = std::min(w.length, place(sliced, core) * slice);
-        w = {w.begin + first, std::min(slice, w.length - first)};
+        const std::int64_t skipped = std::min(w.length, place(sliced, core) * slice);
+        w = {w.begin + skipped, std::min(slice, w.length - skipped)};
       }
       if (w.length == 0) return Box(o.dims.size(), Interval{});
       first += std::min(t.coefficient * w.begin, t.coefficient * (w.begin + w.length - 1));

@@ -35,6 +35,14 @@ std::int64_t runs_in(const tile::Operand& o, const tile::Extents& smaller, const
 
 }  // namespace
 
+// The busiest home sends what of its share any core wants: of dimensions that a share spans, the part that all cores
+// together want; once where the link's multicast reaches all receivers, else once to each.
+struct StageHomes::FromHome {
+  double bytes = 0;    // of the busiest home's share that any core wants
+  double times = 1;    // that it sends them
+  double sources = 1;  // homes of all that is wanted
+};
+
 StageHomes::StageHomes(std::span<const tile::BspStage> stages, std::size_t number, const arch::ArchSpec& a)
     : s_(stages[number]), a_(a), link_(a, s_), dram_(a), stored_(tile::is_stored(stages, number, a)) {
   const bool in_dram = tile::homes_in_dram(stages, a);
@@ -166,13 +174,6 @@ double StageHomes::pieces(const tile::Operand& o, const tile::Extents& tile, std
   return of(runs.count) * of_run * packets;
 }
 
-// The busiest home sends what of its share any core wants: of dimensions that a share spans, the part that all cores
-// together want; once where the link's multicast reaches all receivers, else once to each.
-struct StageHomes::FromHome {
-  double bytes = 0;    // of the busiest home's share that any core wants
-  double times = 1;    // that it sends them
-  double sources = 1;  // homes of all that is wanted
-};
 StageHomes::FromHome StageHomes::from_home(std::size_t i, const tile::Extents& tile, std::int64_t home) const {
   const tile::Operand& o = s_.space->inputs[i];
   const tile::OperandMove& m = s_.moves[i];
@@ -200,7 +201,7 @@ StageHomes::FromHome StageHomes::from_home(std::size_t i, const tile::Extents& t
   FromHome out;
   out.bytes = std::min(bytes, distinct * of(o.element.n));
   const bool one_by_one = arch::core_link(a_).multicast == arch::Multicast::kNone;
-  out.times = one_by_one ? own_elements * of(s_.cores()) / distinct : link_.sendings(o, ring);
+  out.times = one_by_one ? std::max(1.0, own_elements * of(s_.cores()) / distinct) : link_.sendings(o, ring);
   out.sources = std::clamp(distinct * of(o.element.n) / std::max(1.0, out.bytes), 1.0, of(a_.core.count));
   return out;
 }
