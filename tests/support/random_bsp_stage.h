@@ -103,7 +103,7 @@ inline tile::BspStage any_bsp_stage(const expr::Expression& e, const arch::ArchS
     m.axis = static_cast<int>(any_of_range(0, static_cast<std::int64_t>(axes) - 1));
     m.ring = any_divisor(s.sharing(s.space->inputs[i]));
     base::Diagnostics diags;
-    if (!tile::check_schedule(s, chip, diags)) m = alone;
+    if ((m.ring == 1 && m.move != tile::Move::kRotate) || !tile::check_schedule(s, chip, diags)) m = alone;
   }
   return s;
 }
