@@ -67,6 +67,11 @@ bool is_product(const tile::TileSpace& space) {
          space.special_per_iteration == 0 && space.stage().reducer == expr::Reducer::kSum;
 }
 
+bool same_program(const BspStage& x, const BspStage& y) {
+  return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
+         x.core_order == y.core_order && x.folded == y.folded;
+}
+
 class Search {
  public:
   Search(std::shared_ptr<const tile::TileSpace> space, const arch::ComputeSpec& instruction, const arch::ArchSpec& a,
@@ -101,7 +106,7 @@ class Search {
     std::vector<BspStage> out;
     // Steps of several lengths come to the same one where rings cut the part further.
     for (const std::size_t i : order)
-      if (out.size() < keep && (out.empty() || !same(out.back(), found_[i].stage)))
+      if (out.size() < keep && (out.empty() || !same_program(out.back(), found_[i].stage)))
         out.push_back(std::move(found_[i].stage));
     return out;
   }
@@ -166,11 +171,6 @@ class Search {
     std::vector<Move> out;
     for (const OperandMove& m : s.moves) out.push_back(m.move);
     return out;
-  }
-
-  static bool same(const BspStage& x, const BspStage& y) {
-    return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
-           x.core_order == y.core_order && x.folded == y.folded;
   }
 
   // The program that holds all inputs and computes its part in one step.
@@ -421,6 +421,25 @@ const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arc
   return best;
 }
 
+// The fastest programs, each once.
+void keep_fastest(std::vector<BspStage>& programs, std::size_t keep, const arch::ArchSpec& a) {
+  std::vector<Judged> judged;
+  for (BspStage& s : programs) {
+    const double us = model::bsp::total_us(s, a);
+    judged.push_back({std::move(s), us});
+  }
+  std::stable_sort(judged.begin(), judged.end(), [](const Judged& x, const Judged& y) { return x.us < y.us; });
+  programs.clear();
+  std::size_t alike = 0;  // of the programs that are kept, the first that takes as long as the last one
+  for (std::size_t n = 0; n < judged.size() && programs.size() < keep; ++n) {
+    if (n > 0 && judged[n].us > judged[n - 1].us) alike = programs.size();
+    const auto first = programs.begin() + static_cast<std::ptrdiff_t>(alike);
+    const bool known =
+        std::any_of(first, programs.end(), [&](const BspStage& other) { return same_program(other, judged[n].stage); });
+    if (!known) programs.push_back(std::move(judged[n].stage));
+  }
+}
+
 std::string tensors_in_words(const tile::TileSpace& space) {
   std::string out;
   for (const expr::Tensor& t : space.expression.tensors)
@@ -441,6 +460,15 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
     return {};
   }
   std::vector<BspStage> found = Search(space, *instruction, a, options).run(keep);
+  // Where a search ranks by a closed form what counted links judge at last, each way alone may find what is faster.
+  if (model::bsp::counts_links(a) && options.moves.empty() && !options.partition) {
+    for (const char* move : {"hold", "fetch", "rotate"}) {
+      Options alone = options;
+      alone.moves = move;
+      for (BspStage& s : Search(space, *instruction, a, alone).run(keep)) found.push_back(std::move(s));
+    }
+    keep_fastest(found, keep, a);
+  }
   if (found.empty())
     diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together{}", a.name,
                                 tensors_in_words(*space), tile::usable_memory(a).n * a.core.count,
