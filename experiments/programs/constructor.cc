@@ -2,8 +2,8 @@
 #include "experiments/programs/constructor.h"
 
 #include <algorithm>
+#include <ctime>
 #include <limits>
-#include <time.h>
 #include <tuple>
 
 #include <fmt/format.h>

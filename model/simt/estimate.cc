@@ -264,7 +264,8 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
     if (waves > 1) cycles += wave_cycles(false, true);
     return cycles;
   };
-  const auto full = static_cast<double>(s.blocks / resident);
+  const std::int64_t whole = s.blocks / resident;
+  const auto full = static_cast<double>(whole);
   const auto rest = static_cast<double>(s.blocks % resident);
   const double last = std::ceil(rest / static_cast<double>(m.cores));
   const auto per_core = static_cast<double>(s.occupancy.blocks_per_core);
