@@ -89,7 +89,8 @@ class Ports : public Fabric {
   // The sender's own neighbours get it over its port as well.
   bool goes_in_pairs(const Transfer& t) const {
     const std::vector<std::int64_t>& to = exchange_->groups[t.group];
-    if (pairing_ == 1 || to.size() < static_cast<std::size_t>(pairing_)) return false;
+    const auto others = std::count_if(to.begin(), to.end(), [&](std::int64_t core) { return core != t.from; });
+    if (pairing_ == 1 || others < pairing_) return false;
     const auto has = [&](std::int64_t core) {
       return core == t.from || std::binary_search(to.begin(), to.end(), core);
     };

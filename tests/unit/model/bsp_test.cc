@@ -131,6 +131,7 @@ TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
   const expr::Expression e = tests::expression("C[m] +=! A[m,k]", "m=2,k=2048", {}, base::Dtype::kBf16);
   tile::BspStage s = held(e, {1, 1});
   s.instruction = "fma.f32";
+  s.homes_in_cores = true;
   EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
 }
 
