@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "arch/ports.h"
+#include "base/integer.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -103,6 +105,28 @@ LinkModel::Group LinkModel::group_of(const tile::Operand& o, std::int64_t ring) 
   return g;
 }
 
+// Columns that those span who want what one row of homes has: parts along the tensor's outer dimensions that fill a row
+// of homes at least lie in rows of their own.
+double LinkModel::receiving_columns(const tile::Operand& o) const {
+  const double columns = of(link_.columns.value_or(1)), of_row = of(o.elements) / cores_ * columns;
+  std::vector<bool> apart(s_.grid.size(), false);
+  double below = of(o.elements);  // elements of one index
+  for (const tile::TileDim& d : o.dims) {
+    below /= of(d.extent);
+    bool fills = d.terms.size() == 1;
+    for (const expr::Term& t : d.terms) {
+      const auto a = static_cast<std::size_t>(t.axis);
+      fills = fills && of(s_.part(a) * std::abs(t.coefficient)) * below >= of_row;
+      apart[a] = fills;
+    }
+    if (!fills) break;
+  }
+  double span = 1;
+  for (std::size_t a = 0; a < s_.grid.size(); ++a)
+    if (!apart[a] && of(s_.core_stride(a)) < columns) span += of(s_.grid[a] - 1) * of(s_.core_stride(a));
+  return std::min(span, columns);
+}
+
 double LinkModel::sendings(const tile::Operand& o, std::int64_t ring) const {
   return link_.kind == arch::LinkKind::kMesh ? group_of(o, ring).sendings : 1;
 }
@@ -122,19 +146,30 @@ void LinkModel::add_ways(const tile::Operand& o, double bytes, double sources, T
   const double rows = of(link_.rows.value_or(1)), columns = of(link_.columns.value_or(1));
   const Group g = group_of(o, ring);
   const double sendings = of(s_.cores()) / g.cores * g.sendings;
-  // Each goes along a row to its receivers' columns and over all of these, then along each of these columns.
-  const double row_links = mean_distance(columns) * (1 - g.columns / columns) + g.columns;
-  const double column_links = (g.columns + 1) * (mean_distance(rows) * (1 - g.rows / rows) + g.rows);
+  // Each goes along a row to its receivers' columns and over all of these, then along each of these columns; to several
+  // receivers the other way round where that takes fewer links.
+  const double across = mean_distance(columns) * (1 - g.columns / columns) + g.columns,
+               along = mean_distance(rows) * (1 - g.rows / rows) + g.rows;
+  const double by_row = across + (g.columns + 1) * along, by_column = along + (g.rows + 1) * across;
+  const bool column_first = g.rows + g.columns > 0 && by_column < by_row;
   const double ways = networks_ * (link_.torus == arch::Torus::kOneWay ? 1 : 2);
-  // Of a mesh that is no torus the links in the middle carry half as much again as the mean one.
+  // Of a mesh that is no torus the links in the middle carry half as much again as the mean one. Where receivers of
+  // what a row has stand in few of its columns, at its end for some rows, the link before them carries nearly all of
+  // it.
   const double busiest = link_.torus == arch::Torus::kNone ? 1.5 : 1;
-  // Only rows that have sources carry them along rows.
-  const double carrying = std::max(1.0, std::min(cores_, std::ceil(sources / columns) * columns));
-  t.along_row += busiest * sendings * bytes * row_links / (ways * carrying);
-  t.along_column += busiest * sendings * bytes * column_links / (ways * cores_);
+  const double width = receiving_columns(o) / columns;
+  const double confined = link_.torus != arch::Torus::kNone || column_first ? 1
+                          : width >= 0.5                                    ? 1 / width
+                                                                            : 4 * (1 - width);
+  // The first way lies in rows that have sources, or in columns that do; sources are neighbours by number.
+  const double in_rows = std::max(1.0, std::min(cores_, std::ceil(sources / columns) * columns)),
+               in_columns = std::max(1.0, std::min(cores_, std::ceil(sources) * rows));
+  const double all = busiest * sendings * bytes / ways;
+  t.along_row += all * (column_first ? (g.rows + 1) * across / cores_ : confined * across / in_rows);
+  t.along_column += all * (column_first ? along / in_columns : (g.columns + 1) * along / cores_);
 }
 
-void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double bytes, Traffic& t) const {
+void LinkModel::add_shift(const tile::Operand& o, std::int64_t ring, double bytes, Traffic& t) const {
   if (link_.kind != arch::LinkKind::kMesh) return;
   // Neighbours differ along the fastest axis that the operand lacks: so far do all cores send at a time.
   for (auto axis = s_.core_order.rbegin(); axis != s_.core_order.rend(); ++axis) {
@@ -142,12 +177,23 @@ void LinkModel::add_shift(const tile::Operand& o, std::int64_t /*ring*/, double 
     if (o.uses(*axis) || s_.grid[a] == 1) continue;
     // All go the same way, so into the same network.
     t.one_network += bytes;
-    const std::int64_t places = s_.folded ? 2 : 1, far = places * s_.core_stride(a),
+    const std::int64_t stride = s_.core_stride(a), far = (s_.folded ? 2 : 1) * stride,
                        columns = link_.columns.value_or(1);
     // So many rows further, and columns forth or, from the next row, back.
-    const std::int64_t forth = far % columns, back = columns - forth;
-    t.along_row += bytes * of(std::min(forth, back));
-    t.along_column += bytes * of(far / columns + (forth > back ? 1 : 0));
+    const auto across = [columns](std::int64_t cores) { return std::min(cores % columns, columns - cores % columns); };
+    const auto along = [columns](std::int64_t cores) {
+      return cores / columns + (cores % columns > columns - cores % columns ? 1 : 0);
+    };
+    std::int64_t in_row = across(far), in_column = along(far);
+    if (!s_.folded && ring > 2) {
+      // Last ones pass back to first ones, of neighbouring rings out of one row; against the others, which where rings
+      // are no part of a row go both ways.
+      const std::int64_t back = std::min(across((ring - 1) * stride), stride);
+      in_row = ring * stride <= columns && columns % (ring * stride) == 0 ? std::max(in_row, back) : in_row + back;
+      in_column = std::max(in_column, base::ceil_div(stride, columns));
+    }
+    t.along_row += bytes * of(in_row);
+    t.along_column += bytes * of(in_column);
     return;
   }
 }

@@ -127,40 +127,41 @@ MeshTraffic::Sharers MeshTraffic::sharers_of(std::size_t i, const tile::Windows&
 void MeshTraffic::add_from_homes(std::size_t i, const tile::Windows& windows, std::int64_t home) {
   const tile::Operand& o = s_.space->inputs[i];
   for (const auto& [key, cores] : sharers_of(i, windows)) {
-    // Elements of the box that lie before one of the tensor, in row order.
-    const auto before = [&, &key = key](std::int64_t element) {
-      std::int64_t n = 0, stride = o.elements, inside = 1;
-      for (std::size_t d = 0; d < o.dims.size(); ++d) inside *= key[2 * d + 1];
-      for (std::size_t d = 0; d < o.dims.size(); ++d) {
-        const std::int64_t begin = key[2 * d], length = key[2 * d + 1];
-        stride /= o.dims[d].extent;
-        inside /= std::max<std::int64_t>(1, length);
-        const std::int64_t index = element / stride;
-        n += std::clamp<std::int64_t>(index - begin, 0, length) * inside;
-        if (index < begin || index >= begin + length) break;
-        element %= stride;
-      }
-      return n;
-    };
+    // Runs of neighbours take the inner dimensions that the box has whole, and the next one.
     std::int64_t elements = 1, run = 1, first = 0, last = 0, stride = 1;
-    bool whole = true;
+    std::size_t outer = o.dims.size();  // dimensions outside a run
     for (std::size_t d = o.dims.size(); d-- > 0;) {
       const std::int64_t begin = key[2 * d], length = key[2 * d + 1];
+      if (outer == d + 1 && run == stride) run *= length, outer = d;
       elements *= length;
-      if (whole) run *= length;
-      whole = whole && length == o.dims[d].extent;
       first += begin * stride, last += (begin + length - 1) * stride;
       stride *= o.dims[d].extent;
     }
+    // Of the box, elements that lie before one of the tensor in row order, or beginnings of runs.
+    const auto before = [&, &key = key](std::int64_t element, bool of_runs) {
+      std::int64_t n = 0, left = o.elements, inside = of_runs ? elements / run : elements;
+      for (std::size_t d = 0; d < o.dims.size(); ++d) {
+        const std::int64_t begin = key[2 * d], length = of_runs && d >= outer ? 1 : key[2 * d + 1];
+        left /= o.dims[d].extent;
+        inside /= length;
+        const std::int64_t index = element / left;
+        n += std::clamp<std::int64_t>(index - begin, 0, length) * inside;
+        if (index < begin || index >= begin + length) return n;
+        element %= left;
+      }
+      return n;
+    };
     if (elements == 0) continue;
     const std::vector<Rectangle> to = rectangles(cores);
-    std::int64_t done = 0;
+    std::int64_t done = 0, begun = 0;
     for (std::int64_t h = first / home; h <= last / home; ++h) {
-      const std::int64_t until = before((h + 1) * home);
-      const std::int64_t count = until - std::exchange(done, until);
+      const std::int64_t until = before((h + 1) * home, false), begin = before((h + 1) * home, true);
+      const std::int64_t goes_on = done < begun * run ? 1 : 0;  // a run that the home before began
+      const std::int64_t count = until - std::exchange(done, until),
+                         runs = begin - std::exchange(begun, begin) + goes_on;
       if (count == 0) continue;
-      const double bytes = of(count * o.element.n), of_piece = of(std::min(run, home) * o.element.n);
-      const Load what{bytes, std::max(1.0, std::round(bytes / of_piece)) * packets(of_piece)};
+      const double bytes = of(count * o.element.n), pieces = of(runs);
+      const Load what{bytes, pieces * packets(bytes / pieces)};
       for (const Rectangle& r : to) send(place_of(h), r, what);
     }
   }

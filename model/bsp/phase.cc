@@ -179,7 +179,9 @@ StageHomes::FromHome StageHomes::from_home(std::size_t i, const tile::Extents& t
   const tile::OperandMove& m = s_.moves[i];
   const std::int64_t ring = m.gathers() ? m.ring : 1;
   tile::Extents all = tile;
+  // Slices that are gathered or pass round are at first all on some core.
   if (ring > 1) all[static_cast<std::size_t>(m.axis)] *= ring;
+  if (m.move == Move::kRotate) all[static_cast<std::size_t>(m.axis)] = s_.part(static_cast<std::size_t>(m.axis));
   for (std::size_t x = 0; x < all.size(); ++x) all[x] = std::min(s_.space->axes[x].extent, all[x] * s_.grid[x]);
   const tile::TileShape wanted = tile::data_tile(o, all), own = tile::data_tile(o, tile);
   double bytes = of(home * o.element.n), distinct = 1, own_elements = 1;

@@ -64,6 +64,7 @@ class LinkModel {
     double cores = 1, sendings = 1;
   };
   Group group_of(const tile::Operand& o, std::int64_t ring = 1) const;
+  double receiving_columns(const tile::Operand& o) const;
   double mean_distance(double length) const;
 
   const arch::LinkSpec& link_;

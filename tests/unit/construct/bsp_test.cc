@@ -77,5 +77,33 @@ TEST(BspFit, SaysWhatIsWrongAndWhatWouldDo) {
                                    HasSubstr("a ring of 5 cores does not divide the 64 that share it; 1, 2, 4, 8")));
 }
 
+// What a vendor adds makes no constructed program slower, but for what the search does not look at.
+TEST(BspConstruct, MoreIsNeverSlower) {
+  for (const char* name : {"ipu_gc200", "wormhole_n150"})
+    for (const char* size : {"m=512,n=512,k=512", "m=1024,n=768,k=1536", "m=300,n=900,k=700"}) {
+      const bool exchange = name[0] == 'i';
+      const expr::Expression e =
+          tests::expression("C[m,n] +=! A[m,k] * B[k,n]", size, {}, exchange ? base::Dtype::kF16 : base::Dtype::kBf16);
+      const auto fastest = [&](const arch::ArchSpec& a) {
+        base::Diagnostics diags;
+        const auto found = construct(e, a, 1, {}, diags);
+        return model::bsp::estimate({&found.at(0), 1}, a).total_us;
+      };
+      const double plain = fastest(tests::chip(name));
+      for (const auto& [path, value] :
+           {std::pair{"link.width", exchange ? "8 B" : "64 B"},
+            {"link.overlap", "true"},
+            {"link.sync", "1 cycle"},
+            {exchange ? "memory.sram.capacity" : "memory.l1.capacity", exchange ? "1248 KiB" : "2928 KiB"}}) {
+        const arch::ArchSpec more = tests::chip(name, {{path, value}});
+        EXPECT_LE(fastest(more), 1.005 * plain) << name << " " << size << " " << path;
+      }
+      if (!exchange) {
+        EXPECT_LE(fastest(tests::chip(name, {{"link.networks", "4"}})), 1.005 * plain) << size;
+      }
+      EXPECT_GE(1.005 * fastest(tests::chip(name, {{"link.multicast", "none"}})), plain) << name << " " << size;
+    }
+}
+
 }  // namespace
 }  // namespace tilescope::construct::bsp

