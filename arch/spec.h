@@ -246,10 +246,9 @@ struct LinkSpec {
   bool overlap = false;  // the next step's exchange runs beside this step's arithmetic
 
   // exchange
-  std::optional<std::int64_t>
-      port_pairing;               // neighbouring cores that get what all of them want over their ports together; 1
-  std::optional<Cycles> latency;  // from a word's sending to its arrival, the mean over pairs of cores
-  std::optional<Cycles> latency_spread;  // by which the farthest pair of cores takes longer than the nearest
+  std::optional<std::int64_t> port_pairing;  // neighbouring cores whose ports together bring what all of them want; 1
+  std::optional<Cycles> latency;             // from a word's sending to its arrival, the mean over pairs of cores
+  std::optional<Cycles> latency_spread;      // by which the farthest pair of cores takes longer than the nearest
 
   // mesh: core n is in row n / columns
   std::optional<std::int64_t> rows, columns;  // of cores

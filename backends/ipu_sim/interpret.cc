@@ -25,17 +25,6 @@ std::optional<std::int64_t> element_of(const expr::Read& read, const expr::Tenso
   return element;
 }
 
-// Position of an element of its tensor in a buffer's box; -1 where the box lacks it.
-std::int64_t position_in(const Box& box, const std::vector<Dim>& dims, std::int64_t element) {
-  std::int64_t position = 0;
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    const std::int64_t index = element / dims[d].stride % dims[d].extent - box[d].begin;
-    if (index < 0 || index >= box[d].length) return -1;
-    position = position * box[d].length + index;
-  }
-  return position;
-}
-
 class Interpreter {
  public:
   Interpreter(const Block& block, const std::vector<double>& scalars, Cores& cores)

@@ -169,18 +169,10 @@ class Machine {
     for (std::int64_t from = next_in(ring, core); from != core; from = next_in(ring, from)) {
       const Box all = box_of(s, b, from, at);
       for_each_run(slice_of(s, *f.transfer, from, at), b.dims, [&](std::int64_t first, std::int64_t n) {
-        const std::int64_t place = begin_of(b, f.slot) + place_of(all, b.dims, first) * size_of(b);
+        const std::int64_t place = begin_of(b, f.slot) + position_in(all, b.dims, first) * size_of(b);
         visit(Copy{from, place, core, place, n * size_of(b), &b.name, &b.name, nullptr});
       });
     }
-  }
-
-  // Where an element of its tensor lies in a box that has it.
-  static std::int64_t place_of(const Box& box, const std::vector<Dim>& dims, std::int64_t element) {
-    std::int64_t place = 0;
-    for (std::size_t d = 0; d < dims.size(); ++d)
-      place = place * box[d].length + element / dims[d].stride % dims[d].extent - box[d].begin;
-    return place;
   }
 
   // `for_each_copy(visit)` calls visit(Copy), each time for the same copies.
@@ -218,7 +210,7 @@ class Machine {
     const Box all = box_of(s, b, core, at);
     const Box box = done || f.transfer->gathered < 0 ? all : slice_of(s, *f.transfer, core, at);
     for_each_run(box, b.dims, [&](std::int64_t first, std::int64_t n) {
-      std::int64_t to = begin_of(b, f.slot) + place_of(all, b.dims, first) * size;
+      std::int64_t to = begin_of(b, f.slot) + position_in(all, b.dims, first) * size;
       if (done) {
         visit(Copy{-1, 0, core, to, n * size, &name, &b.name, bytes_at(input, first * size)});
         return;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <queue>
 #include <string>
@@ -67,6 +66,11 @@ bool is_product(const tile::TileSpace& space) {
          space.special_per_iteration == 0 && space.stage().reducer == expr::Reducer::kSum;
 }
 
+// Equal times in the order of discovery.
+void sort_by_time(std::vector<Judged>& programs) {
+  std::stable_sort(programs.begin(), programs.end(), [](const Judged& x, const Judged& y) { return x.us < y.us; });
+}
+
 bool same_program(const BspStage& x, const BspStage& y) {
   return x.grid == y.grid && x.block == y.block && x.moves == y.moves && x.loop_order == y.loop_order &&
          x.core_order == y.core_order && x.folded == y.folded;
@@ -78,37 +82,16 @@ class Search {
          const Options& options)
       : space_(std::move(space)), instruction_(instruction), a_(a), options_(options) {}
 
-  // The fastest programs of those that were judged, the fastest first.
-  std::vector<BspStage> run(std::size_t keep) {
+  // The programs that were judged, with times of one kind: counted ones where the chip's links are.
+  std::vector<Judged> run(std::size_t keep) {
     best_ = BestTimes(keep);
     for (tile::Extents& parts : list_grids(*space_, instruction_, a_.core.count, options_.partition)) {
       const BspStage held = holding(parts);
       grids_.push_back({std::move(parts), model::bsp::GridBound(held, a_).of(held)});
     }
     look_at_grids();
-    std::vector<std::size_t> order = by_time();
-    if (arch::core_link(a_).kind == arch::LinkKind::kMesh) {
-      std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
-      const bool counts = model::bsp::counts_links(a_), few = counts && a_.core.count <= kFewCores;
-      std::vector<Judged> kept;
-      for (const std::size_t i : order) {
-        Judged& j = found_[i];
-        const std::size_t before = placed[moves_of(j.stage)]++;
-        if (few && before < kPlacedAnew) j.us = model::bsp::total_us(j.stage, a_);
-        if (before < kPlacedAnew) place_anew(j, few);
-        if (counts && !few && before < kCountedOfMany) j.us = model::bsp::total_us(j.stage, a_);
-        // Times that were judged in closed form alone are no match for counted ones.
-        if (!counts || before < (few ? kPlacedAnew : kCountedOfMany)) kept.push_back(std::move(j));
-      }
-      found_ = std::move(kept);
-      order = by_time();
-    }
-    std::vector<BspStage> out;
-    // Steps of several lengths come to the same one where rings cut the part further.
-    for (const std::size_t i : order)
-      if (out.size() < keep && (out.empty() || !same_program(out.back(), found_[i].stage)))
-        out.push_back(std::move(found_[i].stage));
-    return out;
+    if (arch::core_link(a_).kind == arch::LinkKind::kMesh) lay_out_anew();
+    return std::move(found_);
   }
 
  private:
@@ -159,12 +142,21 @@ class Search {
     return us;
   }
 
-  // Numbers of what was judged; equal times in the order of discovery.
-  std::vector<std::size_t> by_time() const {
-    std::vector<std::size_t> out(found_.size());
-    std::iota(out.begin(), out.end(), 0);
-    std::stable_sort(out.begin(), out.end(), [&](std::size_t x, std::size_t y) { return found_[x].us < found_[y].us; });
-    return out;
+  // Of the programs whose inputs move alike, the fastest ones.
+  void lay_out_anew() {
+    sort_by_time(found_);
+    const bool counts = model::bsp::counts_links(a_), few = counts && a_.core.count <= kFewCores;
+    std::map<std::vector<Move>, std::size_t> placed;  // by the moves of inputs
+    std::vector<Judged> kept;
+    for (Judged& j : found_) {
+      const std::size_t before = placed[moves_of(j.stage)]++;
+      if (few && before < kPlacedAnew) j.us = model::bsp::total_us(j.stage, a_);
+      if (before < kPlacedAnew) place_anew(j, few);
+      if (counts && !few && before < kCountedOfMany) j.us = model::bsp::total_us(j.stage, a_);
+      // Times that were judged in closed form alone are no match for counted ones.
+      if (!counts || before < (few ? kPlacedAnew : kCountedOfMany)) kept.push_back(std::move(j));
+    }
+    found_ = std::move(kept);
   }
 
   static std::vector<Move> moves_of(const BspStage& s) {
@@ -421,23 +413,18 @@ const arch::ComputeSpec* instruction_for(const tile::TileSpace& space, const arc
   return best;
 }
 
-// The fastest programs, each once.
-void keep_fastest(std::vector<BspStage>& programs, std::size_t keep, const arch::ArchSpec& a) {
-  std::vector<Judged> judged;
-  for (BspStage& s : programs) {
-    const double us = model::bsp::total_us(s, a);
-    judged.push_back({std::move(s), us});
-  }
-  std::stable_sort(judged.begin(), judged.end(), [](const Judged& x, const Judged& y) { return x.us < y.us; });
-  programs.clear();
+// The fastest programs, each once: steps of several lengths come to the same one where rings cut the part further.
+std::vector<BspStage> fastest(std::vector<Judged> judged, std::size_t keep) {
+  sort_by_time(judged);
+  std::vector<BspStage> out;
   std::size_t alike = 0;  // of the programs that are kept, the first that takes as long as the last one
-  for (std::size_t n = 0; n < judged.size() && programs.size() < keep; ++n) {
-    if (n > 0 && judged[n].us > judged[n - 1].us) alike = programs.size();
-    const auto first = programs.begin() + static_cast<std::ptrdiff_t>(alike);
-    const bool known =
-        std::any_of(first, programs.end(), [&](const BspStage& other) { return same_program(other, judged[n].stage); });
-    if (!known) programs.push_back(std::move(judged[n].stage));
+  for (std::size_t n = 0; n < judged.size() && out.size() < keep; ++n) {
+    if (n > 0 && judged[n].us > judged[n - 1].us) alike = out.size();
+    const bool known = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(alike), out.end(),
+                                   [&](const BspStage& other) { return same_program(other, judged[n].stage); });
+    if (!known) out.push_back(std::move(judged[n].stage));
   }
+  return out;
 }
 
 std::string tensors_in_words(const tile::TileSpace& space) {
@@ -459,16 +446,15 @@ std::vector<BspStage> construct(const expr::Expression& stage, const arch::ArchS
                                 base::name_of(stage.accumulate)));
     return {};
   }
-  std::vector<BspStage> found = Search(space, *instruction, a, options).run(keep);
+  std::vector<Judged> judged = Search(space, *instruction, a, options).run(keep);
   // Where a search ranks by a closed form what counted links judge at last, each way alone may find what is faster.
-  if (model::bsp::counts_links(a) && options.moves.empty() && !options.partition) {
+  if (model::bsp::counts_links(a) && options.moves.empty() && !options.partition)
     for (const char* move : {"hold", "fetch", "rotate"}) {
       Options alone = options;
       alone.moves = move;
-      for (BspStage& s : Search(space, *instruction, a, alone).run(keep)) found.push_back(std::move(s));
+      for (Judged& j : Search(space, *instruction, a, alone).run(keep)) judged.push_back(std::move(j));
     }
-    keep_fastest(found, keep, a);
-  }
+  std::vector<BspStage> found = fastest(std::move(judged), keep);
   if (found.empty())
     diags.error({}, fmt::format("no program fits {}: {} of {} B of all cores together{}", a.name,
                                 tensors_in_words(*space), tile::usable_memory(a).n * a.core.count,

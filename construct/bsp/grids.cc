@@ -20,7 +20,7 @@ double of(std::int64_t n) { return static_cast<double>(n); }
 
 // How many cores work at least, and how much is computed, over what the operator asks for, at most.
 struct Filters {
-  double least_cores = 0, most_computed = std::numeric_limits<double>::infinity();
+  double min_cores = 0, max_computed = std::numeric_limits<double>::infinity();
 };
 
 // T10's, as its published code has them, with 0.9 for `strictness`. Both ask less of small operators.
@@ -72,7 +72,7 @@ class Grids {
       for (const std::int64_t parts : parts_[axis]) {
         if (cores * parts > cores_) break;
         const double more = computed * of(parts * ceil_div(extent, parts)) / of(extent);
-        if (of(cores * parts) * further[axis + 1] < filters_.least_cores || more > filters_.most_computed) continue;
+        if (of(cores * parts) * further[axis + 1] < filters_.min_cores || more > filters_.max_computed) continue;
         grid.push_back(parts);
         const bool on = self(self, axis + 1, cores * parts, more);
         grid.pop_back();

@@ -137,6 +137,16 @@ std::int64_t elements_of(const Box& box) {
   return n;
 }
 
+std::int64_t position_in(const Box& box, const std::vector<Dim>& dims, std::int64_t element) {
+  std::int64_t position = 0;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    const std::int64_t index = element / dims[d].stride % dims[d].extent - box[d].begin;
+    if (index < 0 || index >= box[d].length) return -1;
+    position = position * box[d].length + index;
+  }
+  return position;
+}
+
 bool changes(const Stage& stage, const Buffer& buffer, const Counters& before, const Counters& now) {
   for (const Dim& dim : buffer.dims)
     for (const expr::Term& t : dim.terms) {
@@ -209,12 +219,9 @@ Piece made_at(const Program& p, const Stage& stage, int tensor, std::int64_t ele
       core += element / d.stride % d.extent / a.part * a.core.stride;
     }
   const Box box = box_of(stage, result, core, Counters(stage.axes.size(), 0));
-  std::int64_t position = 0, row = 1;
-  for (std::size_t d = 0; d < result.dims.size(); ++d) {
-    const std::int64_t index = element / result.dims[d].stride % result.dims[d].extent;
-    position = position * box[d].length + index - box[d].begin;
-    row = box[d].end() - index;
-  }
+  std::int64_t position = position_in(box, result.dims, element);
+  const Dim& fastest = result.dims.back();
+  const std::int64_t row = box[box.size() - 1].end() - element / fastest.stride % fastest.extent;
   const std::int64_t bytes = base::size_of(p.tensors[static_cast<std::size_t>(tensor)].dtype).n;
   Piece out{core, 0, element, row, -1};
   if (stage.reduce) {

@@ -43,6 +43,8 @@ Box box_of(const Stage& stage, const Buffer& buffer, std::int64_t core, const Co
 // Of what a gathered transfer brings: the slice that comes from the home, of the ring's place that `core` has.
 Box slice_of(const Stage& stage, const Transfer& t, std::int64_t core, const Counters& at);
 std::int64_t elements_of(const Box& box);
+// Where an element of its tensor lies in a box, in row order; -1 where the box lacks it.
+std::int64_t position_in(const Box& box, const std::vector<Dim>& dims, std::int64_t element);
 
 // Whether what a buffer holds is another part of its tensor at `now` than at `before`, on any core.
 bool changes(const Stage& stage, const Buffer& buffer, const Counters& before, const Counters& now);

@@ -152,14 +152,14 @@ class StageModel {
 
   // What bringing all that every core needs takes at least: its bytes over all networks and ports that may work
   // together, of its pieces those that cores which share them have between them; nothing where inputs are placed.
-  double least_cycles() const {
+  double min_cycles() const {
     Traffic all;
     for (std::size_t i = 0; i < s_.moves.size() && !placed_; ++i) {
       const Traffic t = homes_.brought(i, tile::Windows(s_.grid.size(), tile::Window::kPart));
       all.received += t.received;
       all.pieces += t.pieces / of(s_.sharing(s_.space->inputs[i]));
     }
-    return homes_.link().least_cycles(all);
+    return homes_.link().min_cycles(all);
   }
 
  private:
@@ -269,7 +269,7 @@ GridBound::GridBound(const BspStage& s, const arch::ArchSpec& a) : a_(a), instru
   for (tile::OperandMove& m : held.moves) m = {Move::kHold, 1, 1, -1};
   const StageModel m({&held, 1}, 0, a, Links::kClosedForm);
   const double us = 1e6 / bsp::of(a.clock.n);
-  received_us_ = m.least_cycles() * us;
+  received_us_ = m.min_cycles() * us;
   fixed_us_ = a.launch_overhead.v;
   if (tile::partial_sums(s) > 1)
     fixed_us_ += (m.reduced().cycles() + adding_cycles(held, a) + 2 * bsp::of(arch::core_sync(a).n)) * us;

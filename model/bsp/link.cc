@@ -57,14 +57,14 @@ double LinkModel::cycles(const Traffic& t) const {
   const double header = link_.header ? of(link_.header->n) : 0;
   // The first piece's pointers are set before the phase begins.
   const double together = t.paired - t.paired / of(link_.port_pairing.value_or(1));
-  const double in = (t.received - together + header * t.pieces) / rate_ + std::max(0.0, t.pieces - 1) * gap_;
+  const double in = (t.received + t.waited - together + header * t.pieces) / rate_ + std::max(0.0, t.pieces - 1) * gap_;
   const double out = (t.sent + header * t.sent_pieces) / rate_ + std::max(0.0, t.sent_pieces - 1) * gap_;
   const double share = t.received > 0 ? 1 + header * t.pieces / t.received : 1;
   const double link = std::max(t.along_row, t.along_column) * share / rate_;
   return std::max({in / networks_, out / networks_, link, t.one_network * share / rate_});
 }
 
-double LinkModel::least_cycles(const Traffic& t) const {
+double LinkModel::min_cycles(const Traffic& t) const {
   const double together = of(link_.port_pairing.value_or(1));
   return (t.received / (rate_ * together) + std::max(0.0, t.pieces - 1) * gap_) / networks_;
 }

@@ -16,7 +16,7 @@ namespace tilescope::model::bsp {
 namespace {
 
 // Up to which a count takes tens of milliseconds at most.
-constexpr std::int64_t kMostCores = 2048;
+constexpr std::int64_t kMaxCores = 2048;
 
 double of(std::int64_t n) { return static_cast<double>(n); }
 double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
@@ -24,7 +24,7 @@ double of(const std::optional<base::Cycles>& c) { return c ? of(c->n) : 0; }
 }  // namespace
 
 bool MeshTraffic::counts(const arch::ArchSpec& a) {
-  return arch::core_link(a).kind == arch::LinkKind::kMesh && a.core.count <= kMostCores;
+  return arch::core_link(a).kind == arch::LinkKind::kMesh && a.core.count <= kMaxCores;
 }
 
 MeshTraffic::MeshTraffic(const arch::ArchSpec& a, const tile::BspStage& s)

@@ -122,7 +122,11 @@ Traffic StageHomes::gathered(std::size_t i, const tile::Windows& windows) const 
   const double runs = of(runs_in(o, slice, all));
   const double pieces = runs * link_.packets(own / runs), times = link_.gather_sendings(o, m.ring);
   Traffic t{bytes - bytes / of(slices), own * times, of(slices - 1) * pieces, pieces * times};
-  t.paired = link_.paired(o, t.received);
+  // A slice goes to all others at once, so that of three cores or more no two send theirs at a time.
+  const arch::LinkSpec& link = arch::core_link(a_);
+  if (link.kind == arch::LinkKind::kExchange && link.multicast != arch::Multicast::kNone && slices > 2)
+    t.waited = own, t.pieces += pieces;
+  t.paired = link_.paired(o, t.received + t.waited);
   link_.add_gather(o, m.ring, own, t);
   return t;
 }

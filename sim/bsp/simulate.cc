@@ -245,7 +245,7 @@ class StageRun {
       least = least < 0 ? all : std::min(least, all);
       most = std::max(most, all);
     }
-    const double mean = static_cast<double>(sum.exchange + sum.compute) / static_cast<double>(n);
+    const double mean = static_cast<double>(sum.exchange + sum.compute + sum.store) / static_cast<double>(n);
     const double error =
         std::sqrt(std::max(0.0, squares / static_cast<double>(n) - mean * mean) / static_cast<double>(n));
     const double apart = samples <= kSamples ? static_cast<double>(most - least) : 2 * error,

@@ -127,6 +127,29 @@ RC_GTEST_PROP(Exchanges, MoreOfADramIsNeverSlower, ()) {
     RC_ASSERT(model::bsp::estimate({&s, 1}, tests::chip("wormhole_n150", {{path, value}})).total_us <= plain);
 }
 
+// Eight cores of which each has a slice of B at home, 256 B in one piece, and sends it to all others: as each holds the
+// ports of all receivers, they follow each other; in half the time where ports work in pairs.
+TEST(Exchanges, GatherOneSliceAfterTheOther) {
+  for (const std::int64_t pairing : {1, 2}) {
+    arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "0 cycles"}});
+    a.core.count = 8;
+    a.link->port_pairing = pairing;
+    tile::BspStage s;
+    const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=16,k=64", {}, base::Dtype::kF16);
+    s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+    s.grid = {8, 1, 1};
+    s.block = {1, 16, 64};
+    s.core_order = s.loop_order = {0, 1, 2};
+    s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 8, 2}};
+    s.instruction = "amp.f16";
+    for (const sim::StallReport& stall : simulated(s, a, sim::Mode::kFull).stalls) {
+      if (stall.name == "arrange") {
+        EXPECT_EQ(stall.cycles, 8 * 64 / pairing + 7 * 160) << pairing;
+      }
+    }
+  }
+}
+
 // Two cores, each of which wants half of the other's 4,096 bytes: what a port takes for them, its sync and the way.
 TEST(Exchanges, OfTwoCoresTakeWhatTheirPortsTake) {
   arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "30 cycles"}});

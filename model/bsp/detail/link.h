@@ -16,14 +16,15 @@ struct Traffic {
   double along_row = 0, along_column = 0;  // bytes
   double one_network = 0;                  // bytes that a core sends into one of several networks
   double read = 0, written = 0;            // bytes of the DRAM, of all channels
-  double paired = 0;                       // of those received, what ports that work together get
+  double paired = 0;                       // of those received and waited for, what ports that work together get
+  double waited = 0;                       // that a core's port waits for, while its own slice goes to others
 
   Traffic& operator+=(const Traffic& o) {
     received += o.received, sent += o.sent;
     pieces += o.pieces, sent_pieces += o.sent_pieces;
     along_row += o.along_row, along_column += o.along_column;
     one_network += o.one_network;
-    read += o.read, written += o.written, paired += o.paired;
+    read += o.read, written += o.written, paired += o.paired, waited += o.waited;
     return *this;
   }
 };
@@ -34,7 +35,7 @@ class LinkModel {
 
   double cycles(const Traffic& t) const;
   // What receiving it takes where all ports that may work together do, on all networks.
-  double least_cycles(const Traffic& t) const;
+  double min_cycles(const Traffic& t) const;
   // The way of a phase's last word.
   double horizon() const { return horizon_; }
   // Bytes of what a core gets of an operand that come over the ports of neighbours together (link.port_pairing): where

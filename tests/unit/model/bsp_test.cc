@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/bsp/bound.h"
 #include "model/bsp/estimate.h"
 #include "tests/support/build.h"
 #include "tests/support/random_bsp_stage.h"
@@ -124,6 +125,38 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
     never_slower(
         "networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); },
         plain.link->torus == arch::Torus::kOneWay ? 1.1 : 1 + 1e-12);
+}
+
+// No program of a grid takes less than the grid's bound, nor does one of other blocks and moves.
+RC_GTEST_PROP(BspBound, IsNeverAboveATime, ()) {
+  const arch::ArchSpec a = tests::any_chip_of_exchanging_cores();
+  tile::BspStage s = tests::any_bsp_stage(tests::any_operator(60), a);
+  s.placed = tests::any_of_range(0, 1) == 1;
+  tile::BspStage any_of_grid = s;
+  any_of_grid.moves.assign(s.moves.size(), {tile::Move::kHold, 1, 1, -1});
+  for (std::size_t x = 0; x < s.grid.size(); ++x) any_of_grid.block[x] = s.part(x);
+  const double us = total_us(s, a, Links::kClosedForm);
+  RC_LOG() << a.name << " " << s.space->stage().text << " " << tile::in_words(s) << " " << us << " us";
+  RC_ASSERT(GridBound(any_of_grid, a).of(s) <= us * (1 + 1e-12));
+  RC_ASSERT(GridBound(any_of_grid, a).of(any_of_grid) <= us * (1 + 1e-12));
+}
+
+// Eight cores hold one row each of A and all of B, 64 x 16 of f16: by hand, what a gather of B takes and what ports
+// that work in pairs spare. A slice of 8 rows is 256 B, 64 cycles of a port, one piece; each goes to all others at
+// once, so that eight follow each other.
+TEST(BspExchange, GathersInOneSliceOfEveryCore) {
+  arch::ArchSpec a = tests::chip("ipu_gc200", {{"calibration.link.copy.ratio", "1"}, {"link.port_pairing", "1"}});
+  a.core.count = 8;
+  tile::BspStage s =
+      held(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=16,k=64", {}, base::Dtype::kF16), {8, 1, 1});
+  s.instruction = "amp.f16";
+  s.moves[1] = {tile::Move::kHold, 1, 8, 2};
+  const double way = 190, cycle_us = 1e6 / 1.33e9;
+  // A's row lies at home; that B's slice does too the model does not know.
+  const double brought = 64 + way, gathered = 8 * 64 + 7 * 160 + way;
+  EXPECT_NEAR(estimate({&s, 1}, a).term_us(kArrange), (brought + gathered) * cycle_us, 1e-9);
+  a.link->port_pairing = 2;
+  EXPECT_NEAR(estimate({&s, 1}, a).term_us(kArrange), (brought + gathered - 8 * 32) * cycle_us, 1e-9);
 }
 
 // A sending over an empty mesh, by hand: all that core 1 wants of core 0, ports, hops and the bytes with their header.

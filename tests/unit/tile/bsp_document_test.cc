@@ -51,6 +51,27 @@ TEST(BspDocument, AllMistakesAreReportedWithTheirPlaces) {
                           HasSubstr("'q' is no axis"), HasSubstr("moves: 'C' is computed; it stays where it is made")));
 }
 
+// What rotates is not gathered, slices of a window overlap, and cores whose blocks differ have nothing to gather.
+TEST(BspDocument, RefusesGathersWithTheirReasons) {
+  const auto with = [](const std::string& moves) {
+    return std::string("{") + kProduct + R"(, "grid": {"m": 4, "n": 4}, "instruction": "fma.f32", "moves": )" + moves +
+           "}";
+  };
+  EXPECT_THAT(mistakes(with(R"({"A": {"rotate": "k", "gather": "k", "ring": 4}})"), "ipu_gc2"),
+              ElementsAre(HasSubstr("moves.A: what rotates is neither fetched nor gathered")));
+  EXPECT_THAT(mistakes(with(R"({"A": {"gather": "k", "ring": 3}})"), "ipu_gc2"),
+              ElementsAre(HasSubstr("A: a ring of 3 cores does not divide the 4 that share it; 1, 2, 4 would")));
+  EXPECT_THAT(mistakes(with(R"({"A": {"gather": "n", "ring": 4}})"), "ipu_gc2"),
+              ElementsAre(HasSubstr("A: it is gathered along 'n', which it does not use")));
+  EXPECT_THAT(
+      mistakes(with(R"({"A": {"fetch": 1, "gather": "k", "ring": 4}, "B": {"rotate": "k", "ring": 4}})"), "ipu_gc2"),
+      ElementsAre(HasSubstr("A: cores that share it are at different slices of 'k'")));
+  EXPECT_THAT(mistakes(R"({"expr": "O[f,y] +=! I[y+r] * W[f,r]", "sizes": {"f": 4, "y": 16, "r": 3}, "grid": {"f": 4},
+                           "instruction": "fma.f32", "moves": {"I": {"gather": "y", "ring": 4}}})",
+                       "ipu_gc2"),
+              ElementsAre(HasSubstr("I: slices along 'y' overlap, so that none can be gathered")));
+}
+
 // Homes in a DRAM are of chips that have one, and those in cores are kept where a program says so.
 TEST(BspDocument, SaysWhereHomesAre) {
   const auto with = [](const std::string& homes) {
