@@ -131,8 +131,9 @@ RC_GTEST_PROP(Exchanges, MoreOfADramIsNeverSlower, ()) {
 // ports of all receivers, they follow each other; in half the time where ports work in pairs.
 TEST(Exchanges, GatherOneSliceAfterTheOther) {
   for (const std::int64_t pairing : {1, 2}) {
-    arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "0 cycles"}});
+    arch::ArchSpec a = tests::chip("ipu_gc200");
     a.core.count = 8;
+    a.link->latency_spread = base::Cycles{0};
     a.link->port_pairing = pairing;
     tile::BspStage s;
     const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=8,n=16,k=64", {}, base::Dtype::kF16);
