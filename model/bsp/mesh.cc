@@ -277,7 +277,8 @@ std::vector<MeshTraffic::Rectangle> MeshTraffic::rectangles(const std::vector<st
     else
       rows.push_back({row, column, row, column});
   }
-  const auto area = static_cast<std::size_t>((hull.bottom - hull.top + 1) * (hull.right - hull.left + 1));
+  const auto area =
+      static_cast<std::size_t>(hull.bottom - hull.top + 1) * static_cast<std::size_t>(hull.right - hull.left + 1);
   if (link_.multicast != arch::Multicast::kNone && area == cores.size()) return {hull};
   return rows;
 }
@@ -317,7 +318,8 @@ void MeshTraffic::add_links(std::size_t network, bool down, int row, int column,
     if (links == 0) continue;
     Load* first =
         &load(network, down ? (forth ? kSouth : kNorth) : (forth ? kEast : kWest), down ? 0 : row, down ? column : 0);
-    const int stride = down ? columns_ : 1, extent = down ? rows_ : columns_, step = forth ? 1 : -1;
+    const std::ptrdiff_t stride = down ? columns_ : 1;
+    const int extent = down ? rows_ : columns_, step = forth ? 1 : -1;
     int at = down ? row : column;
     for (int n = 0; n < links; ++n) {
       Load& l = first[at * stride];

@@ -54,7 +54,7 @@ class Float8Table {
         if (off < least || (off == least && code % 2 == 0)) best = code;
       }
     }
-    return std::signbit(v) && !(format_.is_fnuz && best == 0) ? best + 128 : best;
+    return std::signbit(v) && (!format_.is_fnuz || best != 0) ? best + 128 : best;
   }
 
  private:

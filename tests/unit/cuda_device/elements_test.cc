@@ -44,7 +44,7 @@ TEST(Inputs, TakeEveryValueAboutAsOften) {
   ASSERT_EQ(counts.size(), 9U);
   EXPECT_EQ(counts.begin()->first, -4);
   EXPECT_EQ(counts.rbegin()->first, 4);
-  for (const auto& [value, count] : counts) EXPECT_NEAR(count, kDraws / 9, 400) << value;
+  for (const auto& [value, count] : counts) EXPECT_NEAR(count, kDraws / 9.0, 400) << value;
 }
 
 TEST(Inputs, OfAnotherSeedAreOthers) {
