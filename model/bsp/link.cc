@@ -44,13 +44,13 @@ double LinkModel::packets(double bytes) const {
   return link_.max_packet ? std::max(1.0, bytes / of(link_.max_packet->n)) : 1;
 }
 
-double LinkModel::paired(const tile::Operand& o, double received) const {
-  if (!link_.port_pairing || link_.multicast == arch::Multicast::kNone) return 0;
+bool LinkModel::pairs(const tile::Operand& o) const {
+  if (link_.port_pairing.value_or(1) == 1 || link_.multicast == arch::Multicast::kNone) return false;
   for (auto a = s_.core_order.rbegin(); a != s_.core_order.rend(); ++a) {
     const std::int64_t neighbours = s_.grid[static_cast<std::size_t>(*a)];
-    if (neighbours > 1) return !o.uses(*a) && neighbours % *link_.port_pairing == 0 ? received : 0;
+    if (neighbours > 1) return !o.uses(*a) && neighbours % *link_.port_pairing == 0;
   }
-  return 0;
+  return false;
 }
 
 double LinkModel::cycles(const Traffic& t) const {
@@ -133,7 +133,8 @@ double LinkModel::sendings(const tile::Operand& o, std::int64_t ring) const {
 
 double LinkModel::gather_sendings(const tile::Operand& o, std::int64_t ring) const {
   if (link_.multicast == arch::Multicast::kNone) return of(ring - 1);
-  if (link_.kind != arch::LinkKind::kMesh) return 1;
+  // One after the other, each over a port of its own, is a turn shorter than all at once.
+  if (link_.kind != arch::LinkKind::kMesh) return pairs(o) ? 1 : of(ring - 1);
   return std::min(of(ring - 1), group_of(o).sendings);
 }
 

@@ -104,7 +104,7 @@ Traffic StageHomes::from_homes(std::size_t i, const tile::Extents& tile) const {
   const double away = 1 - share_at_home(o, home), sent = from.bytes * from.times;
   Traffic t{bytes * away, sent * away, pieces(o, tile, home), std::max(1.0, sent / of(run * o.element.n))};
   if (away == 0) t.pieces = t.sent_pieces = 0;
-  if (!m.gathers()) t.paired = link_.paired(o, t.received);
+  if (!m.gathers() && link_.pairs(o)) t.paired = t.received;
   link_.add_ways(o, bytes * away, from.sources, t, m.gathers() ? m.ring : 1);
   return t;
 }
@@ -122,11 +122,11 @@ Traffic StageHomes::gathered(std::size_t i, const tile::Windows& windows) const 
   const double runs = of(runs_in(o, slice, all));
   const double pieces = runs * link_.packets(own / runs), times = link_.gather_sendings(o, m.ring);
   Traffic t{bytes - bytes / of(slices), own * times, of(slices - 1) * pieces, pieces * times};
-  // A slice goes to all others at once, so that of three cores or more no two send theirs at a time.
-  const arch::LinkSpec& link = arch::core_link(a_);
-  if (link.kind == arch::LinkKind::kExchange && link.multicast != arch::Multicast::kNone && slices > 2)
+  // Ports that work together bring a slice to all others at once, so that no two cores send theirs at a time.
+  if (link_.pairs(o)) {
     t.waited = own, t.pieces += pieces;
-  t.paired = link_.paired(o, t.received + t.waited);
+    t.paired = t.received + t.waited;
+  }
   link_.add_gather(o, m.ring, own, t);
   return t;
 }

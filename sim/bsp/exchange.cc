@@ -109,6 +109,21 @@ class ChannelTransfers {
   std::vector<std::vector<DramAccess>> accesses_;
 };
 
+bool goes_in_pairs(const arch::LinkSpec& link, std::int64_t from, const std::vector<std::int64_t>& receivers) {
+  const std::int64_t pairing = link.port_pairing.value_or(1);
+  const auto others =
+      std::count_if(receivers.begin(), receivers.end(), [&](std::int64_t core) { return core != from; });
+  if (pairing == 1 || others < pairing) return false;
+  const auto has = [&](std::int64_t core) {
+    return core == from || std::binary_search(receivers.begin(), receivers.end(), core);
+  };
+  return std::all_of(receivers.begin(), receivers.end(), [&](std::int64_t core) {
+    for (std::int64_t i = 0; i < pairing; ++i)
+      if (!has(core / pairing * pairing + i)) return false;
+    return true;
+  });
+}
+
 std::int64_t Exchanges::packets(std::int64_t bytes) const {
   return link_.max_packet ? base::ceil_div(bytes, link_.max_packet->n) : 1;
 }
@@ -251,7 +266,11 @@ Exchange Exchanges::gathering(const Stage& s, const std::vector<lower::bsp::Tran
         out.transfers.push_back(sent);
         out.groups.push_back(std::move(receivers));
       };
-      if (link_.multicast != arch::Multicast::kNone) {
+      // While a slice goes to all others at once, no other one can: over ports that do not work together, n cores are
+      // done a turn earlier when each sends to one after the other.
+      const bool together = link_.multicast != arch::Multicast::kNone &&
+                            (link_.kind == arch::LinkKind::kMesh || goes_in_pairs(link_, core, others));
+      if (together) {
         add(std::move(others));
       } else {
         for (const std::int64_t other : others) add({other});

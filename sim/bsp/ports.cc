@@ -40,7 +40,10 @@ class Ports : public Fabric {
     exchange_ = &exchange;
     end_ = now;
     paired_.assign(exchange.transfers.size(), false);
-    for (std::size_t t = 0; t < paired_.size(); ++t) paired_[t] = goes_in_pairs(exchange.transfers[t]);
+    for (std::size_t t = 0; t < paired_.size(); ++t) {
+      const Transfer& one = exchange.transfers[t];
+      paired_[t] = goes_in_pairs(link_, one.from, exchange.groups[one.group]);
+    }
     for (std::vector<Port>* ports : {&out_, &in_})
       for (Port& p : *ports) p.used = false;
     for (const std::size_t t : in_turn()) try_to_begin(t, now);
@@ -83,22 +86,6 @@ class Ports : public Fabric {
     };
     std::stable_sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
     return out;
-  }
-
-  // Neighbours that all want the same get it over their ports together, from the ports of the sender's neighbours too.
-  // The sender's own neighbours get it over its port as well.
-  bool goes_in_pairs(const Transfer& t) const {
-    const std::vector<std::int64_t>& to = exchange_->groups[t.group];
-    const auto others = std::count_if(to.begin(), to.end(), [&](std::int64_t core) { return core != t.from; });
-    if (pairing_ == 1 || others < pairing_) return false;
-    const auto has = [&](std::int64_t core) {
-      return core == t.from || std::binary_search(to.begin(), to.end(), core);
-    };
-    return std::all_of(to.begin(), to.end(), [&](std::int64_t core) {
-      for (std::int64_t i = 0; i < pairing_; ++i)
-        if (!has(core / pairing_ * pairing_ + i)) return false;
-      return true;
-    });
   }
 
   template <class Visit>

@@ -38,9 +38,8 @@ class LinkModel {
   double min_cycles(const Traffic& t) const;
   // The way of a phase's last word.
   double horizon() const { return horizon_; }
-  // Bytes of what a core gets of an operand that come over the ports of neighbours together (link.port_pairing): where
-  // these share it.
-  double paired(const tile::Operand& o, double received) const;
+  // Whether a core gets an operand over the ports of neighbours together (link.port_pairing): where these share it.
+  bool pairs(const tile::Operand& o) const;
   // Packets of a piece of so many bytes.
   double packets(double bytes) const;
   // How many sendings reach all cores that share an operand, where the link sends to several at a time.

@@ -36,6 +36,11 @@ struct Exchange {
   bool empty() const { return transfers.empty(); }
 };
 
+// Whether neighbours, whose ports work together (arch::LinkSpec::port_pairing), all want what a core sends: they get it
+// over their ports together, from the ports of the sender's neighbours too. The sender's own neighbours get it over its
+// port as well. Receivers are in order.
+bool goes_in_pairs(const arch::LinkSpec& link, std::int64_t from, const std::vector<std::int64_t>& receivers);
+
 class Exchanges {
  public:
   Exchanges(const lower::bsp::Program& p, const arch::LinkSpec& link) : p_(p), link_(link) {}
