@@ -133,7 +133,13 @@ class Search {
       if (shrink(s)) us = std::min(us, gather_where_faster(s));
     };
     judge(held);
-    judge(rotated(held));
+    const auto judge_rotated = [&](const BspStage& s) {
+      judge(s);
+      if (fits(s)) judge(in_short_rings(s));
+    };
+    judge_rotated(rotated(held));
+    if (std::isinf(us))
+      for (std::size_t i = 0; i < held.moves.size(); ++i) judge_rotated(rotated(held, i));
     if (std::isinf(us)) {
       BspStage fetching = held;
       fetching.moves.assign(held.moves.size(), fetch());
@@ -290,10 +296,9 @@ class Search {
       if (!o.uses(static_cast<int>(a)) || s.part(a) < 2) continue;
       for (const std::int64_t ring : rings_of(sharing, a, s.part(a))) {
         const OperandMove before = s.moves[input];
-        s.moves[input] = {Move::kRotate, 1, ring, static_cast<int>(a)};
-        const std::int64_t block = std::exchange(s.block[a], std::min(s.block[a], ceil_div(s.part(a), ring)));
-        base::Diagnostics unsound;
-        if (tile::check_schedule(s, a_, unsound)) choose(s, input + 1);
+        const std::int64_t block = s.block[a];
+        if (!rotate(s, input, a, ring)) continue;
+        choose(s, input + 1);
         s.block[a] = block;
         s.moves[input] = before;
       }
@@ -335,22 +340,48 @@ class Search {
     } while (std::next_permutation(cut, s.core_order.end()));
   }
 
-  // The program of a grid whose inputs all rotate, as far as they can, along the longest reduced axis.
-  BspStage rotated(BspStage s) const {
+  // The program of a grid whose inputs, or the given one of them, rotate along the longest reduced axis, in rings as
+  // long as they can be.
+  BspStage rotated(BspStage s, std::optional<std::size_t> alone = std::nullopt) const {
     const auto axis = tile::longest_reduced_axis(*space_);
     if (!axis) return s;
     for (std::size_t i = 0; i < s.moves.size(); ++i) {
-      if (!space_->inputs[i].uses(static_cast<int>(*axis))) continue;
-      const std::vector<std::int64_t> rings = rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis));
-      if (rings.empty()) continue;
-      const std::int64_t block = std::exchange(s.block[*axis], ceil_div(s.part(*axis), rings.front()));
-      s.moves[i] = {Move::kRotate, 1, rings.front(), static_cast<int>(*axis)};
-      base::Diagnostics unsound;
-      if (tile::check_schedule(s, a_, unsound)) continue;
-      s.moves[i] = {Move::kHold, 1, 1, -1};
-      s.block[*axis] = block;
+      if (!space_->inputs[i].uses(static_cast<int>(*axis)) || i != alone.value_or(i)) continue;
+      for (const std::int64_t ring : rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis)))
+        if (rotate(s, i, *axis, ring)) break;
     }
     return s;
+  }
+
+  // The same in the shortest rings that fit, which cut the part into the longest steps.
+  BspStage in_short_rings(BspStage s) const {
+    const auto axis = tile::longest_reduced_axis(*space_);
+    for (std::size_t i = 0; i < s.moves.size(); ++i) {
+      if (s.moves[i].move != Move::kRotate) continue;
+      const std::vector<std::int64_t> rings = rings_of(s.sharing(space_->inputs[i]), *axis, s.part(*axis));
+      for (auto ring = rings.rbegin(); ring != rings.rend() && *ring < s.moves[i].ring; ++ring) {
+        BspStage shorter = s;
+        shorter.block[*axis] = s.part(*axis);
+        for (const OperandMove& m : s.moves)
+          if (m.move == Move::kRotate && &m != &s.moves[i])
+            shorter.block[*axis] = std::min(shorter.block[*axis], ceil_div(s.part(*axis), m.ring));
+        if (!rotate(shorter, i, *axis, *ring) || !fits(shorter)) continue;
+        s = std::move(shorter);
+        break;
+      }
+    }
+    return s;
+  }
+
+  // Has an input pass round a ring, in steps of its slices at most; leaves what cannot be.
+  bool rotate(BspStage& s, std::size_t input, std::size_t axis, std::int64_t ring) const {
+    const OperandMove before = std::exchange(s.moves[input], {Move::kRotate, 1, ring, static_cast<int>(axis)});
+    const std::int64_t block = std::exchange(s.block[axis], std::min(s.block[axis], ceil_div(s.part(axis), ring)));
+    base::Diagnostics unsound;
+    if (tile::check_schedule(s, a_, unsound)) return true;
+    s.moves[input] = before;
+    s.block[axis] = block;
+    return false;
   }
 
   // The program of a grid that needs the least memory: it fetches everything, one iteration at a time.
