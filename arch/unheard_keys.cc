@@ -75,6 +75,12 @@ bool loads_longer(const NumberPlace& n) {
   return 2 * c.m * c.n * c.k * scratchpad->load->n <= bytes * c.per_core;
 }
 
+// Whether no load waits for a bank.
+bool loads_from_any_bank(const NumberPlace& n) {
+  const ScratchpadLevel* scratchpad = scratchpad_of(n.chip);
+  return is_bsp(n) && scratchpad != nullptr && scratchpad->load && !scratchpad->interleaved;
+}
+
 // Whether a warp's widest access fills the banks once at most; the workers of chips of class bsp load for themselves.
 bool has_one_group(const NumberPlace& n) {
   if (is_bsp(n)) return true;
@@ -90,13 +96,13 @@ constexpr std::array kUnheard = {
     UnheardKey{"core.max_blocks", "a core runs one call at a time", "chips of class bsp", is_bsp},
     UnheardKey{"core.max_access", "what a core loads a cycle bounds it", "chips of class bsp", is_bsp},
     UnheardKey{"compute.<name>.latency", "a result is there at the worker's next turn", "chips of class bsp", is_bsp},
-    UnheardKey{"memory.<scratchpad>.banks", "no reader places tensors in banks yet", "chips of class bsp", is_bsp},
-    UnheardKey{"memory.<scratchpad>.bank_width", "no reader places tensors in banks yet", "chips of class bsp", is_bsp},
-    UnheardKey{"memory.<scratchpad>.interleaved", "no reader places tensors in banks yet", "chips of class bsp",
-               is_bsp},
+    UnheardKey{"memory.<scratchpad>.banks", "what a core loads a cycle bounds it, from any banks",
+               "chips of class bsp whose scratchpad has `load` and not `interleaved`", loads_from_any_bank},
+    UnheardKey{"memory.<scratchpad>.bank_width", "what a core loads a cycle bounds it, from any banks",
+               "chips of class bsp whose scratchpad has `load` and not `interleaved`", loads_from_any_bank},
     UnheardKey{"memory.<scratchpad>.latency", "a result is there at the worker's next turn", "chips of class bsp",
                is_bsp},
-    UnheardKey{"calibration.sram.read", "no reader loads from banks yet", "chips of class bsp", is_bsp},
+    UnheardKey{"calibration.sram.read", "loads are counted bank by bank", "chips of class bsp", is_bsp},
     UnheardKey{"compute.<name>.per_core", "its operands are loaded for longer",
                "instructions of chips of class bsp that load twice as long as they multiply", loads_longer},
     UnheardKey{"baselines", "the published search is one for GPUs", "chips of class bsp", is_bsp},

@@ -153,6 +153,7 @@ std::optional<Program> lower(std::span<const BspStage> stages, const arch::ArchS
   Program out;
   out.cores = chip.core.count;
   out.memory = memory.bytes;
+  out.begin = memory.begin;
   out.placed = tile::placed(stages);
   if (!memory.dram.empty()) {
     const arch::DramLevel& dram = *arch::dram_of(chip);

@@ -29,7 +29,7 @@ class Printer {
   explicit Printer(const Program& p) : p_(p) {}
 
   std::string text() {
-    line(fmt::format("{} cores, {} B of each one's memory{}", p_.cores, p_.memory,
+    line(fmt::format("{} cores, {} B of each one's memory from {} on{}", p_.cores, p_.memory, p_.begin,
                      p_.placed ? "; inputs lie where they are wanted" : ""));
     if (p_.dram.channels > 0)
       line(fmt::format("dram: {} B in {} channels, {} B in each in turn", p_.dram.bytes, p_.dram.channels,

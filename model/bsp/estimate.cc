@@ -191,7 +191,8 @@ Times times_of(std::span<const BspStage> stages, std::size_t number, const arch:
   const BspStage& s = stages[number];
   const StageModel m(stages, number, a, links);
   const double steps = of(s.steps()), us = 1e6 / of(a.clock.n);
-  const VertexCycles vertex = vertex_cycles(*s.space, s.block, instruction_of(s, a), a);
+  const VertexCycles vertex =
+      vertex_cycles(*s.space, s.block, instruction_of(s, a), a, tile::input_addresses(stages, number, a));
   const Exchanges moves = m.moves(), arranged = m.arranged(), reduced = m.reduced(), stored = m.stored();
   const double phases = moves.phases + arranged.phases + reduced.phases + stored.phases;
   Times t;

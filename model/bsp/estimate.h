@@ -10,6 +10,7 @@
 #include "arch/spec.h"
 #include "base/units.h"
 #include "model/common/estimate.h"
+#include "tile/bsp/memory.h"
 #include "tile/bsp/schedule.h"
 
 namespace tilescope::model::bsp {
@@ -33,12 +34,13 @@ double total_us(const tile::BspStage& s, const arch::ArchSpec& a, Links links = 
 
 // Cycles that one core's call of the arithmetic of a block takes, and those of them that are no arithmetic: starting
 // the call, blocks of coefficients. The form is poplibs' (PerformanceEstimation.hpp) and T10's: call + blocks of
-// coefficients x (fixed + loading + rows).
+// coefficients x (fixed + loading + rows). `inputs` says where they lie in a core's banks; without it every load is as
+// fast as the core's path.
 struct VertexCycles {
   double all = 0, overhead = 0;
 };
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
-                           const arch::ArchSpec& a);
+                           const arch::ArchSpec& a, std::span<const tile::AddressRange> inputs = {});
 
 // Cycles in which one core adds up so many sums, each of so many parts.
 double addition_cycles(std::int64_t sums, std::int64_t parts, base::Dtype dtype, const arch::ComputeSpec& c,

@@ -50,7 +50,10 @@ StageHomes::StageHomes(std::span<const tile::BspStage> stages, std::size_t numbe
 }
 
 std::int64_t StageHomes::home_of(std::size_t input) const {
-  return ceil_div(s_.space->inputs[input].elements, a_.core.count);
+  // An even share, of whole words.
+  const tile::Operand& o = s_.space->inputs[input];
+  const std::int64_t bytes = ceil_div(o.elements, a_.core.count) * o.element.n;
+  return base::round_up(bytes, arch::core_link(a_).width.n) / o.element.n;
 }
 
 Traffic StageHomes::brought(std::size_t i, const tile::Windows& windows) const {

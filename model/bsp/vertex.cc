@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "arch/banks.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "model/bsp/estimate.h"
@@ -44,22 +45,77 @@ std::int64_t stored_a_cycle(const arch::ArchSpec& a) {
   return memory.store ? memory.store->n : memory.banks * memory.bank_width.n;
 }
 
+// What loads bring from where inputs lie: at most what the core's path takes, and of inputs that share banks at most
+// what these give.
+class Loads {
+ public:
+  Loads(const arch::ArchSpec& a, std::span<const tile::AddressRange> inputs)
+      : path_(loaded_a_cycle(a)), inputs_(inputs), memory_(*arch::scratchpad_of(a)) {}
+
+  // Cycles of one load of so many bytes of an input, in the mean over where it lies.
+  double of(std::size_t input, std::int64_t bytes) const { return cycles(bytes, bytes, input); }
+
+  // Of an instruction that loads of each of `count` inputs what `bytes_of` says.
+  template <class BytesOf>
+  double together(std::size_t count, const BytesOf& bytes_of) const {
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < count; ++i) all += bytes_of(i);
+    double most = static_cast<double>(ceil_div(all, path_));
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      std::int64_t shared = 0;
+      for (std::size_t j = 0; j < inputs_.size(); ++j)
+        if (share_banks(inputs_[i], inputs_[j])) shared += bytes_of(j);
+      most = std::max(most, cycles(shared, all, i));
+    }
+    return most;
+  }
+
+ private:
+  // Of `shared` bytes that come from the banks of an input, and of all, which come over the path.
+  double cycles(std::int64_t shared, std::int64_t all, std::size_t input) const {
+    const auto path = static_cast<double>(ceil_div(all, path_));
+    if (inputs_.empty() || inputs_[input].bytes == 0) return path;
+    const arch::Banks banks(memory_);
+    const tile::AddressRange& r = inputs_[input];
+    const std::int64_t single = std::clamp<std::int64_t>(banks.boundary() - r.begin, 0, r.bytes);
+    const double part = static_cast<double>(single) / static_cast<double>(r.bytes);
+    const auto at = [&](std::int64_t address) {
+      return std::max(path, static_cast<double>(ceil_div(shared, banks.width_at(address))));
+    };
+    return part * at(0) + (1 - part) * at(banks.boundary());
+  }
+
+  bool share_banks(const tile::AddressRange& x, const tile::AddressRange& y) const {
+    if (x.bytes == 0 || y.bytes == 0) return false;
+    const arch::Banks banks(memory_);
+    return banks.at(x.begin) <= banks.at(y.begin + y.bytes - 1) && banks.at(y.begin) <= banks.at(x.begin + x.bytes - 1);
+  }
+
+  std::int64_t path_;
+  std::span<const tile::AddressRange> inputs_;
+  const arch::ScratchpadLevel& memory_;
+};
+
 // From one instruction of a worker to its next one: workers issue in turn.
 std::int64_t interval_of(const arch::ArchSpec& a) {
   return std::max(a.core.max_block_threads, a.core.issue_interval ? a.core.issue_interval->n : 1);
 }
 
-VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t columns, const arch::ComputeSpec& c,
-                            const arch::ArchSpec& a) {
+// `second` is the input whose coefficients are loaded.
+VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t columns, std::size_t second,
+                            const arch::ComputeSpec& c, const arch::ArchSpec& a, const Loads& loads) {
   const auto of = [](std::int64_t n) { return static_cast<double>(n); };
   const std::int64_t workers = a.core.max_block_threads;
   const double batch = of(p.batch), column_blocks = of(ceil_div(columns, c.n));
   const double depth_blocks = of(ceil_div(p.longest, c.k) * p.other_depth), blocks = column_blocks * depth_blocks;
-  const double coefficients = of(c.n * c.k * base::size_of(c.dtype).n);
-  const double load = c.weight_load_width ? coefficients / of(c.weight_load_width->n) : 0;
+  const std::int64_t element = base::size_of(c.dtype).n, coefficients = c.n * c.k * element;
+  const double load =
+      c.weight_load_width ? std::max(of(coefficients) / of(c.weight_load_width->n), loads.of(second, coefficients)) : 0;
   // One pass of the rows that an instruction takes; coefficients that do not stay in the unit come with every one.
-  const double loaded = of(c.m * c.k * base::size_of(c.dtype).n) + (c.weight_load_width ? 0 : coefficients);
-  const double row = std::max(of(c.m * c.n * c.k) / of(c.per_core), loaded / of(loaded_a_cycle(a)));
+  const double loaded = loads.together(2, [&](std::size_t i) {
+    return i != second ? c.m * c.k * element : c.weight_load_width ? 0 : coefficients;
+  });
+  const double row = std::max(of(c.m * c.n * c.k) / of(c.per_core), loaded);
   const double stream = of(workers * ceil_div(ceil_div(rows, c.m), workers)) * row;
   const arch::VertexOverhead none, &o = c.overhead ? *c.overhead : none;
   const double fixed = cycles(o.call) + column_blocks * cycles(o.column_block) + depth_blocks * cycles(o.depth_block) +
@@ -70,12 +126,14 @@ VertexCycles product_cycles(const Product& p, std::int64_t rows, std::int64_t co
 // Vectors of a worker: what its loads bring, what it computes, what it stores. A reduction's loads run beside its
 // arithmetic; of an element for itself one waits for the other.
 VertexCycles vector_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
-                           const arch::ArchSpec& a) {
+                           const arch::ArchSpec& a, const Loads& from) {
   const std::int64_t workers = a.core.max_block_threads, width = c.per_core, interval = interval_of(a);
-  std::int64_t results = 1, terms = 1, loaded = 0;
+  std::int64_t results = 1, terms = 1;
   for (std::size_t x = 0; x < block.size(); ++x) (x < space.spatial ? results : terms) *= block[x];
-  for (const tile::Operand& o : space.inputs) loaded += static_cast<std::int64_t>(o.reads.size()) * width * o.element.n;
-  const std::int64_t loads = ceil_div(loaded, loaded_a_cycle(a));
+  const double loads = from.together(space.inputs.size(), [&](std::size_t i) {
+    const tile::Operand& o = space.inputs[i];
+    return static_cast<std::int64_t>(o.reads.size()) * width * o.element.n;
+  });
   const std::int64_t stores = ceil_div(width * space.output.element.n, stored_a_cycle(a));
   // A multiply-add is one instruction; of a function's cost nothing is known here but that it is called.
   const double flops = space.macs_per_iteration + space.other_flops_per_iteration + space.special_per_iteration;
@@ -85,22 +143,23 @@ VertexCycles vector_cycles(const tile::TileSpace& space, const tile::Extents& bl
   const auto of = [](std::int64_t n) { return static_cast<double>(n); };
   if (space.spatial == block.size()) {
     const std::int64_t vectors = ceil_div(ceil_div(results, workers), width);
-    return {call + of(interval * vectors * (loads + arithmetic + stores)), call};
+    return {call + of(interval * vectors) * (loads + of(arithmetic + stores)), call};
   }
   const std::int64_t runs = ceil_div(results, workers), vectors = ceil_div(terms, width);
   const double started = of(interval * runs) * cycles(o.block);
-  return {call + started + of(interval * runs * vectors * std::max(loads, arithmetic)), call + started};
+  return {call + started + of(interval * runs * vectors) * std::max(loads, of(arithmetic)), call + started};
 }
 
 }  // namespace
 
 VertexCycles vertex_cycles(const tile::TileSpace& space, const tile::Extents& block, const arch::ComputeSpec& c,
-                           const arch::ArchSpec& a) {
-  if (c.n * c.k == 1) return vector_cycles(space, block, c, a);
+                           const arch::ArchSpec& a, std::span<const tile::AddressRange> inputs) {
+  const Loads loads(a, inputs);
+  if (c.n * c.k == 1) return vector_cycles(space, block, c, a, loads);
   const Product p = product_of(space, block);
-  const VertexCycles one = product_cycles(p, p.rows, p.columns, c, a);
+  const VertexCycles one = product_cycles(p, p.rows, p.columns, 1, c, a, loads);
   if (!c.overhead || !c.overhead->swaps) return one;
-  const VertexCycles other = product_cycles(p, p.columns, p.rows, c, a);
+  const VertexCycles other = product_cycles(p, p.columns, p.rows, 0, c, a, loads);
   return one.all <= other.all ? one : other;
 }
 

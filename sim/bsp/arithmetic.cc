@@ -2,7 +2,9 @@
 #include "sim/bsp/detail/arithmetic.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "arch/banks.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/check.h"
@@ -39,6 +41,7 @@ std::vector<std::int64_t> shared_out(std::int64_t n, std::int64_t shares) {
 Arithmetic::Arithmetic(const lower::bsp::Program& p, const lower::bsp::Stage& s, const arch::ArchSpec& a)
     : stage_(s),
       loops_(p.expressions[static_cast<std::size_t>(s.number)].stages.front()),
+      begin_(p.begin),
       chip_(a),
       instruction_(nullptr),
       memory_(*arch::scratchpad_of(a)),
@@ -64,6 +67,43 @@ std::int64_t Arithmetic::loads(std::int64_t bytes) const {
 }
 std::int64_t Arithmetic::stores(std::int64_t bytes) const {
   return ceil_div(bytes, memory_.store ? memory_.store->n : memory_.banks * memory_.bank_width.n);
+}
+
+std::int64_t Arithmetic::loading(const std::vector<Load>& read, std::int64_t times, std::int64_t least) const {
+  std::int64_t all = 0;
+  for (const Load& l : read) all += l.bytes;
+  const std::int64_t path = std::max(least, loads(all));
+  if (!memory_.interleaved) return times * path;
+  const arch::Banks banks(memory_);
+  // The walk ends in steps: one for every time that a buffer goes on to its next bank.
+  struct Walk {
+    std::int64_t begin = 0, length = 1, at = 0, bytes = 0;
+  };
+  std::vector<Walk> walks;
+  for (const Load& l : read) {
+    const lower::bsp::Buffer& b = stage_.buffers[static_cast<std::size_t>(l.buffer)];
+    const std::int64_t slot = base::round_up(b.elements * base::size_of(b.dtype).n, arch::core_link(chip_).width.n);
+    const std::int64_t first = begin_ + b.offset;
+    walks.push_back({first, std::max<std::int64_t>(1, slot * b.slots), first, l.bytes});
+  }
+  double done = 0, cycles = 0;
+  while (done < 1) {
+    double next = 1;
+    std::int64_t longest = path;
+    for (const Walk& w : walks) {
+      std::int64_t shared = 0;
+      for (const Walk& other : walks) shared += banks.at(other.at) == banks.at(w.at) ? other.bytes : 0;
+      longest = std::max(longest, ceil_div(shared, banks.width_at(w.at)));
+      next = std::min(next, static_cast<double>(banks.end_of(w.at) - w.begin) / static_cast<double>(w.length));
+    }
+    cycles += (next - done) * static_cast<double>(longest);
+    done = next;
+    for (Walk& w : walks) {
+      const std::int64_t end = banks.end_of(w.at);
+      if (static_cast<double>(end - w.begin) <= done * static_cast<double>(w.length) * (1 + 1e-12)) w.at = end;
+    }
+  }
+  return std::llround(cycles * static_cast<double>(times));
 }
 
 Cycle Arithmetic::in_turn(const std::vector<std::int64_t>& instructions) const {
@@ -95,57 +135,63 @@ Cycle Arithmetic::product(const std::vector<std::int64_t>& extents) const {
       (uses(left, a) ? rows : columns) *= extents[a];
     }
   }
-  Cycle one = multiplied(rows, columns, longest, depth);
+  Cycle one = multiplied(rows, left, columns, right, longest, depth);
   if (instruction_->overhead && instruction_->overhead->swaps)
-    one = std::min(one, multiplied(columns, rows, longest, depth));
+    one = std::min(one, multiplied(columns, right, rows, left, longest, depth));
   return batch * one;
 }
 
 // The second operand's coefficients are loaded block by block; the first one's rows pass, each worker with its own.
-Cycle Arithmetic::multiplied(std::int64_t rows, std::int64_t columns, std::int64_t longest, std::int64_t depth) const {
+Cycle Arithmetic::multiplied(std::int64_t rows, int passing, std::int64_t columns, int coefficients,
+                             std::int64_t longest, std::int64_t depth) const {
   const arch::ComputeSpec& c = *instruction_;
   const arch::VertexOverhead none, &library = c.overhead ? *c.overhead : none;
   const std::int64_t element = base::size_of(c.dtype).n;
-  // Coefficients that stay are loaded before rows pass; those that do not come with every row.
-  const std::int64_t coefficients = c.n * c.k * element;
-  const Cycle loading =
-      c.weight_load_width ? std::max(ceil_div(coefficients, c.weight_load_width->n), loads(coefficients)) : 0;
-  const std::int64_t beside = c.m * c.k * element + (c.weight_load_width ? 0 : coefficients);
-  const std::int64_t row = std::max(ceil_div(c.m * c.n * c.k, c.per_core), loads(beside));
-  std::vector<std::int64_t> issued = shared_out(ceil_div(rows, c.m), workers_);
-  for (std::int64_t& n : issued) n *= row;
-  const Cycle passing = in_turn(issued);
   const std::int64_t column_blocks = ceil_div(columns, c.n), depth_blocks = ceil_div(longest, c.k) * (depth / longest);
-  Cycle out = of(library.call) + depth_blocks * of(library.depth_block);
-  for (std::int64_t b = 0; b < column_blocks; ++b)
-    out += of(library.column_block) + depth_blocks * (of(library.block) + loading + passing);
-  return out;
+  const std::int64_t blocks = column_blocks * depth_blocks;
+  // Coefficients that stay are loaded before rows pass; those that do not come with every row.
+  const std::int64_t of_block = c.n * c.k * element;
+  const Cycle loaded =
+      c.weight_load_width ? loading({{coefficients, of_block}}, blocks, ceil_div(of_block, c.weight_load_width->n)) : 0;
+  std::vector<Load> beside = {{passing, c.m * c.k * element}};
+  if (!c.weight_load_width) beside.push_back({coefficients, of_block});
+  const std::int64_t multiplying = ceil_div(c.m * c.n * c.k, c.per_core);
+  // Every block's rows pass in turn: of all workers' the same part has what it loads in other banks.
+  std::vector<std::int64_t> issued = shared_out(ceil_div(rows, c.m), workers_);
+  const std::int64_t most = issued.front(), row = loading(beside, most, multiplying);
+  for (std::int64_t& n : issued) n = n == most ? row : loading(beside, n, multiplying);
+  return of(library.call) + depth_blocks * of(library.depth_block) + column_blocks * of(library.column_block) +
+         blocks * (of(library.block) + in_turn(issued)) + loaded;
 }
 
 // Every worker has its vectors, or of a reduction its runs, one after another.
 Cycle Arithmetic::vectors(const std::vector<std::int64_t>& extents) const {
   const arch::VertexOverhead none, &library = instruction_->overhead ? *instruction_->overhead : none;
   const std::int64_t width = instruction_->per_core;
-  std::int64_t results = 1, summed = 1, bytes = 0;
+  std::int64_t results = 1, summed = 1;
   bool reduces = false;
   for (std::size_t a = 0; a < extents.size(); ++a) {
     (stage_.axes[a].reduced ? summed : results) *= extents[a];
     reduces = reduces || stage_.axes[a].reduced;
   }
+  std::vector<Load> read;
   for (const int b : stage_.compute.operands) {
-    const std::int64_t element = base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n;
-    bytes += width * element;
+    const std::int64_t bytes = width * base::size_of(stage_.buffers[static_cast<std::size_t>(b)].dtype).n;
+    const auto known = std::find_if(read.begin(), read.end(), [&](const Load& l) { return l.buffer == b; });
+    if (known == read.end())
+      read.push_back({b, bytes});
+    else
+      known->bytes += bytes;
   }
   const std::int64_t arithmetic = operations(loops_);
   std::vector<std::int64_t> issued;
   if (reduces) {
     issued = shared_out(results, workers_);
-    const std::int64_t run = of(library.block) + ceil_div(summed, width) * std::max(loads(bytes), arithmetic);
-    for (std::int64_t& n : issued) n *= run;
+    for (std::int64_t& n : issued) n = n * of(library.block) + loading(read, n * ceil_div(summed, width), arithmetic);
   } else {
-    const std::int64_t vector = loads(bytes) + arithmetic + stores(width * base::size_of(result_).n);
+    const std::int64_t beside = arithmetic + stores(width * base::size_of(result_).n);
     issued = shared_out(results, workers_);
-    for (std::int64_t& n : issued) n = ceil_div(n, width) * vector;
+    for (std::int64_t& n : issued) n = loading(read, ceil_div(n, width)) + ceil_div(n, width) * beside;
   }
   return of(library.call) + in_turn(issued);
 }

@@ -67,7 +67,7 @@ std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a,
 
 std::string print(const Lowered& program) { return lower::bsp::print(program.supersteps()); }
 
-base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) { return {tile::memory_of(p.bsp(), a).bytes}; }
+base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) { return {tile::core_bytes(p.bsp(), a)}; }
 
 sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options) {
   return sim::bsp::simulate(program.supersteps(), a, options);

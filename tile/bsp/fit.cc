@@ -99,7 +99,7 @@ std::string longest_step(std::span<const BspStage> stages, const arch::ArchSpec&
         if (s.block[x] > 1 && (longest == nullptr || s.block[x] > longest->block[axis])) longest = &s, axis = x;
     if (longest == nullptr) return {};
     --longest->block[axis];
-    if (memory_of(smaller, a).bytes <= usable_memory(a).n)
+    if (core_bytes(smaller, a) <= usable_memory(a).n)
       return fmt::format("; a step of {} iterations of {} would fit", longest->block[axis],
                          longest->space->axes[axis].name);
   }
@@ -149,9 +149,8 @@ bool check_schedule(const BspStage& s, const arch::ArchSpec& a, base::Diagnostic
 }
 
 bool fits_memory(std::span<const BspStage> stages, const arch::ArchSpec& a) {
-  const CoreMemory memory = memory_of(stages, a);
-  return memory.bytes <= usable_memory(a).n &&
-         (memory.dram.empty() || memory.dram_bytes <= arch::dram_of(a)->capacity.n);
+  if (core_bytes(stages, a) > usable_memory(a).n) return false;
+  return !homes_in_dram(stages, a) || memory_of(stages, a).dram_bytes <= arch::dram_of(a)->capacity.n;
 }
 
 bool check_memory(std::span<const BspStage> stages, const arch::ArchSpec& a, base::Diagnostics& diags,

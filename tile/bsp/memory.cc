@@ -2,8 +2,9 @@
 #include "tile/bsp/memory.h"
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
+#include "arch/banks.h"
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
 #include "base/integer.h"
@@ -86,66 +87,142 @@ const Area* CoreMemory::buffer(int stage, Holds holds, std::size_t input) const 
 
 namespace {
 
-// Lays areas out one after another, each at whole words.
-class Layout {
- public:
-  Layout(CoreMemory& memory, std::int64_t cores, std::int64_t word) : memory_(memory), cores_(cores), word_(word) {}
-
-  std::int64_t end() const { return end_; }
-  void go_to(std::int64_t offset) { end_ = offset; }
-
-  void home(const expr::Tensor& t) {
-    const std::int64_t element = base::size_of(t.dtype).n;
-    const std::int64_t share = round_up(ceil_div(t.elements(), cores_) * element, word_) / element;
-    add({Holds::kHome, -1, 0, t.name, t.dtype, share, 1, 0, 0});
-  }
-
-  void buffer(int stage, Holds holds, std::size_t input, const expr::Tensor& t, base::Dtype dtype,
-              std::int64_t elements, std::int64_t slots) {
-    add({holds, stage, input, t.name, dtype, elements, slots, 0, 0});
-  }
-
- private:
-  void add(Area a) {
-    a.bytes = round_up(a.elements * base::size_of(a.dtype).n, word_) * a.slots;
-    a.offset = end_;
-    end_ += a.bytes;
-    memory_.bytes = std::max(memory_.bytes, end_);
-    memory_.areas.push_back(std::move(a));
-  }
-
-  CoreMemory& memory_;
-  std::int64_t cores_, word_, end_ = 0;
-};
-
 const expr::Tensor& tensor_of(const BspStage& s, const Operand& o) {
   return s.space->expression.tensors[static_cast<std::size_t>(o.tensor)];
 }
 
 std::int64_t slots_of(const OperandMove& m) { return m.move == Move::kRotate ? 2 : m.buffers; }
 
-void add_inputs(const BspStage& s, int stage, bool fetched, Layout& layout) {
-  for (std::size_t i = 0; i < s.space->inputs.size(); ++i) {
-    const Operand& o = s.space->inputs[i];
-    if ((s.moves[i].move == Move::kFetch) != fetched) continue;
-    const std::int64_t elements = data_tile_elements_inside(o, window_extents(s, input_windows(s, i)));
-    layout.buffer(stage, Holds::kInput, i, tensor_of(s, o), tensor_of(s, o).dtype, elements, slots_of(s.moves[i]));
-  }
-}
-
 std::int64_t result_elements(const BspStage& s, bool stored) {
   const std::int64_t part = data_tile_elements_inside(s.space->output, window_extents(s, result_windows(s, stored)));
   return ceil_div(part, partial_sums(s));
 }
 
-void add_sums(const BspStage& s, int stage, bool stored, Layout& layout) {
-  if (sums_are_results(s, stored)) return;
-  const Operand& o = s.space->output;
-  const base::Dtype dtype = s.space->expression.accumulate;
-  const std::int64_t elements = data_tile_elements_inside(o, window_extents(s, sums_windows(s)));
-  layout.buffer(stage, Holds::kSums, 0, tensor_of(s, o), dtype, elements, 1);
-  if (const std::int64_t parts = partial_sums(s); parts > 1)
-    layout.buffer(stage, Holds::kReceived, 0, tensor_of(s, o), dtype, ceil_div(elements, parts) * (parts - 1), 1);
+// An area before it has a name: nothing here allocates, so that a search may ask for very many.
+struct Placed {
+  Holds holds{};
+  int stage = -1;
+  std::size_t input = 0;
+  const expr::Tensor* tensor = nullptr;
+  base::Dtype dtype{};
+  std::int64_t elements = 0, slots = 1;
+  std::int64_t bytes = 0, offset = 0;
+};
+
+// Calls visit() with every tensor that comes from outside, once, and with whether a stage fetches it or a later one
+// reads it: not only the first exchange of all.
+template <class Visit>
+void for_each_outside(std::span<const BspStage> stages, const Visit& visit) {
+  for (std::size_t n = 0; n < stages.size(); ++n)
+    for (std::size_t i = 0; i < stages[n].space->inputs.size(); ++i) {
+      const expr::Tensor& t = tensor_of(stages[n], stages[n].space->inputs[i]);
+      if (!is_outside(stages, n, i)) continue;
+      bool known = false, later = false;
+      for (std::size_t m = 0; m < stages.size(); ++m)
+        for (std::size_t j = 0; j < stages[m].space->inputs.size(); ++j) {
+          if (tensor_of(stages[m], stages[m].space->inputs[j]).name != t.name) continue;
+          known = known || m < n || (m == n && j < i);
+          later = later || m > 0 || stages[m].moves[j].move == Move::kFetch;
+        }
+      if (!known) visit(t, later);
+    }
+}
+
+// Lays areas out one after another, each at whole words; each input of a stage behind another one at whole `apart`.
+template <class Visit>
+class Layout {
+ public:
+  Layout(std::span<const BspStage> stages, const arch::ArchSpec& a, std::int64_t apart, const Visit& visit)
+      : stages_(stages), a_(a), word_(arch::core_link(a).width.n), apart_(apart), visit_(visit) {}
+
+  // Bytes up to the end of the last one.
+  std::int64_t run() {
+    // Homes: first those that are needed to the end, last those that the first exchange of all empties.
+    if (!homes_in_dram(stages_, a_)) add_homes(true);
+    for (std::size_t n = 0; n < stages_.size(); ++n) {
+      const expr::Tensor& t = tensor_of(stages_[n], stages_[n].space->output);
+      add({Holds::kResult, static_cast<int>(n), 0, &t, t.dtype,
+           result_elements(stages_[n], is_stored(stages_, n, a_))});
+    }
+    const std::int64_t lasting = end_;
+    for (std::size_t n = 0; n < stages_.size(); ++n) {
+      end_ = lasting;
+      bool first = true;
+      add_inputs(n, false, first);
+      const std::int64_t begin = end_;
+      if (n == 0 && !homes_in_dram(stages_, a_)) add_homes(false);
+      end_ = begin;
+      add_inputs(n, true, first);
+      add_sums(n);
+    }
+    return bytes_;
+  }
+
+ private:
+  void add(Placed p) {
+    p.bytes = round_up(p.elements * base::size_of(p.dtype).n, word_) * p.slots;
+    p.offset = end_;
+    end_ += p.bytes;
+    bytes_ = std::max(bytes_, end_);
+    visit_(p);
+  }
+
+  void add_homes(bool lasting) {
+    for_each_outside(stages_, [&](const expr::Tensor& t, bool read_later) {
+      if (read_later != lasting || (!read_later && placed(stages_))) return;
+      const std::int64_t element = base::size_of(t.dtype).n;
+      const std::int64_t share = round_up(ceil_div(t.elements(), a_.core.count) * element, word_) / element;
+      add({Holds::kHome, -1, 0, &t, t.dtype, share});
+    });
+  }
+
+  void add_inputs(std::size_t stage, bool fetched, bool& first) {
+    const BspStage& s = stages_[stage];
+    for (std::size_t i = 0; i < s.space->inputs.size(); ++i) {
+      const Operand& o = s.space->inputs[i];
+      if ((s.moves[i].move == Move::kFetch) != fetched) continue;
+      if (apart_ > 0 && !std::exchange(first, false)) end_ = round_up(end_, apart_);
+      const expr::Tensor& t = tensor_of(s, o);
+      add({Holds::kInput, static_cast<int>(stage), i, &t, t.dtype,
+           data_tile_elements_inside(o, window_extents(s, input_windows(s, i))), slots_of(s.moves[i])});
+    }
+  }
+
+  void add_sums(std::size_t stage) {
+    const BspStage& s = stages_[stage];
+    if (sums_are_results(s, is_stored(stages_, stage, a_))) return;
+    const Operand& o = s.space->output;
+    const base::Dtype dtype = s.space->expression.accumulate;
+    const std::int64_t elements = data_tile_elements_inside(o, window_extents(s, sums_windows(s)));
+    const int number = static_cast<int>(stage);
+    add({Holds::kSums, number, 0, &tensor_of(s, o), dtype, elements});
+    if (const std::int64_t parts = partial_sums(s); parts > 1)
+      add({Holds::kReceived, number, 0, &tensor_of(s, o), dtype, ceil_div(elements, parts) * (parts - 1)});
+  }
+
+  std::span<const BspStage> stages_;
+  const arch::ArchSpec& a_;
+  std::int64_t word_, apart_, end_ = 0, bytes_ = 0;
+  const Visit& visit_;
+};
+
+// Where the areas of a core's memory lie, and how many bytes they take: with the inputs of a stage in banks of their
+// own where the memory has room for that. Calls visit() with the areas, once more from the first one where it has none.
+struct Placement {
+  std::int64_t begin = 0, bytes = 0, apart = 0;
+};
+template <class Visit>
+Placement placement_of(std::span<const BspStage> stages, const arch::ArchSpec& a, const Visit& visit) {
+  const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
+  const auto bytes_of = [&](std::int64_t apart) { return Layout(stages, a, apart, visit).run(); };
+  const std::int64_t least = memory.reserved_per_block.n;
+  if (memory.interleaved) {
+    const std::int64_t apart = arch::Banks(memory).bytes_of_pair(), bytes = bytes_of(apart);
+    const std::int64_t begin = memory.capacity.n - round_up(bytes, apart);
+    if (begin >= least) return {begin, bytes, apart};
+  }
+  const std::int64_t bytes = bytes_of(0), word = arch::core_link(a).width.n;
+  return {std::max(least, (memory.capacity.n - bytes) / word * word), bytes, 0};
 }
 
 }  // namespace
@@ -170,10 +247,31 @@ bool is_stored(std::span<const BspStage> stages, std::size_t stage, const arch::
          });
 }
 
+base::FixedVector<AddressRange, kMaxOperands> input_addresses(std::span<const BspStage> stages, std::size_t stage,
+                                                              const arch::ArchSpec& a) {
+  base::FixedVector<AddressRange, kMaxOperands> out;
+  if (!arch::scratchpad_of(a)->interleaved) return out;
+  out.resize(stages[stage].space->inputs.size());
+  const Placement at = placement_of(stages, a, [&](const Placed& p) {
+    if (p.holds == Holds::kInput && p.stage == static_cast<int>(stage)) out[p.input] = {p.offset, p.bytes};
+  });
+  for (AddressRange& r : out) r.begin += at.begin;
+  return out;
+}
+
+std::int64_t core_bytes(std::span<const BspStage> stages, const arch::ArchSpec& a) {
+  return placement_of(stages, a, [](const Placed&) {}).bytes;
+}
+
 CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a) {
   CoreMemory out;
-  Layout layout(out, a.core.count, arch::core_link(a).width.n);
-  const bool in_dram = homes_in_dram(stages, a);
+  const Placement at = placement_of(stages, a, [](const Placed&) {});
+  out.begin = at.begin;
+  const auto take = [&](const Placed& p) {
+    out.areas.push_back({p.holds, p.stage, p.input, p.tensor->name, p.dtype, p.elements, p.slots, p.bytes, p.offset});
+  };
+  out.bytes = Layout(stages, a, at.apart, take).run();
+  if (!homes_in_dram(stages, a)) return out;
   // A tensor begins with the first channel.
   const auto add_to_dram = [&](const expr::Tensor& t) {
     const arch::DramLevel& dram = *arch::dram_of(a);
@@ -181,44 +279,11 @@ CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a) 
     out.dram.push_back({t.name, bytes, round_up(out.dram_bytes, dram.channels * dram.interleave->n)});
     out.dram_bytes = out.dram.back().offset + bytes;
   };
-  std::set<std::string> made, done;
-  for (const BspStage& s : stages) made.insert(tensor_of(s, s.space->output).name);
-  // Homes: first those that are needed to the end, last those that the first exchange of all empties.
-  std::vector<const expr::Tensor*> emptied;
-  std::set<std::string> later;
+  for_each_outside(stages, [&](const expr::Tensor& t, bool read_later) {
+    if (read_later || !placed(stages)) add_to_dram(t);
+  });
   for (std::size_t n = 0; n < stages.size(); ++n)
-    for (std::size_t i = 0; i < stages[n].space->inputs.size(); ++i)
-      if (stages[n].moves[i].move == Move::kFetch || n > 0)
-        later.insert(tensor_of(stages[n], stages[n].space->inputs[i]).name);
-  for (const BspStage& s : stages)
-    for (const Operand& o : s.space->inputs) {
-      const expr::Tensor& t = tensor_of(s, o);
-      if (made.contains(t.name) || !done.insert(t.name).second) continue;
-      if (!later.contains(t.name) && placed(stages)) continue;
-      if (in_dram)
-        add_to_dram(t);
-      else if (later.contains(t.name))
-        layout.home(t);
-      else
-        emptied.push_back(&t);
-    }
-  for (std::size_t n = 0; n < stages.size(); ++n) {
-    const expr::Tensor& t = tensor_of(stages[n], stages[n].space->output);
-    const bool stored = is_stored(stages, n, a);
-    layout.buffer(static_cast<int>(n), Holds::kResult, 0, t, t.dtype, result_elements(stages[n], stored), 1);
-    if (stored) add_to_dram(t);
-  }
-  const std::int64_t lasting = layout.end();
-  for (std::size_t n = 0; n < stages.size(); ++n) {
-    layout.go_to(lasting);
-    add_inputs(stages[n], static_cast<int>(n), false, layout);
-    const std::int64_t begin = layout.end();
-    if (n == 0)
-      for (const expr::Tensor* t : emptied) layout.home(*t);
-    layout.go_to(begin);
-    add_inputs(stages[n], static_cast<int>(n), true, layout);
-    add_sums(stages[n], static_cast<int>(n), is_stored(stages, n, a), layout);
-  }
+    if (is_stored(stages, n, a)) add_to_dram(tensor_of(stages[n], stages[n].space->output));
   return out;
 }
 

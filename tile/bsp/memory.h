@@ -8,6 +8,10 @@
 // made. Where inputs are placed, those that are held or rotate lie where the program wants them instead. A home in the
 // cores that nothing reads after the first exchange gives its memory to what comes later.
 //
+// Areas lie at the upper end of the memory, where banks are interleaved if any are. Inputs of a stage, which one
+// instruction reads together, begin in banks of their own where there is room for it (ROLLER's rule 3: what is read
+// together shares no bank).
+//
 // In a DRAM a tensor lies in row order, `interleave` bytes in a channel before the next one's. A core keeps a block of
 // results that go there until the next one.
 
@@ -52,7 +56,12 @@ struct Area {
   std::int64_t elements = 0;  // of one slot, at most
   std::int64_t slots = 1;
   std::int64_t bytes = 0;   // of all slots
-  std::int64_t offset = 0;  // in the core's memory
+  std::int64_t offset = 0;  // from CoreMemory::begin
+};
+
+// Addresses of a core's memory.
+struct AddressRange {
+  std::int64_t begin = 0, bytes = 0;
 };
 
 // Memory of the DRAM: a tensor's home. Each begins with the first channel.
@@ -64,6 +73,7 @@ struct DramArea {
 struct CoreMemory {
   std::vector<Area> areas;
   std::int64_t bytes = 0;  // that are used at most
+  std::int64_t begin = 0;  // the address from which offsets count
   std::vector<DramArea> dram;
   std::int64_t dram_bytes = 0;  // up to the end of the last
 
@@ -76,6 +86,12 @@ struct CoreMemory {
 
 // The memory of stages that run one after another on the chip's cores. Its link moves whole words.
 CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a);
+// CoreMemory::bytes alone, for those who ask for many programs.
+std::int64_t core_bytes(std::span<const BspStage> stages, const arch::ArchSpec& a);
+
+// Where the inputs of a stage lie on a core whose banks decide how fast it reads them; nothing where they do not.
+base::FixedVector<AddressRange, kMaxOperands> input_addresses(std::span<const BspStage> stages, std::size_t stage,
+                                                              const arch::ArchSpec& a);
 
 // Whether what the program reads from outside and its results are at home in the chip's DRAM.
 bool homes_in_dram(std::span<const BspStage> stages, const arch::ArchSpec& a);

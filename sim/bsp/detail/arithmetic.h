@@ -24,16 +24,27 @@ class Arithmetic {
 
  private:
   Cycle product(const std::vector<std::int64_t>& extents) const;
-  Cycle multiplied(std::int64_t rows, std::int64_t columns, std::int64_t longest, std::int64_t depth) const;
+  // `coefficients` and `passing` are the buffers of both operands.
+  Cycle multiplied(std::int64_t rows, int passing, std::int64_t columns, int coefficients, std::int64_t longest,
+                   std::int64_t depth) const;
   Cycle vectors(const std::vector<std::int64_t>& extents) const;
   // Until all workers have issued so many instructions each, a turn a worker.
   Cycle in_turn(const std::vector<std::int64_t>& instructions) const;
   bool uses(int operand, std::size_t axis) const;
+  // What one instruction loads: of operands' buffers, each once, so many bytes.
+  struct Load {
+    int buffer = 0;
+    std::int64_t bytes = 0;
+  };
+  // Cycles of `times` such loads, which walk from the buffers' beginnings to their ends together; of each at least
+  // `least`.
+  std::int64_t loading(const std::vector<Load>& loads, std::int64_t times, std::int64_t least = 0) const;
   std::int64_t loads(std::int64_t bytes) const;
   std::int64_t stores(std::int64_t bytes) const;
 
   const lower::bsp::Stage& stage_;
   const expr::Stage& loops_;
+  std::int64_t begin_;  // address from which offsets count
   const arch::ArchSpec& chip_;
   const arch::ComputeSpec* instruction_;
   const arch::ScratchpadLevel& memory_;
