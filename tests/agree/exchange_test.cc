@@ -151,6 +151,34 @@ TEST(Exchanges, GatherSliceBySlice) {
   }
 }
 
+// A sum of two tensors of f32, 8 B of each a load, which is what a bank gives a cycle: one cycle where they lie in
+// banks of their own, two where all of them are in one; with a sum, a store and an issue every six cycles, by hand.
+TEST(Exchanges, InputsInOneBankAreLoadedInTurn) {
+  const std::int64_t cores = 1472, elements = 12000 * cores, vectors = 12000 / 6 / 2;
+  const expr::Expression e =
+      tests::expression("C[m] = A[m] + B[m]", fmt::format("m={}", elements), {}, base::Dtype::kF32);
+  tile::BspStage s;
+  s.space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  s.grid = {cores};
+  s.block = {12000};
+  s.core_order = s.loop_order = {0};
+  s.moves = {{tile::Move::kHold, 1, 1, -1}, {tile::Move::kHold, 1, 1, -1}};
+  s.instruction = "fma.f32";
+  for (const bool one : {false, true}) {
+    const arch::ArchSpec a =
+        one ? tests::chip("ipu_gc200", {{"memory.sram.banks", "1"}, {"memory.sram.interleaved", "16 KiB"}})
+            : tests::chip("ipu_gc200");
+    const double cycles = static_cast<double>(vectors) * 6 * (one ? 4 : 3);
+    const model::Estimate modelled = model::bsp::estimate({&s, 1}, a);
+    EXPECT_DOUBLE_EQ(modelled.term_us(model::bsp::kCompute) * static_cast<double>(a.clock.n) / 1e6, cycles) << one;
+    for (const sim::StallReport& stall : simulated(s, a, sim::Mode::kFull).stalls) {
+      if (stall.name == "compute") {
+        EXPECT_EQ(static_cast<double>(stall.cycles), cycles) << one;
+      }
+    }
+  }
+}
+
 // Two cores, each of which wants half of the other's 4,096 bytes: what a port takes for them, its sync and the way.
 TEST(Exchanges, OfTwoCoresTakeWhatTheirPortsTake) {
   arch::ArchSpec a = tests::chip("ipu_gc200", {{"link.latency_spread", "30 cycles"}});

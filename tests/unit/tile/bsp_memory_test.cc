@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What cores and a DRAM between them hold, by hand.
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include "arch/hierarchy.h"
 #include "tests/support/build.h"
+#include "tests/support/random_bsp_stage.h"
 #include "tile/bsp/fit.h"
 #include "tile/bsp/memory.h"
 
@@ -71,6 +76,41 @@ TEST(BspMemory, KeepsABlockOfResultsThatAreStored) {
   s.grid = {4, 4, 1};
   s.homes_in_cores = true;
   EXPECT_EQ(memory_of({&s, 1}, a).buffer(0, Holds::kResult)->elements, 128 * 128);
+}
+
+// The first and last bank, or pair of them, that a range lies in.
+std::pair<std::int64_t, std::int64_t> banks_of(const AddressRange& r, const arch::ScratchpadLevel& memory) {
+  const std::int64_t bank = memory.capacity.n / memory.banks, boundary = memory.capacity.n - memory.interleaved->n;
+  const auto of = [&](std::int64_t address) {
+    return address < boundary ? address / bank : boundary / bank + (address - boundary) / (2 * bank) + 1;
+  };
+  return {of(r.begin), of(r.begin + r.bytes - 1)};
+}
+
+// At the upper end of the memory; in banks of their own where these have room, by a count of the areas.
+RC_GTEST_PROP(BspMemory, InputsShareNoBankWhereThereIsRoom, ()) {
+  const arch::ArchSpec a = tests::chip(tests::any_of_range(0, 1) == 0 ? "ipu_gc200" : "ipu_gc2");
+  const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
+  const BspStage s = tests::any_bsp_stage(tests::any_operator(400), a);
+  RC_PRE(fits_memory({&s, 1}, a));
+  const CoreMemory m = memory_of({&s, 1}, a);
+  const auto inputs = input_addresses({&s, 1}, 0, a);
+  RC_LOG() << a.name << " " << s.space->stage().text;
+  RC_ASSERT(m.begin >= memory.reserved_per_block.n);
+  RC_ASSERT(m.begin + m.bytes <= memory.capacity.n);
+  std::int64_t all = 0;
+  for (const Area& area : m.areas) all += area.bytes;
+  bool apart = true;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    RC_ASSERT(inputs[i].begin == m.begin + m.buffer(0, Holds::kInput, i)->offset);
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto x = banks_of(inputs[i], memory), y = banks_of(inputs[j], memory);
+      apart = apart && (x.second < y.first || y.second < x.first);
+    }
+  }
+  // Each input is pushed on by less than a pair of banks, and so is all of it from the upper end.
+  const std::int64_t pair = 2 * memory.capacity.n / memory.banks;
+  if (all + static_cast<std::int64_t>(inputs.size()) * pair <= memory.capacity.n) RC_ASSERT(apart);
 }
 
 TEST(BspMemory, OfTheDramIsChecked) {
