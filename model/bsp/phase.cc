@@ -53,7 +53,7 @@ std::int64_t StageHomes::home_of(std::size_t input) const {
   // An even share, of whole words.
   const tile::Operand& o = s_.space->inputs[input];
   const std::int64_t bytes = ceil_div(o.elements, a_.core.count) * o.element.n;
-  return base::round_up(bytes, arch::core_link(a_).width.n) / o.element.n;
+  return base::round_up(bytes, arch::scratchpad_of(a_)->bank_width.n) / o.element.n;
 }
 
 Traffic StageHomes::brought(std::size_t i, const tile::Windows& windows) const {

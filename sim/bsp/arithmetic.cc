@@ -82,7 +82,7 @@ std::int64_t Arithmetic::loading(const std::vector<Load>& read, std::int64_t tim
   std::vector<Walk> walks;
   for (const Load& l : read) {
     const lower::bsp::Buffer& b = stage_.buffers[static_cast<std::size_t>(l.buffer)];
-    const std::int64_t slot = base::round_up(b.elements * base::size_of(b.dtype).n, arch::core_link(chip_).width.n);
+    const std::int64_t slot = base::round_up(b.elements * base::size_of(b.dtype).n, memory_.bank_width.n);
     const std::int64_t first = begin_ + b.offset;
     walks.push_back({first, std::max<std::int64_t>(1, slot * b.slots), first, l.bytes});
   }

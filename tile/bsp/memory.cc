@@ -133,7 +133,7 @@ template <class Visit>
 class Layout {
  public:
   Layout(std::span<const BspStage> stages, const arch::ArchSpec& a, std::int64_t apart, const Visit& visit)
-      : stages_(stages), a_(a), word_(arch::core_link(a).width.n), apart_(apart), visit_(visit) {}
+      : stages_(stages), a_(a), word_(arch::scratchpad_of(a)->bank_width.n), apart_(apart), visit_(visit) {}
 
   // Bytes up to the end of the last one.
   std::int64_t run() {
@@ -206,23 +206,51 @@ class Layout {
   const Visit& visit_;
 };
 
-// Where the areas of a core's memory lie, and how many bytes they take: with the inputs of a stage in banks of their
-// own where the memory has room for that. Calls visit() with the areas, once more from the first one where it has none.
+// Where the areas of a core's memory lie, and how many bytes they take.
 struct Placement {
   std::int64_t begin = 0, bytes = 0, apart = 0;
 };
+
+// Bytes of inputs that a load brings a word a cycle: those below the pairs of banks, once more those of an input that
+// shares such a bank with the one before it.
+std::int64_t slow_bytes(std::span<const BspStage> stages, const arch::ArchSpec& a, const Placement& at) {
+  const arch::Banks banks(*arch::scratchpad_of(a));
+  std::int64_t slow = 0, before = -1;
+  int stage = -1;
+  const auto count = [&](const Placed& p) {
+    if (p.holds != Holds::kInput || p.bytes == 0) return;
+    const std::int64_t begin = at.begin + p.offset, end = begin + p.bytes;
+    slow += std::clamp<std::int64_t>(banks.boundary() - begin, 0, p.bytes);
+    if (stage == p.stage && begin < banks.boundary() && banks.at(before) == banks.at(begin)) slow += p.bytes;
+    before = end - 1, stage = p.stage;
+  };
+  Layout(stages, a, at.apart, count).run();
+  return slow;
+}
+
+// With the inputs of a stage in banks of their own where the memory has room for that, and where this moves none of
+// them out of the pairs for nothing. Calls visit() with the areas, once more from the first one where it does not.
 template <class Visit>
 Placement placement_of(std::span<const BspStage> stages, const arch::ArchSpec& a, const Visit& visit) {
   const arch::ScratchpadLevel& memory = *arch::scratchpad_of(a);
-  const auto bytes_of = [&](std::int64_t apart) { return Layout(stages, a, apart, visit).run(); };
-  const std::int64_t least = memory.reserved_per_block.n;
-  if (memory.interleaved) {
-    const std::int64_t apart = arch::Banks(memory).bytes_of_pair(), bytes = bytes_of(apart);
-    const std::int64_t begin = memory.capacity.n - round_up(bytes, apart);
-    if (begin >= least) return {begin, bytes, apart};
-  }
-  const std::int64_t bytes = bytes_of(0), word = arch::core_link(a).width.n;
-  return {std::max(least, (memory.capacity.n - bytes) / word * word), bytes, 0};
+  const std::int64_t least = memory.reserved_per_block.n, word = memory.bank_width.n;
+  const auto placed = [&](std::int64_t apart) {
+    const std::int64_t bytes = Layout(stages, a, apart, visit).run();
+    const std::int64_t free = memory.capacity.n - base::round_up(bytes, std::max(word, apart));
+    return Placement{free, bytes, apart};
+  };
+  const auto anywhere = [&] {
+    Placement out = placed(0);
+    out.begin = std::max(least, out.begin);
+    return out;
+  };
+  if (!memory.interleaved) return anywhere();
+  const arch::Banks banks(memory);
+  const Placement apart = placed(banks.bytes_of_pair());
+  if (apart.begin >= banks.boundary() && apart.begin >= least) return apart;
+  const Placement close = anywhere();
+  if (apart.begin < least || slow_bytes(stages, a, apart) > slow_bytes(stages, a, close)) return close;
+  return placed(banks.bytes_of_pair());
 }
 
 }  // namespace

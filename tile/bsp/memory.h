@@ -9,8 +9,8 @@
 // cores that nothing reads after the first exchange gives its memory to what comes later.
 //
 // Areas lie at the upper end of the memory, where banks are interleaved if any are. Inputs of a stage, which one
-// instruction reads together, begin in banks of their own where there is room for it (ROLLER's rule 3: what is read
-// together shares no bank).
+// instruction reads together, begin in banks of their own where there is room for it and none is moved out of the pairs
+// for it (ROLLER's rule 3: what is read together shares no bank).
 //
 // In a DRAM a tensor lies in row order, `interleave` bytes in a channel before the next one's. A core keeps a block of
 // results that go there until the next one.
@@ -84,7 +84,7 @@ struct CoreMemory {
   const Area* buffer(int stage, Holds holds, std::size_t input = 0) const;
 };
 
-// The memory of stages that run one after another on the chip's cores. Its link moves whole words.
+// The memory of stages that run one after another on the chip's cores. Areas begin at words of a bank.
 CoreMemory memory_of(std::span<const BspStage> stages, const arch::ArchSpec& a);
 // CoreMemory::bytes alone, for those who ask for many programs.
 std::int64_t core_bytes(std::span<const BspStage> stages, const arch::ArchSpec& a);

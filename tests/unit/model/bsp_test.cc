@@ -10,6 +10,7 @@
 #include "tests/support/build.h"
 #include "tests/support/random_bsp_stage.h"
 #include "tile/bsp/document.h"
+#include "tile/bsp/fit.h"
 
 namespace tilescope::model::bsp {
 namespace {
@@ -113,10 +114,11 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
   never_slower("width", [](arch::ArchSpec& a) { a.link->width.n *= 2; });
   never_slower("overlap", [](arch::ArchSpec& a) { a.link->overlap = true; });
   never_slower("sync", [](arch::ArchSpec& a) { a.link->sync->n /= 2; });
-  never_slower("memory", [](arch::ArchSpec& a) {
-    for (arch::Level& level : a.memory)
-      if (auto* m = std::get_if<arch::ScratchpadLevel>(&level)) m->capacity.n *= 2;
-  });
+  if (tile::fits_memory({&s, 1}, plain))
+    never_slower("memory", [](arch::ArchSpec& a) {
+      for (arch::Level& level : a.memory)
+        if (auto* m = std::get_if<arch::ScratchpadLevel>(&level)) m->capacity.n *= 2, m->banks *= 2;
+    });
   // On a mesh a tree may take longer than the ways of single sendings, of which each takes the network that is shorter.
   if (plain.link->kind == arch::LinkKind::kExchange)
     never_slower("multicast", [](arch::ArchSpec& a) { a.link->multicast = arch::Multicast::kAny; });

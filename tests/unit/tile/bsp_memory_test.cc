@@ -108,9 +108,10 @@ RC_GTEST_PROP(BspMemory, InputsShareNoBankWhereThereIsRoom, ()) {
       apart = apart && (x.second < y.first || y.second < x.first);
     }
   }
-  // Each input is pushed on by less than a pair of banks, and so is all of it from the upper end.
+  // Each input is pushed on by less than a pair of banks, and so is all of it from the upper end; out of the pairs none
+  // is where they have room.
   const std::int64_t pair = 2 * memory.capacity.n / memory.banks;
-  if (all + static_cast<std::int64_t>(inputs.size()) * pair <= memory.capacity.n) RC_ASSERT(apart);
+  if (all + static_cast<std::int64_t>(inputs.size()) * pair <= memory.interleaved->n) RC_ASSERT(apart);
 }
 
 TEST(BspMemory, OfTheDramIsChecked) {
