@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "model/bsp/bound.h"
 #include "model/bsp/estimate.h"
 #include "tests/support/build.h"
@@ -171,6 +173,49 @@ TEST(BspExchange, OneSendingOverAMeshTakesItsWay) {
   s.instruction = "fma.f32";
   s.homes_in_cores = true;
   EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kArrange) * 1e3, 2 * 5 + 9 + (2048 * 2 + 32) / 32.0);
+}
+
+// Six workers share 13 results of f32, two a vector: the busiest has three, so two vectors, each a load, a sum and a
+// store, one every six cycles.
+TEST(BspVertex, LastsAsLongAsTheBusiestWorker) {
+  const arch::ArchSpec a = tests::chip("ipu_gc200");
+  const expr::Expression e = tests::expression("C[m] = A[m] + B[m]", "m=13", {}, base::Dtype::kF32);
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  EXPECT_EQ(vertex_cycles(*space, {13}, *arch::scalar_unit_of(a, base::Dtype::kF32, base::Dtype::kF32), a).all,
+            2 * 3 * 6);
+}
+
+// Two cores of a mesh have partial sums of 16 results and add up eight each, which come in one packet of 32 B behind a
+// header of 32 B; three have 5 of 15, which come from two.
+TEST(BspExchange, SharesOfSumsGoToThoseWhoAddThem) {
+  for (const std::int64_t cores : {2, 3}) {
+    arch::ArchSpec a = tests::chip("wormhole_n150");
+    a.link->rows = 1, a.link->columns = cores, a.link->networks = 1, a.link->torus = arch::Torus::kNone;
+    a.core.count = cores;
+    const std::int64_t share = cores == 2 ? 8 : 5;
+    const expr::Expression e = tests::expression("C[m] +=! A[m,k]", fmt::format("m={},k={}", cores * share, 64 * cores),
+                                                 {}, base::Dtype::kF32);
+    tile::BspStage s = held(e, {1, cores});
+    s.instruction = "fma.f32";
+    s.homes_in_cores = true;
+    const double packet = (static_cast<double>(share) * 4 + 32) / 32;
+    // The middle one of three gets one from each side, the outer ones two over one link.
+    const double exchange = 2 * 5 + 9 * static_cast<double>(cores - 1) + static_cast<double>(cores - 1) * packet;
+    const double adding = addition_cycles(share, cores, base::Dtype::kF32,
+                                          *arch::scalar_unit_of(a, base::Dtype::kF32, base::Dtype::kF32), a);
+    EXPECT_DOUBLE_EQ(estimate({&s, 1}, a).term_us(kReduce) * 1e3, exchange + adding) << cores;
+  }
+}
+
+// What the DRAM gives takes its bytes over the rate of its channels.
+TEST(BspModel, LevelsSayWhatTheirRateTakes) {
+  const arch::ArchSpec a = tests::chip("wormhole_n150");
+  tile::BspStage s =
+      held(tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", {}, base::Dtype::kBf16), {8, 8, 1});
+  s.instruction = "mma.bf16_hifi4";
+  const LevelUse dram = estimate({&s, 1}, a).level("dram");
+  EXPECT_GT(dram.bytes, 3 * 512 * 512 * 2 - 1);
+  EXPECT_DOUBLE_EQ(dram.time_us, dram.bytes / arch::bandwidth_of(a, *arch::dram_of(a)).v * 1e6);
 }
 
 }  // namespace

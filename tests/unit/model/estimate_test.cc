@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -34,6 +35,22 @@ void expect_sound(const Estimate& e) {
   RC_ASSERT(e.waves > 0);
   RC_ASSERT(e.occupancy.ratio > 0 && e.occupancy.ratio <= 1);
   for (const LevelUse& l : e.levels) RC_ASSERT(l.transactions == 0 || l.conflict_ratio >= 1 - 1e-12);
+}
+
+// Sums of times and bytes; of conflicts the worse.
+TEST(Estimate, OfStagesIsTheirSum) {
+  Estimate one, other;
+  one.levels = {{"smem", 10, 2, 1.5, 3}}, other.levels = {{"smem", 20, 3, 4, 5}};
+  one.terms = {{"smem", true, 3}, {"launch", false, 1}}, other.terms = {{"smem", true, 5}, {"launch", false, 1}};
+  one.total_us = 4, other.total_us = 6;
+  const std::vector<Estimate> both = {one, other};
+  const Estimate sum = sum_of(both);
+  EXPECT_EQ(sum.total_us, 10);
+  EXPECT_EQ(sum.term_us("smem"), 8);
+  EXPECT_EQ(sum.level("smem").bytes, 30);
+  EXPECT_EQ(sum.level("smem").transactions, 5);
+  EXPECT_EQ(sum.level("smem").time_us, 8);
+  EXPECT_EQ(sum.level("smem").conflict_ratio, 4);
 }
 
 RC_GTEST_PROP(Estimate, OfAnyProgramIsFiniteAndNoLessThanItsTerms, ()) {
