@@ -81,6 +81,9 @@ bool loads_from_any_bank(const NumberPlace& n) {
   return is_bsp(n) && scratchpad != nullptr && scratchpad->load && !scratchpad->interleaved;
 }
 
+// Nor is any tensor at home in a share of whole words of a bank.
+bool has_homes_in_no_bank(const NumberPlace& n) { return loads_from_any_bank(n) && dram_of(n.chip) != nullptr; }
+
 // Whether a warp's widest access fills the banks once at most; the workers of chips of class bsp load for themselves.
 bool has_one_group(const NumberPlace& n) {
   if (is_bsp(n)) return true;
@@ -98,8 +101,9 @@ constexpr std::array kUnheard = {
     UnheardKey{"compute.<name>.latency", "a result is there at the worker's next turn", "chips of class bsp", is_bsp},
     UnheardKey{"memory.<scratchpad>.banks", "what a core loads a cycle bounds it, from any banks",
                "chips of class bsp whose scratchpad has `load` and not `interleaved`", loads_from_any_bank},
-    UnheardKey{"memory.<scratchpad>.bank_width", "what a core loads a cycle bounds it, from any banks",
-               "chips of class bsp whose scratchpad has `load` and not `interleaved`", loads_from_any_bank},
+    UnheardKey{"memory.<scratchpad>.bank_width", "what a core loads a cycle bounds it, and homes are in the DRAM",
+               "chips of class bsp with a DRAM whose scratchpad has `load` and not `interleaved`",
+               has_homes_in_no_bank},
     UnheardKey{"memory.<scratchpad>.latency", "a result is there at the worker's next turn", "chips of class bsp",
                is_bsp},
     UnheardKey{"calibration.sram.read", "loads are counted bank by bank", "chips of class bsp", is_bsp},
