@@ -28,11 +28,18 @@ struct GivenShape {
   base::Position at;
 };
 
+struct GivenDtype {
+  std::string tensor;
+  base::Dtype dtype{};
+  base::Position at;
+};
+
 struct Problem {
   std::string text;
   base::Position at;
   std::vector<GivenSize> sizes;
   std::vector<GivenShape> shapes;
+  std::vector<GivenDtype> dtypes;  // of inputs whose elements are sums of an earlier expression, of its accumulator
   base::Dtype dtype = base::Dtype::kF32;
   std::optional<base::Dtype> accumulate;  // default_accumulator(dtype) where absent
   bool of_suite = false;                  // sizes are given by a file's key `sizes`, else by --size

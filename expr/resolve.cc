@@ -36,6 +36,7 @@ class Resolver {
     for (const ParsedStage& s : stages) check_scalars(s);
     for (const GivenSize& g : problem_.sizes) check_size(g);
     for (const GivenShape& g : problem_.shapes) check_shape(g);
+    for (const GivenDtype& g : problem_.dtypes) take_dtype(g);
     if (errors_ > 0) return std::nullopt;
     return std::move(draft_);
   }
@@ -148,6 +149,17 @@ class Resolver {
     if (draft_.rank[*tensor] != g.shape.size())
       error(g.at, fmt::format("'{}' has {}, but its shape is given with {}", g.tensor,
                               coordinates(draft_.rank[*tensor]), g.shape.size()));
+  }
+
+  void take_dtype(const GivenDtype& g) {
+    const auto known = find_tensor(draft_.e, g.tensor);
+    if (!known || draft_.e.tensors[*known].producer != kInput)
+      return error(g.at, fmt::format("no input is called '{}'", g.tensor));
+    if (g.dtype != draft_.e.dtype && g.dtype != draft_.e.accumulate)
+      return error(
+          g.at, fmt::format("'{}' is of {}, which is neither {} nor the accumulator's {}", g.tensor,
+                            base::name_of(g.dtype), base::name_of(draft_.e.dtype), base::name_of(draft_.e.accumulate)));
+    draft_.e.tensors[*known].dtype = g.dtype;
   }
 
   void error(base::Position at, std::string text) {

@@ -86,6 +86,17 @@ Map shapes_of(const TileSpace& space) {
   return out;
 }
 
+// Of inputs that are sums of an earlier node.
+Map dtypes_of(const TileSpace& space) {
+  Map out;
+  for (std::size_t t = 0; t < space.expression.tensors.size(); ++t) {
+    const expr::Tensor& tensor = space.expression.tensors[t];
+    if (static_cast<int>(t) != space.output.tensor && tensor.dtype != space.expression.dtype)
+      out.push_back({tensor.name, base::name_of(tensor.dtype), {}});
+  }
+  return out;
+}
+
 Map mapping_of(const StageProgram& p) {
   Map out;
   for (const int axis : p.thread_order) {
@@ -110,11 +121,13 @@ Map register_tile(const StageProgram& p) {
 Map space_document(const TileSpace& space) {
   Map sizes;
   for (const expr::Axis& a : space.stage().axes) sizes.push_back({a.name, a.size, {}});
-  return Map{{"expr", space.stage().text, {}},
-             {"sizes", std::move(sizes), {}},
-             {"shapes", shapes_of(space), {}},
-             {"dtype", base::name_of(space.expression.dtype), {}},
-             {"accumulate", base::name_of(space.expression.accumulate), {}}};
+  Map out{{"expr", space.stage().text, {}},
+          {"sizes", std::move(sizes), {}},
+          {"shapes", shapes_of(space), {}},
+          {"dtype", base::name_of(space.expression.dtype), {}}};
+  if (Map dtypes = dtypes_of(space); !dtypes.empty()) out.push_back({"dtypes", std::move(dtypes), {}});
+  out.push_back({"accumulate", base::name_of(space.expression.accumulate), {}});
+  return out;
 }
 
 Value stage_document(const BspStage& s, const arch::ArchSpec& /*arch*/) {

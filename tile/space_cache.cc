@@ -16,8 +16,6 @@ using base::List;
 using base::Map;
 using base::Value;
 
-constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes", "dtype", "accumulate"};
-
 // The axes of the first tile, or of the only one, whose names say which loops are collapsed.
 std::vector<std::string_view> tile_axis_names(const Value& stage) {
   std::vector<std::string_view> names;
@@ -69,6 +67,14 @@ void read_shapes(const Value* v, expr::Problem& problem, Diagnostics& diags) {
   }
 }
 
+void read_dtypes(const Value* v, expr::Problem& problem, Diagnostics& diags) {
+  const Map* dtypes = base::as_map(v, "dtypes", diags);
+  if (dtypes == nullptr) return;
+  for (const Entry& e : *dtypes)
+    if (const auto dtype = read_dtype(&e.value, "dtypes." + e.key, diags))
+      problem.dtypes.push_back({e.key, *dtype, e.value.at});
+}
+
 std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics& diags) {
   expr::Problem problem;
   const Value* text = stage.find("expr");
@@ -83,6 +89,7 @@ std::optional<expr::Expression> read_expression(const Value& stage, Diagnostics&
   read_sizes(stage.find("sizes"), problem, diags);
   read_shapes(stage.find("shapes"), problem, diags);
   problem.dtype = read_dtype(stage.find("dtype"), "dtype", diags).value_or(base::Dtype::kF32);
+  read_dtypes(stage.find("dtypes"), problem, diags);
   problem.accumulate = read_dtype(stage.find("accumulate"), "accumulate", diags);
   if (diags.errors().size() != before) return std::nullopt;
   std::optional<expr::Expression> e = expr::build(problem, diags);

@@ -32,8 +32,6 @@ std::string_view level_name(const arch::LevelSpec* level) {
   return level == nullptr ? std::string_view() : std::string_view(level->name);
 }
 
-constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes", "dtype", "accumulate"};
-
 class StageReader {
  public:
   StageReader(const Value& v, const arch::ArchSpec& arch, Diagnostics& diags)

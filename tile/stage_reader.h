@@ -2,11 +2,13 @@
 #pragma once
 // Reads one node of a program document: the part that `--program` files and `--batch` lines share.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "arch/spec.h"
@@ -21,13 +23,17 @@ namespace tilescope::tile {
 // several threads at a time.
 class SpaceCache {
  public:
-  // The space of a node's expr, sizes, shapes, dtype, accumulate and of the names of its tile axes, or null
+  // The space of a node's expr, sizes, shapes, dtype, dtypes, accumulate and of the names of its tile axes, or null
   // after an error.
   std::shared_ptr<const TileSpace> space_of(const base::Value& node, base::Diagnostics& diags);
 
  private:
   std::unordered_map<std::string, std::shared_ptr<const TileSpace>> spaces_;
 };
+
+// What of a node says which space it is of.
+inline constexpr std::array<std::string_view, 6> kSpaceKeys = {"expr",  "sizes",  "shapes",
+                                                               "dtype", "dtypes", "accumulate"};
 
 // The number that a program document's `format` has.
 inline constexpr std::int64_t kProgramFormat = 2;

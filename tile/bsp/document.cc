@@ -2,7 +2,6 @@
 #include "tile/bsp/document.h"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +9,7 @@
 #include "arch/hierarchy.h"
 #include "tile/bsp/fit.h"
 #include "tile/node_fields.h"
+#include "tile/stage_reader.h"
 
 namespace tilescope::tile {
 namespace {
@@ -19,8 +19,6 @@ using base::Fields;
 using base::List;
 using base::Map;
 using base::Value;
-
-constexpr std::array<std::string_view, 5> kSpaceKeys = {"expr", "sizes", "shapes", "dtype", "accumulate"};
 
 class Reader {
  public:

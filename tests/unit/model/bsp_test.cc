@@ -127,8 +127,7 @@ RC_GTEST_PROP(BspModel, MoreIsNeverSlowerForAnyProgram, ()) {
   // A sender takes the network that is shorter, of several the one that it has sent least into, whatever the links of
   // others carry: the busiest link may get more (at most 2 % seen).
   if (plain.link->kind == arch::LinkKind::kMesh)
-    never_slower(
-        "networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); }, 1.1);
+    never_slower("networks", [](arch::ArchSpec& a) { a.link->networks = 2 * a.link->networks.value_or(1); }, 1.1);
 }
 
 // No program of a grid takes less than the grid's bound, nor does one of other blocks and moves.

@@ -76,6 +76,37 @@ TEST(ProgramJson, StagesAgreeAboutWhatTheyShare) {
               testing::ElementsAre("p.json:2:1: T is written here and used by an earlier node"));
 }
 
+// Sums of integers are of the accumulator's type, and so is what a later node reads of them.
+TEST(ProgramJson, SumsOfOneNodeAreInputsOfAnother) {
+  base::Diagnostics diags;
+  expr::Problem problem;
+  problem.text = "T[i] +=! A[i,k] * B[k]; O[i] = T[i] + T[i]";
+  problem.sizes = {{"i", 64, {}}, {"k", 32, {}}};
+  problem.dtype = base::Dtype::kI8;
+  const std::optional<expr::Expression> e = expr::build(problem, diags);
+  ASSERT_TRUE(e);
+  RProgram program{"v100", {}, {{0, 1, "T", "dram"}}};
+  for (std::size_t n = 0; n < 2; ++n) {
+    const expr::Expression stage = expr::single_stage(*e, n);
+    program.simt().push_back(make_stage_program(make_space(stage, no_collapse(stage.stages.front())), {{1, 32, 1}},
+                                                n == 0 ? Extents{1, 8} : Extents{1}, base::Bytes{16}));
+  }
+  const std::string text = base::to_json(to_document(program, v100()));
+  EXPECT_THAT(text, testing::HasSubstr(R"("dtype":"i8","dtypes":{"T":"i32"},"accumulate":"i32")"));
+  const auto read = tests::read_program(text, v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(base::to_json(to_document(*read.program, v100())), text);
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    other.replace(other.find(from), from.size(), to);
+    return tests::read_program(other, v100()).errors;
+  };
+  EXPECT_THAT(changed(R"("dtypes":{"T")", R"("dtypes":{"O")"),
+              testing::Contains(testing::HasSubstr("no input is called 'O'")));
+  EXPECT_THAT(changed(R"({"T":"i32"})", R"({"T":"f32"})"),
+              testing::Contains(testing::HasSubstr("'T' is of f32, which is neither i8 nor the accumulator's i32")));
+}
+
 TEST(ProgramJson, TellsTheOperandsOfOneTensorApart) {
   const expr::Expression e = tests::expression("C[i,j] +=! A[i,k] * A[j,k]", "i=64,j=64,k=64");
   StageProgram p = make_stage_program(make_space(e, no_collapse(e.stages.front())), {{1, 8, 1}, {1, 8, 1}}, {1, 1, 8},
