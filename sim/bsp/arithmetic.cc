@@ -156,7 +156,7 @@ Cycle Arithmetic::multiplied(std::int64_t rows, int passing, std::int64_t column
   std::vector<Load> beside = {{passing, c.m * c.k * element}};
   if (!c.weight_load_width) beside.push_back({coefficients, of_block});
   const std::int64_t multiplying = ceil_div(c.m * c.n * c.k, c.per_core);
-  // Every block's rows pass in turn: of all workers' the same part has what it loads in other banks.
+  // Of every worker's rows the same share loads from banks that others need too, or that are slow.
   std::vector<std::int64_t> issued = shared_out(ceil_div(rows, c.m), workers_);
   const std::int64_t most = issued.front(), row = loading(beside, most, multiplying);
   for (std::int64_t& n : issued) n = n == most ? row : loading(beside, n, multiplying);
