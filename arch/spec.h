@@ -299,8 +299,23 @@ struct RollerBaseline {
   std::string source;
 };
 
+// Of the open code of Welder: what it knows of matrix instructions.
+struct WelderMma {
+  std::int64_t capability = 0;  // as the vendor counts, 80 for 8.0
+  std::int64_t m = 1, n = 1, k = 1;
+};
+
+struct WelderBaseline {
+  double dram_gbps = 0, smem_gbps = 0;
+  std::int64_t cores = 0, partitions = 0, warp = 0, registers = 0;
+  Bytes smem_per_block, smem_per_core, read_transaction, write_transaction;
+  std::optional<WelderMma> mma;
+  std::string source;
+};
+
 struct Baselines {
   std::optional<RollerBaseline> roller_osdi22;
+  std::optional<WelderBaseline> welder_open;
 };
 
 // Registers that a compiler holds of a thread beside its tile's values (model/simt/registers.h): nothing where absent.

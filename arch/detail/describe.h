@@ -421,8 +421,33 @@ void describe(V& v, RollerBaseline& s) {
 }
 
 template <class V>
+void describe(V& v, WelderMma& s) {
+  v.field(required("capability", "Compute capability, 80 for 8.0."), s.capability);
+  v.field(required("m", "Rows of the instruction."), s.m);
+  v.field(required("n", "Columns of the instruction."), s.n);
+  v.field(required("k", "Reduction step of the instruction."), s.k);
+}
+
+template <class V>
+void describe(V& v, WelderBaseline& s) {
+  v.field(required("dram_bandwidth", "Bandwidth of the outer level."), Scaled<BytesPerSecond>{s.dram_gbps, 1e9});
+  v.field(required("smem_bandwidth", "Bandwidth of all scratchpads."), Scaled<BytesPerSecond>{s.smem_gbps, 1e9});
+  v.field(required("cores", "Cores that the search counts."), s.cores);
+  v.field(required("partitions", "Partitions of a core; also the most blocks of a core."), s.partitions);
+  v.field(required("warp", "Threads of a warp."), s.warp);
+  v.field(required("registers", "32-bit registers of a core."), s.registers);
+  v.field(required("smem_per_block", "The most scratchpad of a block."), s.smem_per_block);
+  v.field(required("smem_per_core", "Scratchpad that the blocks of a core share."), s.smem_per_core);
+  v.field(required("read_transaction", "Transaction of a read of the outer level."), s.read_transaction);
+  v.field(required("write_transaction", "Transaction of a write of the outer level."), s.write_transaction);
+  v.part(optional("mma", "Its matrix instruction; nothing is multiplied by one where absent."), s.mma);
+  v.field(required("source", "Where the constants stand."), s.source);
+}
+
+template <class V>
 void describe(V& v, Baselines& s) {
   v.part(optional("roller-osdi22", "Constants of the published ROLLER artifact."), s.roller_osdi22);
+  v.part(optional("welder-open", "Constants of the open code of Welder."), s.welder_open);
 }
 
 template <class V>

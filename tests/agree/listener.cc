@@ -12,6 +12,7 @@
 #include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
+#include "construct/welder_open.h"
 #include "experiments/programs/from_model.h"
 #include "lower/bsp/lower.h"
 #include "lower/lower.h"
@@ -299,6 +300,27 @@ std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a
   return out;
 }
 
+// The stages of the best configurations of Welder's open policy: products, one with matrix instructions, and a group.
+std::string welder_answer(const ArchSpec& a) {
+  if (!a.baselines.welder_open) return {};
+  std::string out;
+  for (const Operator& o : {Operator{kProduct, "m=1024,n=2048,k=512"},
+                            {"O[i] +=! A[i,k]", "i=65536,k=512"},
+                            {"O[j,i] = A[i,j]", "i=2048,j=4096"},
+                            {kProduct, "m=1024,n=2048,k=512", base::Dtype::kF16},
+                            {kProduct, "m=8192,n=8192,k=512", base::Dtype::kF16}}) {
+    const construct::WelderResult r = construct::welder_open(built(o), *a.baselines.welder_open, 10);
+    for (const construct::WelderConfiguration& c : r.configurations) {
+      out += fmt::format("{} {} {};", fmt::join(c.tile, ","), c.score, c.smem_bytes);
+      for (const construct::WelderStage& s : c.stages)
+        out += fmt::format("{} {} {};", fmt::join(s.threads, ","), fmt::join(s.steps, ","),
+                           s.warps ? fmt::format("{}", fmt::join(s.warps->warp, ",")) : "");
+      if (c.panels) out += fmt::format("{};", c.panels->width);
+    }
+  }
+  return out;
+}
+
 std::string published_answer(const expr::Expression& e, const ArchSpec& a) {
   if (!a.baselines.roller_osdi22) return {};
   const construct::Osdi22Result r =
@@ -433,6 +455,7 @@ void Listener::add_programs() {
     for (const std::size_t e : {0, 2, 4}) out += published_answer(expressions[e], a);
     return out;
   });
+  add("the open policy of Welder", welder_answer);
   for (const arch::ComputeSpec& c : chip_.compute)
     if (c.operands && c.dtype == base::Dtype::kF16)
       add("boxes of " + c.name, [c](const ArchSpec& a) { return tma_answer(a, c); });

@@ -247,6 +247,20 @@ TEST(Devices, BaselinesOfThePublishedArtifact) {
   EXPECT_EQ(ipu.smem_transaction, Bytes{4});
 }
 
+TEST(Devices, BaselinesOfWeldersOpenCode) {
+  const arch::WelderBaseline v100 = chip_of("v100").baselines.welder_open.value();
+  EXPECT_DOUBLE_EQ(v100.smem_gbps, 12080);
+  EXPECT_EQ(v100.read_transaction, Bytes{128});
+  EXPECT_EQ(v100.mma.value().k, 4);
+  EXPECT_EQ(chip_of("rtx3090").baselines.welder_open.value().mma.value().capability, 86);
+  EXPECT_EQ(chip_of("h100_sxm").baselines.welder_open.value().cores, 132);
+  EXPECT_EQ(chip_of("a100").baselines.welder_open.value().smem_per_core, Bytes{98304});
+  const arch::WelderBaseline mi50 = chip_of("mi50").baselines.welder_open.value();
+  EXPECT_EQ(mi50.registers, 32768);
+  EXPECT_FALSE(mi50.mma);
+  EXPECT_FALSE(chip_of("h200").baselines.welder_open);
+}
+
 TEST(Devices, TheMadeUpChipIsItsOwn) {
   const ArchSpec one = chip_of("tilescope_one"), v100 = chip_of("v100");
   EXPECT_EQ(scratchpad_of(one)->banks, 64);
