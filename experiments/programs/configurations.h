@@ -2,14 +2,11 @@
 #pragma once
 // The configurations that a published policy ranks for all stages of an operator as one group: `--search welder-open`.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "arch/spec.h"
 #include "base/document.h"
-#include "expr/expression.h"
 
 namespace tilescope::experiments {
 
@@ -26,8 +23,5 @@ struct Configurations {
   base::Value document;                // docs/json.md, CONFIGURATIONS
   std::string error;                   // why there are none
 };
-
-// The `keep` best of Welder's open policy.
-Configurations welder_configurations(const expr::Expression& e, const arch::ArchSpec& a, std::size_t keep);
 
 }  // namespace tilescope::experiments

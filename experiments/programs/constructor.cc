@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/programs/detail/welder.h"
 #include "expr/infer.h"
 #include "targets/constructed_stage.h"
 

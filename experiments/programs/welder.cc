@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "experiments/programs/configurations.h"
+#include "experiments/programs/detail/welder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
