@@ -95,6 +95,13 @@ bool print_kernels(const std::vector<CompiledOperator>& operators, const arch::A
   return diags.ok();
 }
 
+void print_one(const CompiledOperator& op, const arch::ArchSpec& a) {
+  const bool lists = op.configurations && !op.configurations->rows.empty();
+  if (lists) print_configurations(op, a);
+  if (lists && !op.programs.empty()) fmt::print("\n");
+  if (!op.programs.empty()) print_operator(op, a);
+}
+
 int run(const Options& o) {
   base::Diagnostics diags;
   const experiments::Workload workload = o.workload.read(diags);
@@ -124,8 +131,8 @@ int run(const Options& o) {
     return every ? kDone : kFailed;
   else if (o.workload.is_suite())
     print_suite(*operators, published);
-  else if (!operators->front().programs.empty())
-    print_operator(operators->front(), *a);
+  else
+    print_one(operators->front(), *a);
   if (o.nvrtc && !o.json) print_usage(*operators);
   if (!o.json) print_legend(o.legend);
   return every ? kDone : kFailed;

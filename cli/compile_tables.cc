@@ -81,6 +81,26 @@ void print_terms(const CompiledOperator& op) {
 
 }  // namespace
 
+void print_configurations(const CompiledOperator& op, const arch::ArchSpec& a) {
+  fmt::print("{} on {}: {} configurations of all stages as one group\n", op.id, a.name, op.configurations->rows.size());
+  Table table({{"#", true},
+               {"tile"},
+               {"reduction steps", false, 2},
+               {"threads", true, 2},
+               {"blocks", true, 3},
+               {"blocks a core", true, 3},
+               {"waves", true},
+               {"block's bytes", true},
+               {"smem KiB", true},
+               {"score", true}});
+  std::size_t rank = 0;
+  for (const experiments::ConfigurationRow& c : op.configurations->rows)
+    table.add({fmt::format("{}", rank++), c.tile, c.steps, fmt::format("{}", c.threads), fmt::format("{}", c.blocks),
+               fmt::format("{}", c.blocks_per_core), fmt::format("{}", c.waves), fmt::format("{:.0f}", c.traffic_bytes),
+               fmt::format("{:.1f}", static_cast<double>(c.smem_bytes) / 1024), fmt::format("{:.0f}", c.score)});
+  table.print();
+}
+
 void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   const std::size_t stages = op.programs.front().stages;
   fmt::print("{} on {}: {} programs in {:.1f} ms{}\n", op.id, a.name, op.programs.size(), op.construct_ms,

@@ -14,6 +14,9 @@ namespace tilescope::cli {
 // The programs of one operator, which has some, each with every term of its time: why one is slower than the other.
 void print_operator(const experiments::CompiledOperator& op, const arch::ArchSpec& a);
 
+// The configurations of an operator that a published policy ranks.
+void print_configurations(const experiments::CompiledOperator& op, const arch::ArchSpec& a);
+
 // One row per operator: its best program, beside what was published for the suite on this chip; then by how much the
 // two differ, by kind of operator and in all.
 void print_suite(const std::vector<experiments::CompiledOperator>& operators,

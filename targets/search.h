@@ -7,8 +7,9 @@
 
 namespace tilescope::targets {
 
-// Construction, its published form, partitions of cores that exchange alone, and searches that try programs.
-enum class Search { kRoller, kRollerOsdi22, kPartition, kExhaustive, kRandom, kGenetic, kAnneal };
+// Construction, its published form, the published policy for groups of stages, partitions of cores that exchange alone,
+// and searches that try programs.
+enum class Search { kRoller, kRollerOsdi22, kWelderOpen, kPartition, kExhaustive, kRandom, kGenetic, kAnneal };
 
 struct SearchOptions {
   Search search = Search::kRoller;

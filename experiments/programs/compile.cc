@@ -81,7 +81,10 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
 
 CompiledOperator compile_one(const NamedExpression& op, const Constructor& constructor, const arch::ArchSpec& a,
                              std::optional<tile::RProgram>& first) {
-  Constructed found = constructor.construct(op.expression);
+  // A published policy ranks configurations; stages that are fused have no programs yet.
+  auto configurations = constructor.configurations(op.expression);
+  Constructed found;
+  if (!configurations || op.expression.stages.size() == 1) found = constructor.construct(op.expression);
   CompiledOperator out;
   out.id = op.id;
   out.kind = op.kind;
@@ -90,7 +93,8 @@ CompiledOperator compile_one(const NamedExpression& op, const Constructor& const
   out.operations = operations_of(op.expression);
   out.construct_ms = found.construct_ms;
   out.rounds = std::move(found.rounds);
-  out.error = std::move(found.error);
+  out.error = configurations ? configurations->error : std::move(found.error);
+  out.configurations = std::move(configurations);
   for (const tile::RProgram& p : found.programs) {
     base::Diagnostics diags;
     if (const auto estimate = constructor.estimator()(p, &diags, {}))
@@ -176,6 +180,7 @@ base::Value to_document(const std::vector<CompiledOperator>& operators) {
       for (const auto& [eps, n] : op.rounds) rounds.emplace_back(base::List{eps, n});
       row.push_back({"rounds", std::move(rounds), {}});
     }
+    if (op.configurations && op.error.empty()) row.push_back({"welder_open", op.configurations->document, {}});
     row.push_back({"programs", std::move(programs), {}});
     if (!op.error.empty()) row.push_back({"error", op.error, {}});
     rows.emplace_back(std::move(row));

@@ -14,6 +14,7 @@
 #include "experiments/common/prediction.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/totals.h"
+#include "experiments/programs/configurations.h"
 #include "experiments/programs/device_usage.h"
 #include "experiments/programs/search.h"
 
@@ -50,12 +51,13 @@ struct CompiledOperator {
   std::string id;
   std::string kind;
   base::Dtype dtype{};
-  std::int64_t count = 1;                      // how often it occurs in its suite
-  double operations = 0;                       // arithmetic ones of one occurrence
-  double construct_ms = 0;                     // CPU time of one thread: construction and ranking
-  std::vector<CompiledProgram> programs;       // best first; of roller-osdi22 in the order of discovery
-  std::vector<std::pair<double, int>> rounds;  // of roller-osdi22: epsilon, programs found
-  std::string error;                           // why there are no programs
+  std::int64_t count = 1;                        // how often it occurs in its suite
+  double operations = 0;                         // arithmetic ones of one occurrence
+  double construct_ms = 0;                       // CPU time of one thread: construction and ranking
+  std::vector<CompiledProgram> programs;         // best first; of roller-osdi22 in the order of discovery
+  std::vector<std::pair<double, int>> rounds;    // of roller-osdi22: epsilon, programs found
+  std::string error;                             // why there are no programs
+  std::optional<Configurations> configurations;  // of welder-open, of all stages as one group
 };
 
 // The one predicted to be fastest of the programs, of which there are some.

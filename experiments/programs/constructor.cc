@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "experiments/programs/detail/welder.h"
 #include "expr/infer.h"
 #include "targets/constructed_stage.h"
 
@@ -48,6 +49,11 @@ Constructor::Constructor(const arch::ArchSpec& a, const SearchOptions& search, s
       search_(search),
       keep_(keep),
       given_(std::move(given)) {}
+
+std::optional<Configurations> Constructor::configurations(const expr::Expression& e) const {
+  if (search_.search != targets::Search::kWelderOpen) return std::nullopt;
+  return welder_configurations(e, arch_, keep_);
+}
 
 Constructed Constructor::construct(const expr::Expression& e) const {
   Constructed out;

@@ -48,6 +48,8 @@ class Constructor {
   bool keeps_front() const { return search_.pareto; }
   std::int64_t core_bytes(const tile::RProgram& p) const { return target_.core_bytes(p, arch_).n; }
 
+  // What the search lists in place of programs, of all stages as one group; nothing of searches that list nothing.
+  std::optional<Configurations> configurations(const expr::Expression& e) const;
   // Of an expression of several stages, program r is made of every stage's r-th best.
   Constructed construct(const expr::Expression& e) const;
   // The one of these programs that is predicted to be fastest; nothing after errors.

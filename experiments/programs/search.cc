@@ -13,10 +13,10 @@ struct NamedSearch {
   std::string_view name;
   Search search;
 };
-constexpr NamedSearch kSearches[] = {{"roller", Search::kRoller},       {"roller-osdi22", Search::kRollerOsdi22},
-                                     {"partition", Search::kPartition}, {"exhaustive", Search::kExhaustive},
-                                     {"random", Search::kRandom},       {"genetic", Search::kGenetic},
-                                     {"anneal", Search::kAnneal}};
+constexpr NamedSearch kSearches[] = {{"roller", Search::kRoller},          {"roller-osdi22", Search::kRollerOsdi22},
+                                     {"welder-open", Search::kWelderOpen}, {"partition", Search::kPartition},
+                                     {"exhaustive", Search::kExhaustive},  {"random", Search::kRandom},
+                                     {"genetic", Search::kGenetic},        {"anneal", Search::kAnneal}};
 
 }  // namespace
 

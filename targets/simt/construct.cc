@@ -11,10 +11,12 @@
 #include "base/check.h"
 #include "construct/roller_osdi22.h"
 #include "construct/search_space.h"
+#include "construct/welder_open.h"
 #include "lower/lower.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
 #include "tile/fit.h"
+#include "tile/graph.h"
 
 namespace tilescope::targets::simt {
 namespace {
@@ -58,6 +60,31 @@ ConstructedStage published(const expr::Expression& stage, const arch::ArchSpec& 
   return out;
 }
 
+// The policy's configurations that are programs: without matrix instructions, and each sum is one thread's. A thread's
+// elements are vthreads, as its code generator has them.
+ConstructedStage configured(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t keep) {
+  ConstructedStage out;
+  if (!a.baselines.welder_open) {
+    out.why = fmt::format("{} has no baselines.welder-open", a.name);
+    return out;
+  }
+  std::vector<tile::StageProgram> programs;
+  const auto space = tile::make_space(stage, tile::no_collapse(stage.stages.front()));
+  for (const construct::WelderConfiguration& c :
+       construct::welder_open(stage, *a.baselines.welder_open, keep).configurations) {
+    const construct::WelderStage& s = c.stages.front();
+    if (s.warps || std::any_of(s.reduction_threads.begin(), s.reduction_threads.end(), [](auto n) { return n > 1; }))
+      continue;
+    base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+    for (std::size_t d = 0; d < s.block.size(); ++d)
+      mapping.push_back({.vthread = s.block[d] / s.threads[d], .threads = s.threads[d], .per_thread = 1});
+    programs.push_back(
+        tile::make_stage_program(space, mapping, tile::loops_of(s.block, s.steps), arch::widest_access_of(a)));
+  }
+  out.programs = std::move(programs);
+  return out;
+}
+
 construct::Trace search_in(const construct::SearchSpace& space, const SearchOptions& how,
                            const construct::BatchCostModel& cost_model, base::Diagnostics& diags) {
   const construct::SearchBudget budget{how.budget, how.seed};
@@ -84,6 +111,8 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
   construct::Trace found;
   if (how.search == Search::kRollerOsdi22) {
     out = published(stage, a, keep);
+  } else if (how.search == Search::kWelderOpen) {
+    out = configured(stage, a, keep);
   } else if (how.search == Search::kRoller) {
     construct::Restrictions restrictions = given;
     restrictions.lowering_refusal = &lower::lowering_refusal;

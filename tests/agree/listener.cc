@@ -12,7 +12,6 @@
 #include "construct/bsp/construct.h"
 #include "construct/roller.h"
 #include "construct/roller_osdi22.h"
-#include "construct/welder_open.h"
 #include "experiments/programs/from_model.h"
 #include "lower/bsp/lower.h"
 #include "lower/lower.h"
@@ -22,6 +21,7 @@
 #include "sim/bsp/simulate.h"
 #include "sim/simulate.h"
 #include "tests/agree/listener_traffic.h"
+#include "tests/agree/listener_welder.h"
 #include "tile/bsp/document.h"
 #include "tile/fit.h"
 #include "tile/microkernel/wgmma.h"
@@ -296,27 +296,6 @@ std::string bands_answer(const std::vector<tile::RProgram>& programs, ArchSpec a
     a.error_bands_anyway = anyway;
     for (const tile::RProgram& p : programs)
       if (const auto band = experiments::band_of(1, a, p)) out += fmt::format("{} {};", band->low_us, band->high_us);
-  }
-  return out;
-}
-
-// The stages of the best configurations of Welder's open policy: products, one with matrix instructions, and a group.
-std::string welder_answer(const ArchSpec& a) {
-  if (!a.baselines.welder_open) return {};
-  std::string out;
-  for (const Operator& o : {Operator{kProduct, "m=1024,n=2048,k=512"},
-                            {"O[i] +=! A[i,k]", "i=65536,k=512"},
-                            {"O[j,i] = A[i,j]", "i=2048,j=4096"},
-                            {kProduct, "m=1024,n=2048,k=512", base::Dtype::kF16},
-                            {kProduct, "m=8192,n=8192,k=512", base::Dtype::kF16}}) {
-    const construct::WelderResult r = construct::welder_open(built(o), *a.baselines.welder_open, 10);
-    for (const construct::WelderConfiguration& c : r.configurations) {
-      out += fmt::format("{} {} {};", fmt::join(c.tile, ","), c.score, c.smem_bytes);
-      for (const construct::WelderStage& s : c.stages)
-        out += fmt::format("{} {} {};", fmt::join(s.threads, ","), fmt::join(s.steps, ","),
-                           s.warps ? fmt::format("{}", fmt::join(s.warps->warp, ",")) : "");
-      if (c.panels) out += fmt::format("{};", c.panels->width);
-    }
   }
   return out;
 }

@@ -68,6 +68,25 @@ TEST_F(Compile, PublishedSearchAddsItsRounds) {
   }
 }
 
+TEST_F(Compile, WeldersPolicyListsConfigurationsOfAGroup) {
+  constexpr const char* kSoftmax =
+      "X[i] max=! A[i,j]; E[i,j] = exp(A[i,j] - X[i]); S[i] +=! E[i,j]; O[i,j] = E[i,j] / S[i]";
+  const Args args = {"compile",      "--arch",   "v100",        "--op",  kSoftmax, "--size",
+                     "i=4096,j=512", "--search", "welder-open", "--top", "2"};
+  const Json document = json(args);
+  const Json& op = document.at("operators").at(0);
+  EXPECT_THAT(keys_of(op),
+              ElementsAre("id", "kind", "dtype", "count", "operations", "construct_ms", "welder_open", "programs"));
+  EXPECT_EQ(op.at("welder_open").at("base_tile"), Json({1, 512}));
+  const Json& best = op.at("welder_open").at("configurations").at(0);
+  EXPECT_EQ(best.at("score"), (best.at("traffic_bytes").get<double>() + 1) * best.at("waves").get<double>());
+  EXPECT_EQ(best.at("stages").size(), 4U);
+  EXPECT_TRUE(op.at("programs").empty());
+  const Json product = json(matmul(256, {"--search", "welder-open", "--top", "3"})).at("operators").at(0);
+  EXPECT_EQ(product.at("programs").size(), 3U);
+  EXPECT_EQ(product.at("programs").at(0).at("rank"), 0);
+}
+
 TEST_F(Compile, IsTheSameForEveryRunAndNumberOfJobs) {
   const Args args = {"compile", "--arch", "v100", "--suite", "examples", "--top", "3"};
   const Json first = without_clock(json(args));

@@ -149,7 +149,8 @@ TEST_F(Usage, OfTheWorkload) {
             "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got "
             "'f33'; did you mean 'f32'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--search", "rolle"})),
-            "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got "
+            "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, "
+            "anneal, got "
             "'rolle'; did you mean "
             "'roller'?\n");
   EXPECT_THAT(bad_input({"compile", "--arch", "v100", "--op", kMatmul, "--size", "m=9223372036854775807,n=9,k=9"}),
@@ -162,7 +163,8 @@ TEST_F(Usage, EveryMistakeAtOnce) {
                  "--set", "clock"}),
       "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got 'f33'; "
       "did you mean 'f32'?\n"
-      "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got 'rolle'; "
+      "--search: expected one of roller, roller-osdi22, welder-open, partition, exhaustive, random, genetic, anneal, "
+      "got 'rolle'; "
       "did you mean "
       "'roller'?\n"
       "--set clock: expected path=value, such as memory.smem.banks=16\n"

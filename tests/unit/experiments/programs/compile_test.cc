@@ -169,6 +169,9 @@ TEST(CompileErrors, NoConstantsForThePublishedSearch) {
   const auto op = compiled(workload(kMatmul, "m=64,n=64,k=64"), minimal, {Search::kRollerOsdi22}).at(0);
   EXPECT_THAT(op.programs, IsEmpty());
   EXPECT_EQ(op.error, "minimal has no baselines.roller-osdi22");
+  const auto listed = compiled(workload(kMatmul, "m=64,n=64,k=64"), minimal, {Search::kWelderOpen}).at(0);
+  EXPECT_EQ(listed.error, "minimal has no baselines.welder-open");
+  EXPECT_TRUE(listed.programs.empty());
 }
 
 TEST(Compile, ThePublishedSearchLogsItsRounds) {
@@ -225,12 +228,11 @@ TEST(SearchOf, KnowsItsNames) {
   EXPECT_TRUE(diags.ok());
   EXPECT_EQ(search_of("roller-osdi2", diags), std::nullopt);
   EXPECT_EQ(search_of("", diags), std::nullopt);
-  EXPECT_THAT(
-      diags.formatted_errors(),
-      ElementsAre(
-          "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got "
-          "'roller-osdi2'; did you mean 'roller-osdi22'?",
-          "--search: expected one of roller, roller-osdi22, partition, exhaustive, random, genetic, anneal, got ''"));
+  EXPECT_THAT(diags.formatted_errors(), ElementsAre("--search: expected one of roller, roller-osdi22, welder-open, "
+                                                    "partition, exhaustive, random, genetic, anneal, got "
+                                                    "'roller-osdi2'; did you mean 'roller-osdi22'?",
+                                                    "--search: expected one of roller, roller-osdi22, welder-open, "
+                                                    "partition, exhaustive, random, genetic, anneal, got ''"));
 }
 
 }  // namespace
