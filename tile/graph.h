@@ -76,7 +76,7 @@ double traffic_bytes(const TileGraph& graph, const std::vector<Extents>& tiles, 
                      base::Bytes write_transaction);
 
 // The highest address that a best-fit allocator reaches over the stages in order: a stage takes `staging[s]` bytes
-// while it computes; after it the buffers of edges that nobody reads any more are free; then it takes `buffers[s]`
+// while it computes; after it the buffers of edges that no stage reads any more are free; then it takes `buffers[s]`
 // bytes for its output where another stage reads it. Blocks are multiples of 32 bytes. A request takes the smallest
 // free block that holds it; without one it extends the last block where that is free.
 std::int64_t footprint_bytes(const TileGraph& graph, const std::vector<std::int64_t>& staging,
