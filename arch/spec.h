@@ -301,8 +301,10 @@ struct RollerBaseline {
 
 // Of the open code of Welder: what it knows of matrix instructions.
 struct WelderMma {
-  std::int64_t capability = 0;  // as the vendor counts, 80 for 8.0
   std::int64_t m = 1, n = 1, k = 1;
+  std::int64_t num_stages = 1;          // slots of cached operands
+  std::optional<std::int64_t> padding;  // elements behind rows along the reduction; as behind other rows where absent
+  std::optional<Bytes> panel;           // that blocks of one panel move; blocks are in rows where absent
 };
 
 struct WelderBaseline {

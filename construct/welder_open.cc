@@ -15,12 +15,10 @@ namespace {
 
 using tile::Extents;
 
-// Figures of the policy itself.
+// Figures of the policy itself, of no chip (python/welder/policy, rasterization.py of the open code).
 constexpr std::size_t kMaxVisited = 2000;
-constexpr double kPanelBytes = 25.0 * (1 << 20);
 constexpr double kMaxPanel = 16;
 constexpr std::int64_t kMinWaves = 4;
-constexpr std::int64_t kMinCapability = 80;
 
 // Valid tiles, best first, equal ones as they were visited. The cheapest tile grows first, by one extent in each
 // dimension, from the last dimension on; tiles of equal score in the order of their extents.
@@ -58,9 +56,10 @@ std::vector<WelderTile> search(const WelderPolicy& policy, const Extents& base, 
 // Panels are for one multiplication of many waves.
 std::optional<WelderPanels> panels_of(const WelderPolicy& policy, const WelderTile& t) {
   if (t.tiles.size() != 1 || !policy.matrix(0) || t.tile.size() != 2 || t.waves < kMinWaves ||
-      policy.constants().mma->capability < kMinCapability)
+      !policy.constants().mma->panel)
     return std::nullopt;
-  const double width = std::clamp(std::nearbyint(kPanelBytes / t.traffic_bytes), 1.0, kMaxPanel);
+  const double width = std::clamp(
+      std::nearbyint(static_cast<double>(policy.constants().mma->panel->n) / t.traffic_bytes), 1.0, kMaxPanel);
   return WelderPanels{t.tile[0] >= t.tile[1], static_cast<std::int64_t>(width)};
 }
 

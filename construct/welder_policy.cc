@@ -12,13 +12,11 @@ namespace {
 using tile::Clip;
 using tile::Extents;
 
-// Figures of the policy itself (python/welder/policy of the open code).
+// Figures of the policy itself, of no chip (python/welder/policy of the open code).
 constexpr std::array<std::int64_t, 5> kFurtherExtents = {2, 4, 8, 16, 32};
 constexpr std::int64_t kLongestPrime = 64;  // longer prime reductions are stepped through by powers of two
 constexpr std::int64_t kMatrixStep = 32;
 constexpr std::int64_t kPadding = 8;            // elements
-constexpr std::int64_t kPaddingOfVolta = 4;     // of operands whose rows run along the reduction
-constexpr std::int64_t kDoubleBuffered = 80;    // capability from which operands are copied ahead
 constexpr std::int64_t kMinCutlassLength = 64;  // shorter reductions are left to the compiler's interface
 constexpr std::int64_t kAlignment = 32;         // bytes
 
@@ -263,7 +261,7 @@ std::int64_t WelderPolicy::staging_bytes(std::size_t stage, const Extents& tile,
     if (!graph_.is_input(i) || (s.reducer == expr::Reducer::kNone && !broadcast)) continue;
     bytes += base::round_up(staged_elements(stage, i, tile::loops_of(tile, steps), cutlass) * bytes_of(t), kAlignment);
   }
-  return cutlass && constants_.mma->capability >= kDoubleBuffered ? 2 * bytes : bytes;
+  return cutlass ? constants_.mma->num_stages * bytes : bytes;
 }
 
 // Matrices have longer rows, against bank conflicts, where the elements cannot be swizzled.
@@ -277,8 +275,8 @@ std::int64_t WelderPolicy::staged_elements(std::size_t stage, int tensor, const 
   const bool along_reduction = static_cast<std::size_t>(*read->at.back().bare_axis()) == matrix->k;
   const bool swizzled = along_reduction ? inner % 32 == 0 && rows % 32 == 0 : inner % 64 == 0;
   if (cutlass && swizzled) return elements(box);
-  const bool volta = cutlass && along_reduction && constants_.mma->capability < kDoubleBuffered;
-  return rows * (inner + (volta ? kPaddingOfVolta : kPadding));
+  const bool crosswise = cutlass && along_reduction;
+  return rows * (inner + (crosswise ? constants_.mma->padding.value_or(kPadding) : kPadding));
 }
 
 std::int64_t WelderPolicy::buffer_bytes(std::size_t stage, const Extents& tile) const {

@@ -422,10 +422,13 @@ void describe(V& v, RollerBaseline& s) {
 
 template <class V>
 void describe(V& v, WelderMma& s) {
-  v.field(required("capability", "Compute capability, 80 for 8.0."), s.capability);
   v.field(required("m", "Rows of the instruction."), s.m);
   v.field(required("n", "Columns of the instruction."), s.n);
   v.field(required("k", "Reduction step of the instruction."), s.k);
+  v.field(required("num_stages", "Slots of cached operands."), s.num_stages);
+  v.field(optional("padding", "Elements behind rows along the reduction; as behind other rows where absent."),
+          s.padding);
+  v.field(optional("panel", "What the blocks of one panel move; blocks are in rows where absent."), s.panel);
 }
 
 template <class V>

@@ -28,7 +28,10 @@ std::string welder_answer(const arch::ArchSpec& a) {
                             {"O[i] +=! I[i,k]", "i=65536,k=512"},
                             {"O[j,i] = A[i,j]", "i=2048,j=4096"},
                             {kProduct, "m=1024,n=2048,k=512", base::Dtype::kF16},
-                            {kProduct, "m=8192,n=8192,k=512", base::Dtype::kF16}}) {
+                            {kProduct, "m=8192,n=8192,k=512", base::Dtype::kF16},
+                            // Blocks that move more than a sixteenth of a panel; rows that no swizzle takes.
+                            {kProduct, "m=8192,n=8192,k=16384", base::Dtype::kF16},
+                            {kProduct, "m=1024,n=1024,k=272", base::Dtype::kF16}}) {
     const construct::WelderResult r = construct::welder_open(expression(o.expression, o.sizes, "", o.dtype),
                                                              *a.baselines.welder_open, kConfigurations);
     for (const construct::WelderConfiguration& c : r.configurations) {

@@ -252,7 +252,7 @@ TEST(Devices, BaselinesOfWeldersOpenCode) {
   EXPECT_DOUBLE_EQ(v100.smem_gbps, 12080);
   EXPECT_EQ(v100.read_transaction, Bytes{128});
   EXPECT_EQ(v100.mma.value().k, 4);
-  EXPECT_EQ(chip_of("rtx3090").baselines.welder_open.value().mma.value().capability, 86);
+  EXPECT_EQ(chip_of("rtx3090").baselines.welder_open.value().mma.value().num_stages, 2);
   EXPECT_EQ(chip_of("h100_sxm").baselines.welder_open.value().cores, 132);
   EXPECT_EQ(chip_of("a100").baselines.welder_open.value().smem_per_core, Bytes{98304});
   const arch::WelderBaseline mi50 = chip_of("mi50").baselines.welder_open.value();
