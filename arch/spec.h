@@ -69,6 +69,9 @@ struct CoreSpec {
   std::optional<TmaSpec> tma;         // no TMA copies where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
+  // Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar and with its
+  // latency; lanes cannot where absent.
+  std::optional<std::int64_t> shuffle;
   // From a block's end to the first instruction of the one that takes its place, and between the first instructions of
   // its warps; none where absent.
   std::optional<Cycles> block_launch, warp_launch;

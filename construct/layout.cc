@@ -11,6 +11,7 @@
 #include "construct/detail/tiles.h"
 #include "construct/microkernel/detail/knobs.h"
 #include "construct/transfer/detail/knobs.h"
+#include "tile/shared_reduction.h"
 #include "tile/transfer/vectors.h"
 
 namespace tilescope::construct {
@@ -80,7 +81,8 @@ void choose_padding(StageProgram& p, std::size_t i, const LayoutRules& rules) {
 // Register tiles as far as a step has their iterations; false where a matrix instruction's fragments would be cut.
 bool fit_reduction_tiles(StageProgram& q, const StageProgram& p) {
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
-    q.thread[a] = std::gcd(p.thread[a], q.iterations_along(a));
+    q.thread[a] =
+        std::gcd(p.thread[a], p.reduction_threads[a] > 1 ? q.block[a] / q.reduction_threads[a] : q.iterations_along(a));
   return std::visit([&](const auto& kernel) { return whole_fragments(kernel, q); }, p.micro_kernel);
 }
 
@@ -92,6 +94,7 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
   q.reduction_order = p.reduction_order;
   q.split = p.split;
   q.num_stages = p.num_stages;
+  q.reduction_threads = p.reduction_threads;
   q.block_order = p.block_order;
   q.group_m = p.group_m;
   for (std::size_t i = 0; i < p.space->operand_count(); ++i) {
@@ -99,7 +102,8 @@ void add_remade(const StageProgram& p, const Mapping& mapping, const Extents& st
     q.operands[i].box = p.operands[i].box;
   }
   q.micro_kernel = p.micro_kernel;
-  if (fit_reduction_tiles(q, p)) out.push_back(apply_layout(std::move(q), rules));
+  if (fit_reduction_tiles(q, p) && tile::sharing_refusal(q, rules.arch).empty())
+    out.push_back(apply_layout(std::move(q), rules));
 }
 
 bool stages_anything(const StageProgram& p) {

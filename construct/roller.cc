@@ -10,6 +10,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/layout.h"
+#include "construct/detail/shared_reductions.h"
 #include "construct/detail/tiles.h"
 #include "model/simt/registers.h"
 #include "tile/fit.h"
@@ -137,6 +138,9 @@ class Ranking {
         cost_model_(cost_model),
         candidate_(tile::program_of(a.name, StageProgram())) {}
 
+  // Another one for the same chip and cost model, of no program yet.
+  Ranking empty() const { return {arch_, cost_model_}; }
+
   // Its time; never where it does not fit or the cost model cannot tell.
   base::Microseconds add(StageProgram p) {
     if (!tile::fits(p, arch_)) return kNever;
@@ -185,7 +189,8 @@ class Ranking {
   }
 
   static bool same_tiles(const StageProgram& p, const StageProgram& q) {
-    return p.space == q.space && p.block == q.block && p.thread == q.thread;
+    return p.space == q.space && p.block == q.block && p.thread == q.thread &&
+           p.reduction_threads == q.reduction_threads;
   }
   static bool same_size(const StageProgram& p, const StageProgram& q) {
     return p.space == q.space && p.thread == q.thread && p.threads() == q.threads();
@@ -217,7 +222,8 @@ class Construction {
       for (const Seed& seed : seeds_) add_unaligned(seed);
     // A choice may pay only once a later one is taken, so that the best go round again.
     for (const std::size_t tiles : {kLaidOut, kLaidOutAgain})
-      for (const Ranked& r : ranking_.best_of_each_size(tiles)) improve(r);
+      for (const Ranked& r : ranking_.best_of_each_size(tiles)) improve(r, ranking_);
+    add_shared_reductions();
     return ranking_.best(keep);
   }
 
@@ -302,6 +308,18 @@ class Construction {
       if (std::optional<StageProgram> split = split_into(p, parts, rules_)) ranking_.add(std::move(*split));
   }
 
+  // Programs whose threads share a reduction are ranked among themselves first, so that they take no other tile's
+  // place.
+  void add_shared_reductions() {
+    if (!given_.block.empty()) return;
+    Ranking sharing = ranking_.empty();
+    for (const Seed& seed : seeds_)
+      if (seed.instruction == nullptr && seed.unit == Extents(seed.space->axes.size(), 1))
+        for (StageProgram& p : sharing_programs(seed.space, limits_, arch_)) sharing.add(std::move(p));
+    for (const Ranked& r : sharing.best_of_each_size(kLaidOutAgain)) improve(r, sharing);
+    for (const Ranked& r : sharing.best(kLaidOut)) ranking_.add(r.program);
+  }
+
   // The block tile that is given over a register tile; nothing where it does not cut it, or into more threads than a
   // block may have.
   std::vector<LevelTile> given_tile(const TileSpace& space, const Extents& registers, const Extents& step) const {
@@ -337,12 +355,12 @@ class Construction {
   }
 
   // Takes one choice after the other to what is fastest while the others stay.
-  void improve(Ranked at) {
+  void improve(Ranked at, Ranking& ranking) {
     at.program.registers = 0;  // they are stated of each layout anew
     for (const LayoutKnob knob : layout_knobs())
       for (StageProgram& other : knob(at.program, rules_)) {
         StageProgram p = fitting(std::move(other));
-        if (const base::Microseconds time = ranking_.add_to(at, p); time < at.time) at = {std::move(p), time};
+        if (const base::Microseconds time = ranking.add_to(at, p); time < at.time) at = {std::move(p), time};
       }
   }
 

@@ -129,11 +129,34 @@ void KernelRun::run(const Compute& c) {
   for (const Access& a : c.operands) reads.push_back(k_.buffers[static_cast<std::size_t>(a.buffer)].dtype);
   const expr::Numbers numbers = expr::numbers_of(c.body, reads, c.reducer, dtype);
   for (std::int64_t t = now_->first; t < now_->end; ++t) {
+    if (!now_->lanes.holds(c.when, t)) continue;
     for (std::size_t n = 0; n < c.body.size(); ++n) nodes[n] = value_of(c, c.body[n], numbers, nodes, t);
     const std::int64_t at = begin_of(c.target, 1, t);
     double value = nodes.back();
     if (c.reducer != expr::Reducer::kNone) value = expr::reduce(c.reducer, numbers, read(target, at, t), c.body, nodes);
     write(target, at, t, expr::round_to(dtype, value));
+  }
+}
+
+void KernelRun::run(const ReduceLanes& r) {
+  if (r.lanes < 1 || (r.lanes & (r.lanes - 1)) != 0 || k_.warp % r.lanes != 0)
+    fail(fmt::format("a reduction over {} lanes, which are no power of two or no part of a warp", r.lanes), 0);
+  const auto target = static_cast<std::size_t>(r.target.buffer);
+  const base::Dtype dtype = k_.buffers[target].dtype;
+  const std::vector<expr::Node> body = {{.kind = expr::NodeKind::kRead}};
+  const expr::Numbers numbers = expr::numbers_of(body, {dtype}, r.reducer, dtype);
+  std::vector<double> values(static_cast<std::size_t>(r.lanes)), next = values;
+  for (const std::int64_t first : groups(r.lanes)) {
+    for (std::int64_t lane = 0; lane < r.lanes; ++lane)
+      values[static_cast<std::size_t>(lane)] = read(target, begin_of(r.target, 1, first + lane), first + lane);
+    for (std::size_t apart = 1; apart < values.size(); apart *= 2) {
+      for (std::size_t lane = 0; lane < values.size(); ++lane)
+        next[lane] =
+            expr::round_to(dtype, expr::reduce(r.reducer, numbers, values[lane], body, {values[lane ^ apart]}));
+      std::swap(values, next);
+    }
+    for (std::int64_t lane = 0; lane < r.lanes; ++lane)
+      write(target, begin_of(r.target, 1, first + lane), first + lane, values[static_cast<std::size_t>(lane)]);
   }
 }
 

@@ -11,8 +11,8 @@
 // - What a thread writes to shared memory others see after the next Barrier.
 // - An asynchronous copy lands at any time between its issue and the Wait that covers its group: then its thread sees
 //   it, and after a Barrier the others.
-// - Groups of lanes, as many as their maps have, execute LoadMatrix, Mma and Wgmma together: threads of a block from a
-//   multiple of that number on.
+// - Groups of lanes, as many as their maps have, execute LoadMatrix, Mma, Wgmma and ReduceLanes together: threads of a
+//   block from a multiple of that number on.
 // - Where warps are specialised, each role runs its own body at the same time as the others and synchronises with them
 //   through mbarriers alone: a warp that has waited for a phase of an mbarrier sees what the arriving warps wrote
 //   before they arrived, and the data of the TMA loads for that phase. A Barrier is for kernels that are not
@@ -41,6 +41,17 @@ struct Compute {
   expr::Reducer reducer = expr::Reducer::kNone;
   std::vector<expr::Node> body;
   std::vector<Access> operands;
+  std::vector<Guard> when = {};
+};
+
+// The registers that neighbouring lanes of a warp have at `target` are reduced, and every one of them has the result:
+// a butterfly of shuffles in which each lane takes in the value of the lane 1, 2, 4, ... away (PTX's shfl.sync.bfly),
+// rounded to the target's dtype each time. `lanes`, a power of two, take part together; threads of a block are whole
+// numbers of them.
+struct ReduceLanes {
+  Access target;
+  expr::Reducer reducer = expr::Reducer::kSum;
+  std::int64_t lanes = 1;
 };
 
 struct Barrier {};
@@ -67,8 +78,8 @@ struct WarpSpecialized {
   std::vector<WarpRole> roles;
 };
 struct Statement {
-  std::variant<Loop, If, Copy, Compute, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier,
-               Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
+  std::variant<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
+               Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
       what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
 };

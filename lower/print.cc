@@ -132,16 +132,23 @@ class Printer {
   }
   void statement(const Compute& c, const std::string& note, int depth) {
     const std::string value = node(c, c.body.size() - 1);
-    const std::string to = access(c.target);
-    switch (c.reducer) {
+    const std::string when = c.when.empty() ? "" : " if " + guards(c.when);
+    line(depth, reduced(access(c.target), c.reducer, value) + when + note);
+  }
+  void statement(const ReduceLanes& r, const std::string& note, int depth) {
+    const std::string to = access(r.target);
+    line(depth, reduced(to, r.reducer, fmt::format("{} of {} lanes", to, r.lanes)) + note);
+  }
+  static std::string reduced(const std::string& to, expr::Reducer reducer, const std::string& value) {
+    switch (reducer) {
       case expr::Reducer::kNone:
-        return line(depth, fmt::format("{} = {}{}", to, value, note));
+        return fmt::format("{} = {}", to, value);
       case expr::Reducer::kMax:
-        return line(depth, fmt::format("{0} = max({0}, {1}){2}", to, value, note));
+        return fmt::format("{0} = max({0}, {1})", to, value);
       case expr::Reducer::kMin:
-        return line(depth, fmt::format("{0} = min({0}, {1}){2}", to, value, note));
+        return fmt::format("{0} = min({0}, {1})", to, value);
       default:
-        return line(depth, fmt::format("{} += {}{}", to, value, note));
+        return fmt::format("{} += {}", to, value);
     }
   }
   void statement(const Barrier&, const std::string& note, int depth) { line(depth, "barrier" + note); }

@@ -44,6 +44,7 @@ void for_each_access(S& s, const Visit& visit) {
                        visit(c.target,
                              c.reducer == expr::Reducer::kNone ? AccessKind::kWrite : AccessKind::kAccumulate);
                      },
+                     [&](OneOf<ReduceLanes> auto& r) { visit(r.target, AccessKind::kAccumulate); },
                      [&](OneOf<Mma> auto& m) { product(m.a, m.b, m.d); },
                      [&](OneOf<Wgmma> auto& m) { product(m.a.at, m.b.at, m.d); },
                      [&](OneOf<TmaLoad> auto& b) { visit(b.shared, AccessKind::kWrite); },
@@ -64,9 +65,9 @@ void for_each_guard(S& s, const Visit& visit) {
     all(c.inside);
   };
   std::visit(Visitor{[&](OneOf<If> auto& i) { all(i.when); }, [&](OneOf<Copy> auto& c) { copy(c); },
-                     [&](OneOf<LoadMatrix> auto& l) { copy(l.rows); },
-                     [](OneOf<Loop, Compute, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, Commit, Wait,
-                              WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) {}},
+                     [&](OneOf<LoadMatrix> auto& l) { copy(l.rows); }, [&](OneOf<Compute> auto& c) { all(c.when); },
+                     [](OneOf<Loop, ReduceLanes, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence, Barrier, Commit,
+                              Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore> auto&) {}},
              s.what);
 }
 
@@ -82,8 +83,8 @@ void for_each_place(S& s, const Visit& visit) {
                      [&](OneOf<TmaStore> auto& b) {
                        for (auto& d : b.dims) visit(d.at);
                      },
-                     [](OneOf<Loop, If, Copy, Compute, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
-                              Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
+                     [](OneOf<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait,
+                              ProxyFence, Barrier, Commit, Wait, WarpSpecialized> auto&) {}},
              s.what);
 }
 

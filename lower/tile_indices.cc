@@ -21,7 +21,9 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
       maker_(maker),
       mapping_(p.mapping.begin(), p.mapping.end()),
       block_begin_(p.space->axes.size()),
-      thread_begin_(p.space->axes.size()) {
+      thread_begin_(p.space->axes.size()),
+      sharer_of_(p.space->axes.size()),
+      chunk_loop_(p.space->axes.size(), -1) {
   mapping_.resize(p.space->axes.size());
   // Blocks: in the program's block_order, parts of a split reduction slowest of all.
   std::int64_t faster = 1;
@@ -41,6 +43,14 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
   }
   // Threads, or warps of a matrix instruction: the last of thread_order fastest.
   std::int64_t faster_threads = p.lanes();
+  for (std::size_t i = p.reduction_order.size(); i-- > 0;) {
+    const auto a = static_cast<std::size_t>(p.reduction_order[i]);
+    const std::int64_t sharers = p.reduction_threads[a];
+    if (sharers == 1) continue;
+    sharer_of_[a] = maker.quotient(maker.thread(), faster_threads, sharers, "sharer_" + spelled(space().axes[a].name));
+    faster_threads *= sharers;
+  }
+  if (p.sharers() > 1) sharer_ = maker.quotient(maker.thread(), 1, p.sharers(), "sharer");
   for (std::size_t i = p.thread_order.size(); i-- > 0;) {
     const auto a = static_cast<std::size_t>(p.thread_order[i]);
     const tile::AxisMapping& m = p.mapping[a];
@@ -49,10 +59,16 @@ TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
         m.per_thread;
     faster_threads *= m.threads;
   }
-  for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
-    if (points(a) > 1) thread_begin_[a] = maker.value(maker.loop(spelled(space().axes[a].name), points(a)));
+  for (std::size_t a = space().spatial; a < space().axes.size(); ++a) begin_chunks(a, 1, spelled(space().axes[a].name));
   for (std::size_t a = space().spatial; a < space().axes.size(); ++a)
     if (p.thread[a] > 1) cut(a, p.thread[a]);
+}
+
+void TileIndices::begin_chunks(std::size_t axis, std::int64_t length, const std::string& name) {
+  const std::int64_t chunks = points(axis) / length;
+  chunk_loop_[axis] = chunks > 1 ? maker_.loop(name, chunks) : -1;
+  const Affine chunk = chunks > 1 ? maker_.value(chunk_loop_[axis]) : constant(0);
+  thread_begin_[axis] = (chunk * p_.reduction_threads[axis] + sharer_of_[axis]) * length;
 }
 
 std::int64_t TileIndices::part_extent(std::size_t axis) const {
@@ -103,7 +119,7 @@ std::vector<AxisLoop> TileIndices::run_loops(std::size_t axis, std::int64_t exte
   return {{index, extent / vector, vector, vector}};
 }
 
-std::int64_t TileIndices::points(std::size_t axis) const { return p_.iterations_along(axis); }
+std::int64_t TileIndices::points(std::size_t axis) const { return p_.thread_iterations_along(axis); }
 
 std::optional<std::size_t> TileIndices::innermost() const {
   for (std::size_t i = p_.reduction_order.size(); i-- > 0;)
@@ -112,9 +128,7 @@ std::optional<std::size_t> TileIndices::innermost() const {
 }
 
 void TileIndices::cut(std::size_t axis, std::int64_t length) {
-  const std::string name = spelled(space().axes[axis].name) + "_by" + std::to_string(length);
-  const std::int64_t chunks = points(axis) / length;
-  thread_begin_[axis] = chunks > 1 ? maker_.value(maker_.loop(name, chunks)) * length : constant(0);
+  begin_chunks(axis, length, spelled(space().axes[axis].name) + "_by" + std::to_string(length));
   mapping_[axis].per_thread = length;
 }
 
@@ -122,9 +136,9 @@ std::vector<AxisLoop> TileIndices::chunk_loops() const {
   std::vector<AxisLoop> out;
   for (const int axis : p_.reduction_order) {
     const auto a = static_cast<std::size_t>(axis);
-    if (thread_begin_[a].terms.empty()) continue;
+    if (chunk_loop_[a] < 0) continue;
     const std::int64_t length = mapping_[a].per_thread;
-    out.push_back({thread_begin_[a].terms.front().index, points(a) / length, length, length});
+    out.push_back({chunk_loop_[a], points(a) / length, length, length});
   }
   return out;
 }

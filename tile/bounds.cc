@@ -55,12 +55,14 @@ void check_operand(const Operand& o, const TileReals& tile, base::Position at, B
 }  // namespace
 
 bool tile_in_bounds(const TileSpace& space, const base::FixedVector<AxisMapping, kMaxAxes>& mapping,
-                    const Extents& step, base::Position mapping_at, base::Position tiles_at, base::Diagnostics& diags) {
+                    const Extents& reduction_threads, const Extents& step, base::Position mapping_at,
+                    base::Position tiles_at, base::Diagnostics& diags) {
   Bounds bounds(diags);
   TileReals tile{};
   double threads = 1;
   for (std::size_t a = 0; a < space.axes.size(); ++a) {
     tile[a] = static_cast<double>(step[a]);
+    threads *= static_cast<double>(reduction_threads[a]);
     if (a >= space.spatial) continue;
     const AxisMapping& m = mapping[a];
     tile[a] = static_cast<double>(m.vthread) * static_cast<double>(m.threads) * static_cast<double>(m.per_thread);

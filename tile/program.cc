@@ -64,12 +64,37 @@ base::FixedVector<BlockDigit, kMaxAxes + 1> StageProgram::block_digits() const {
 }
 
 std::int64_t SimtSchedule::threads() const {
-  std::int64_t n = lanes();
+  std::int64_t n = lanes() * sharers();
   for (const AxisMapping& m : mapping) n *= m.threads;
   return n;
 }
 
+std::int64_t SimtSchedule::sharers() const {
+  std::int64_t n = 1;
+  for (const std::int64_t threads : reduction_threads) n *= threads;
+  return n;
+}
+
 std::int64_t StageProgram::stages_held() const { return num_stages > 1 && steps() > 1 ? num_stages : 1; }
+
+std::int64_t StageProgram::thread_iterations_along(std::size_t axis) const {
+  const std::int64_t all = iterations_along(axis);
+  if (reduction_threads[axis] == 1) return all;
+  return base::ceil_div(all, reduction_threads[axis] * thread[axis]) * thread[axis];
+}
+
+double StageProgram::iterations_per_step() const {
+  double n = 1;
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+    n *= static_cast<double>(thread_iterations_along(a));
+  return n;
+}
+
+double StageProgram::reduction_tiles_per_step() const {
+  double n = iterations_per_step();
+  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n /= static_cast<double>(thread[a]);
+  return n;
+}
 
 namespace {
 
@@ -140,6 +165,7 @@ StageProgram make_stage_program(std::shared_ptr<const TileSpace> space,
   p.block = step;
   p.thread.assign(space->axes.size(), 1);
   p.split.assign(space->axes.size(), 1);
+  p.reduction_threads.assign(space->axes.size(), 1);
   for (std::size_t a = 0; a < space->spatial; ++a) {
     p.block[a] = mapping[a].block_extent();
     p.thread[a] = mapping[a].thread_extent();

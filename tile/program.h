@@ -7,8 +7,8 @@
 //
 // Numbering:
 // - An index of spatial axis a is ((block*vthread + v)*threads + t)*per_thread + s.
-// - Threads are numbered over the axes in the order of `thread_order`, the last one fastest; core.warp of them make a
-//   warp.
+// - Threads are numbered over the axes in the order of `thread_order`, then over the reduced axes that threads share in
+//   `reduction_order`, the last one fastest; core.warp of them make a warp.
 // - Blocks are numbered over the grid, spatial axes in order, the last one fastest (`block_order` row) or the first one
 //   fastest (column). In groups, `group_m` rows of blocks (along the axis next to the fastest) are numbered column by
 //   column before the next ones, so that blocks which run at the same time share more of both operands. The parts of a
@@ -23,6 +23,8 @@
 // - A thread reads once what all iterations of its register tile along a reduced axis need of an operand, elements that
 //   several of them share included (filter taps that overlap), and then computes them. Register tiles cut a step's
 //   iterations into whole parts.
+// - Threads that share a reduced axis take its register tiles in turn: the u-th of n those numbered u, u + n, ... in a
+//   step. Behind the last step their results are combined in each of them (tile/shared_reduction.h); the first stores.
 //
 // Copies:
 // - A cooperative copy gives thread t the pieces t, t + T, ... of the cached tile in the data tile's row-major order,
@@ -68,6 +70,10 @@ struct StageProgram : Tiling, SimtSchedule {
   std::optional<std::size_t> grouped_axis() const;
   // Steps whose cached tiles a block holds at a time: `num_stages`, or one where the block has one step.
   std::int64_t stages_held() const;
+  // Of a step, what one thread runs for each of its results: iterations of a reduced axis, of all, and register tiles.
+  std::int64_t thread_iterations_along(std::size_t axis) const;
+  double iterations_per_step() const;
+  double reduction_tiles_per_step() const;
 };
 
 // The level at which a tensor passes from one stage to the next.

@@ -106,6 +106,9 @@ Map mapping_of(const StageProgram& p) {
                    Map{{"vthread", m.vthread, {}}, {"threads", m.threads, {}}, {"per_thread", m.per_thread, {}}},
                    {}});
   }
+  for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a)
+    if (p.reduction_threads[a] > 1)
+      out.push_back({p.space->axes[a].name, Map{{"threads", p.reduction_threads[a], {}}}, {}});
   return out;
 }
 

@@ -43,8 +43,9 @@ struct BlockDigit {
 };
 
 struct SimtSchedule {
-  base::FixedVector<AxisMapping, kMaxAxes> mapping;       // per spatial axis
-  base::FixedVector<int, kMaxAxes> thread_order;          // spatial axes, slowest first
+  base::FixedVector<AxisMapping, kMaxAxes> mapping;  // per spatial axis
+  base::FixedVector<int, kMaxAxes> thread_order;     // spatial axes, slowest first
+  Extents reduction_threads;  // per tile axis: threads that share the iterations of a step; 1 of a spatial axis
   base::FixedVector<OperandPlan, kMaxOperands> operands;  // inputs in order, then the output
   std::int64_t registers = 0;
   std::int64_t unroll = 0;
@@ -59,6 +60,8 @@ struct SimtSchedule {
   bool by_tma() const;
   // Threads that keep a register tile together: one, or those that execute a matrix instruction.
   std::int64_t lanes() const { return lanes_of(micro_kernel); }
+  // Threads that share every reduction: neighbours of a block.
+  std::int64_t sharers() const;
   // Threads of a block: those that compute, and those with the producer warp, where there is one.
   std::int64_t threads() const;
   std::int64_t threads_with_producers(std::int64_t warp) const;

@@ -13,6 +13,7 @@
 #include "tile/detail/bounds.h"
 #include "tile/microkernel/detail/document.h"
 #include "tile/node_fields.h"
+#include "tile/shared_reduction.h"
 #include "tile/transfer/document.h"
 
 namespace tilescope::tile {
@@ -61,16 +62,19 @@ class StageReader {
     const Value* tiles = fields_.require("tiles");
     step_.assign(space_->axes.size(), 1);
     if (base::as_map(tiles, "tiles", diags_) != nullptr) read_steps(*tiles);
-    comparable_ = diags_.errors().size() == before &&
-                  tile_in_bounds(*space_, mapping_, step_, node_.at_of("mapping"), node_.at_of("tiles"), diags_);
+    comparable_ =
+        diags_.errors().size() == before && tile_in_bounds(*space_, mapping_, reduction_threads_, step_,
+                                                           node_.at_of("mapping"), node_.at_of("tiles"), diags_);
     if (!comparable_) make_smallest();
     StageProgram p = make_stage_program(space_, mapping_, step_, arch::widest_access_of(arch_));
     p.thread_order = thread_order_;
+    p.reduction_threads = reduction_threads_;
     if (tiles != nullptr && tiles->is_map()) check_tiles(*tiles, p);
     read_reduction_order(p);
     read_split(p);
     if (tiles != nullptr && tiles->is_map()) read_reduction_tiles(*tiles, p);
     read_micro_kernel(node_, comparable_, p);
+    if (comparable_) check_sharing(p);
     // Default vectors know where the parts of a split begin, and what a warp's lanes hold.
     read_transfers(node_, comparable_, p);
     const auto number = [&](std::string_view key, base::IntegerRange range, std::int64_t& out) {
@@ -87,21 +91,23 @@ class StageReader {
  private:
   void read_mapping() {
     mapping_.assign(space_->spatial, {});
+    reduction_threads_.assign(space_->axes.size(), 1);
     const Value* v = fields_.require("mapping");
     const Map* axes = base::as_map(v, "mapping", diags_);
     if (axes == nullptr) return;
     for (const Entry& e : *axes) {
       const std::optional<std::size_t> a = node_.axis_of(e, "mapping");
       if (!a) continue;
-      if (*a >= space_->spatial) {
-        diags_.error(e.at, fmt::format("mapping: '{}' is reduced; only spatial axes are mapped to threads", e.key));
-        continue;
-      }
       const std::string where = "mapping." + e.key;
       Fields f(e.value, where, diags_, {kRenamedKeys, where});
       const auto factor = [&](std::string_view key) {
         return node_.integer(f.take(key), where, key, kPositive).value_or(1);
       };
+      if (*a >= space_->spatial) {  // threads share it, and what each takes of it is its register tile
+        reduction_threads_[*a] = factor("threads");
+        f.finish();
+        continue;
+      }
       AxisMapping& m = mapping_[*a];
       m.vthread = factor("vthread");
       m.threads = factor("threads");
@@ -117,6 +123,7 @@ class StageReader {
   // In place of tiles that cannot be known or counted, so that the rest of the node is still read.
   void make_smallest() {
     mapping_.assign(space_->spatial, {});
+    reduction_threads_.assign(space_->axes.size(), 1);
     step_.assign(space_->axes.size(), 1);
   }
 
@@ -171,12 +178,21 @@ class StageReader {
       for (std::size_t a = space_->spatial; a < space_->axes.size(); ++a) {
         const auto* n = e.key == space_->axes[a].name ? e.value.get_if<std::int64_t>() : nullptr;
         if (n == nullptr || *n < 1) continue;
-        if (p.iterations_along(a) % *n != 0)
+        // Of threads that share the axis the last one's register tile may lead beyond it.
+        if (p.reduction_threads[a] == 1 && p.iterations_along(a) % *n != 0)
           diags_.error(e.value.at, fmt::format("tiles.{}.{}: expected a divisor of the {} iterations of a step, got {}",
                                                registers, e.key, p.iterations_along(a), *n));
         else
           p.thread[a] = *n;
       }
+  }
+
+  // Threads that cannot share a reduction do not, so that the rest of the node is still read.
+  void check_sharing(StageProgram& p) {
+    const std::string why = sharing_refusal(p, arch_);
+    if (why.empty()) return;
+    diags_.error(node_.at_of("mapping"), "mapping: " + why);
+    p.reduction_threads.assign(space_->axes.size(), 1);
   }
 
   void read_reduction_order(StageProgram& p) {
@@ -243,7 +259,7 @@ class StageReader {
   std::shared_ptr<const TileSpace> space_;
   base::FixedVector<AxisMapping, kMaxAxes> mapping_;
   base::FixedVector<int, kMaxAxes> thread_order_;
-  Extents step_;
+  Extents step_, reduction_threads_;
   bool comparable_ = false;  // the mapping is known, so that tiles can be compared with it
 };
 

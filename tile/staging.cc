@@ -5,6 +5,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/shared_reduction.h"
 #include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 
@@ -29,7 +30,7 @@ StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
     out.begins[i] = {base::round_up(out.bytes.n, alignment)};
     out.bytes = out.begins[i] + o.element * (data_tile_elements(o, p.block, p.operands[i].padding) * stages);
   }
-  out.bytes = std::max(out.bytes, result_tile_bytes(p));
+  out.bytes = std::max({out.bytes, result_tile_bytes(p), shared_parts_bytes(p, a.core)});
   out.mbarriers = {base::round_up(out.bytes.n, tma.mbarrier.n)};
   out.bytes = out.mbarriers + tma.mbarrier * tma.mbarriers;
   return out;

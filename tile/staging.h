@@ -8,7 +8,8 @@
 namespace tilescope::tile {
 
 // Tiles follow each other in the order of the inputs, each with all its stages (StageProgram::stages_held), aligned for
-// the chip's widest access or for TMA. Results that leave through the scratchpad begin where the tiles do. Programs
+// the chip's widest access or for TMA. Results that leave through the scratchpad, and those of threads that share
+// a reduction, begin where the tiles do. Programs
 // with TMA have mbarriers behind them: a full and an empty one for each stage, and one for results.
 struct StagingLayout {
   base::FixedVector<base::Bytes, kMaxOperands> begins;  // bytes, by input; 0 of one that is not cached

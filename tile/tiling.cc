@@ -28,16 +28,4 @@ std::int64_t Tiling::iterations_along(std::size_t axis) const {
   return std::min(block[axis], base::ceil_div(space->axes[axis].extent, split[axis]));
 }
 
-double Tiling::iterations_per_step() const {
-  double n = 1;
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n *= static_cast<double>(iterations_along(a));
-  return n;
-}
-
-double Tiling::reduction_tiles_per_step() const {
-  double n = iterations_per_step();
-  for (std::size_t a = space->spatial; a < space->axes.size(); ++a) n /= static_cast<double>(thread[a]);
-  return n;
-}
-
 }  // namespace tilescope::tile

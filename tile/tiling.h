@@ -22,12 +22,8 @@ struct Tiling {
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;
-  // Iterations of the reduction that one thread runs in a step, for each of its results.
-  double iterations_per_step() const;
   // Iterations of a reduced axis in one step of one part.
   std::int64_t iterations_along(std::size_t axis) const;
-  // Register tiles that one thread runs through in a step.
-  double reduction_tiles_per_step() const;
 };
 
 }  // namespace tilescope::tile

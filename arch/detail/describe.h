@@ -109,6 +109,10 @@ void describe(V& v, CoreSpec& s) {
       s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
   v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
+  v.field(optional("shuffle",
+                   "Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar "
+                   "and with its latency; absent: they cannot."),
+          s.shuffle);
   v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
           s.block_launch);
   v.field(optional("warp_launch", "Between the first instructions of a block's warps; none where absent."),

@@ -55,6 +55,7 @@ class Page {
     return first;
   }
   void indent() { ++depth_; }
+  void outdent() { --depth_; }
   void open(std::string_view line) {
     add(line);
     ++depth_;
@@ -243,7 +244,24 @@ class KernelEmitter {
     out_.copy_lines.push_back(page_.add_list(call, arguments));
   }
 
-  void operator()(const lower::Compute& compute) { page_.add(statement(kernel_, compute, formulas_, names_)); }
+  void operator()(const lower::Compute& compute) {
+    const std::string text = statement(kernel_, compute, formulas_, names_);
+    if (compute.when.empty()) {
+      page_.add(text);
+      return;
+    }
+    page_.add_list("if (", ended(formulas_.conditions(compute.when), " &&", ")"));
+    page_.indent();
+    page_.add(text);
+    page_.outdent();
+  }
+
+  void operator()(const lower::ReduceLanes& reduce) {
+    const std::string_view by = reduce.reducer == expr::Reducer::kMax   ? "max_lanes"
+                                : reduce.reducer == expr::Reducer::kMin ? "min_lanes"
+                                                                        : "sum_lanes";
+    page_.add(fmt::format("{}<{}>({});", by, reduce.lanes, formulas_.element(reduce.target)));
+  }
 
   void operator()(const lower::WarpSpecialized& specialized) {
     std::int64_t end = 0;  // of the threads of the roles before
@@ -417,6 +435,14 @@ bool stores_boxes(const lower::Module& module) {
   return any;
 }
 
+bool reduces_lanes(const lower::Module& module) {
+  bool any = false;
+  for (const lower::Kernel& k : module.kernels)
+    lower::for_each_statement(
+        k.body, [&](const lower::Statement& s) { any = any || std::holds_alternative<lower::ReduceLanes>(s.what); });
+  return any;
+}
+
 bool has_boxes(const lower::Module& module) {
   return stores_boxes(module) || std::any_of(module.kernels.begin(), module.kernels.end(),
                                              [](const lower::Kernel& k) { return !k.mbarriers.empty(); });
@@ -446,6 +472,7 @@ Emitted emit(const lower::Module& module, std::string_view about, Dialect dialec
     head += fmt::format("//   {}\n", launch(module, module.kernels[k], names[k]));
   Page page(head + "\n" + (dialect == Dialect::kHip ? hip_prelude() : std::string(prelude())));
   if (!matrices.names().empty()) page.append(matrix_prelude());
+  if (reduces_lanes(module)) page.append(lanes_prelude());
   if (matrices.staged() || stores_boxes(module)) page.append(staged_prelude());
   if (has_boxes(module)) page.append(boxes_prelude());
   if (stores_boxes(module)) page.append(box_stores_prelude());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // Kernels as CUDA C++ that one enjoys reading. The text is the same for NVRTC, nvcc and the CPU: a prelude that needs
-// no header (backends/cuda/prelude.cuh, matrices.cuh, staged.cuh, boxes.cuh, box_stores.cuh), then the kernels. For HIP
-// the prelude has another head (backends/cuda/prelude_hip.cuh).
+// no header (backends/cuda/prelude.cuh, matrices.cuh, lanes.cuh, staged.cuh, boxes.cuh, box_stores.cuh), then the
+// kernels. For HIP the prelude has another head (backends/cuda/prelude_hip.cuh).
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +52,8 @@ std::string_view prelude();
 std::string hip_prelude();
 // What follows it where a kernel multiplies matrices (backends/cuda/matrices.cuh).
 std::string_view matrix_prelude();
+// Reductions over lanes.
+std::string_view lanes_prelude();
 // What follows where the matrix or TMA unit reads the scratchpad (backends/cuda/staged.cuh).
 std::string_view staged_prelude();
 // What follows where a kernel has mbarriers or boxes (backends/cuda/boxes.cuh), and where it stores boxes.

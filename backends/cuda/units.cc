@@ -82,6 +82,7 @@ std::string unit_of(const std::vector<const KeyedModule*>& modules) {
   std::string out = "#include \"backends/cuda/host/entry.h\"\n";
   out += fmt::format("#line 1 \"prelude.cuh\"\n{}", prelude());
   out += fmt::format("#line 1 \"matrices.cuh\"\n{}", matrix_prelude());
+  out += fmt::format("#line 1 \"lanes.cuh\"\n{}", lanes_prelude());
   out += fmt::format("#line 1 \"staged.cuh\"\n{}", staged_prelude());
   out += fmt::format("#line 1 \"boxes.cuh\"\n{}", boxes_prelude());
   out += fmt::format("#line 1 \"box_stores.cuh\"\n{}", box_stores_prelude());

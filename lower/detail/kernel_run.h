@@ -90,6 +90,7 @@ class KernelRun {
   void run(const If& branch);
   void run(const Copy& c);
   void run(const Compute& c);
+  void run(const ReduceLanes& r);
   void run(const Barrier&);
   void run(const Commit&);
   void run(const Wait& wait);

@@ -36,6 +36,8 @@ class TileIndices {
   std::int64_t part_extent(std::size_t axis) const;
   // Number of the part of a split reduction that this block computes.
   const Affine& part() const { return part_; }
+  // Number of the thread among those that share its reductions.
+  const Affine& sharer() const { return sharer_; }
 
   // First index of the block's tile along a spatial axis; of the part along a reduced one.
   const Affine& block_begin(std::size_t axis) const { return block_begin_[axis]; }
@@ -52,12 +54,13 @@ class TileIndices {
   // A loop over a run of `extent` elements from the first of a thread's neighbours along an axis on, beyond which it
   // may lead.
   std::vector<AxisLoop> run_loops(std::size_t axis, std::int64_t extent, std::int64_t vector);
-  // Iterations of a reduced axis in one step.
+  // Iterations of a reduced axis in one step of one thread.
   std::int64_t points(std::size_t axis) const;
   // The axis of the innermost loop over iterations, or nothing where a step is one iteration.
   std::optional<std::size_t> innermost() const;
-  // From here on that axis goes by chunks of `length` iterations, of which it has a multiple, and a thread loops over a
-  // chunk as it does over its neighbours along a spatial axis. A program's register tiles are cut from the start.
+  // From here on that axis goes by chunks of `length` iterations, of which it has a multiple and which threads that
+  // share it take in turn, and a thread loops over a chunk as it does over its neighbours along a spatial axis. A
+  // program's register tiles are cut from the start.
   void cut(std::size_t axis, std::int64_t length);
   // Loops over one step's chunks of iterations, in the program's order, outermost first, and over the iterations of a
   // chunk.
@@ -70,14 +73,18 @@ class TileIndices {
 
  private:
   const tile::TileSpace& space() const { return *p_.space; }
+  void begin_chunks(std::size_t axis, std::int64_t length, const std::string& name);
   int thread_loop(std::size_t axis, std::int64_t kind, const std::string& suffix, std::int64_t extent);
 
   const tile::StageProgram& p_;
   IndexMaker& maker_;
-  Affine part_;
+  Affine part_, sharer_;
   std::vector<tile::AxisMapping> mapping_;
   // Where a thread's elements begin in the block's tile; along a reduced axis, where a chunk does in its step.
   std::vector<Affine> block_begin_, thread_begin_;
+  // Of a reduced axis: the thread's number among those that share it, and the index of the loop over its chunks, or -1.
+  std::vector<Affine> sharer_of_;
+  std::vector<int> chunk_loop_;
   // Loop indices by axis and the number of neighbours that one iteration takes; 0 for the loop over vthreads.
   std::map<std::pair<std::size_t, std::int64_t>, int> thread_loops_;
 };

@@ -51,10 +51,10 @@ Kernel combine_parts(const tile::StageProgram& p, const arch::ArchSpec& chip, co
   others.body.push_back(assign(sum, mean ? expr::Reducer::kSum : reducer, read, part_value));
   k.body.push_back({std::move(others), "the other parts, in their order"});
   std::vector<expr::Node> last = read;
-  if (mean) {
-    last.push_back({.kind = NodeKind::kNumber, .number = static_cast<double>(p.space->reduced)});
-    last.push_back({.kind = NodeKind::kDivide, .left = 0, .right = 1});
-  }
+  if (mean)
+    last = {{.kind = NodeKind::kRead, .index = 0},
+            {.kind = NodeKind::kNumber, .number = static_cast<double>(p.space->reduced)},
+            {.kind = NodeKind::kDivide, .left = 0, .right = 1}};
   k.body.push_back(assign(rounded, expr::Reducer::kNone, last, sum));
   Statement store;
   store.what = Copy{{1, element}, rounded, 1, when, {}};

@@ -65,12 +65,17 @@ CachedTile Stage::shape_of_tile(std::size_t operand) const {
   return t;
 }
 
-int Stage::neighbour_axis(const Operand& o) const {
+int Stage::innermost_axis(const Operand& o) const {
   if (o.dims.empty()) return -1;
   const tile::TileDim& last = o.dims.back();
   if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return -1;
   if (o.steps.back().front().stride != 1) return -1;
-  return static_cast<std::size_t>(last.terms[0].axis) < space().spatial ? last.terms[0].axis : -1;
+  return last.terms[0].axis;
+}
+
+int Stage::neighbour_axis(const Operand& o) const {
+  const int axis = innermost_axis(o);
+  return axis >= 0 && static_cast<std::size_t>(axis) < space().spatial ? axis : -1;
 }
 
 void Stage::add_ends(std::size_t a, const Affine& value, std::vector<Guard>& inside) const {

@@ -12,6 +12,7 @@
 #include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
+#include "tile/shared_reduction.h"
 
 namespace tilescope::model {
 namespace {
@@ -39,6 +40,7 @@ class BlockCounter {
     }
     count_arithmetic();
     count_spills(occupancy);
+    count_sharing();
     count_store();
     return work_;
   }
@@ -145,6 +147,34 @@ class BlockCounter {
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
     const double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
+  }
+
+  // Results of threads that share a reduction meet, first those of lanes: each doubling of them is a shuffle, through
+  // the scratchpad's crossbar, and a step of the reducer, which waits for it. Then every thread reads what each group
+  // of lanes has, behind a barrier.
+  void count_sharing() {
+    const tile::ReductionSharing sharing = tile::sharing_of(p_, m_.arch->core);
+    const double words = std::ceil(static_cast<double>(base::size_of(space_.expression.accumulate).n) /
+                                   static_cast<double>(arch::kRegisterBytes));
+    const double add = static_cast<double>(m_.warp) * static_cast<double>(m_.partitions) / arithmetic_.per_cycle;
+    double shuffles = 0;
+    for (std::int64_t lanes = 1; lanes < sharing.lanes; lanes *= 2) shuffles += words;
+    const auto step_latency = m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
+    if (shuffles > 0) {
+      const double rounds = shuffles / words;
+      work_.store.issue_cycles += issue_cycles(results_ * (shuffles + rounds));
+      work_.store.arithmetic_cycles += results_ * rounds * warps_ * add / static_cast<double>(m_.partitions);
+      work_.store.scratchpad_cycles +=
+          results_ * shuffles * warps_ *
+          std::ceil(static_cast<double>(m_.warp) / static_cast<double>(*m_.arch->core.shuffle));
+      work_.sharing_latency_cycles += rounds * step_latency;
+    }
+    if (sharing.groups == 1) return;
+    const auto groups = static_cast<double>(sharing.groups);
+    work_.store.issue_cycles += issue_cycles(results_ * (1 + 2 * groups));
+    work_.store.arithmetic_cycles += results_ * groups * warps_ * add / static_cast<double>(m_.partitions);
+    work_.store.scratchpad_cycles += results_ * warps_ * (1 + groups * words) / m_.scratchpad_ratio;
+    work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + groups * arithmetic_.latency_cycles;
   }
 
   void count_store() {

@@ -58,7 +58,7 @@ void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
     // Of the part in which a reduction is split it matters alone at multiples of what it begins: vectors have to as
     // well.
     const std::int64_t part = p.split[a] > 1 ? base::ceil_div(p.space->axes[a].extent, p.split[a]) : 0;
-    add(p.thread[a], p.iterations_along(a), std::gcd(part, chip_.max_access.n));
+    add(p.thread[a], p.iterations_along(a), p.reduction_threads[a], std::gcd(part, chip_.max_access.n));
   }
   for (const std::int64_t word : tile::identity_of(p.micro_kernel)) add(word);
 }

@@ -125,8 +125,10 @@ class CoreTime {
     const double stores_after = w.last ? w.blocks * longest_store : 0;
     // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
     // are not, so that others use what they leave idle meanwhile.
-    if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + stores_after;
-    return steps_ * step((machine_.block_launch_cycles + alone + (steps_ - 1) * next) / steps_) + stores_after;
+    const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
+    if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
+    return steps_ * step((machine_.block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) +
+           stores_after;
   }
 
  private:

@@ -64,34 +64,45 @@ class BankWords {
   std::int32_t worst_ = 0;
 };
 
+// Which lanes of a warp take part: all of them, or of those that share a reduction the first alone.
+enum class Taking : std::uint8_t { kAll, kFirstSharers };
+
 // Lanes of the first warp (vthread 0, per_thread 0): `base` plus, for every axis, part(axis, index along it)
 // elements.
 template <class Part>
 WarpAccess lanes_of(const StageProgram& p, std::int64_t warp, std::int64_t base, std::int64_t vector,
-                    std::int64_t element_bytes, Part part) {
+                    std::int64_t element_bytes, Part part, Taking taking = Taking::kAll) {
   WarpAccess access;
   access.bytes = vector * element_bytes;
-  const std::int64_t lanes = std::min(warp, p.threads());
+  std::int64_t lanes = std::min(warp, p.threads());
+  if (taking == Taking::kFirstSharers) lanes = base::ceil_div(lanes, p.sharers());
   access.offset.assign(static_cast<std::size_t>(lanes), base * element_bytes);
   std::int64_t filled = 1;
-  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
-    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
-    const tile::AxisMapping& m = p.mapping[axis];
+  const auto add = [&](std::size_t axis, std::int64_t threads, std::int64_t each) {
     const std::int64_t faster = filled;  // lanes that differ in faster axes alone
-    for (std::int64_t t = 1; t < m.threads && filled < lanes; ++t) {
-      const std::int64_t shift = part(axis, t * m.per_thread) * element_bytes;
+    for (std::int64_t t = 1; t < threads && filled < lanes; ++t) {
+      const std::int64_t shift = part(axis, t * each) * element_bytes;
       const std::int64_t n = std::min(faster, lanes - filled);
       std::int64_t* to = access.offset.begin() + filled;
       for (std::int64_t k = 0; k < n; ++k) to[k] = access.offset[static_cast<std::size_t>(k)] + shift;
       filled += n;
     }
+  };
+  if (taking == Taking::kAll && p.sharers() > 1)
+    for (std::size_t i = p.reduction_order.size(); i-- > 0;) {
+      const auto axis = static_cast<std::size_t>(p.reduction_order[i]);
+      add(axis, p.reduction_threads[axis], p.thread[axis]);
+    }
+  for (std::size_t i = p.thread_order.size(); i-- > 0;) {  // the last axis is the fastest
+    const auto axis = static_cast<std::size_t>(p.thread_order[i]);
+    add(axis, p.mapping[axis].threads, p.mapping[axis].per_thread);
   }
   return access;
 }
 
 // The same where the dimensions of a data tile lie `pitch` elements apart: offsets from the tile's lowest corner.
 WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand& o, const tile::TileShape& pitch,
-                        std::int64_t vector, base::Bytes element) {
+                        std::int64_t vector, base::Bytes element, Taking taking = Taking::kAll) {
   Extents step(p.space->axes.size(), 0);
   std::int64_t base = 0;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
@@ -102,8 +113,9 @@ WarpAccess affine_lanes(const StageProgram& p, std::int64_t warp, const Operand&
       if (t.coefficient < 0) base -= t.coefficient * (p.block[axis] - 1) * pitch[d];  // it begins at the far end
     }
   }
-  return lanes_of(p, warp, base, vector, element.n,
-                  [&](std::size_t axis, std::int64_t index) { return step[axis] * index; });
+  return lanes_of(
+      p, warp, base, vector, element.n, [&](std::size_t axis, std::int64_t index) { return step[axis] * index; },
+      taking);
 }
 
 std::int64_t granules_of_sorted(const base::FixedVector<std::int64_t, kMaxWarp>& starts, std::int64_t bytes,
@@ -262,13 +274,14 @@ std::int64_t ResultTile::offset(std::size_t dim, std::int64_t at) const {
 WarpAccess result_write(const StageProgram& p, std::int64_t vector, std::int64_t warp, base::Bytes element) {
   const ResultTile tile(p);
   const Operand& o = p.space->output;
-  return lanes_of(p, warp, 0, vector, element.n, [&](std::size_t axis, std::int64_t index) {
+  const auto part = [&](std::size_t axis, std::int64_t index) {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < o.dims.size(); ++d)
       for (const expr::Term& t : o.dims[d].terms)
         if (t.axis == static_cast<int>(axis)) offset += tile.offset(d, t.coefficient * index);
     return offset;
-  });
+  };
+  return lanes_of(p, warp, 0, vector, element.n, part, Taking::kFirstSharers);
 }
 
 WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_t warp) {
@@ -286,7 +299,8 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
     });
   tile::TileShape pitch;
   for (const std::vector<tile::CollapsedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
-  return affine_lanes(p, warp, o, pitch, vector, o.element);
+  const bool output = operand == p.space->inputs.size();
+  return affine_lanes(p, warp, o, pitch, vector, o.element, output ? Taking::kFirstSharers : Taking::kAll);
 }
 
 namespace {
@@ -323,8 +337,9 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
     }
     if (dim.whole || dim.terms.size() != 1 || dim.terms[0].coefficient != 1) break;
     const auto axis = static_cast<std::size_t>(dim.terms[0].axis);
-    const bool shared = axis < p.space->spatial && p.mapping[axis].threads > 1;
-    run *= shared ? p.mapping[axis].per_thread : shape[d];
+    const bool spatial = axis < p.space->spatial;
+    const bool shared = (spatial ? p.mapping[axis].threads : p.reduction_threads[axis]) > 1;
+    run *= !shared ? shape[d] : spatial ? p.mapping[axis].per_thread : p.thread[axis];
     if (shared || plan.padding != 0) break;
   }
   // Rows begin where padding puts them; neighbours of a rotated row stay neighbours in pieces of the rotation.

@@ -143,6 +143,23 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   return cost;
 }
 
+ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip) {
+  if (!chip.core.shuffle) throw SimError(chip.name + ": its lanes cannot shuffle (core.shuffle)");
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(chip);
+  const Dtype dtype = k.buffers[static_cast<std::size_t>(r.target.buffer)].dtype;
+  const ComputeSpec& unit = unit_for(chip, dtype, dtype);
+  const std::int64_t words = base::ceil_div(base::size_of(dtype).n, arch::kRegisterBytes);
+  const std::int64_t latency = scratchpad != nullptr && scratchpad->latency ? scratchpad->latency->n : 0;
+  ArithmeticCost cost;
+  for (std::int64_t lanes = 1; lanes < r.lanes; lanes *= 2) {
+    cost.issue += words + 1;
+    cost.passes += words * base::ceil_div(chip.core.warp, *chip.core.shuffle);
+    cost.arithmetic_parts += parts_of(chip, unit);
+    cost.latency += latency + unit.latency.n;
+  }
+  return cost;
+}
+
 namespace {
 
 // The chip's entry of an instruction that a kernel names.

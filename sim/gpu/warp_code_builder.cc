@@ -81,14 +81,17 @@ bool WarpCodeBuilder::is_products(const Statement& s) {
 bool WarpCodeBuilder::alone(const Statement& s) const {
   if (is_products(s)) return false;
   return std::visit(
-      Visitor{[&](const OneOf<Loop, If> auto& l) {
-                return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
-              },
-              [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
-              [](const OneOf<Compute, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence> auto&) { return true; },
-              [](const OneOf<Wgmma, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait,
-                             lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad,
-                             lower::TmaStore> auto&) { return false; }},
+      Visitor{
+          [&](const OneOf<Loop, If> auto& l) {
+            return std::all_of(l.body.begin(), l.body.end(), [this](const Statement& x) { return alone(x); });
+          },
+          [&](const Copy& c) { return space_of(c.to) != Space::kGlobal && space_of(c.from) != Space::kGlobal; },
+          [](const OneOf<Compute, lower::ReduceLanes, LoadMatrix, Mma, lower::WgmmaFence, lower::ProxyFence> auto&) {
+            return true;
+          },
+          [](const OneOf<Wgmma, lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait,
+                         lower::WarpSpecialized, lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad,
+                         lower::TmaStore> auto&) { return false; }},
       s.what);
 }
 
@@ -180,9 +183,8 @@ void WarpCodeBuilder::emit(const Statement& s, Part part) {
               [&](const lower::WgmmaCommitWait&) { emit_op({.kind = Kind::kWgmmaCommitWait}); },
               [&](const lower::Barrier&) { emit_op({.kind = Kind::kBarrier}); },
               [&](const lower::Commit&) { emit_op({.kind = Kind::kCommit}); },
-              [](const OneOf<Compute, LoadMatrix, Mma, Wgmma, lower::WgmmaFence, lower::ProxyFence> auto&) {
-                base::check(false, "it needs no other warp");
-              }},
+              [](const OneOf<Compute, lower::ReduceLanes, LoadMatrix, Mma, Wgmma, lower::WgmmaFence,
+                             lower::ProxyFence> auto&) { base::check(false, "it needs no other warp"); }},
       s.what);
 }
 
@@ -297,30 +299,31 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     n.cost = cost;
   };
   std::visit(
-      Visitor{[&](const Loop& l) {
-                n.kind = SegmentNode::Kind::kLoop;
-                n.index = l.index;
-                n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
-                n.accumulates = accumulates(l.body, l.index);
-                children(l.body);
-              },
-              [&](const If& i) {
-                n.kind = SegmentNode::Kind::kIf;
-                n.guards = uniform_guards(i.when);
-                children(i.body);
-              },
-              [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
-              [&](const OneOf<Compute, Mma> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
-              [&](const Wgmma& m) {
-                const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
-                compute(arithmetic_cost(m, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n));
-              },
-              // An instruction that only orders others.
-              [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
-              [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
-                             lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
-                base::check(false, "a segment needs no other warp");
-              }},
+      Visitor{
+          [&](const Loop& l) {
+            n.kind = SegmentNode::Kind::kLoop;
+            n.index = l.index;
+            n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+            n.accumulates = accumulates(l.body, l.index);
+            children(l.body);
+          },
+          [&](const If& i) {
+            n.kind = SegmentNode::Kind::kIf;
+            n.guards = uniform_guards(i.when);
+            children(i.body);
+          },
+          [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
+          [&](const OneOf<Compute, lower::ReduceLanes, Mma> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
+          [&](const Wgmma& m) {
+            const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
+            compute(arithmetic_cost(m, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n));
+          },
+          // An instruction that only orders others.
+          [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
+          [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
+                         lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
+            base::check(false, "a segment needs no other warp");
+          }},
       s.what);
   return n;
 }

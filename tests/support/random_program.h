@@ -142,6 +142,13 @@ inline tile::StageProgram any_program(const expr::Expression& e, std::int64_t ma
   if (any_of_range(0, 1) == 0)
     for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
       if (const std::int64_t n = any_of_range(1, 4); p.iterations_along(a) % n == 0) p.thread[a] = n;
+  if (any_of_range(0, 2) == 0)
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) {
+      const auto sharers = any_element<std::int64_t>({1, 2, 3, 4, 8, 32, 64});
+      if (sharers == 1 || p.threads() * sharers > max_threads) continue;
+      p.reduction_threads[a] = sharers;
+      p.block[a] = sharers * p.thread[a] * any_of_range(1, 2);
+    }
   for (std::size_t i = 0; i < space->operand_count(); ++i) {
     const bool cached = i < space->inputs.size() && any_of_range(0, 3) > 0;
     p.operands[i] = {cached, cached ? any_of_range(0, 8) : 0, 1, cached ? any_element<std::int64_t>({0, 0, 1, 4}) : 0,

@@ -11,7 +11,8 @@ namespace tilescope::tile {
 // Whether a mapping and reduction steps stay within bounds; an error at the mapping or the tiles for each that does
 // not.
 bool tile_in_bounds(const TileSpace& space, const base::FixedVector<AxisMapping, kMaxAxes>& mapping,
-                    const Extents& step, base::Position mapping_at, base::Position tiles_at, base::Diagnostics& diags);
+                    const Extents& reduction_threads, const Extents& step, base::Position mapping_at,
+                    base::Position tiles_at, base::Diagnostics& diags);
 
 // The same of data tiles with their padding.
 bool padding_in_bounds(const StageProgram& p, base::Position padding_at, base::Diagnostics& diags);

@@ -71,7 +71,8 @@ bool FmaLowering::tiles_reduction() const {
 void FmaLowering::cut_points() {
   at_once_.assign(s_.stage().reads.size(), 1);
   const std::optional<std::size_t> axis = s_.indices.innermost();
-  if (!axis || at_once_.empty() || tiles_reduction()) return;
+  // Threads that share a reduction take what the register tile says.
+  if (!axis || at_once_.empty() || tiles_reduction() || s_.p.sharers() > 1) return;
   for (std::size_t r = 0; r < at_once_.size(); ++r) at_once_[r] = points_at_once(r, *axis);
   std::int64_t held = 0;
   for (const Buffer& b : s_.block.kernel().buffers)
@@ -123,8 +124,9 @@ Fragment FmaLowering::make_fragment(std::size_t r) {
   if (tiles_reduction()) {
     f.digits = digits_of_reduction_tile(o);
     const Digit last = f.digits.empty() ? Digit{} : f.digits.back();
-    f.side_by_side = last.kind == Digit::kRun ? last.dim + 1 == o.dims.size()
-                                              : !f.digits.empty() && static_cast<int>(last.axis) == neighbours;
+    f.side_by_side = last.kind == Digit::kRun
+                         ? last.dim + 1 == o.dims.size()
+                         : !f.digits.empty() && static_cast<int>(last.axis) == s_.innermost_axis(o);
   } else {
     for (std::size_t a = 0; a < s_.space().spatial; ++a)
       if (o.uses(static_cast<int>(a)) && static_cast<int>(a) != neighbours) add(a);
@@ -253,13 +255,14 @@ std::vector<Guard> FmaLowering::inside_reduction(const StepPosition& at) {
   return inside;
 }
 
-Statement FmaLowering::arithmetic() {
+Statement FmaLowering::arithmetic(const std::vector<Guard>& inside) {
   // A mean is summed first and divided when all is summed.
   const expr::Reducer reducer = s_.stage().reducer;
   Compute c{{s_.results.accumulators, result_position(1)},
             reducer == expr::Reducer::kMean ? expr::Reducer::kSum : reducer,
             s_.stage().body,
-            {}};
+            {},
+            inside};
   for (expr::Node& n : c.body)
     if (n.kind == expr::NodeKind::kScalar) n.index = s_.scalars[static_cast<std::size_t>(n.index)];
   for (std::size_t r = 0; r < fragments_.size(); ++r) c.operands.push_back({fragments_[r].buffer, place_of_point(r)});
@@ -269,9 +272,11 @@ Statement FmaLowering::arithmetic() {
 Body FmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   std::vector<Guard> inside = inside_reduction(at);
-  Body of_point = fragments(false, at, ring_stage, inside);
-  of_point.push_back(arithmetic());
-  if (!inside.empty()) {
+  // Threads that share the reduction reach its end at different times, and each leaves out what is beyond.
+  const bool each = s_.p.sharers() > 1;
+  Body of_point = fragments(false, at, ring_stage, each ? std::vector<Guard>{} : inside);
+  of_point.push_back(arithmetic(each ? inside : std::vector<Guard>{}));
+  if (!each && !inside.empty()) {
     Body guarded;
     guarded.push_back({If{std::move(inside), std::move(of_point)}, {}});
     of_point = std::move(guarded);

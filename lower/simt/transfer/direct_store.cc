@@ -16,6 +16,7 @@ Body DirectStoreLowering::store(const Meeting& /*meet*/) {
   for (std::size_t a = 0; a < s_.space().spatial; ++a)
     if (s_.maker().range(axes[a]).high >= s_.space().axes[a].extent)
       to.inside.push_back({axes[a], s_.space().axes[a].extent});
+  s_.add_first_sharer(to.inside);
   if (s_.split()) to.offset = to.offset + s_.indices.part() * s_.tensor_of(output).elements();
   s_.check_aligned(output.name, to, vector);
   Copy copy{

@@ -28,14 +28,17 @@ Statement GatheredLowering::gather() {
   products_.add_lane(local);
   const tile::Operand& output = s_.space().output;
   const TilePlace place = s_.addresses.in_tile(output, tile::output_read(s_.stage()), local, local);
+  std::vector<Guard> when;
+  s_.add_first_sharer(when);
   const Copy copy{
-      {tile().shared, in_tile(place.at)}, {s_.results.leaving, products_.result_position(vector)}, vector, {}, {}};
+      {tile().shared, in_tile(place.at)}, {s_.results.leaving, products_.result_position(vector)}, vector, when, {}};
   return noted(nest(joined(by_axis), {{copy, {}}}, true).front(), "gather " + output.name);
 }
 
 Body GatheredLowering::store(const Meeting& meet) {
   Body body;
-  if (s_.any_cached()) body = meet("every thread has read the last step's tiles");
+  if (s_.any_cached() || combining_.through_scratchpad())
+    body = meet("every thread has read what lies where the results will");
   body.push_back(gather());
   body = with(std::move(body), written());
   body = with(std::move(body), meet("the rows of results are whole"));

@@ -40,6 +40,7 @@ void ResultsLowering::add_registers() {
   const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
   s_.memory.push_back(
       s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
+  combining_.add_buffers();
   add_tile();
 }
 
@@ -56,11 +57,11 @@ Body ResultsLowering::initial() {
 }
 
 Body ResultsLowering::leave(const Meeting& meet) {
-  Body body;
+  Body body = combining_.combine(meet);
   if (s_.stage().reducer == Reducer::kMean && !s_.split())
-    body = on_all(s_.results.accumulators, {accumulator(),
-                                            number(static_cast<double>(s_.space().reduced)),
-                                            {.kind = NodeKind::kDivide, .left = 0, .right = 1}});
+    body = with(std::move(body), on_all(s_.results.accumulators, {accumulator(),
+                                                                  number(static_cast<double>(s_.space().reduced)),
+                                                                  {.kind = NodeKind::kDivide, .left = 0, .right = 1}}));
   if (s_.results.leaving != s_.results.accumulators)
     body = with(std::move(body), on_all(s_.results.leaving, {accumulator()}));
   return with(std::move(body), store(meet));

@@ -36,6 +36,7 @@ struct BlockWork {
   };
   Passes step_passes, store_passes;   // of the scratchpad
   double compute_latency_cycles = 0;  // of one step, for a block alone
+  double sharing_latency_cycles = 0;  // at the end, until the threads that share a reduction have it
   bool cached = false;                // a step has barriers between copy and use
 };
 

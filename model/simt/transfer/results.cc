@@ -16,6 +16,11 @@ double results_of(const StageProgram& p) {
   return static_cast<double>(tile::data_tile_elements(p.space->output, p.thread)) / static_cast<double>(p.lanes());
 }
 
+// Share of the warps of those that share a reduction which have a first one among them.
+double storing_warps(const StageProgram& p, std::int64_t warp) {
+  return std::min(1.0, static_cast<double>(warp) / static_cast<double>(p.sharers()));
+}
+
 // How often every warp makes an access to the rows of results: that many lanes of it take a piece each.
 double rows_per_warp(const StageProgram& p, const WarpAccess& access) {
   const std::int64_t pieces = tile::data_tile_elements(p.space->output, p.block) / p.operands.back().vector;
@@ -28,7 +33,7 @@ double rows_per_warp(const StageProgram& p, const WarpAccess& access) {
 
 ResultAccess result_stores(const tile::DirectStore& /*entry*/, const StageProgram& p, std::int64_t warp) {
   return {memory_access(p, p.space->inputs.size(), warp),
-          results_of(p) / static_cast<double>(p.operands.back().vector)};
+          results_of(p) / static_cast<double>(p.operands.back().vector) * storing_warps(p, warp)};
 }
 
 ResultAccess result_stores(const tile::RowStore& /*entry*/, const StageProgram& p, std::int64_t warp) {
@@ -55,7 +60,7 @@ namespace {
 ResultAccess gathered_write(const StageProgram& p, std::int64_t warp, base::Bytes max_access) {
   const std::int64_t vector = tile::results_side_by_side(p, max_access);
   return {of_micro_kernel(p, [&](const auto& kernel) { return result_places(kernel, p, vector, warp); }),
-          results_of(p) / static_cast<double>(vector)};
+          results_of(p) / static_cast<double>(vector) * storing_warps(p, warp)};
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ struct ArithmeticCost {
 // Throws SimError where the chip has no unit for the dtype.
 ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
 
+// A shuffle and a step of the reducer for each doubling of the lanes, every one of which waits for the one before it. A
+// shuffle passes the scratchpad's crossbar. Throws SimError where the chip has no shuffles.
+ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip);
+
 // One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
 // it names. Throws SimError where the chip has none.
 ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, const arch::ArchSpec& chip);

@@ -69,7 +69,7 @@ class FmaLowering final : public MicroKernelLowering {
   std::vector<Guard> inside_reduction(const StepPosition& at);
   // The element of its fragment that the arithmetic uses where the loops over iterations stand.
   Affine place_of_point(std::size_t read);
-  Statement arithmetic();
+  Statement arithmetic(const std::vector<Guard>& inside);
 
   std::vector<std::int64_t> at_once_;  // by read: iterations of the innermost reduced axis in one access
   std::vector<Fragment> fragments_;    // by read; equal reads share one

@@ -3,21 +3,16 @@
 // How a block's results reach memory. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
 // tma_store.h.
 
-#include <functional>
 #include <memory>
-#include <string>
 
-#include "lower/simt/microkernel/detail/lowering.h"
+#include "lower/simt/detail/shared_reduction.h"
 
 namespace tilescope::lower {
 
-// A meeting of the computing threads, behind which each sees what all of them wrote to the scratchpad; `note` says what
-// for.
-using Meeting = std::function<Body(const std::string& note)>;
-
 class ResultsLowering {
  public:
-  ResultsLowering(Stage& stage, MicroKernelLowering& products) : s_(stage), products_(products) {}
+  ResultsLowering(Stage& stage, MicroKernelLowering& products)
+      : s_(stage), products_(products), combining_(stage, products) {}
   virtual ~ResultsLowering() = default;
   ResultsLowering(const ResultsLowering&) = delete;
   ResultsLowering& operator=(const ResultsLowering&) = delete;
@@ -36,6 +31,7 @@ class ResultsLowering {
 
   Stage& s_;
   MicroKernelLowering& products_;
+  SharedReduction combining_;
 
  private:
   // target = nodes of the accumulator, for each of a thread's results.
