@@ -20,9 +20,9 @@
 namespace tilescope::expr {
 namespace {
 
-constexpr std::array<std::string_view, 8> kSuites = {"roller",           "roller-scaleout",   "roller-small",
+constexpr std::array<std::string_view, 9> kSuites = {"roller",           "roller-scaleout",   "roller-small",
                                                      "roller-irregular", "roller-tensorcore", "examples",
-                                                     "searches",         "transformer_layer"};
+                                                     "searches",         "transformer_layer", "fused"};
 
 constexpr std::int64_t kMaxCount = 1'000'000'000'000;  // totals stay far from the ends of doubles
 

@@ -2,8 +2,9 @@
 #pragma once
 // Lists of operators. Those that come along are known by a name: `roller` (the 119 of ROLLER's operator benchmark,
 // OSDI'22, Figure 10), `examples` (one of every kind that the notation can say), `searches` (small ones, for searches
-// that simulate hundreds of programs), `transformer_layer`; a user's own is a file (docs/suites.md). All are YAML of
-// one form, which expr/suite.schema.json describes.
+// that simulate hundreds of programs), `transformer_layer`, `fused` (expressions of several stages that published
+// systems fuse); a user's own is a file (docs/suites.md). All are YAML of one form, which expr/suite.schema.json
+// describes.
 
 #include <cstdint>
 #include <optional>

@@ -143,8 +143,8 @@ TEST_F(Usage, OfTheWorkload) {
   EXPECT_EQ(
       bad_input({"compile", "--arch", "v100", "--suite", "rollr"}),
       "--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
-      "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, or a file FILE.yaml; did you mean "
-      "'roller'?\n");
+      "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, fused, or a file FILE.yaml; did you "
+      "mean 'roller'?\n");
   EXPECT_EQ(bad_input(matmul(64, {"--dtype", "f33"})),
             "--dtype: expected one of f32, tf32, f16, bf16, i8, i32, f64, f8e4m3, f8e5m2, f8e4m3fnuz, f8e5m2fnuz, got "
             "'f33'; did you mean 'f32'?\n");

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "expr/parse.h"
+#include "expr/scale.h"
 #include "tests/unit/expr/build_expression.h"
 
 namespace tilescope::expr {
@@ -97,6 +98,65 @@ TEST(Suites, EveryExampleIsInferred) {
   EXPECT_EQ(all.at("layernorm").stages.size(), 3U);
   EXPECT_THAT(tests::shape_of(all.at("blur"), "I"), testing::ElementsAre(4096, 4096));
   EXPECT_THAT(all.at("sgemm").scalars, testing::ElementsAre("alpha", "beta"));
+}
+
+// Bytes of all tensors of an expression, as if every stage were a kernel of its own.
+std::int64_t bytes_of(const Expression& e) {
+  std::int64_t bytes = 0;
+  for (const Tensor& t : e.tensors) bytes += t.elements() * base::size_of(t.dtype).n;
+  return bytes;
+}
+
+TEST(Suites, FusedHasThirtyOfSeveralStages) {
+  base::Diagnostics diags;
+  const auto operators = load_suite("fused", {}, diags);
+  ASSERT_TRUE(operators) << diags.formatted_errors().front();
+  EXPECT_EQ(operators->size(), 30U);
+  for (const SuiteOperator& op : *operators) {
+    const auto e = build(op.problem, diags);
+    ASSERT_TRUE(e) << op.id << ": " << diags.formatted_errors().front();
+    EXPECT_GE(e->stages.size(), 2U) << op.id;
+    EXPECT_FALSE(op.kind.empty()) << op.id;
+    EXPECT_LE(bytes_of(*e), 13'200'000'000) << op.id << ": the file says how much memory its operators take";
+  }
+}
+
+// What verification needs: plain loops run through every stage in a moment, and reductions stay reductions.
+TEST(Suites, FusedScalesDown) {
+  constexpr std::int64_t kPoints = 1 << 17;
+  base::Diagnostics diags;
+  const auto operators = load_suite("fused", {}, diags);
+  ASSERT_TRUE(operators) << diags.formatted_errors().front();
+  for (const SuiteOperator& op : *operators) {
+    const auto whole = build(op.problem, diags);
+    const auto problem = scaled_down(op.problem, kPoints, diags);
+    ASSERT_TRUE(whole && problem) << op.id;
+    const auto small = build(*problem, diags);
+    ASSERT_TRUE(small) << op.id << ": " << diags.formatted_errors().front();
+    ASSERT_EQ(small->stages.size(), whole->stages.size()) << op.id;
+    for (const Stage& s : small->stages) {
+      std::int64_t points = 1;
+      for (const Axis& a : s.axes) {
+        points *= a.size;
+        EXPECT_TRUE(!a.reduction || a.size > 1) << op.id << " " << a.name;
+      }
+      EXPECT_LE(points, kPoints) << op.id;
+    }
+  }
+}
+
+TEST(Suites, FusedHasWhatItsAncestorsHave) {
+  const auto all = built("fused");
+  EXPECT_EQ(all.at("nerf2").stages.size(), 4U);
+  EXPECT_EQ(all.at("nerf7").stages.size(), 13U);
+  EXPECT_THAT(tests::shape_of(all.at("nerf7"), "O"), testing::ElementsAre(1920 * 1080, 3));
+  EXPECT_EQ(all.at("qk_softmax").stages.size(), 5U);
+  EXPECT_THAT(tests::shape_of(all.at("qk_softmax"), "S"), testing::ElementsAre(98304, 128));
+  EXPECT_THAT(tests::shape_of(all.at("attention_128"), "S"), testing::ElementsAre(12, 128, 128));
+  EXPECT_THAT(tests::shape_of(all.at("decode"), "K"), testing::ElementsAre(32, 16384, 128));
+  EXPECT_THAT(tests::shape_of(all.at("pw_dw"), "I"), testing::ElementsAre(64, 24, 56, 56));
+  EXPECT_THAT(tests::shape_of(all.at("bottleneck"), "I"), testing::ElementsAre(1, 64, 14, 14));
+  EXPECT_THAT(tests::shape_of(all.at("blur"), "B"), testing::ElementsAre(4802, 6400));
 }
 
 // A home whose suite `examples` is that text, chosen by $TILESCOPE_HOME for as long as it lives.
@@ -243,9 +303,8 @@ TEST(Suites, UnknownNamesAreAnswered) {
   EXPECT_THAT(
       diags.formatted_errors(),
       testing::ElementsAre("--suite: unknown suite 'rolle', expected one of roller, roller-scaleout, roller-small, "
-                           "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, or a file "
-                           "FILE.yaml; did you mean "
-                           "'roller'?"));
+                           "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, fused, or "
+                           "a file FILE.yaml; did you mean 'roller'?"));
 }
 
 }  // namespace

@@ -209,8 +209,8 @@ TEST(CompileErrors, OfTheWorkloadBearTheOptionsName) {
   EXPECT_THAT(
       errors_of(suite("rollr")),
       ElementsAre("--suite: unknown suite 'rollr', expected one of roller, roller-scaleout, roller-small, "
-                  "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, or a file FILE.yaml; "
-                  "did you mean 'roller'?"));
+                  "roller-irregular, roller-tensorcore, examples, searches, transformer_layer, fused, or a file "
+                  "FILE.yaml; did you mean 'roller'?"));
   EXPECT_THAT(errors_of(workload(kMatmul, "m=64,n=64")),
               ElementsAre("--op:1:16: axis 'k' has no size; give --size k=..."));
   Workload several = workload("C[m,n] + A[m,k]", "m=1,n=x");
