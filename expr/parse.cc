@@ -14,8 +14,6 @@
 namespace tilescope::expr {
 namespace {
 
-constexpr std::size_t kMaxText = std::size_t{16} << 10;
-
 bool same(const NamedCoordinate& a, const NamedCoordinate& b) {
   const auto in_b = [&](const NamedTerm& t) {
     return std::any_of(b.terms.begin(), b.terms.end(),

@@ -14,6 +14,9 @@
 
 namespace tilescope::expr {
 
+// Bytes of a text that the parser reads.
+inline constexpr std::size_t kMaxText = std::size_t{16} << 10;
+
 // A coordinate as written, axes still by name.
 struct NamedTerm {
   std::string axis;

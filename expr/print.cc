@@ -2,8 +2,12 @@
 #include "expr/detail/print.h"
 
 #include <algorithm>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
+
+#include "expr/parse.h"
 
 namespace tilescope::expr {
 namespace {
@@ -29,6 +33,76 @@ std::string to_text(const Stage& stage, const Coordinate& c) {
   return sum + (c.modulus != 0 ? fmt::format("%{}", c.modulus) : fmt::format("/{}", c.divisor));
 }
 
+// How tightly the last operator of a text binds.
+enum class Binds : std::uint8_t { kSum, kProduct, kFactor };
+
+struct Text {
+  std::string text;
+  Binds binds = Binds::kFactor;
+
+  // As the operand of what binds so tightly.
+  std::string in(Binds around) const { return binds < around ? fmt::format("({})", text) : text; }
+};
+
+std::string_view sign_of(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kAdd:
+      return "+";
+    case NodeKind::kSubtract:
+      return "-";
+    case NodeKind::kMultiply:
+      return "*";
+    default:
+      return "/";
+  }
+}
+
+// Operands are printed before their operator, which takes their texts.
+class BodyText {
+ public:
+  BodyText(const Expression& e, const Stage& stage) : e_(e), stage_(stage), texts_(stage.body.size()) {}
+
+  std::string text() {
+    for (std::size_t n = 0; n < texts_.size(); ++n) texts_[n] = text_of(stage_.body[n]);
+    return std::move(texts_.back().text);
+  }
+
+ private:
+  Text text_of(const Node& n) {
+    switch (n.kind) {
+      case NodeKind::kNumber:
+        return {fmt::format("{}", n.number)};
+      case NodeKind::kScalar:
+        return {e_.scalars[static_cast<std::size_t>(n.index)]};
+      case NodeKind::kRead:
+        return {to_text(e_, stage_, stage_.reads[static_cast<std::size_t>(n.index)])};
+      case NodeKind::kNegate:
+        return {"-" + take(n.left).in(Binds::kFactor)};
+      case NodeKind::kAdd:
+      case NodeKind::kSubtract:
+        return infix(n, Binds::kSum, Binds::kProduct);
+      case NodeKind::kMultiply:
+      case NodeKind::kDivide:
+        return infix(n, Binds::kProduct, Binds::kFactor);
+      case NodeKind::kCall:
+        break;
+    }
+    const std::string right = n.right < 0 ? "" : ", " + take(n.right).text;
+    return {fmt::format("{}({}{})", spelling(n.function), take(n.left).text, right)};
+  }
+
+  // Operators of one kind associate to the left.
+  Text infix(const Node& n, Binds left, Binds right) {
+    return {fmt::format("{} {} {}", take(n.left).in(left), sign_of(n.kind), take(n.right).in(right)), left};
+  }
+
+  Text take(int node) { return std::move(texts_[static_cast<std::size_t>(node)]); }
+
+  const Expression& e_;
+  const Stage& stage_;
+  std::vector<Text> texts_;  // by node
+};
+
 }  // namespace
 
 std::string to_text(const Expression& e, const Stage& stage, const Read& read) {
@@ -38,6 +112,19 @@ std::string to_text(const Expression& e, const Stage& stage, const Read& read) {
     at += to_text(stage, c);
   }
   return fmt::format("{}[{}]", e.tensors[static_cast<std::size_t>(read.tensor)].name, at);
+}
+
+std::string to_text(const Expression& e, const Stage& stage) {
+  std::vector<std::string_view> axes;
+  for (std::size_t a = 0; a < stage.spatial_count(); ++a) axes.push_back(stage.axes[a].name);
+  return fmt::format("{}[{}] {} {}", e.tensors[static_cast<std::size_t>(stage.output)].name, fmt::join(axes, ","),
+                     spelling(stage.reducer), BodyText(e, stage).text());
+}
+
+std::string to_text(const Expression& e) {
+  std::vector<std::string> stages;
+  for (const Stage& s : e.stages) stages.push_back(to_text(e, s));
+  return fmt::format("{}", fmt::join(stages, "; "));
 }
 
 std::vector<std::string> notes_of(const Expression& e, const Stage& stage) {
