@@ -130,6 +130,20 @@ Located Addresses::tile_element(const Operand& o, const expr::Read& read, const 
   return in_dims(o, in_tensor);
 }
 
+Located Addresses::in_kept_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                                const std::vector<Affine>& begin, const tile::TileShape& shape,
+                                const tile::TileShape& pitch) {
+  Located out;
+  for (std::size_t d = 0; d < read.at.size(); ++d) {
+    const Affine at = coordinate(read.at[d], axes);
+    guard(at, shape_of(o)[d], out.inside);
+    const Affine in_tile = at - begin[d];
+    guard(in_tile, shape[d], out.inside);
+    out.offset = out.offset + in_tile * pitch[d];
+  }
+  return out;
+}
+
 TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& local,
                              const std::vector<Affine>& axes) {
   TilePlace out;

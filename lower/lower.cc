@@ -18,16 +18,15 @@ namespace tilescope::lower {
 std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec& chip, base::Diagnostics& diags,
                             base::Position at) {
   const std::size_t before = diags.count();
-  for (const tile::Edge& e : program.edges)
-    if (e.level != arch::dram_of(chip)->name)
-      diags.error(at, fmt::format("edge {}: tensors pass between stages in {} only, not in {}", e.tensor,
-                                  arch::dram_of(chip)->name, e.level));
   std::set<std::string> names;
   for (const tile::StageProgram& p : program.simt())
     for (const expr::Tensor& t : p.space->expression.tensors) names.insert(t.name);
   Module module;
-  for (const tile::StageProgram& p : program.simt())
-    if (check_lowerable(p, chip, diags, at) && diags.count() == before) lower_stage(p, chip, names, module, diags, at);
+  for (const tile::StageProgram& p : program.simt()) check_lowerable(p, chip, diags, at);
+  if (diags.count() > before) return std::nullopt;
+  for (const tile::Group& group : tile::groups_of(program, chip))
+    if (const auto layout = tile::layout_of(program, group, chip, diags, at); layout && diags.count() == before)
+      lower_group(program, *layout, chip, names, module, diags, at);
   if (diags.count() > before) return std::nullopt;
   return module;
 }

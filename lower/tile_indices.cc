@@ -2,6 +2,7 @@
 #include "lower/detail/tile_indices.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/integer.h"
 
@@ -16,29 +17,39 @@ std::string spelled(const std::string& axis) {
 
 }  // namespace
 
-TileIndices::TileIndices(const tile::StageProgram& p, IndexMaker& maker)
-    : p_(p),
-      maker_(maker),
-      mapping_(p.mapping.begin(), p.mapping.end()),
-      block_begin_(p.space->axes.size()),
-      thread_begin_(p.space->axes.size()),
-      sharer_of_(p.space->axes.size()),
-      chunk_loop_(p.space->axes.size(), -1) {
-  mapping_.resize(p.space->axes.size());
-  // Blocks: in the program's block_order, parts of a split reduction slowest of all.
+std::vector<Affine> block_begins(const tile::StageProgram& p, IndexMaker& maker) {
+  std::vector<Affine> out(p.space->spatial);
   std::int64_t faster = 1;
   const auto digits = p.block_digits();
   for (std::size_t i = digits.size(); i-- > 0;) {
     const auto& [a, count, stride] = digits[i];
-    const std::string name = (stride > 1 ? "band_" : "block_") + spelled(space().axes[a].name);
-    block_begin_[a] = block_begin_[a] + maker.quotient(maker.block(), faster, count, name) * (stride * p.block[a]);
+    const std::string name = (stride > 1 ? "band_" : "block_") + spelled(p.space->axes[a].name);
+    out[a] = out[a] + maker.quotient(maker.block(), faster, count, name) * (stride * p.block[a]);
     faster *= count;
   }
-  part_ = maker.quotient(maker.block(), faster, 0, "part");
+  return out;
+}
+
+TileIndices::TileIndices(const tile::StageProgram& p, std::vector<Affine> begins, IndexMaker& maker)
+    : p_(p),
+      maker_(maker),
+      mapping_(p.mapping.begin(), p.mapping.end()),
+      block_begin_(std::move(begins)),
+      thread_begin_(p.space->axes.size()),
+      sharer_of_(p.space->axes.size()),
+      chunk_loop_(p.space->axes.size(), -1) {
+  mapping_.resize(p.space->axes.size());
+  block_begin_.resize(p.space->axes.size());
+  // Parts of a split reduction are the slowest digit of a block's number.
+  std::int64_t tiles = 1;
+  for (std::size_t a = 0; a < space().spatial; ++a) tiles *= p.blocks_along(a);
+  const bool split = p.blocks() > tiles;
+  if (split) part_ = maker.quotient(maker.block(), tiles, 0, "part");
   std::int64_t faster_parts = 1;
   for (std::size_t a = space().axes.size(); a-- > space().spatial;) {
-    block_begin_[a] =
-        maker.quotient(part_, faster_parts, p.split[a], "part_" + spelled(space().axes[a].name)) * part_extent(a);
+    if (split)
+      block_begin_[a] =
+          maker.quotient(part_, faster_parts, p.split[a], "part_" + spelled(space().axes[a].name)) * part_extent(a);
     faster_parts *= p.split[a];
   }
   // Threads, or warps of a matrix instruction: the last of thread_order fastest.

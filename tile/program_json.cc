@@ -47,8 +47,16 @@ bool reads(const TileSpace& space, const std::string& tensor) {
                      [&](const Operand& o) { return tensors[static_cast<std::size_t>(o.tensor)].name == tensor; });
 }
 
-// An edge leads from the node that writes its tensor to a later one that reads it.
-void check_edge(const Edge& e, const RProgram& p, base::Position at, Diagnostics& diags) {
+// An edge leads from the node that writes its tensor to a later one that reads it. Between kernels a tensor passes in
+// the outermost level, inside one in the scratchpad.
+void check_edge(const Edge& e, const RProgram& p, const arch::ArchSpec& arch, base::Position at, Diagnostics& diags) {
+  const std::string& outermost = arch::spec_of(arch.memory.front()).name;
+  const bool threads = std::holds_alternative<std::vector<StageProgram>>(p.nodes);
+  const arch::ScratchpadLevel* scratchpad = threads ? arch::scratchpad_of(arch) : nullptr;
+  if (e.level != outermost && (scratchpad == nullptr || e.level != scratchpad->name))
+    diags.error(at, fmt::format("an edge: {} passes between nodes in {}{}, not in {}", e.tensor, outermost,
+                                scratchpad == nullptr ? "" : " or, inside a kernel, in " + scratchpad->name, e.level));
+
   const TileSpace &from = p.space(static_cast<std::size_t>(e.from)), &to = p.space(static_cast<std::size_t>(e.to));
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
   if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not write '{}'", e.from, e.tensor));
@@ -240,7 +248,7 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
       for (const Value& v : *edges)
         if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
           // Nodes that could not be read are reported already, and say nothing about the edge.
-          if (program.stages() == stages->size()) check_edge(*edge, program, v.at, diags);
+          if (program.stages() == stages->size()) check_edge(*edge, program, arch, v.at, diags);
           program.edges.push_back(std::move(*edge));
         }
   }

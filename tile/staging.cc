@@ -10,16 +10,9 @@
 #include "tile/transfer/tma.h"
 
 namespace tilescope::tile {
-namespace {
-
-// Of any tile: emitted text moves what a thread copies in vectors of at most 16 bytes, on any chip.
-constexpr std::int64_t kElementAlignment = 16;
-
-}  // namespace
-
 StagingLayout staging_of(const StageProgram& p, const arch::ArchSpec& a) {
   // No access of one thread straddles the beginning of a tile.
-  const std::int64_t access = std::max(kElementAlignment, arch::widest_access_of(a).n);
+  const std::int64_t access = std::max(kStagingAlignment, arch::widest_access_of(a).n);
   const TmaStaging tma = tma_staging(p, a);
   const std::int64_t alignment = base::round_up(tma.alignment.n, access), stages = p.stages_held();
   StagingLayout out;

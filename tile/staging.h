@@ -7,6 +7,10 @@
 
 namespace tilescope::tile {
 
+// The least that areas of a scratchpad begin at multiples of, in bytes: emitted text moves what a thread copies in
+// vectors of at most that many, on any chip.
+inline constexpr std::int64_t kStagingAlignment = 16;
+
 // Tiles follow each other in the order of the inputs, each with all its stages (StageProgram::stages_held), aligned for
 // the chip's widest access or for TMA. Results that leave through the scratchpad, and those of threads that share
 // a reduction, begin where the tiles do. Programs

@@ -30,6 +30,10 @@ class Addresses {
   // access) has, of the block's tile that begins at `begin` along the tile axes.
   Located tile_element(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& at,
                        const std::vector<Affine>& begin);
+  // In a tile of the tensor's elements that the block keeps: what a read touches where the tile axes have these values.
+  // The tile's dimensions are the tensor's; it begins at `begin` and has rows `pitch` apart.
+  Located in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                       const std::vector<Affine>& begin, const tile::TileShape& shape, const tile::TileShape& pitch);
   // The coordinates in the data tile of what a read touches where the tile axes have these values within the block's
   // tile (`local`) and in all (`axes`).
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,

@@ -28,9 +28,13 @@ struct AxisLoop {
   std::int64_t position = 1;  // in a thread's own count of its elements
 };
 
+// Where the tile of a block begins along every spatial axis, as the program numbers its blocks.
+std::vector<Affine> block_begins(const tile::StageProgram& p, IndexMaker& maker);
+
 class TileIndices {
  public:
-  TileIndices(const tile::StageProgram& p, IndexMaker& maker);
+  // `begins`: where the block's tile begins along the spatial axes.
+  TileIndices(const tile::StageProgram& p, std::vector<Affine> begins, IndexMaker& maker);
 
   // The range of a reduced axis that one part of a split covers.
   std::int64_t part_extent(std::size_t axis) const;

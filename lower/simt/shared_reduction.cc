@@ -15,8 +15,9 @@ void SharedReduction::add_buffers() {
   if (!through_scratchpad()) return;
   const std::string& output = s_.space().output.name;
   const base::Dtype held = s_.expression().accumulate;
-  parts_ = s_.block.shared(output + "_shares", held,
-                           tile::data_tile_elements(s_.space().output, s_.p.block) * sharing_.groups, {0});
+  parts_ =
+      s_.block.shared(output + "_shares", held,
+                      tile::data_tile_elements(s_.space().output, s_.p.block) * sharing_.groups, s_.place.scratchpad);
   other_ = s_.block.registers(output + "_share", held, 1);
 }
 

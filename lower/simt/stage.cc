@@ -2,6 +2,7 @@
 #include "lower/simt/detail/stage.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,11 +10,13 @@ namespace tilescope::lower {
 
 using tile::Operand;
 
-Stage::Stage(const tile::StageProgram& program, const arch::ArchSpec& its_chip, BlockBuilder& its_block)
+Stage::Stage(const tile::StageProgram& program, const arch::ArchSpec& its_chip, StagePlace its_place,
+             BlockBuilder& its_block)
     : p(program),
       chip(its_chip),
       block(its_block),
-      indices(program, its_block.indices()),
+      place(std::move(its_place)),
+      indices(program, place.begins, its_block.indices()),
       addresses(program, its_block.indices()),
       staging(tile::staging_of(program, its_chip)),
       tiles(program.space->operand_count()),

@@ -22,18 +22,20 @@ using tile::StageProgram;
 // Counts the work of one block; everything is per core, in cycles, for all warps of the block.
 class BlockCounter {
  public:
-  BlockCounter(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic, const Traffic& traffic,
-               CachedCosts* known)
-      : p_(p), m_(m), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
+  BlockCounter(const StageProgram& p, const Machine& m, const KernelStage& kernel, const Arithmetic& arithmetic,
+               const Traffic& traffic, CachedCosts* known)
+      : p_(p), m_(m), kernel_(kernel), arithmetic_(arithmetic), traffic_(traffic), space_(*p.space), known_(known) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
     points_ = p.iterations_per_step();
     results_ = static_cast<double>(tile::data_tile_elements(space_.output, p.thread)) / static_cast<double>(p.lanes());
-    instruction_ = of_micro_kernel(p, [&](const auto& kernel) { return instruction_work(kernel, p); });
+    instruction_ = of_micro_kernel(p, [&](const auto& entry) { return instruction_work(entry, p); });
   }
 
   BlockWork count(const Occupancy& occupancy) {
     for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
-      if (p_.operands[i].cached)
+      if (kernel_.kept(i))
+        count_kept(i);
+      else if (p_.operands[i].cached)
         count_cached(i);
       else
         count_direct(i);
@@ -109,6 +111,18 @@ class BlockCounter {
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
+  // Reads of a tile that an earlier stage of the kernel left, as wide as rows allow.
+  void count_kept(std::size_t i) {
+    const StagingChip chip(*m_.arch);
+    const std::int64_t vector = kept_vector(p_, i, *kernel_.kept_pitch[i], chip.max_access);
+    const double reads =
+        tile::fragment_elements(p_, i) / static_cast<double>(vector) * p_.reduction_tiles_per_step() * warps_;
+    work_.reads_kept = true;
+    work_.compute.issue_cycles += issue_cycles(reads / warps_);
+    add_scratchpad(work_.compute, work_.step_passes,
+                   cached_access(kept_read(p_, i, *kernel_.kept_pitch[i], vector, m_.warp), reads, 0, chip));
+  }
+
   void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const CachedAccess& access) const {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
@@ -137,7 +151,7 @@ class BlockCounter {
     const double chain = std::max(arithmetic_.latency_cycles, busy * instruction_.depth);
     work_.compute_latency_cycles =
         points_ / instruction_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
-        (work_.cached ? m_.scratchpad_latency_cycles : 0);
+        (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
   }
 
   // A value that lives in local memory is loaded and stored again in every iteration of the reduction.
@@ -178,6 +192,13 @@ class BlockCounter {
   }
 
   void count_store() {
+    if (kernel_.keeps_output) {
+      const ResultAccess write = kept_write(p_, m_.warp, arch::widest_access_of(*m_.arch));
+      work_.store.issue_cycles += issue_cycles(write.per_warp);
+      add_scratchpad(work_.store, work_.store_passes,
+                     cached_access(write.access, write.per_warp * warps_, 0, StagingChip(*m_.arch)));
+      return;
+    }
     const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
     if (!stores.by_engine) {
       work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));
@@ -195,6 +216,7 @@ class BlockCounter {
 
   const StageProgram& p_;
   const Machine& m_;
+  const KernelStage& kernel_;
   const Arithmetic& arithmetic_;
   const Traffic& traffic_;
   const tile::TileSpace& space_;
@@ -217,9 +239,10 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
           a.scratchpad_cycles + b.scratchpad_cycles, a.core_cache_cycles + b.core_cache_cycles};
 }
 
-BlockWork work_of_block(const StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy, const Traffic& traffic, CachedCosts* known) {
-  return BlockCounter(p, m, arithmetic, traffic, known).count(occupancy);
+BlockWork work_of_block(const StageProgram& p, const Machine& m, const KernelStage& kernel,
+                        const Arithmetic& arithmetic, const Occupancy& occupancy, const Traffic& traffic,
+                        CachedCosts* known) {
+  return BlockCounter(p, m, kernel, arithmetic, traffic, known).count(occupancy);
 }
 
 }  // namespace tilescope::model

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "base/fixed_vector.h"
@@ -11,6 +12,7 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
+#include "model/simt/kernel_stage.h"
 #include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
@@ -35,11 +37,12 @@ double memory_latency_cycles(const Traffic& t, const Machine& m) {
 
 // Cycles that a block waits for memory in one step: once for what it stages, and at every register tile for what its
 // threads read directly, for their registers hold one register tile's values.
-double waits_of_a_step(const StageProgram& p, const Traffic& t, const Machine& m) {
+double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
   double once = 0, at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (kernel.kept(i)) continue;
     if (p.operands[i].cached)
       once = memory + m.scratchpad_latency_cycles;
     else
@@ -67,18 +70,23 @@ struct Wave {
   bool first = true, last = false;  // of the kernel
 };
 
-// Times of a core that runs waves of blocks.
+// Times of a core that runs waves of blocks: of one stage of their kernel.
 class CoreTime {
  public:
-  CoreTime(const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m)
-      : work_(work), machine_(m), steps_(static_cast<double>(p.steps())), stages_(static_cast<int>(p.stages_held())) {
+  CoreTime(const StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,
+           const Machine& m)
+      : work_(work),
+        machine_(m),
+        steps_(static_cast<double>(p.steps())),
+        block_launch_cycles_(kernel.first ? m.block_launch_cycles : 0),
+        stages_(static_cast<int>(p.stages_held())) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
-    latency_cycles_ = waits_of_a_step(p, traffic, m);
+    latency_cycles_ = waits_of_a_step(p, kernel, traffic, m);
     Traffic reads = traffic, writes = traffic;
     reads.dram.written = writes.dram.read = 0;
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
     const double share_cycles =
-        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(p.blocks()));
+        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(kernel.blocks));
     const auto shared = [&](const Traffic& t) {
       Shared cycles;
       for (std::size_t c = 0; c < m.device_caches.size(); ++c)
@@ -127,8 +135,7 @@ class CoreTime {
     // are not, so that others use what they leave idle meanwhile.
     const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
     if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
-    return steps_ * step((machine_.block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) +
-           stores_after;
+    return steps_ * step((block_launch_cycles_ + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
   }
 
  private:
@@ -144,7 +151,7 @@ class CoreTime {
 
   const BlockWork& work_;
   const Machine& machine_;
-  double steps_, warps_ = 1, latency_cycles_ = 0;
+  double steps_, block_launch_cycles_, warps_ = 1, latency_cycles_ = 0;
   int stages_;
   Shared everything_, reads_, writes_;
 };
@@ -197,24 +204,46 @@ void set(LevelUse& use, double bytes, double useful, double sector, double time_
   use.time_us = time_us;
 }
 
+// One stage of a kernel, all that is counted of it.
+struct StageCosts {
+  const StageProgram* program = nullptr;
+  const KernelStage* kernel = nullptr;
+  Arithmetic arithmetic;
+  Occupancy occupancy;
+  Traffic traffic;
+  BlockWork work;
+};
+
+template <class Of>
+double sum(const std::vector<StageCosts>& stages, const Of& of) {
+  double all = 0;
+  for (const StageCosts& s : stages) all += of(s);
+  return all;
+}
+
 // What every level moves; its time is its term's.
-void fill_levels(Estimate& s, const StageProgram& p, const BlockWork& work, const Traffic& traffic, const Machine& m) {
-  const auto steps = static_cast<double>(p.steps()), blocks = static_cast<double>(s.blocks);
+void fill_levels(Estimate& s, const std::vector<StageCosts>& stages, const Machine& m) {
+  const auto blocks = static_cast<double>(s.blocks);
   const auto sector = static_cast<double>(m.sector_bytes);
-  const double useful = useful_cache_bytes(traffic, p.space->operand_count());
-  s.core_sectors = traffic.cores.bytes() / sector;
+  const double useful =
+      sum(stages, [](const StageCosts& c) { return useful_cache_bytes(c.traffic, c.program->space->operand_count()); });
+  const double cores = sum(stages, [](const StageCosts& c) { return c.traffic.cores.bytes(); });
+  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram.bytes(); });
+  s.core_sectors = cores / sector;
   // Outermost first, as terms are innermost first.
   LevelUse* level = s.levels.begin();
-  set(*level++, traffic.dram.bytes(), traffic.dram.bytes(), sector,
-      s.terms[kCoreTerms + m.device_caches.size()].time_us);
+  set(*level++, dram, dram, sector, s.terms[kCoreTerms + m.device_caches.size()].time_us);
   for (std::size_t c = m.device_caches.size(); c-- > 0;) {
-    const double bytes = traffic.caches[c].bytes();
+    const double bytes = sum(stages, [c](const StageCosts& of) { return of.traffic.caches[c].bytes(); });
     set(*level++, bytes, c == 0 ? useful : bytes, static_cast<double>(m.device_caches[c].sector_bytes),
         s.terms[kCoreTerms + c].time_us);
   }
-  if (m.has_core_cache) set(*level++, traffic.cores.bytes(), useful, sector, s.terms[kCoreTerms - 1].time_us);
+  if (m.has_core_cache) set(*level++, cores, useful, sector, s.terms[kCoreTerms - 1].time_us);
   const auto of_all = [&](double BlockWork::Passes::* amount) {
-    return work.step_passes.*amount * steps * blocks + work.store_passes.*amount * blocks;
+    return sum(stages, [&](const StageCosts& c) {
+      const auto steps = static_cast<double>(c.program->steps());
+      return c.work.step_passes.*amount * steps * blocks + c.work.store_passes.*amount * blocks;
+    });
   };
   level->bytes = of_all(&BlockWork::Passes::bytes);
   level->transactions = of_all(&BlockWork::Passes::passes);
@@ -223,24 +252,63 @@ void fill_levels(Estimate& s, const StageProgram& p, const BlockWork& work, cons
   level->time_us = s.terms[kCoreTerms - 2].time_us;
 }
 
-}  // namespace
+// Of all stages of a kernel: the blocks and registers that they leave each other.
+Occupancy occupancy_of(const std::vector<StageCosts>& stages) {
+  Occupancy out = stages.front().occupancy;
+  for (const StageCosts& s : stages) {
+    const std::int64_t registers = std::max(out.registers_per_thread, s.occupancy.registers_per_thread);
+    const std::int64_t spilled = std::max(out.spilled_per_thread, s.occupancy.spilled_per_thread);
+    if (s.occupancy.blocks_per_core < out.blocks_per_core) out = s.occupancy;
+    out.registers_per_thread = registers;
+    out.spilled_per_thread = spilled;
+  }
+  return out;
+}
 
-std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
-  const std::optional<Arithmetic> arithmetic =
-      of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
-  if (!arithmetic) return std::nullopt;
+// Nothing where the chip lacks a stage's instruction.
+std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* const> programs,
+                                                std::span<const KernelStage> kernels, const Machine& m,
+                                                CachedCosts* known) {
+  std::vector<StageCosts> out(programs.size());
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    const StageProgram& p = *programs[i];
+    const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
+    if (!arithmetic) return std::nullopt;
+    out[i].program = &p;
+    out[i].kernel = &kernels[i];
+    out[i].arithmetic = *arithmetic;
+    out[i].occupancy = occupancy_of(p, m, kernels[i].scratchpad);
+  }
+  const std::int64_t per_core = occupancy_of(out).blocks_per_core;
+  for (StageCosts& s : out) {
+    s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
+    s.work = work_of_block(*s.program, m, *s.kernel, s.arithmetic, s.occupancy, s.traffic, known);
+  }
+  return out;
+}
+
+// Stages of a kernel run one after the other in every block.
+std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> programs,
+                                        std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known) {
+  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known);
+  if (!stages) return std::nullopt;
 
   Estimate s;
   s.terms = m.terms;
   s.levels = m.levels;
-  s.blocks = p.blocks();
-  s.occupancy = occupancy_of(p, m);
+  s.blocks = kernels.front().blocks;
+  s.occupancy = occupancy_of(*stages);
   const std::int64_t resident = s.occupancy.blocks_per_core * m.cores;
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
 
-  const Traffic traffic = traffic_of(p, m, s.occupancy.blocks_per_core);
-  const BlockWork work = work_of_block(p, m, *arithmetic, s.occupancy, traffic, known);
-  const CoreTime core(p, work, traffic, m);
+  std::vector<CoreTime> cores;
+  cores.reserve(stages->size());
+  for (const StageCosts& c : *stages) cores.emplace_back(*c.program, *c.kernel, c.work, c.traffic, m);
+  const auto cycles_of_wave = [&](const Wave& wave) {
+    double cycles = 0;
+    for (const CoreTime& core : cores) cycles += core.of(wave);
+    return cycles;
+  };
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
   const double us_per_cycle = 1e6 / m.clock_hz;
@@ -255,11 +323,12 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
     const auto last_wave_cycles = [&](bool is_first) {
       double cycles = std::numeric_limits<double>::infinity();
       for (double blocks = last; blocks == last || blocks <= per_core; blocks *= 2)
-        cycles = std::min(cycles, core.of({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
+        cycles =
+            std::min(cycles, cycles_of_wave({blocks, rest / (blocks * static_cast<double>(m.cores)), is_first, true}));
       return cycles;
     };
     const auto wave_cycles = [&](bool is_first, bool is_last) {
-      return is_last && last > 0 ? last_wave_cycles(is_first) : core.of({per_core, 1, is_first, is_last});
+      return is_last && last > 0 ? last_wave_cycles(is_first) : cycles_of_wave({per_core, 1, is_first, is_last});
     };
     double cycles = wave_cycles(true, waves == 1);
     if (waves > 2) cycles += (waves - 2) * wave_cycles(false, false);
@@ -278,19 +347,23 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 
   // What each resource alone would take on the core that gets the most blocks.
   const double max_blocks = full * per_core + last;
-  const auto steps = static_cast<double>(p.steps());
   const auto alone_us = [&](double CoreBusy::* cycles) {
-    return max_blocks * (steps * (work.load.*cycles + work.compute.*cycles) + work.store.*cycles) * us_per_cycle;
+    return sum(*stages, [&](const StageCosts& c) {
+      const auto steps = static_cast<double>(c.program->steps());
+      return max_blocks * (steps * (c.work.load.*cycles + c.work.compute.*cycles) + c.work.store.*cycles) *
+             us_per_cycle;
+    });
   };
   Part kernel{.elapsed_us = core_cycles * us_per_cycle, .launch_us = m.launch_us};
   for (double CoreBusy::* cycles : {&CoreBusy::issue_cycles, &CoreBusy::arithmetic_cycles, &CoreBusy::scratchpad_cycles,
                                     &CoreBusy::core_cache_cycles})
     kernel.busy_us.push_back(alone_us(cycles));
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
-    kernel.busy_us.push_back(device_cache_time_us(traffic, m, c));
-  kernel.busy_us.push_back(dram_time_us(traffic, m));
+    kernel.busy_us.push_back(
+        sum(*stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
+  kernel.busy_us.push_back(sum(*stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
   add(s, kernel);
-  if (const Combining combining = combining_of(p, m); combining.latency_us > 0) {
+  if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};
     second.busy_us.assign(kCoreTerms, 0);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
@@ -301,19 +374,38 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
   s.bottleneck = static_cast<std::size_t>(largest - s.terms.begin());
 
-  fill_levels(s, p, work, traffic, m);
+  fill_levels(s, *stages, m);
   return s;
+}
+
+}  // namespace
+
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
+  const StageProgram* const program = &p;
+  const KernelStage kernel = alone(p, *m.arch);
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known);
+}
+
+std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
+                                       CachedCosts* known) {
+  std::vector<const StageProgram*> programs;
+  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
+  return estimate_kernel(programs, kernel_stages(p, group), m, known);
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
   if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
-  std::vector<Estimate> stages;
-  for (const StageProgram& stage : p.simt()) {
-    const std::optional<Estimate> s = estimate_stage(stage, m);
+  std::vector<Estimate> kernels;
+  for (const tile::Group& group : tile::groups_of(p, *m.arch)) {
+    base::Diagnostics refusals;
+    const auto layout = tile::layout_of(p, group, *m.arch, refusals);
+    const std::optional<Estimate> s = !layout             ? std::nullopt
+                                      : group.size() == 1 ? estimate_stage(p.simt()[group.front()], m)
+                                                          : estimate_group(p, *layout, m);
     if (!s) return std::nullopt;
-    stages.push_back(*s);
+    kernels.push_back(*s);
   }
-  return sum_of(stages);
+  return sum_of(kernels);
 }
 
 }  // namespace tilescope::model

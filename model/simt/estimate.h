@@ -7,13 +7,15 @@
 // occupancy, exposed latency, reuse in the device cache.
 //
 // Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
-// between slices of a cache, and any overlap between one stage of a program and the next.
+// between slices of a cache, and any overlap between one kernel of a program and the next, or one stage of a block and
+// the next.
 
 #include <optional>
 
 #include "model/common/estimate.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/machine.h"
+#include "tile/group.h"
 #include "tile/program.h"
 
 namespace tilescope::model {
@@ -22,7 +24,11 @@ namespace tilescope::model {
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.
 std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, CachedCosts* known = nullptr);
 
-// Stages run one after another.
+// Of the stages of a group of more than one, which run one after another in every block (tile/group.h).
+std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
+                                       CachedCosts* known = nullptr);
+
+// Kernels run one after another. Nothing also where stages that are to be one kernel cannot (tile::layout_of).
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
 
 }  // namespace tilescope::model

@@ -6,7 +6,6 @@
 
 #include "base/integer.h"
 #include "model/simt/registers.h"
-#include "tile/staging.h"
 
 namespace tilescope::model {
 
@@ -17,7 +16,7 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
   return m.registers / m.partitions / (warps_on_a_partition * m.warp) / m.register_granule * m.register_granule;
 }
 
-Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
+Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scratchpad) {
   Occupancy o;
   const std::int64_t threads = base::round_up(p.threads_with_producers(m.warp), m.warp);
   const std::int64_t needed = registers_needed(p, m);
@@ -34,7 +33,7 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m) {
     std::int64_t blocks;
     std::string_view name;
   };
-  const std::int64_t cached = tile::staging_of(p, *m.arch).bytes.n;
+  const std::int64_t cached = scratchpad.n;
   const Bound bounds[] = {
       {m.max_blocks, "blocks"},
       {m.max_threads / threads, "threads"},

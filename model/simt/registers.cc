@@ -6,6 +6,7 @@
 #include "model/simt/detail/occupancy.h"
 #include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/transfer/detail/costs.h"
+#include "tile/staging.h"
 
 namespace tilescope::model {
 namespace {
@@ -71,7 +72,7 @@ std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
 
 StageProgram held_to_registers(StageProgram p, const Machine& m) {
   p.registers = m.registers_per_thread;
-  const Occupancy o = occupancy_of(p, m);
+  const Occupancy o = occupancy_of(p, m, tile::staging_of(p, *m.arch).bytes);
   const std::int64_t more =
       std::min({m.registers_per_thread, registers_left(m, p.threads_with_producers(m.warp), o.blocks_per_core),
                 o.registers_per_thread + o.registers_per_thread / 10});

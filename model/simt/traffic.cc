@@ -106,26 +106,26 @@ double line_bytes_of(const StageProgram& p, const Machine& m, const Operand& o, 
 }
 
 // Bytes of the core's cache that what blocks stage leaves over; may be negative.
-double room_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
-  const double cached = m.core_cache_shared ? static_cast<double>(tile::staging_of(p, *m.arch).bytes.n * per_core) : 0;
+double room_in_core_cache(const Machine& m, const KernelStage& kernel, std::int64_t per_core) {
+  const double cached = m.core_cache_shared ? static_cast<double>(kernel.scratchpad.n * per_core) : 0;
   return m.core_cache_bytes - cached;
 }
 
 // Bytes that the lines of a block's direct reads of one step take up in its core's cache.
-double lines_of_direct_reads(const StageProgram& p, const Machine& m) {
+double lines_of_direct_reads(const StageProgram& p, const Machine& m, const KernelStage& kernel) {
   double bytes = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (p.operands[i].cached) continue;
+    if (p.operands[i].cached || kernel.kept(i)) continue;
     bytes += line_bytes_of(p, m, p.space->inputs[i], p.block);
   }
   return bytes;
 }
 
 // Share of direct reads that no longer find their line in the core's cache.
-double evicted_share(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+double evicted_share(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::int64_t per_core) {
   if (m.core_cache_bytes <= 0) return 1;
-  const double wanted = lines_of_direct_reads(p, m) * static_cast<double>(per_core);
-  return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(p, m, per_core) / wanted, 0.0, 1.0);
+  const double wanted = lines_of_direct_reads(p, m, kernel) * static_cast<double>(per_core);
+  return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(m, kernel, per_core) / wanted, 0.0, 1.0);
 }
 
 // The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
@@ -184,8 +184,9 @@ Stretch stretch_of(const StageProgram& p, std::size_t loops) {
 }
 
 // Innermost reduction loops whose lines all stay in the core's cache, so that their steps share sectors.
-std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::int64_t per_core) {
-  const double room = room_in_core_cache(p, m, per_core);
+std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, const KernelStage& kernel,
+                                std::int64_t per_core) {
+  const double room = room_in_core_cache(m, kernel, per_core);
   std::size_t loops = 0;
   while (loops < p.reduction_order.size()) {
     const Stretch s = stretch_of(p, loops + 1);
@@ -199,10 +200,11 @@ std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, std::in
 
 // Bytes of a cached operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
 // in the core's cache touch, over their steps.
-double cached_bytes(const StageProgram& p, const Machine& m, std::size_t i, double alone, std::int64_t per_core) {
+double cached_bytes(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::size_t i, double alone,
+                    std::int64_t per_core) {
   const Operand& o = p.space->inputs[i];
   const std::int64_t multiple = start_multiple_of_runs(p, o);
-  const std::size_t loops_in_cache = loops_in_core_cache(p, m, per_core);
+  const std::size_t loops_in_cache = loops_in_core_cache(p, m, kernel, per_core);
   double least = alone;
   for (std::size_t loops = 1; loops <= loops_in_cache; ++loops) {
     const Stretch s = stretch_of(p, loops);
@@ -221,8 +223,8 @@ struct Coverage {
   Shares inside;
 };
 
-OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::size_t i, const Coverage& coverage,
-                                  double evicted, std::int64_t per_core) {
+OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::size_t i,
+                                  const Coverage& coverage, double evicted, std::int64_t per_core) {
   const Operand& o = p.space->operand(i);
   const auto element = static_cast<double>(o.element.n);
   const bool output = i == p.space->inputs.size();
@@ -236,7 +238,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   if (output) {
     sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
   } else if (p.operands[i].cached) {
-    if (sectors > useful) sectors = cached_bytes(p, m, i, sectors, per_core);
+    if (sectors > useful) sectors = cached_bytes(p, m, kernel, i, sectors, per_core);
   } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;
@@ -249,7 +251,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, std::
   OperandTraffic t;
   if (!output && !p.operands[i].cached) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
   // Inputs move once per reduction step; the output once.
-  const auto blocks = static_cast<double>(p.blocks());
+  const auto blocks = static_cast<double>(kernel.blocks);
   t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
   t.useful_ratio = std::min(1.0, useful / sectors);
   t.cache_bytes = t.block_bytes * blocks;
@@ -273,19 +275,21 @@ double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64
   return static_cast<double>(base::round_up(span, alignment_bytes) + sector_bytes - alignment_bytes);
 }
 
-Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_core) {
+Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::int64_t per_core) {
   Traffic t;
   const std::int64_t resident = per_core * m.cores;
   const std::size_t inputs = p.space->inputs.size();
-  const std::int64_t blocks = p.blocks();
+  const std::int64_t blocks = kernel.blocks;
   const std::int64_t on_a_core = std::min(per_core, base::ceil_div(blocks, m.cores));
-  const double evicted = evicted_share(p, m, on_a_core);
+  const double evicted = evicted_share(p, m, kernel, on_a_core);
   Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
+  const auto stays = [&](std::size_t i) { return i == inputs ? kernel.keeps_output : kernel.kept(i); };
   for (std::size_t i = 0; i <= inputs; ++i) {
-    t.operand[i] = traffic_of_operand(p, m, i, coverage, evicted, on_a_core);
+    if (stays(i)) continue;
+    t.operand[i] = traffic_of_operand(p, m, kernel, i, coverage, evicted, on_a_core);
     touched += t.operand[i].wave_bytes;
   }
   // What fits a cache, or one before it, need not come through it again.
@@ -296,6 +300,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, std::int64_t per_cor
     kept[c] = touched <= 0 ? 1 : std::min(1.0, capacity / touched);
   }
   for (std::size_t i = 0; i <= inputs; ++i) {
+    if (stays(i)) continue;
     OperandTraffic& o = t.operand[i];
     const bool output = i == inputs;
     if (output)

@@ -350,4 +350,24 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
   return v;
 }
 
+WarpAccess kept_read(const StageProgram& p, std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
+                     std::int64_t warp) {
+  const Operand& o = p.space->operand(operand);
+  return affine_lanes(p, warp, o, pitch, vector, o.element);
+}
+
+std::int64_t kept_vector(const StageProgram& p, std::size_t operand, const tile::TileShape& pitch,
+                         base::Bytes max_access) {
+  const Operand& o = p.space->operand(operand);
+  if (o.dims.empty() || pitch.back() != 1) return 1;
+  const tile::TileDim& last = o.dims.back();
+  if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return 1;
+  const auto axis = static_cast<std::size_t>(last.terms[0].axis);
+  std::int64_t run = axis < p.space->spatial ? p.mapping[axis].per_thread : p.thread[axis];
+  if (pitch.size() > 1) run = std::gcd(run, pitch[pitch.size() - 2]);
+  std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);
+  while (v > 1 && run % v != 0) v /= 2;
+  return v;
+}
+
 }  // namespace tilescope::model

@@ -73,4 +73,11 @@ WarpAccess memory_access(const tile::StageProgram& p, std::size_t operand, std::
 // neighbours of one that they do; the access divides the run and the chip's widest one.
 std::int64_t scratchpad_vector(const tile::StageProgram& p, std::size_t operand, base::Bytes max_access);
 
+// The lanes that read, `vector` elements each, of a tile of the tensor whose dimensions lie `pitch` elements apart in
+// the scratchpad, and the widest such vector: of neighbours that a thread takes, at whose multiples rows begin.
+WarpAccess kept_read(const tile::StageProgram& p, std::size_t operand, const tile::TileShape& pitch,
+                     std::int64_t vector, std::int64_t warp);
+std::int64_t kept_vector(const tile::StageProgram& p, std::size_t operand, const tile::TileShape& pitch,
+                         base::Bytes max_access);
+
 }  // namespace tilescope::model

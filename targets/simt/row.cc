@@ -14,7 +14,7 @@
 #include "targets/lowered.h"
 #include "targets/simt/detail/construct.h"
 #include "targets/simt/detail/verifier.h"
-#include "tile/staging.h"
+#include "tile/group.h"
 
 namespace tilescope::targets::simt {
 namespace {
@@ -32,6 +32,8 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
     if (auto taken = lower::taken_by(std::move(p.simt()[s]), a, of_stage)) p.simt()[s] = std::move(*taken);
     for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
   }
+  if (diags.count() == before)
+    for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, at);
   if (diags.count() > before) return std::nullopt;
   return p;
 }
@@ -39,6 +41,9 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
 Estimator estimator(const arch::ArchSpec& a) {
   return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags, base::Position at) {
     auto estimate = model::estimate(p, machine);
+    if (!estimate && diags != nullptr)
+      for (const tile::Group& group : tile::groups_of(p, *machine.arch))
+        tile::layout_of(p, group, *machine.arch, *diags, at);
     for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages(); ++s)
       if (const std::string none = no_instruction(p.space(s).expression, machine); !none.empty())
         diags->error(at, stage_name(p, s) + none);
@@ -57,7 +62,9 @@ std::string print(const Lowered& program) { return lower::print(program.module()
 
 base::Bytes core_bytes(const tile::RProgram& p, const arch::ArchSpec& a) {
   base::Bytes most;
-  for (const tile::StageProgram& stage : p.simt()) most = std::max(most, tile::staging_of(stage, a).bytes);
+  base::Diagnostics refusals;
+  for (const tile::Group& group : tile::groups_of(p, a))
+    if (const auto layout = tile::layout_of(p, group, a, refusals)) most = std::max(most, layout->bytes);
   return most;
 }
 

@@ -4,6 +4,7 @@
 // program, its chip, the kernel under construction, and where loops, tensors and tiles stand.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,25 @@ struct ResultRegisters {
   std::vector<std::size_t> axes;  // tile axes, the fastest last
 };
 
+// Results of a stage that stay in the scratchpad for those behind it in the kernel.
+struct KeptTile {
+  int shared = -1;  // buffer
+  tile::TileShape shape, pitch;
+  std::vector<Affine> begin;  // of the tile, in the tensor
+};
+
+// What is a stage's own in the kernel: where its tile begins, where in the scratchpad it works, what it reads there,
+// and where its results stay, if they do. The kept tiles of inputs are null where the operand comes from memory.
+struct StagePlace {
+  std::vector<Affine> begins;
+  base::Bytes scratchpad{0};
+  std::vector<const KeptTile*> kept_inputs;
+  std::optional<base::Bytes> keeps_output_at;
+};
+
 class Stage {
  public:
-  Stage(const tile::StageProgram& p, const arch::ArchSpec& chip, BlockBuilder& block);
+  Stage(const tile::StageProgram& p, const arch::ArchSpec& chip, StagePlace place, BlockBuilder& block);
 
   const tile::TileSpace& space() const { return *p.space; }
   const expr::Expression& expression() const { return space().expression; }
@@ -46,6 +63,8 @@ class Stage {
   // others read memory.
   bool cached(std::size_t read) const;
   std::size_t operand_of(std::size_t read) const { return operand_of_[read]; }
+  // The tile that an earlier stage of the kernel left of the operand; null where it comes from memory.
+  const KeptTile* kept(std::size_t read) const { return place.kept_inputs[operand_of_[read]]; }
   // Steps whose tiles the scratchpad holds at a time.
   std::int64_t stages_held() const { return any_cached() ? p.stages_held() : 1; }
 
@@ -71,6 +90,7 @@ class Stage {
   const tile::StageProgram& p;
   const arch::ArchSpec& chip;
   BlockBuilder& block;
+  const StagePlace place;
   TileIndices indices;
   Addresses addresses;
   const tile::StagingLayout staging;

@@ -200,7 +200,9 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
   }
   const std::vector<Affine> local = s_.local_values(by_axis);
   const std::vector<Affine> axes = s_.absolute_values(local, at);
-  if (!s_.cached(r)) {
+  if (const KeptTile* tile = s_.kept(r)) {
+    out.from = s_.addresses.in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, tile->pitch);
+  } else if (!s_.cached(r)) {
     out.from = s_.addresses.in_memory(o, s_.read(r), axes);
   } else {
     TilePlace place = s_.addresses.in_tile(o, s_.read(r), local, axes);
@@ -213,8 +215,9 @@ std::int64_t FmaLowering::widest_read(std::size_t r, const StepPosition& at, con
   const std::size_t i = s_.operand_of(r);
   const Operand& o = s_.space().inputs[i];
   const Fragment& f = fragments_[r];
-  if (!s_.cached(r)) return s_.p.operands[i].vector;
-  if (!f.side_by_side) return 1;
+  const KeptTile* kept = s_.kept(r);
+  if (kept == nullptr && !s_.cached(r)) return s_.p.operands[i].vector;
+  if (!f.side_by_side || (kept != nullptr && kept->pitch.back() != 1)) return 1;
   const Digit& last = f.digits.back();
   const std::int64_t neighbours = last.kind == Digit::kRun ? last.extent : s_.indices.mapping(last.axis).per_thread;
   const std::int64_t widest = arch::widest_access_of(s_.chip).n / o.element.n;
@@ -239,12 +242,10 @@ Statement FmaLowering::fragment(std::size_t r, const StepPosition& at, const Aff
   std::erase_if(f.from.inside, [&](const Guard& g) {
     return std::find(known_inside.begin(), known_inside.end(), g) != known_inside.end();
   });
-  if (!s_.cached(r)) s_.check_aligned(s_.space().inputs[i].name, f.from, vector);
-  Copy copy{{fragments_[r].buffer, f.place},
-            {s_.cached(r) ? s_.tiles[i].shared : s_.memory[i], f.from.offset},
-            vector,
-            {},
-            f.from.inside};
+  const KeptTile* kept = s_.kept(r);
+  if (kept == nullptr && !s_.cached(r)) s_.check_aligned(s_.space().inputs[i].name, f.from, vector);
+  const int from = kept != nullptr ? kept->shared : s_.cached(r) ? s_.tiles[i].shared : s_.memory[i];
+  Copy copy{{fragments_[r].buffer, f.place}, {from, f.from.offset}, vector, {}, f.from.inside};
   return nest(f.loops, {{copy, {}}}, true).front();
 }
 

@@ -5,6 +5,7 @@
 
 #include "expr/reference.h"
 #include "lower/simt/transfer/detail/direct_store.h"
+#include "lower/simt/transfer/detail/kept.h"
 #include "lower/simt/transfer/detail/row_store.h"
 #include "lower/simt/transfer/detail/tma_store.h"
 #include "tile/transfer/results.h"
@@ -38,8 +39,9 @@ void ResultsLowering::add_registers() {
   std::int64_t parts = 1;
   for (const std::int64_t n : s_.p.split) parts *= n;
   const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
-  s_.memory.push_back(
-      s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
+  if (!s_.place.keeps_output_at)
+    s_.memory.push_back(
+        s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
   combining_.add_buffers();
   add_tile();
 }
@@ -83,6 +85,7 @@ std::unique_ptr<ResultsLowering> made(const tile::TmaStore&, Stage& s, MicroKern
 }  // namespace
 
 std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products) {
+  if (stage.place.keeps_output_at) return std::make_unique<KeptLowering>(stage, products);
   return std::visit([&](const auto& entry) { return made(entry, stage, products); }, tile::result_path_of(stage.p));
 }
 

@@ -38,10 +38,12 @@ struct BlockWork {
   double compute_latency_cycles = 0;  // of one step, for a block alone
   double sharing_latency_cycles = 0;  // at the end, until the threads that share a reduction have it
   bool cached = false;                // a step has barriers between copy and use
+  bool reads_kept = false;            // of what an earlier stage left in the scratchpad
 };
 
 // `known` may remember what cached operands cost the scratchpad.
-BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const Arithmetic& arithmetic,
-                        const Occupancy& occupancy, const Traffic& traffic, CachedCosts* known = nullptr);
+BlockWork work_of_block(const tile::StageProgram& p, const Machine& m, const KernelStage& kernel,
+                        const Arithmetic& arithmetic, const Occupancy& occupancy, const Traffic& traffic,
+                        CachedCosts* known = nullptr);
 
 }  // namespace tilescope::model

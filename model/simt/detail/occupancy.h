@@ -14,6 +14,7 @@ namespace tilescope::model {
 // and of the warps in turn, and one block has to fit by whole rounds of its warps (NVIDIA, cuda_occupancy.h).
 std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t blocks);
 
-Occupancy occupancy_of(const tile::StageProgram& p, const Machine& m);
+// Of a kernel that has the stage, whose blocks take so much of the scratchpad.
+Occupancy occupancy_of(const tile::StageProgram& p, const Machine& m, base::Bytes scratchpad);
 
 }  // namespace tilescope::model

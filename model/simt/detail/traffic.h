@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "model/simt/kernel_stage.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -47,6 +48,7 @@ double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64
 // whole sectors of the core's cache. Behind each cache of the device: operands are fetched once per wave, and once in
 // all where everything that a wave touches fits the cache, or one before it; in between, in proportion to what fits.
 // DRAM gives and takes no less than the operands have.
-Traffic traffic_of(const tile::StageProgram& p, const Machine& m, std::int64_t per_core);
+// What stays in the scratchpad moves nothing here.
+Traffic traffic_of(const tile::StageProgram& p, const Machine& m, const KernelStage& kernel, std::int64_t per_core);
 
 }  // namespace tilescope::model

@@ -65,6 +65,10 @@ ResultAccess gathered_write(const StageProgram& p, std::int64_t warp, base::Byte
 
 }  // namespace
 
+ResultAccess kept_write(const StageProgram& p, std::int64_t warp, base::Bytes max_access) {
+  return gathered_write(p, warp, max_access);
+}
+
 ResultGathering gathering(const tile::RowStore& /*entry*/, const StageProgram& p, std::int64_t warp,
                           base::Bytes max_access) {
   ResultGathering out{gathered_write(p, warp, max_access), {}};

@@ -40,4 +40,7 @@ auto of_results(const tile::StageProgram& p, const Question& ask) {
   return std::visit(ask, tile::result_path_of(p));
 }
 
+// Results that stay in the scratchpad, in rows of the output's tile.
+ResultAccess kept_write(const tile::StageProgram& p, std::int64_t warp, base::Bytes max_access);
+
 }  // namespace tilescope::model

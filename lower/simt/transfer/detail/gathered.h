@@ -23,11 +23,9 @@ class GatheredLowering : public ResultsLowering {
   virtual Body written() { return {}; }
   // From the tile, which is whole, to memory.
   virtual Body leave_tile() = 0;
-
   const std::size_t output_;
 
- private:
-  Body store(const Meeting& meet) final;
+  Body store(const Meeting& meet) override;
   // What this thread holds to its place in the tile.
   Statement gather();
 };

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simt/kernel_stage.h"
+
+#include "model/simt/warp_access.h"
+#include "tile/staging.h"
+
+namespace tilescope::model {
+
+KernelStage alone(const tile::StageProgram& p, const arch::ArchSpec& a) {
+  KernelStage out;
+  out.blocks = p.blocks();
+  out.scratchpad = tile::staging_of(p, a).bytes;
+  return out;
+}
+
+std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::GroupLayout& group) {
+  const auto program = [&](std::size_t i) -> const tile::StageProgram& { return p.simt()[group.stages[i].stage]; };
+  std::vector<KernelStage> out;
+  for (std::size_t i = 0; i < group.stages.size(); ++i) {
+    KernelStage& k = out.emplace_back();
+    k.blocks = program(group.stages.size() - 1).blocks();
+    k.scratchpad = group.bytes;
+    k.keeps_output = group.stages[i].keeps_output;
+    k.first = i == 0;
+    for (const int from : group.stages[i].kept_inputs) {
+      if (from < 0) {
+        k.kept_pitch.push_back(std::nullopt);
+        continue;
+      }
+      const tile::StageProgram& writer = program(static_cast<std::size_t>(from));
+      const tile::TileShape shape = tile::data_tile(writer.space->output, writer.block);
+      k.kept_pitch.push_back(pitch_of_rows(shape, writer.operands.back().padding));
+    }
+  }
+  return out;
+}
+
+}  // namespace tilescope::model

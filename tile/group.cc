@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tile/group.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "tile/staging.h"
+
+namespace tilescope::tile {
+namespace {
+
+bool inside_core(const Edge& e, const arch::ArchSpec& a) { return e.level != arch::spec_of(a.memory.front()).name; }
+
+// Where the elements that a block of a stage reads along one dimension of a kept tensor begin, and how many they are.
+struct ReadRange {
+  TileBegin begin;
+  std::int64_t extent = 1;
+};
+
+// `begins` are those of the reading stage, whose loops stand one by one.
+ReadRange range_of(const StageProgram& p, const std::vector<TileBegin>& begins, const expr::Coordinate& c,
+                   std::int64_t whole) {
+  ReadRange out;
+  if (!c.affine()) {
+    out.extent = whole;
+    return out;
+  }
+  std::int64_t low = c.offset, high = c.offset;
+  std::map<int, std::int64_t> terms;
+  for (const expr::Term& t : c.terms) {
+    const auto axis = static_cast<std::size_t>(t.axis);
+    const bool spatial = axis < p.space->spatial;
+    const std::int64_t last = t.coefficient * ((spatial ? p.block[axis] : p.space->axes[axis].extent) - 1);
+    (last < 0 ? low : high) += last;
+    if (!spatial) continue;
+    low += t.coefficient * begins[axis].offset;
+    high += t.coefficient * begins[axis].offset;
+    for (const expr::Term& u : begins[axis].terms) terms[u.axis] += t.coefficient * u.coefficient;
+  }
+  for (const auto& [axis, coefficient] : terms)
+    if (coefficient != 0) out.begin.terms.push_back({axis, coefficient});
+  out.begin.offset = low;
+  out.extent = high - low + 1;
+  return out;
+}
+
+// One range that holds both; nothing where they move apart from block to block.
+std::optional<ReadRange> joined(const ReadRange& a, const ReadRange& b) {
+  if (!(a.begin.terms == b.begin.terms)) return std::nullopt;
+  ReadRange out = a;
+  out.begin.offset = std::min(a.begin.offset, b.begin.offset);
+  out.extent = std::max(a.begin.offset + a.extent, b.begin.offset + b.extent) - out.begin.offset;
+  return out;
+}
+
+class GroupBuilder {
+ public:
+  GroupBuilder(const RProgram& p, const Group& group, const arch::ArchSpec& a, base::Diagnostics& diags,
+               base::Position at)
+      : p_(p), group_(group), arch_(a), diags_(diags), at_(at), before_(diags.count()) {
+    for (const std::size_t s : group) out_.stages.push_back({s, {}, {}, false, {}, {}});
+  }
+
+  std::optional<GroupLayout> layout() {
+    if (group_.size() > 1) check_stages();
+    if (!ok()) return std::nullopt;
+    anchor();
+    for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) place_tile(i);
+    if (!ok()) return std::nullopt;
+    out_.threads = stage(0).threads();
+    place_bytes();
+    return std::move(out_);
+  }
+
+ private:
+  const StageProgram& stage(std::size_t i) const { return p_.simt()[group_[i]]; }
+  const std::string& name(std::size_t i) const { return stage(i).space->output.name; }
+  bool ok() const { return diags_.count() == before_; }
+  void refuse(std::string why) { diags_.error(at_, std::move(why)); }
+
+  void check_stages() {
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      const StageProgram& p = stage(i);
+      const auto refuse_stage = [&](std::string_view why) {
+        refuse(fmt::format("the stage of {} cannot share a kernel: {}", name(i), why));
+      };
+      if (std::any_of(p.space->axes.begin(), p.space->axes.end(), [&](const TileAxis& axis) {
+            return axis.axes.size() != 1 || axis.axes[0] != &axis - p.space->axes.data();
+          }))
+        refuse_stage("its loops are not those of the expression, one by one");
+      if (std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; }))
+        refuse_stage("blocks share its reduction (split)");
+      if (p.space->output.dims.size() !=
+          p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
+        refuse_stage("its output's tile has other dimensions than its tensor");
+      if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
+      if (p.threads() != stage(0).threads())
+        refuse(fmt::format("a block has {} threads for {} and {} for {}", stage(0).threads(), name(0), p.threads(),
+                           name(i)));
+      if (i + 1 < group_.size()) check_output(i);
+    }
+  }
+
+  // What a stage of the group before the last one writes stays in it.
+  void check_output(std::size_t i) {
+    const std::string& tensor = name(i);
+    bool read = false;
+    for (std::size_t s = group_[i] + 1; s < p_.stages(); ++s) {
+      if (!reads(s, tensor)) continue;
+      const bool kept = std::any_of(p_.edges.begin(), p_.edges.end(), [&](const Edge& e) {
+        return e.tensor == tensor && static_cast<std::size_t>(e.to) == s && inside_core(e, arch_);
+      });
+      read = true;
+      if (!kept)
+        refuse(fmt::format("{} passes between stages of one kernel, and the stage of {} reads it outside", tensor,
+                           p_.space(s).output.name));
+    }
+    if (!read)
+      refuse(fmt::format("{} is a result of the program, and its stage is not the last of its kernel", tensor));
+    if (stage(i).operands.back().cached)
+      refuse(fmt::format("{} stays in the scratchpad and does not leave through it", tensor));
+  }
+
+  bool reads(std::size_t s, const std::string& tensor) const {
+    const TileSpace& space = p_.space(s);
+    return std::any_of(space.inputs.begin(), space.inputs.end(), [&](const Operand& o) {
+      return space.expression.tensors[static_cast<std::size_t>(o.tensor)].name == tensor;
+    });
+  }
+
+  void anchor() {
+    const StageProgram& last = stage(group_.size() - 1);
+    for (std::size_t a = 0; a < last.space->spatial; ++a) {
+      TileBegin& begin = out_.stages.back().begins.emplace_back();
+      if (last.blocks_along(a) > 1) begin.terms.push_back({static_cast<int>(a), 1});
+    }
+    for (std::size_t i = 0; i < group_.size(); ++i)
+      out_.stages[i].kept_inputs.assign(stage(i).space->inputs.size(), -1);
+    for (const Edge& e : p_.edges) {
+      const auto from = place_of(e.from), to = place_of(e.to);
+      if (!inside_core(e, arch_) || !from || !to) continue;
+      for (std::size_t o = 0; o < stage(*to).space->inputs.size(); ++o)
+        if (tensor_of(*to, o) == e.tensor) out_.stages[*to].kept_inputs[o] = static_cast<int>(*from);
+      out_.stages[*from].keeps_output = true;
+    }
+    for (std::size_t i = 0; i < group_.size(); ++i)
+      for (std::size_t o = 0; o < out_.stages[i].kept_inputs.size(); ++o)
+        if (out_.stages[i].kept_inputs[o] >= 0 && stage(i).operands[o].cached)
+          refuse(fmt::format("{} stays in the scratchpad; {} copies it there once more", tensor_of(i, o), name(i)));
+  }
+
+  std::optional<std::size_t> place_of(int stage) const {
+    const auto found = std::find(group_.begin(), group_.end(), static_cast<std::size_t>(stage));
+    if (found == group_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - group_.begin());
+  }
+
+  const std::string& tensor_of(std::size_t i, std::size_t operand) const {
+    const TileSpace& space = *stage(i).space;
+    return space.expression.tensors[static_cast<std::size_t>(space.inputs[operand].tensor)].name;
+  }
+
+  // Where the tile of the stage's output begins, from what stages behind it read of it.
+  void place_tile(std::size_t i) {
+    const StageProgram& p = stage(i);
+    const std::vector<std::int64_t>& shape =
+        p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape;
+    std::vector<std::optional<ReadRange>> ranges(shape.size());
+    for (std::size_t c = i + 1; c < group_.size(); ++c)
+      for (std::size_t o = 0; o < out_.stages[c].kept_inputs.size(); ++o) {
+        if (out_.stages[c].kept_inputs[o] != static_cast<int>(i)) continue;
+        for (const int r : stage(c).space->inputs[o].reads)
+          for (std::size_t d = 0; d < shape.size(); ++d) {
+            const expr::Read& read = stage(c).space->stage().reads[static_cast<std::size_t>(r)];
+            const ReadRange one = range_of(stage(c), out_.stages[c].begins, read.at[d], shape[d]);
+            std::optional<ReadRange>& all = ranges[d];
+            const std::optional<ReadRange> both = all ? joined(*all, one) : one;
+            if (!both)
+              return refuse(fmt::format("stages read {} at places along {} that move apart from block to block",
+                                        name(i), p.space->axes[d].name));
+            all = both;
+          }
+      }
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (p.block[d] < ranges[d]->extent)
+        return refuse(fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
+                                  ranges[d]->extent, name(i), p.space->axes[d].name, p.block[d]));
+      out_.stages[i].begins.push_back(ranges[d]->begin);
+    }
+  }
+
+  // Areas that are needed at a time lie apart; the larger ones first, each as low as it can.
+  void place_bytes() {
+    struct Area {
+      std::size_t from = 0, to = 0;  // stages of the group
+      std::int64_t bytes = 0;
+      base::Bytes* begin = nullptr;
+    };
+    std::vector<Area> areas;
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      areas.push_back({i, i, staging_of(stage(i), arch_).bytes.n, &out_.stages[i].staging});
+      if (!out_.stages[i].keeps_output) continue;
+      std::size_t last = i;
+      for (std::size_t c = i + 1; c < group_.size(); ++c)
+        if (std::count(out_.stages[c].kept_inputs.begin(), out_.stages[c].kept_inputs.end(), static_cast<int>(i)) > 0)
+          last = c;
+      areas.push_back({i, last, kept_elements(stage(i)) * stage(i).space->output.element.n, &out_.stages[i].kept});
+    }
+    std::stable_sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.bytes > b.bytes; });
+    const std::int64_t alignment = arch::widest_access_of(arch_).n;
+    std::vector<Area> placed;
+    for (const Area& area : areas) {
+      if (area.bytes == 0) continue;
+      std::int64_t begin = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (const Area& other : placed) {
+          const bool together = other.from <= area.to && area.from <= other.to;
+          const std::int64_t end = other.begin->n + other.bytes;
+          if (!together || end <= begin || begin + area.bytes <= other.begin->n) continue;
+          begin = base::round_up(end, std::max(alignment, kStagingAlignment));
+          moved = true;
+        }
+      }
+      *area.begin = {begin};
+      out_.bytes = std::max(out_.bytes, base::Bytes{begin + area.bytes});
+      placed.push_back(area);
+    }
+    const arch::ScratchpadLevel* level = arch::scratchpad_of(arch_);
+    const std::int64_t have = level == nullptr ? 0 : arch::scratchpad_per_block(*level).n;
+    if (group_.size() == 1 || out_.bytes.n <= have) return;
+    std::string all;
+    for (std::size_t i = 0; i < group_.size(); ++i)
+      if (out_.stages[i].keeps_output)
+        all += fmt::format(", {} of {}", kept_elements(stage(i)) * stage(i).space->output.element.n, name(i));
+    refuse(fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n, arch_.name, have,
+                       all.empty() ? all : " (kept:" + all.substr(1) + ")"));
+  }
+
+  const RProgram& p_;
+  const Group& group_;
+  const arch::ArchSpec& arch_;
+  base::Diagnostics& diags_;
+  base::Position at_;
+  std::size_t before_;
+  GroupLayout out_;
+};
+
+}  // namespace
+
+std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a) {
+  std::vector<std::size_t> joined_to(p.stages());  // a later stage of the same group, or the stage itself
+  std::iota(joined_to.begin(), joined_to.end(), std::size_t{0});
+  const auto last_of = [&](std::size_t s) {
+    while (joined_to[s] != s) s = joined_to[s];
+    return s;
+  };
+  for (const Edge& e : p.edges) {
+    if (!inside_core(e, a)) continue;
+    const std::size_t x = last_of(static_cast<std::size_t>(e.from)), y = last_of(static_cast<std::size_t>(e.to));
+    joined_to[std::min(x, y)] = std::max(x, y);
+  }
+  std::vector<Group> out;
+  for (std::size_t s = 0; s < p.stages(); ++s) {
+    if (last_of(s) != s) continue;
+    Group& group = out.emplace_back();
+    for (std::size_t member = 0; member <= s; ++member)
+      if (last_of(member) == s) group.push_back(member);
+  }
+  return out;
+}
+
+std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
+                                     base::Diagnostics& diags, base::Position at) {
+  return GroupBuilder(p, group, a, diags, at).layout();
+}
+
+std::int64_t kept_elements(const StageProgram& p) {
+  return data_tile_elements(p.space->output, p.block, p.operands.back().padding);
+}
+
+}  // namespace tilescope::tile

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Groups: stages of a program that one kernel computes, one after the other in every block, because tensors pass
+// between them inside the core (Welder OSDI'23, section 3: a tile-graph whose edges connect above memory).
+//
+// The last stage's blocks are the kernel's. What a block of it reads of a kept tensor fixes where the tile of the stage
+// that writes it begins, and how large it has to be; halos are computed again by every block that reads them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "tile/program.h"
+
+namespace tilescope::tile {
+
+// The stages of one kernel, in the program's order.
+using Group = std::vector<std::size_t>;
+
+// In the order in which kernels run; every stage is in one of them. Edges at another level than the outermost join
+// stages.
+std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a);
+
+// Where a tile begins along an axis: a sum over the kernel's spatial axes of where its block does, and an offset.
+struct TileBegin {
+  base::FixedVector<expr::Term, kMaxAxes> terms;
+  std::int64_t offset = 0;
+
+  bool operator==(const TileBegin&) const = default;
+};
+
+// A stage within its group.
+struct GroupedStage {
+  std::size_t stage = 0;          // of the program
+  std::vector<TileBegin> begins;  // by spatial axis
+  std::vector<int> kept_inputs;   // by input: the stage of the group that writes it, by place in it, or -1
+  bool keeps_output = false;      // its results stay in the scratchpad
+  base::Bytes staging;            // where its own scratchpad begins: cached tiles, and what shares of results meet in
+  base::Bytes kept;               // where its results begin, rows as its output's plan pads them
+};
+
+struct GroupLayout {
+  std::vector<GroupedStage> stages;
+  std::int64_t threads = 1;  // of a block
+  base::Bytes bytes;         // of a block's scratchpad
+};
+
+// Of a group of one, what staging_of says. Nothing, after errors `at` the program's place, where the stages cannot be
+// one kernel: which axis and which extents, which tensor is read outside, which limit is exceeded by what.
+std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
+                                     base::Diagnostics& diags, base::Position at = {});
+
+// Elements of the tile of results that a stage keeps, rows padded.
+std::int64_t kept_elements(const StageProgram& p);
+
+}  // namespace tilescope::tile
