@@ -189,8 +189,12 @@ TEST(StageReaderErrors, OfTheMapping) {
               ElementsAre("p.json:7:13: mapping lacks the axis 'n'",
                           testing::StartsWith("p.json:7:49: mapping: 'q' is no axis of the node")))
       << "what the tiles should be is then unknown";
-  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2})"),
-              ElementsAre("p.json:7:87: mapping: 'k' is reduced; only spatial axes are mapped to threads"));
+  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2})"), IsEmpty())
+      << "threads that share a reduction";
+  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 3})"),
+              ElementsAre("p.json:7:13: mapping: 3 threads share k by 1 iterations, which does not cut a step of 8"));
+  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2, "vthread": 2})"),
+              ElementsAre(testing::StartsWith("p.json:7:107: unknown key 'vthread' in mapping.k")));
   EXPECT_THAT(
       errors_with("\"threads\": 8}", "\"threads\": 0}"),
       ElementsAre("p.json:7:45: mapping.m.threads: expected a whole number from 1 to 1099511627776, got the number 0"));
