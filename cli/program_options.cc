@@ -47,6 +47,13 @@ void WorkloadOptions::add_restrictions(CLI::App& command) {
       ->check(CLI::IsMember({"any", "direct"}))
       ->capture_default_str();
   command
+      .add_option(
+          "--fuse", fuse_,
+          "Which stages of an expression may become one: none, elementwise ones in the bodies of those that read "
+          "them (inline), or also stages that share a kernel (all)")
+      ->check(CLI::IsMember({"none", "inline", "all"}))
+      ->capture_default_str();
+  command
       .add_option("--moves", workload_.moves,
                   "The only way in which inputs come to cores that exchange; any where absent")
       ->check(CLI::IsMember({"hold", "fetch", "rotate"}));
@@ -67,6 +74,9 @@ experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   experiments::Workload out = workload_;
   out.dtype = dtype_option(dtype_, diags);
   out.direct_stores = stores_ == "direct";
+  out.fuse = fuse_ == "none"     ? construct::Fuse::kNone
+             : fuse_ == "inline" ? construct::Fuse::kInline
+                                 : construct::Fuse::kAll;
   return out;
 }
 
@@ -90,6 +100,7 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(command.get_option("--dtype"))
         ->excludes(command.get_option("--mma"))
         ->excludes(command.get_option("--stores"))
+        ->excludes(command.get_option("--fuse"))
         ->excludes(command.get_option("--placed"))
         ->excludes(command.get_option("--homes"))
         ->excludes(command.get_option("--moves"));

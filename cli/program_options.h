@@ -29,7 +29,7 @@ class WorkloadOptions {
 
  private:
   experiments::Workload workload_;
-  std::string stores_ = "any";
+  std::string stores_ = "any", fuse_ = "all";
   std::string dtype_;
   CLI::Option* op_ = nullptr;
   CLI::Option* suite_ = nullptr;

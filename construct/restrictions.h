@@ -10,13 +10,18 @@
 
 namespace tilescope::construct {
 
+// How stages may become one: not at all, elementwise ones in the bodies of those that read them (expr/rewrite.h), or
+// also in one kernel, with tensors that stay in the core (connecting.h).
+enum class Fuse : std::uint8_t { kNone, kInline, kAll };
+
 // What of the programs is given, so that the rest is constructed for it: a sweep asks what padding is worth, or what a
 // chip does to one tile.
 struct Restrictions {
   bool pads = true;            // cached rows may be padded or rotated
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
-  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
-  std::string moves = {};      // hold, fetch or rotate: how inputs come to cores that exchange; any where empty
+  Fuse fuse = Fuse::kAll;
+  bool placed = false;     // inputs lie where the programs want them, on chips whose cores exchange
+  std::string moves = {};  // hold, fetch or rotate: how inputs come to cores that exchange; any where empty
   std::string homes = {};  // cores or dram: where inputs and results of such programs are at home; in the DRAM, where
                            // the chip has one, where empty
   // Why one of the chip's matrix instructions may not multiply (lower/lower.h), empty where it may; all may where

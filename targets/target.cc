@@ -16,6 +16,7 @@ constexpr Target refusing(const char* why) {
   return {.construct = why,
           .search = why,
           .aligned = why,
+          .connect = why,
           .lowering_refusal = why,
           .taken_by = why,
           .lower = why,

@@ -95,6 +95,11 @@ struct Target {
       search;
   // The programs that an exhaustive search tries (construct/aligned_programs.h).
   Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;
+  // The fastest program of an expression of several stages of which some share a kernel, `apart` being its best with
+  // every stage a kernel of its own; nothing where none is faster than that.
+  Ability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart,
+                                        const arch::ArchSpec& a)>
+      connect;
   // Why no program may multiply by the instruction, in a sentence; empty where they may.
   Ability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
   // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it

@@ -66,19 +66,32 @@ class GroupBuilder {
     for (const std::size_t s : group) out_.stages.push_back({s, {}, {}, false, {}, {}});
   }
 
+  // What stages behind the i-th read of its tensor in one block; they alone are looked at.
+  std::optional<std::vector<ReadRange>> ranges_of(std::size_t i) {
+    anchor();
+    for (std::size_t k = group_.size() - 1; k-- > i + 1 && ok();) place_tile(k);
+    if (!ok()) return std::nullopt;
+    return ranges(i);
+  }
+
   std::optional<GroupLayout> layout() {
     if (group_.size() > 1) check_stages();
     if (!ok()) return std::nullopt;
     anchor();
     for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) place_tile(i);
     if (!ok()) return std::nullopt;
-    out_.threads = stage(0).threads();
+    out_.threads = threads();
     place_bytes();
     return std::move(out_);
   }
 
  private:
   const StageProgram& stage(std::size_t i) const { return p_.simt()[group_[i]]; }
+  std::int64_t threads() const {
+    std::int64_t most = 1;
+    for (std::size_t i = 0; i < group_.size(); ++i) most = std::max(most, stage(i).threads());
+    return most;
+  }
   const std::string& name(std::size_t i) const { return stage(i).space->output.name; }
   bool ok() const { return diags_.count() == before_; }
   void refuse(std::string why) { diags_.error(at_, std::move(why)); }
@@ -99,9 +112,9 @@ class GroupBuilder {
           p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
         refuse_stage("its output's tile has other dimensions than its tensor");
       if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
-      if (p.threads() != stage(0).threads())
-        refuse(fmt::format("a block has {} threads for {} and {} for {}", stage(0).threads(), name(0), p.threads(),
-                           name(i)));
+      if (threads() % p.threads() != 0)
+        refuse(
+            fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(), name(i)));
       if (i + 1 < group_.size()) check_output(i);
     }
   }
@@ -165,12 +178,12 @@ class GroupBuilder {
     return space.expression.tensors[static_cast<std::size_t>(space.inputs[operand].tensor)].name;
   }
 
-  // Where the tile of the stage's output begins, from what stages behind it read of it.
-  void place_tile(std::size_t i) {
+  // By dimension of the stage's output, what stages behind it read of it. Nothing after an error.
+  std::optional<std::vector<ReadRange>> ranges(std::size_t i) {
     const StageProgram& p = stage(i);
     const std::vector<std::int64_t>& shape =
         p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape;
-    std::vector<std::optional<ReadRange>> ranges(shape.size());
+    std::vector<std::optional<ReadRange>> found(shape.size());
     for (std::size_t c = i + 1; c < group_.size(); ++c)
       for (std::size_t o = 0; o < out_.stages[c].kept_inputs.size(); ++o) {
         if (out_.stages[c].kept_inputs[o] != static_cast<int>(i)) continue;
@@ -178,19 +191,28 @@ class GroupBuilder {
           for (std::size_t d = 0; d < shape.size(); ++d) {
             const expr::Read& read = stage(c).space->stage().reads[static_cast<std::size_t>(r)];
             const ReadRange one = range_of(stage(c), out_.stages[c].begins, read.at[d], shape[d]);
-            std::optional<ReadRange>& all = ranges[d];
-            const std::optional<ReadRange> both = all ? joined(*all, one) : one;
-            if (!both)
-              return refuse(fmt::format("stages read {} at places along {} that move apart from block to block",
-                                        name(i), p.space->axes[d].name));
-            all = both;
+            const std::optional<ReadRange> both = found[d] ? joined(*found[d], one) : one;
+            if (!both) {
+              refuse(fmt::format("stages read {} at places along {} that move apart from block to block", name(i),
+                                 p.space->axes[d].name));
+              return std::nullopt;
+            }
+            found[d] = both;
           }
       }
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (p.block[d] < ranges[d]->extent)
+    std::vector<ReadRange> out;
+    for (const std::optional<ReadRange>& range : found) out.push_back(range.value());
+    return out;
+  }
+
+  // Where the tile of the stage's output begins.
+  void place_tile(std::size_t i) {
+    const std::optional<std::vector<ReadRange>> read = ranges(i);
+    for (std::size_t d = 0; read && d < read->size(); ++d) {
+      if (const StageProgram& p = stage(i); p.block[d] < (*read)[d].extent)
         return refuse(fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
-                                  ranges[d]->extent, name(i), p.space->axes[d].name, p.block[d]));
-      out_.stages[i].begins.push_back(ranges[d]->begin);
+                                  (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
+      out_.stages[i].begins.push_back((*read)[d].begin);
     }
   }
 
@@ -253,6 +275,20 @@ class GroupBuilder {
 
 }  // namespace
 
+std::vector<Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a) {
+  std::vector<Edge> out;
+  for (std::size_t s = 0; s < e.stages.size(); ++s) {
+    std::vector<int> seen;
+    for (const expr::Read& r : e.stages[s].reads) {
+      const expr::Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)];
+      if (t.producer == expr::kInput || std::find(seen.begin(), seen.end(), r.tensor) != seen.end()) continue;
+      seen.push_back(r.tensor);
+      out.push_back({t.producer, static_cast<int>(s), t.name, arch::spec_of(a.memory.front()).name});
+    }
+  }
+  return out;
+}
+
 std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a) {
   std::vector<std::size_t> joined_to(p.stages());  // a later stage of the same group, or the stage itself
   std::iota(joined_to.begin(), joined_to.end(), std::size_t{0});
@@ -278,6 +314,15 @@ std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a) {
 std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
                                      base::Diagnostics& diags, base::Position at) {
   return GroupBuilder(p, group, a, diags, at).layout();
+}
+
+std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::size_t i, const arch::ArchSpec& a) {
+  base::Diagnostics refusals;
+  const auto ranges = GroupBuilder(p, group, a, refusals, {}).ranges_of(i);
+  if (!ranges) return std::nullopt;
+  Extents out;
+  for (const ReadRange& r : *ranges) out.push_back(r.extent);
+  return out;
 }
 
 std::int64_t kept_elements(const StageProgram& p) {

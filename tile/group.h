@@ -20,6 +20,9 @@ namespace tilescope::tile {
 // The stages of one kernel, in the program's order.
 using Group = std::vector<std::size_t>;
 
+// Where a later stage of an expression reads what an earlier one writes, through the chip's outermost level.
+std::vector<Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a);
+
 // In the order in which kernels run; every stage is in one of them. Edges at another level than the outermost join
 // stages.
 std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a);
@@ -44,7 +47,7 @@ struct GroupedStage {
 
 struct GroupLayout {
   std::vector<GroupedStage> stages;
-  std::int64_t threads = 1;  // of a block
+  std::int64_t threads = 1;  // of a block, a multiple of every stage's
   base::Bytes bytes;         // of a block's scratchpad
 };
 
@@ -52,6 +55,10 @@ struct GroupLayout {
 // one kernel: which axis and which extents, which tensor is read outside, which limit is exceeded by what.
 std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
                                      base::Diagnostics& diags, base::Position at = {});
+
+// Extents along its spatial axes of what a block reads of the i-th stage's tensor in the group, from the programs of
+// the stages behind it alone. Nothing where they read at places that move apart from block to block.
+std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::size_t i, const arch::ArchSpec& a);
 
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);

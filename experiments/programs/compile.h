@@ -11,6 +11,7 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
+#include "construct/restrictions.h"
 #include "experiments/common/prediction.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/totals.h"
@@ -29,9 +30,10 @@ struct Workload {
   bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
-  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
-  std::string moves;           // hold, fetch or rotate: how inputs come to such cores; any where empty
-  std::string homes;           // cores or dram: where inputs and results are at home; what the chip has where empty
+  construct::Fuse fuse = construct::Fuse::kAll;
+  bool placed = false;  // inputs lie where the programs want them, on chips whose cores exchange
+  std::string moves;    // hold, fetch or rotate: how inputs come to such cores; any where empty
+  std::string homes;    // cores or dram: where inputs and results are at home; what the chip has where empty
 };
 
 struct CompiledProgram {

@@ -10,7 +10,9 @@
 
 #include "experiments/programs/detail/welder.h"
 #include "expr/infer.h"
+#include "expr/rewrite.h"
 #include "targets/constructed_stage.h"
+#include "tile/group.h"
 
 namespace tilescope::experiments {
 namespace {
@@ -22,21 +24,6 @@ double thread_cpu_ms() {
   timespec t{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
-}
-
-// Where a later stage reads what an earlier one writes, through the outermost level.
-std::vector<tile::Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a) {
-  std::vector<tile::Edge> out;
-  for (std::size_t s = 0; s < e.stages.size(); ++s) {
-    std::vector<int> seen;
-    for (const expr::Read& r : e.stages[s].reads) {
-      const expr::Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)];
-      if (t.producer == expr::kInput || std::find(seen.begin(), seen.end(), r.tensor) != seen.end()) continue;
-      seen.push_back(r.tensor);
-      out.push_back({t.producer, static_cast<int>(s), t.name, arch::spec_of(a.memory.front()).name});
-    }
-  }
-  return out;
 }
 
 }  // namespace
@@ -112,8 +99,38 @@ std::optional<BestProgram> best_on(const arch::ArchSpec& a, const targets::Estim
 }
 
 std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Constructed& out) const {
-  std::vector<tile::Nodes> stages;
   const std::size_t keep = search_.pareto ? kOfFront : keep_;
+  std::vector<tile::RProgram> programs = apart(e, keep, out);
+  const bool connects = target_.connect.refusal().empty() && search_.search == targets::Search::kRoller;
+  if (e.stages.size() == 1 || !connects || given_.fuse == construct::Fuse::kNone) return programs;
+  // What is fused comes first where it is faster; equal programs keep their order.
+  const auto add_connected = [&](const expr::Expression& expression, const std::vector<tile::RProgram>& stages) {
+    if (stages.empty() || given_.fuse != construct::Fuse::kAll) return;
+    if (auto connected = target_.connect(expression, stages.front(), arch_)) programs.push_back(std::move(*connected));
+  };
+  add_connected(e, programs);
+  if (const expr::Expression inlined = expr::with_everything_inlined(e); inlined.stages.size() < e.stages.size()) {
+    const std::vector<tile::RProgram> of_inlined = apart(inlined, keep, out);
+    programs.insert(programs.end(), of_inlined.begin(), of_inlined.end());
+    if (inlined.stages.size() > 1) add_connected(inlined, of_inlined);
+  }
+  return fastest(std::move(programs), keep);
+}
+
+std::vector<tile::RProgram> Constructor::fastest(std::vector<tile::RProgram> programs, std::size_t keep) const {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < programs.size(); ++i)
+    if (const auto e = estimate_(programs[i], nullptr, {})) order.emplace_back(e->total_us, i);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<tile::RProgram> out;
+  for (const auto& [us, i] : order)
+    if (out.size() < keep) out.push_back(std::move(programs[i]));
+  return out;
+}
+
+// Every stage a kernel of its own.
+std::vector<tile::RProgram> Constructor::apart(const expr::Expression& e, std::size_t keep, Constructed& out) const {
+  std::vector<tile::Nodes> stages;
   std::size_t count = keep;
   for (std::size_t s = 0; s < e.stages.size(); ++s) {
     targets::ConstructedStage found = target_.construct(expr::single_stage(e, s), arch_, search_, keep, given_);
@@ -125,7 +142,7 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
   }
   std::vector<tile::RProgram> programs(count);
   for (std::size_t r = 0; r < count; ++r) {
-    programs[r] = {arch_.name, {}, edges_of(e, arch_)};
+    programs[r] = {arch_.name, {}, tile::edges_of(e, arch_)};
     for (tile::Nodes& stage : stages) std::visit([&](auto& found) { programs[r].add(std::move(found[r])); }, stage);
   }
   return programs;

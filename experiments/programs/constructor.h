@@ -50,13 +50,16 @@ class Constructor {
 
   // What the search lists in place of programs, of all stages as one group; nothing of searches that list nothing.
   std::optional<Configurations> configurations(const expr::Expression& e) const;
-  // Of an expression of several stages, program r is made of every stage's r-th best.
+  // Of an expression of several stages every stage a kernel of its own, program r made of every stage's r-th best, and
+  // what is faster with stages inlined or connected, as the restrictions allow; best first.
   Constructed construct(const expr::Expression& e) const;
   // The one of these programs that is predicted to be fastest; nothing after errors.
   std::optional<BestProgram> best(const expr::Expression& e, base::Diagnostics& diags) const;
 
  private:
   std::vector<tile::RProgram> programs(const expr::Expression& e, Constructed& out) const;
+  std::vector<tile::RProgram> apart(const expr::Expression& e, std::size_t keep, Constructed& out) const;
+  std::vector<tile::RProgram> fastest(std::vector<tile::RProgram> programs, std::size_t keep) const;
   void keep_front(std::vector<tile::RProgram>& programs) const;
 
   const arch::ArchSpec& arch_;

@@ -98,6 +98,7 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   construct::Restrictions out;
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
+  out.fuse = workload.fuse;
   out.placed = workload.placed;
   out.moves = workload.moves;
   out.homes = workload.homes;

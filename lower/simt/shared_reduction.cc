@@ -41,10 +41,11 @@ Body SharedReduction::across_groups(const Meeting& meet) {
   std::int64_t each = 1;
   for (const AxisLoop& l : results) each *= l.extent;
   IndexMaker& maker = s_.maker();
-  const Affine owner = maker.quotient(maker.thread(), s_.p.sharers(), 0, "owner");
+  const Affine owner = maker.quotient(maker.thread(), s_.p.sharers(), s_.p.threads() / s_.p.sharers(), "owner");
   const Affine first = (owner * each + result.offset) * sharing_.groups;
   const Affine group = maker.quotient(s_.indices.sharer(), sharing_.lanes, 0, "group");
   std::vector<Guard> when;
+  s_.add_own_thread(when);
   if (sharing_.lanes > 1) when.push_back({maker.quotient(maker.thread(), 1, sharing_.lanes, "lane"), 1});
   Body body;
   if (s_.any_cached()) body = meet("every thread has read the last step's tiles");

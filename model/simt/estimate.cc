@@ -12,7 +12,6 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
-#include "model/simt/kernel_stage.h"
 #include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
@@ -381,8 +380,12 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
 }  // namespace
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
+  return estimate_stage_of(p, alone(p, *m.arch), m, known);
+}
+
+std::optional<Estimate> estimate_stage_of(const StageProgram& p, const KernelStage& kernel, const Machine& m,
+                                          CachedCosts* known) {
   const StageProgram* const program = &p;
-  const KernelStage kernel = alone(p, *m.arch);
   return estimate_kernel({&program, 1}, {&kernel, 1}, m, known);
 }
 

@@ -14,6 +14,7 @@
 
 #include "model/common/estimate.h"
 #include "model/simt/cached_costs.h"
+#include "model/simt/kernel_stage.h"
 #include "model/simt/machine.h"
 #include "tile/group.h"
 #include "tile/program.h"
@@ -23,6 +24,10 @@ namespace tilescope::model {
 // Nothing where the chip has no instruction for the stage's dtype. No state but what the caller may have it remember in
 // `known`, made for the machine's chip: the estimate is the same without, and takes longer.
 std::optional<Estimate> estimate_stage(const tile::StageProgram& p, const Machine& m, CachedCosts* known = nullptr);
+
+// The same of a stage of a kernel that has others, as if it were alone in it.
+std::optional<Estimate> estimate_stage_of(const tile::StageProgram& p, const KernelStage& kernel, const Machine& m,
+                                          CachedCosts* known = nullptr);
 
 // Of the stages of a group of more than one, which run one after another in every block (tile/group.h).
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,

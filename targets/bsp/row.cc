@@ -80,6 +80,7 @@ std::vector<std::string> ratios(const arch::ArchSpec& /*a*/) { return {"link.cop
 const Target kRow = {.construct = &construct,
                      .search = "only construction finds programs of its cores",
                      .aligned = "only construction finds programs of its cores",
+                     .connect = "cores that exchange compute one stage at a time",
                      .lowering_refusal = &lowering_refusal,
                      .taken_by = &taken_by,
                      .lower = &lowered,

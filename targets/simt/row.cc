@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/cuda/emit.h"
+#include "construct/connecting.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "model/simt/estimate.h"
@@ -36,6 +37,18 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
     for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, at);
   if (diags.count() > before) return std::nullopt;
   return p;
+}
+
+std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a) {
+  const model::Machine machine = model::make_machine(a);
+  model::CachedCosts known(a);
+  std::vector<construct::Ranked> alone;
+  for (const tile::StageProgram& p : apart.simt()) {
+    const auto estimate = model::estimate_stage(p, machine, &known);
+    if (!estimate) return std::nullopt;
+    alone.push_back({p, {estimate->total_us}});
+  }
+  return construct::graph_connecting(e, alone, machine, known);
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
@@ -86,6 +99,7 @@ std::optional<cuda::Emitted> emit(const Lowered& program, std::string_view about
 const Target kRow = {.construct = &construct,
                      .search = &search,
                      .aligned = &aligned,
+                     .connect = &connect,
                      .lowering_refusal = &lower::lowering_refusal,
                      .taken_by = &taken_by,
                      .lower = &lowered,

@@ -78,8 +78,14 @@ class Stage {
   int neighbour_axis(const tile::Operand& o) const;
   // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
   void add_ends(std::size_t axis, const Affine& value, std::vector<Guard>& inside) const;
-  // Where threads share a reduction: the first of them alone.
+  // Threads of the block beyond the stage's do the same as those at its beginning. What must happen once is done by the
+  // stage's own threads, and of those that share a reduction by the first.
+  void add_own_thread(std::vector<Guard>& when) const {
+    if (block.kernel().threads > p.threads_with_producers(chip.core.warp))
+      when.push_back({block.indices().thread(), p.threads()});
+  }
   void add_first_sharer(std::vector<Guard>& when) const {
+    add_own_thread(when);
     if (p.sharers() > 1) when.push_back({indices.sharer(), 1});
   }
   // Loops over one step's chunks of iterations around `body`, of which a statement computes so many iterations.

@@ -45,6 +45,7 @@ CooperativePieces::Piece CooperativePieces::piece(std::int64_t batch) {
   const std::int64_t each = of_thread();
   const Affine number = blocked ? s_.maker().thread() * each + turn : turn * s_.p.threads() + s_.maker().thread();
   if (blocked && s_.maker().range(turn).high >= each) out.when.push_back({turn, each});
+  s_.add_own_thread(out.when);
   if (s_.maker().range(number).high >= of_tile()) out.when.push_back({number, of_tile()});
   const tile::TileShape shape = tile::data_tile(operand(), s_.p.block);
   std::int64_t faster = 1;

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "construct/connecting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "construct/detail/kernel_schedules.h"
+#include "expr/infer.h"
+#include "model/simt/estimate.h"
+#include "model/simt/kernel_stage.h"
+#include "model/simt/registers.h"
+#include "tile/fit.h"
+#include "tile/group.h"
+#include "tile/staging.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::Extents;
+using tile::RProgram;
+using tile::StageProgram;
+
+constexpr std::size_t kTiles = 12;        // output tiles of one run that are scheduled
+constexpr std::size_t kMostTiles = 4096;  // that are looked at
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// The stages first .. last as one kernel.
+class Run {
+ public:
+  Run(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine,
+      model::CachedCosts& known)
+      : e_(e),
+        first_(first),
+        machine_(machine),
+        arch_(*machine.arch),
+        memory_(known),
+        rules_{arch_, true, &memory_, true},
+        limits_(growth_limits(arch_)),
+        program_{arch_.name, {}, {}},
+        group_(last - first + 1) {
+    std::iota(group_.begin(), group_.end(), std::size_t{0});
+    for (std::size_t s = first; s <= last; ++s) {
+      const expr::Expression one = expr::single_stage(e, s);
+      program_.add(plain(tile::make_space(one, tile::no_collapse(one.stages.front()))));
+    }
+    for (tile::Edge& edge : tile::edges_of(e, arch_)) {
+      const auto in = [&](int s) {
+        return static_cast<std::size_t>(s) >= first && static_cast<std::size_t>(s) <= last;
+      };
+      if (!in(edge.from) || !in(edge.to)) continue;
+      edge.from -= static_cast<int>(first);
+      edge.to -= static_cast<int>(first);
+      edge.level = arch::scratchpad_of(arch_)->name;
+      program_.edges.push_back(std::move(edge));
+    }
+  }
+
+  std::optional<ConnectedStages> best() {
+    if (!stays_inside()) return std::nullopt;
+    for (const Extents& tile : tiles())
+      for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
+        if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
+        try_tile(tile, threads);
+      }
+    if (!(best_us_ < kNever)) return std::nullopt;
+    return ConnectedStages{std::move(best_), {best_us_}};
+  }
+
+ private:
+  std::size_t last() const { return group_.size() - 1; }
+  StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
+  const tile::TileSpace& space(std::size_t i) const { return program_.space(i); }
+
+  static std::int64_t elements_of(const Extents& tile) {
+    std::int64_t n = 1;
+    for (const std::int64_t along : tile) n *= along;
+    return n;
+  }
+
+  // A program to stand there until the stage has one.
+  StageProgram plain(std::shared_ptr<const tile::TileSpace> space) const {
+    base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space->spatial, tile::AxisMapping{});
+    const Extents one(space->axes.size(), 1);
+    StageProgram p = tile::make_stage_program(std::move(space), mapping, one, limits_.max_access);
+    for (tile::OperandPlan& plan : p.operands) plan.cached = false;
+    return p;
+  }
+
+  // Whether what every stage but the last writes is read, and inside the run alone.
+  bool stays_inside() const {
+    for (std::size_t i = 0; i < last(); ++i) {
+      const int tensor = e_.stages[first_ + i].output;
+      bool read = false;
+      for (std::size_t s = first_ + i + 1; s < e_.stages.size(); ++s) {
+        const auto& reads = e_.stages[s].reads;
+        if (std::none_of(reads.begin(), reads.end(), [&](const expr::Read& r) { return r.tensor == tensor; })) continue;
+        if (s > first_ + last()) return false;
+        read = true;
+      }
+      if (!read) return false;
+    }
+    return true;
+  }
+
+  // Extents along an axis: powers of two, and all of it.
+  static std::vector<std::int64_t> choices(std::int64_t extent) {
+    std::vector<std::int64_t> out;
+    for (std::int64_t n = 1; n < extent && n <= 1024; n *= 2) out.push_back(n);
+    out.push_back(extent);
+    return out;
+  }
+
+  // Output tiles of the last stage that move least for what they leave idle, those that fit alone.
+  std::vector<Extents> tiles() {
+    const tile::TileSpace& anchor = space(last());
+    std::vector<Extents> all = {Extents{}};
+    for (std::size_t a = 0; a < anchor.spatial; ++a) {
+      std::vector<Extents> longer;
+      for (const Extents& e : all)
+        for (const std::int64_t n : choices(anchor.axes[a].extent)) {
+          longer.push_back(e);
+          longer.back().push_back(n);
+        }
+      all = std::move(longer);
+      if (all.size() > kMostTiles) return {};
+    }
+    std::vector<std::pair<double, Extents>> ranked;
+    for (const Extents& tile : all)
+      if (const double cost = cost_of_tile(tile); cost < kNever) ranked.emplace_back(cost, tile);
+    std::stable_sort(ranked.begin(), ranked.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::vector<Extents> out;
+    for (std::size_t i = 0; i < std::min(kTiles, ranked.size()); ++i) out.push_back(ranked[i].second);
+    return out;
+  }
+
+  // Sets a stage's tile alone, whatever computes it.
+  void set_tile(std::size_t i, const Extents& tile) {
+    for (std::size_t a = 0; a < space(i).spatial; ++a) stage(i).block[a] = tile[a];
+  }
+
+  // Microseconds in which the device gives what all blocks ask for and cores compute all stages' points, each in whole
+  // waves of blocks; never where the kept tiles alone do not fit, or stages cannot meet.
+  double cost_of_tile(const Extents& tile) {
+    set_tile(last(), tile);
+    double bytes = 0, points = 0, kept = 0;
+    for (std::size_t i = group_.size(); i-- > 0;) {
+      if (i != last()) {
+        const auto extents = tile::kept_extents(program_, group_, i, arch_);
+        if (!extents) return kNever;
+        set_tile(i, *extents);
+        kept += static_cast<double>(elements_of(*extents) * space(i).output.element.n);
+      }
+      Extents whole = stage(i).block;
+      double own = 1;
+      for (std::size_t a = 0; a < whole.size(); ++a) {
+        if (a >= space(i).spatial) whole[a] = space(i).axes[a].extent;
+        own *= static_cast<double>(whole[a]);
+      }
+      points += own;
+      for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
+        if (!is_kept(i, o))
+          bytes += static_cast<double>(tile::data_tile_elements_inside(space(i).inputs[o], whole) *
+                                       space(i).inputs[o].element.n);
+    }
+    bytes += static_cast<double>(elements_of(tile) * space(last()).output.element.n);
+    const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(arch_);
+    if (kept > 4 * static_cast<double>(arch::scratchpad_per_block(scratchpad).n)) return kNever;
+    double blocks = 1;
+    for (std::size_t a = 0; a < tile.size(); ++a)
+      blocks *= static_cast<double>(base::ceil_div(space(last()).axes[a].extent, tile[a]));
+    const auto cores = static_cast<double>(arch_.core.count);
+    const double idle = std::ceil(blocks / cores) * cores / blocks;
+    const double lanes = static_cast<double>(arch_.core.warp * arch_.core.partitions) * machine_.clock_hz * 1e-6;
+    const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
+    const double computed_us = blocks * points / lanes / cores;
+    return (std::max(moved_us, computed_us) + 0.25 * std::min(moved_us, computed_us)) * idle;
+  }
+
+  bool is_kept(std::size_t i, std::size_t operand) const {
+    const tile::TileSpace& s = space(i);
+    const std::string& name = s.expression.tensors[static_cast<std::size_t>(s.inputs[operand].tensor)].name;
+    return std::any_of(program_.edges.begin(), program_.edges.end(),
+                       [&](const tile::Edge& e) { return e.tensor == name && static_cast<std::size_t>(e.to) == i; });
+  }
+
+  // Schedules stages from the last to the first, then the padding of what they keep.
+  void try_tile(const Extents& tile, std::int64_t threads) {
+    std::int64_t blocks = 1;
+    for (std::size_t a = 0; a < tile.size(); ++a) blocks *= base::ceil_div(space(last()).axes[a].extent, tile[a]);
+    for (std::size_t i = group_.size(); i-- > 0;) {
+      std::optional<Extents> asked = i == last() ? std::optional(tile) : tile::kept_extents(program_, group_, i, arch_);
+      if (!asked || !schedule(i, *asked, threads, blocks)) return;
+    }
+    double us = judged();
+    if (!(us < kNever)) return;
+    for (std::size_t i = 0; i < last(); ++i) {
+      const std::int64_t widest = elements_in(limits_.max_access, space(i).output.element);
+      std::int64_t best = 0;
+      for (const std::int64_t padding : {std::int64_t{1}, widest}) {
+        stage(i).operands.back().padding = padding;
+        if (const double padded = judged(); padded < us) {
+          us = padded;
+          best = padding;
+        }
+      }
+      stage(i).operands.back().padding = best;
+    }
+    if (us >= best_us_) return;
+    best_us_ = us;
+    best_ = program_.simt();
+  }
+
+  // The schedule of a stage that takes least by itself; false where none fits.
+  bool schedule(std::size_t i, const Extents& asked, std::int64_t threads, std::int64_t blocks) {
+    StageRequest request{stage(i).space, asked, threads, {}};
+    model::KernelStage kernel;
+    kernel.blocks = blocks;
+    kernel.keeps_output = i != last();
+    kernel.first = false;
+    for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
+      request.kept.push_back(is_kept(i, o));
+      kernel.kept_pitch.push_back(std::nullopt);
+    }
+    double best = kNever;
+    StageProgram found;
+    for (StageProgram& p : kernel_schedules(request, limits_, rules_)) {
+      if (!tile::fits(p, arch_)) continue;
+      p = model::held_to_registers(std::move(p), machine_);
+      if (!tile::holds_registers(p, arch_)) continue;
+      for (std::size_t o = 0; o < request.kept.size(); ++o)
+        if (request.kept[o]) kernel.kept_pitch[o] = assumed_pitch(p, o);
+      kernel.scratchpad = tile::staging_of(p, arch_).bytes +
+                          (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
+      const auto e = model::estimate_stage_of(p, kernel, machine_, &memory_.costs());
+      if (!e || e->total_us >= best) continue;
+      best = e->total_us;
+      found = std::move(p);
+    }
+    if (!(best < kNever)) return false;
+    stage(i) = std::move(found);
+    return true;
+  }
+
+  // Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
+  static tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand) {
+    Extents whole = p.block;
+    for (std::size_t a = p.space->spatial; a < whole.size(); ++a) whole[a] = p.space->axes[a].extent;
+    return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
+  }
+
+  double judged() {
+    base::Diagnostics refusals;
+    const auto layout = tile::layout_of(program_, group_, arch_, refusals);
+    if (!layout) return kNever;
+    const auto e = model::estimate_group(program_, *layout, machine_, &memory_.costs());
+    return e ? e->total_us : kNever;
+  }
+
+  const expr::Expression& e_;
+  std::size_t first_;
+  const model::Machine& machine_;
+  const arch::ArchSpec& arch_;
+  LayoutMemory memory_;
+  LayoutRules rules_;
+  GrowthLimits limits_;
+  RProgram program_;  // of the run alone
+  tile::Group group_;
+  double best_us_ = kNever;
+  std::vector<StageProgram> best_;
+};
+
+}  // namespace
+
+std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
+                                                const model::Machine& machine, model::CachedCosts& known) {
+  return Run(e, first, last, machine, known).best();
+}
+
+std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
+                                         const model::Machine& machine, model::CachedCosts& known) {
+  const arch::ArchSpec& a = *machine.arch;
+  if (arch::scratchpad_of(a) == nullptr) return std::nullopt;
+  const std::size_t stages = e.stages.size();
+  // Up to every stage: the least time, and where the last run begins.
+  struct Cut {
+    double us = kNever;
+    std::size_t begin = 0;
+    std::vector<StageProgram> run;
+  };
+  std::vector<Cut> cuts(stages + 1);
+  cuts[0].us = 0;
+  for (std::size_t end = 1; end <= stages; ++end)
+    for (std::size_t begin = end; begin-- > 0;) {
+      if (!(cuts[begin].us < kNever)) continue;
+      std::optional<ConnectedStages> run;
+      if (begin + 1 == end)
+        run = ConnectedStages{{alone[begin].program}, alone[begin].time};
+      else
+        run = sub_graph_tiling(e, begin, end - 1, machine, known);
+      if (!run || cuts[begin].us + run->time.v >= cuts[end].us) continue;
+      cuts[end] = {cuts[begin].us + run->time.v, begin, std::move(run->programs)};
+    }
+  std::vector<std::size_t> begins;
+  for (std::size_t end = stages; end > 0; end = cuts[end].begin) begins.push_back(end);
+  if (begins.size() == stages) return std::nullopt;
+  RProgram out{a.name, {}, tile::edges_of(e, a)};
+  for (auto end = begins.rbegin(); end != begins.rend(); ++end) {
+    for (StageProgram& p : cuts[*end].run) out.add(std::move(p));
+    for (tile::Edge& edge : out.edges) {
+      const auto in = [&](int s) {
+        return static_cast<std::size_t>(s) >= cuts[*end].begin && static_cast<std::size_t>(s) < *end;
+      };
+      if (in(edge.from) && in(edge.to)) edge.level = arch::scratchpad_of(a)->name;
+    }
+  }
+  return out;
+}
+
+}  // namespace tilescope::construct

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Which stages of an expression share a kernel, and how each of them is scheduled there: Welder's two steps (OSDI'23,
+// section 4.2), GraphConnecting over the connect level of tensors and SubGraphTiling over the tiles of connected
+// stages, with the model in place of the measurements. Runs of neighbouring stages are connected; of all ways to cut
+// the expression into runs the fastest is found.
+//
+// Ignores: matrix instructions that read kept tensors, splits of a reduction, and stages that are no neighbours.
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/cost_model.h"
+#include "expr/expression.h"
+#include "model/simt/cached_costs.h"
+#include "model/simt/machine.h"
+#include "tile/program.h"
+
+namespace tilescope::construct {
+
+// A run of stages as one kernel: their programs, and the time of the kernel.
+struct ConnectedStages {
+  std::vector<tile::StageProgram> programs;
+  base::Microseconds time;
+};
+
+// The fastest kernel of the stages first .. last that the search finds: output tiles of the last stage in the order of
+// what they move, each of which fixes the tiles of the others, with the schedules that the model likes best. Nothing
+// where no such kernel fits the chip, or a stage's tensor is read outside.
+std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
+                                                const model::Machine& machine, model::CachedCosts& known);
+
+// The fastest program of an expression of several stages, where `alone` has the best program of every stage as a kernel
+// of its own. Nothing where no connection is faster than that.
+std::optional<tile::RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
+                                               const model::Machine& machine, model::CachedCosts& known);
+
+}  // namespace tilescope::construct

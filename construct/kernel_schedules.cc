@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "construct/detail/kernel_schedules.h"
+
+#include <algorithm>
+
+#include "base/integer.h"
+#include "tile/shared_reduction.h"
+#include "tile/transfer/vectors.h"
+
+namespace tilescope::construct {
+namespace {
+
+using tile::AxisMapping;
+using tile::Extents;
+using tile::StageProgram;
+using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
+
+constexpr double kWaste = 0.125;  // of an axis, by a tile that is longer than asked
+constexpr std::int64_t kMostSteps[] = {8, 16, 32};
+
+// The most threads, a power of two up to `most`, by which so many parts are cut almost evenly.
+std::int64_t threads_for(std::int64_t parts, std::int64_t most) {
+  std::int64_t best = 1;
+  for (std::int64_t t = 2; t <= most && t < 2 * parts; t *= 2)
+    if (static_cast<double>(base::round_up(parts, t)) <= static_cast<double>(parts) * (1 + kWaste)) best = t;
+  return best;
+}
+
+class Schedules {
+ public:
+  Schedules(const StageRequest& request, const GrowthLimits& limits, const LayoutRules& rules)
+      : request_(request), space_(*request.space), limits_(limits), rules_(rules) {}
+
+  std::vector<StageProgram> all() {
+    const std::int64_t widest = elements_in(limits_.max_access, base::size_of(space_.expression.dtype));
+    if (space_.axes.size() == space_.spatial) {
+      for (std::int64_t each = 1; each <= widest; each *= 4) add(outwards(request_.threads, each), 1, 1, {});
+      return std::move(out_);
+    }
+    const std::size_t longest = tile::longest_reduced_axis(space_).value();
+    const std::int64_t length = space_.axes[longest].extent;
+    for (std::int64_t sharers = 1; sharers <= request_.threads && sharers < 2 * length; sharers *= 2)
+      for (std::int64_t each = 1; each <= std::min(widest, length); each *= 4)
+        add(outwards(request_.threads / sharers, 1), sharers, each, {});
+    if (reuses()) add_products();
+    return std::move(out_);
+  }
+
+ private:
+  bool reuses() const {
+    for (const tile::Operand& o : space_.inputs)
+      for (std::size_t a = 0; a < space_.spatial; ++a)
+        if (!o.uses(static_cast<int>(a)) && request_.tile[a] > 1) return true;
+    return false;
+  }
+
+  // Threads from the innermost axis outwards, of which each takes `each` neighbours; what is left of an axis is
+  // strided.
+  Mapping outwards(std::int64_t threads, std::int64_t each) const {
+    Mapping mapping(space_.spatial, AxisMapping{});
+    for (std::size_t a = space_.spatial; a-- > 0;) {
+      const std::int64_t unit = a + 1 == space_.spatial && request_.tile[a] % each == 0 ? each : 1;
+      mapping[a] = along(a, threads, unit);
+      threads /= mapping[a].threads;
+    }
+    return mapping;
+  }
+
+  AxisMapping along(std::size_t axis, std::int64_t most, std::int64_t unit) const {
+    const std::int64_t parts = base::ceil_div(request_.tile[axis], unit);
+    const std::int64_t threads = threads_for(parts, most);
+    return {base::ceil_div(parts, threads), threads, unit};
+  }
+
+  // Two axes with the threads split between them, the others from the innermost on with what is left.
+  void add_products() {
+    std::vector<std::size_t> axes;
+    for (std::size_t a = space_.spatial; a-- > 0;)
+      if (request_.tile[a] > 1) axes.push_back(a);
+    if (axes.empty()) return;
+    const std::size_t inner = axes.front();
+    for (std::int64_t fast = 1; fast <= request_.threads && fast < 2 * request_.tile[inner]; fast *= 2) {
+      Mapping mapping(space_.spatial, AxisMapping{});
+      mapping[inner] = along(inner, fast, 1);
+      if (mapping[inner].threads != fast) continue;
+      std::int64_t left = request_.threads / fast;
+      for (std::size_t i = 1; i < axes.size(); ++i) {
+        mapping[axes[i]] = along(axes[i], left, 1);
+        left /= mapping[axes[i]].threads;
+      }
+      if (left > 1) continue;
+      for (const std::int64_t step : kMostSteps) add(mapping, 1, 1, step);
+    }
+  }
+
+  // `step` of the longest reduced axis with its operands in the scratchpad, or the whole axis and operands as they are.
+  void add(const Mapping& mapping, std::int64_t sharers, std::int64_t each, std::optional<std::int64_t> step) {
+    Extents block(space_.axes.size(), 1);
+    for (std::size_t a = space_.spatial; a < block.size(); ++a) block[a] = space_.axes[a].extent;
+    const std::optional<std::size_t> longest = tile::longest_reduced_axis(space_);
+    if (longest)
+      block[*longest] = base::round_up(step ? std::min(*step, block[*longest]) : block[*longest], sharers * each);
+    StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);
+    if (longest) {
+      p.reduction_threads[*longest] = sharers;
+      p.thread[*longest] = each;
+      if (sharers == 1 && p.iterations_along(*longest) % each != 0) return;
+    }
+    for (std::size_t i = 0; i < p.operands.size(); ++i) {
+      p.operands[i] = {.cached = step && i < request_.kept.size() && !request_.kept[i]};
+      p.operands[i].vector = tile::default_vector(p, i, limits_.max_access);
+    }
+    if (step) p = apply_layout(std::move(p), {rules_.arch, rules_.pads, rules_.known, true});
+    if (tile::sharing_refusal(p, rules_.arch).empty()) out_.push_back(std::move(p));
+  }
+
+  const StageRequest& request_;
+  const tile::TileSpace& space_;
+  const GrowthLimits& limits_;
+  const LayoutRules& rules_;
+  std::vector<StageProgram> out_;
+};
+
+}  // namespace
+
+std::vector<StageProgram> kernel_schedules(const StageRequest& request, const GrowthLimits& limits,
+                                           const LayoutRules& rules) {
+  return Schedules(request, limits, rules).all();
+}
+
+}  // namespace tilescope::construct
