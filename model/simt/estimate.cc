@@ -12,6 +12,7 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
+#include "model/simt/detail/warm_cache.h"
 #include "model/simt/kernel_stage.h"
 #include "model/simt/microkernel/detail/costs.h"
 
@@ -162,6 +163,7 @@ class CoreTime {
 struct Combining {
   std::array<double, arch::kMaxDeviceCaches> cache_us{};
   double dram_us = 0, latency_us = 0;
+  double dram_read_bytes = 0, dram_written_bytes = 0;
 };
 
 Combining combining_of(const StageProgram& p, const Machine& m) {
@@ -184,6 +186,8 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
     come_from(cache.latency_cycles);
     kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
   }
+  c.dram_read_bytes = partial * (1 - kept);
+  c.dram_written_bytes = written;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   come_from(m.dram_latency_cycles);
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
@@ -265,10 +269,20 @@ Occupancy occupancy_of(const std::vector<StageCosts>& stages) {
   return out;
 }
 
+// Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
+void serve_and_touch(std::vector<StageCosts>& stages, WarmCache& warm) {
+  KernelUses uses;
+  for (const StageCosts& s : stages) add_uses(uses, *s.program, *s.kernel, s.traffic);
+  for (StageCosts& s : stages) warm.serve(s.traffic, *s.program, uses);
+  warm.touch(uses);
+  const StageCosts& last = stages.back();
+  if (const KernelUses second = uses_of_combining(*last.program, last.traffic); !second.empty()) warm.touch(second);
+}
+
 // Nothing where the chip lacks a stage's instruction.
 std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* const> programs,
                                                 std::span<const KernelStage> kernels, const Machine& m,
-                                                CachedCosts* known) {
+                                                CachedCosts* known, WarmCache* warm) {
   std::vector<StageCosts> out(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const StageProgram& p = *programs[i];
@@ -280,17 +294,20 @@ std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* co
     out[i].occupancy = occupancy_of(p, m, kernels[i].scratchpad);
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
+  for (StageCosts& s : out) s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
+  if (warm != nullptr) serve_and_touch(out, *warm);
   for (StageCosts& s : out) {
-    s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
     s.work = work_of_block(*s.program, m, *s.kernel, s.arithmetic, s.occupancy, s.traffic, known);
   }
   return out;
 }
 
-// Stages of a kernel run one after the other in every block.
+// Stages of a kernel run one after the other in every block. `warm`: what the kernels before have left; nothing where
+// it is null.
 std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> programs,
-                                        std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known) {
-  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known);
+                                        std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known,
+                                        WarmCache* warm) {
+  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known, warm);
   if (!stages) return std::nullopt;
 
   Estimate s;
@@ -363,12 +380,16 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
         sum(*stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
   kernel.busy_us.push_back(sum(*stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
   add(s, kernel);
+  s.dram_read_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.read; });
+  s.dram_written_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.written; });
   if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};
     second.busy_us.assign(kCoreTerms, 0);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
     second.busy_us.push_back(combining.dram_us);
     add(s, second);
+    s.dram_read_bytes += combining.dram_read_bytes;
+    s.dram_written_bytes += combining.dram_written_bytes;
   }
   const auto largest = std::max_element(s.terms.begin(), s.terms.end(),
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
@@ -378,34 +399,50 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   return s;
 }
 
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
+  const StageProgram* const program = &p;
+  const KernelStage kernel = alone(p, *m.arch);
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, warm);
+}
+
+std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
+                                       CachedCosts* known, WarmCache* warm) {
+  std::vector<const StageProgram*> programs;
+  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
+  return estimate_kernel(programs, kernel_stages(p, group), m, known, warm);
+}
+
 }  // namespace
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
-  const StageProgram* const program = &p;
-  const KernelStage kernel = alone(p, *m.arch);
-  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known);
+  return estimate_stage(p, m, known, nullptr);
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known) {
-  std::vector<const StageProgram*> programs;
-  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
-  return estimate_kernel(programs, kernel_stages(p, group), m, known);
+  return estimate_group(p, group, m, known, nullptr);
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
+  WarmCache warm(m);
+  if (p.stages() == 1) {
+    std::optional<Estimate> only = estimate_stage(p.simt().front(), m, nullptr, &warm);
+    if (only) only->dirty_bytes = warm.dirty_bytes();
+    return only;
+  }
   std::vector<Estimate> kernels;
   for (const tile::Group& group : tile::groups_of(p, *m.arch)) {
     base::Diagnostics refusals;
     const auto layout = tile::layout_of(p, group, *m.arch, refusals);
     const std::optional<Estimate> s = !layout             ? std::nullopt
-                                      : group.size() == 1 ? estimate_stage(p.simt()[group.front()], m)
-                                                          : estimate_group(p, *layout, m);
+                                      : group.size() == 1 ? estimate_stage(p.simt()[group.front()], m, nullptr, &warm)
+                                                          : estimate_group(p, *layout, m, nullptr, &warm);
     if (!s) return std::nullopt;
     kernels.push_back(*s);
   }
-  return sum_of(kernels);
+  Estimate out = sum_of(kernels);
+  out.dirty_bytes = warm.dirty_bytes();
+  return out;
 }
 
 }  // namespace tilescope::model

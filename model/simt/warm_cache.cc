@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simt/detail/warm_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilescope::model {
+namespace {
+
+using tile::Operand;
+using tile::StageProgram;
+
+const std::string& tensor_of(const StageProgram& p, const Operand& o) {
+  return p.space->expression.tensors[static_cast<std::size_t>(o.tensor)].name;
+}
+
+double whole_bytes_of(const Operand& o) { return static_cast<double>(o.elements * o.element.n); }
+
+bool is_split(const StageProgram& p) {
+  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t parts) { return parts > 1; });
+}
+
+TensorUse parts_of(const StageProgram& p, const Traffic& traffic) {
+  const double bytes = traffic.operand[p.space->inputs.size()].total_bytes;
+  return {tensor_of(p, p.space->output) + " parts", bytes, bytes, true};
+}
+
+void add(KernelUses& uses, TensorUse use) {
+  if (use.bytes <= 0) return;
+  const auto same = std::find_if(uses.begin(), uses.end(), [&](const TensorUse& u) { return u.tensor == use.tensor; });
+  if (same == uses.end()) {
+    uses.push_back(std::move(use));
+    return;
+  }
+  same->bytes = std::min(same->whole_bytes, same->bytes + use.bytes);
+  same->written = same->written || use.written;
+}
+
+// Share of x in [0, 1] for which what grows evenly from `first` to `last` is at most `room`.
+double share_within(double first, double last, double room) {
+  if (std::max(first, last) <= room) return 1;
+  if (std::min(first, last) > room) return 0;
+  const double crossing = (room - first) / (last - first);
+  return first <= room ? crossing : 1 - crossing;
+}
+
+}  // namespace
+
+void add_uses(KernelUses& uses, const StageProgram& p, const KernelStage& kernel, const Traffic& traffic) {
+  const std::size_t inputs = p.space->inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const Operand& o = p.space->inputs[i];
+    if (!kernel.kept(i)) add(uses, {tensor_of(p, o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
+  }
+  if (kernel.keeps_output) return;
+  const Operand& out = p.space->output;
+  add(uses, is_split(p) ? parts_of(p, traffic)
+                        : TensorUse{tensor_of(p, out), traffic.operand[inputs].total_bytes, whole_bytes_of(out), true});
+}
+
+KernelUses uses_of_combining(const StageProgram& p, const Traffic& traffic) {
+  if (!is_split(p)) return {};
+  TensorUse parts = parts_of(p, traffic);
+  parts.written = false;
+  const Operand& out = p.space->output;
+  return {std::move(parts), {tensor_of(p, out), whole_bytes_of(out), whole_bytes_of(out), true}};
+}
+
+WarmCache::WarmCache(const Machine& m) {
+  double room = 0;
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+    room = std::max(room, m.device_caches[c].capacity_bytes / (c == 0 ? m.cache_partitions : 1));
+    room_.push_back(room);
+  }
+}
+
+const WarmCache::Entry* WarmCache::entry_of(const std::string& tensor) const {
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.use.tensor == tensor; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+double WarmCache::share_left(const Entry& e, const KernelUses& next, std::size_t cache) const {
+  double earlier = 0, between = 0, later = 0;
+  for (const Entry& other : entries_) {
+    if (other.kernel == e.kernel) earlier += other.use.bytes;
+    if (other.kernel > e.kernel) between += other.use.bytes;
+  }
+  // What kernels between them have touched counts once, though the later kernel touches it again.
+  for (const TensorUse& u : next) {
+    const Entry* known = entry_of(u.tensor);
+    if (known == nullptr || known->kernel <= e.kernel) later += u.bytes;
+  }
+  return share_within(earlier + between, between + later, room_[cache]);
+}
+
+double WarmCache::held(const TensorUse& use, const KernelUses& kernel, std::size_t cache) const {
+  const Entry* e = entry_of(use.tensor);
+  if (e == nullptr || use.bytes <= 0) return 0;
+  // Which parts of a tensor two kernels touch is not known: no more of them is the same than has to be.
+  const double common = std::clamp((e->use.bytes + use.bytes - use.whole_bytes) / use.bytes, 0.0, 1.0);
+  return common * share_left(*e, kernel, cache);
+}
+
+void WarmCache::serve(Traffic& t, const StageProgram& p, const KernelUses& kernel) const {
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    OperandTraffic& o = t.operand[i];
+    const std::string& name = tensor_of(p, p.space->inputs[i]);
+    const auto use = std::find_if(kernel.begin(), kernel.end(), [&](const TensorUse& u) { return u.tensor == name; });
+    if (o.total_bytes <= 0 || use == kernel.end()) continue;
+    for (std::size_t c = 0; c < room_.size(); ++c) {
+      const double found = held(*use, kernel, c) * o.total_bytes;
+      const bool last = c + 1 == room_.size();
+      double& behind = last ? t.dram.read : t.caches[c + 1].read;
+      behind = std::max(0.0, behind - found);
+      if (last) o.dram_bytes = std::max(0.0, o.dram_bytes - found);
+    }
+  }
+}
+
+void WarmCache::touch(const KernelUses& kernel) {
+  std::vector<Entry> touched;
+  for (const TensorUse& use : kernel) {
+    double dirty = use.written ? use.bytes : 0;
+    if (const Entry* e = entry_of(use.tensor); e != nullptr && !use.written && !room_.empty())
+      dirty = e->dirty_bytes * share_left(*e, kernel, room_.size() - 1);
+    touched.push_back({use, kernels_, dirty});
+  }
+  std::erase_if(entries_, [&](const Entry& e) {
+    return std::any_of(kernel.begin(), kernel.end(), [&](const TensorUse& u) { return u.tensor == e.use.tensor; });
+  });
+  entries_.insert(entries_.end(), touched.begin(), touched.end());
+  ++kernels_;
+}
+
+double WarmCache::dirty_bytes() const {
+  if (room_.empty()) return 0;
+  double sum = 0;
+  for (const Entry& e : entries_) sum += e.dirty_bytes * share_left(e, {}, room_.size() - 1);
+  return sum;
+}
+
+}  // namespace tilescope::model
