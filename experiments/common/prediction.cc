@@ -26,9 +26,8 @@ Map to_entries(const Prediction& p) {
                       {}});
   Map out = {{"predicted_us", p.predicted_us, {}}};
   add_band(out, p.band);
-  base::append(out, Map{{"bottleneck", p.bottleneck, {}},
-                        {"terms", std::move(terms), {}},
-                        {"levels", std::move(levels), {}}});
+  base::append(
+      out, Map{{"bottleneck", p.bottleneck, {}}, {"terms", std::move(terms), {}}, {"levels", std::move(levels), {}}});
   if (p.dram)
     base::append(out, Map{{"dram_read_bytes", p.dram->read_bytes, {}},
                           {"dram_written_bytes", p.dram->written_bytes, {}},

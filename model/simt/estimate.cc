@@ -270,13 +270,14 @@ Occupancy occupancy_of(const std::vector<StageCosts>& stages) {
 }
 
 // Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
-void serve_and_touch(std::vector<StageCosts>& stages, WarmCache& warm) {
-  KernelUses uses;
+void serve_and_touch(std::vector<StageCosts>& stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
+  KernelUses uses{{}, static_cast<double>(stages.front().kernel->blocks) / static_cast<double>(resident)};
   for (const StageCosts& s : stages) add_uses(uses, *s.program, *s.kernel, s.traffic);
   for (StageCosts& s : stages) warm.serve(s.traffic, *s.program, uses);
   warm.touch(uses);
   const StageCosts& last = stages.back();
-  if (const KernelUses second = uses_of_combining(*last.program, last.traffic); !second.empty()) warm.touch(second);
+  if (const KernelUses second = uses_of_combining(*last.program, m, last.traffic); !second.tensors.empty())
+    warm.touch(second);
 }
 
 // Nothing where the chip lacks a stage's instruction.
@@ -295,7 +296,7 @@ std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* co
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
   for (StageCosts& s : out) s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
-  if (warm != nullptr) serve_and_touch(out, *warm);
+  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm);
   for (StageCosts& s : out) {
     s.work = work_of_block(*s.program, m, *s.kernel, s.arithmetic, s.occupancy, s.traffic, known);
   }

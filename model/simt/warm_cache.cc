@@ -25,16 +25,36 @@ TensorUse parts_of(const StageProgram& p, const Traffic& traffic) {
   return {tensor_of(p, p.space->output) + " parts", bytes, bytes, true};
 }
 
+const TensorUse* use_of(const KernelUses& kernel, const std::string& tensor) {
+  const auto found = std::find_if(kernel.tensors.begin(), kernel.tensors.end(),
+                                  [&](const TensorUse& u) { return u.tensor == tensor; });
+  return found == kernel.tensors.end() ? nullptr : &*found;
+}
+
 void add(KernelUses& uses, TensorUse use) {
   if (use.bytes <= 0) return;
-  const auto same = std::find_if(uses.begin(), uses.end(), [&](const TensorUse& u) { return u.tensor == use.tensor; });
-  if (same == uses.end()) {
-    uses.push_back(std::move(use));
+  for (TensorUse& u : uses.tensors) {
+    if (u.tensor != use.tensor) continue;
+    u.bytes = std::min(u.whole_bytes, u.bytes + use.bytes);
+    u.written = u.written || use.written;
     return;
   }
-  same->bytes = std::min(same->whole_bytes, same->bytes + use.bytes);
-  same->written = same->written || use.written;
+  uses.tensors.push_back(std::move(use));
 }
+
+// What a kernel reads and writes, wave by wave.
+struct Stream {
+  double read = 0, written = 0;
+  double wave = 1;  // as a share of the kernel
+
+  void add(const TensorUse& u) { (u.written ? written : read) += u.bytes; }
+  // Stores come a wave behind the loads.
+  double touched_at_load(double at) const { return read * at + written * std::max(0.0, at - wave); }
+  double left_at_load(double at) const { return read + written - touched_at_load(at); }
+  double left_at_store(double at) const { return written * (1 - at) + read * (1 - std::min(1.0, at + wave)); }
+};
+
+double wave_of(double waves) { return 1 / std::max(1.0, waves); }
 
 // Share of x in [0, 1] for which what grows evenly from `first` to `last` is at most `room`.
 double share_within(double first, double last, double room) {
@@ -58,12 +78,13 @@ void add_uses(KernelUses& uses, const StageProgram& p, const KernelStage& kernel
                         : TensorUse{tensor_of(p, out), traffic.operand[inputs].total_bytes, whole_bytes_of(out), true});
 }
 
-KernelUses uses_of_combining(const StageProgram& p, const Traffic& traffic) {
+KernelUses uses_of_combining(const StageProgram& p, const Machine& m, const Traffic& traffic) {
   if (!is_split(p)) return {};
   TensorUse parts = parts_of(p, traffic);
   parts.written = false;
   const Operand& out = p.space->output;
-  return {std::move(parts), {tensor_of(p, out), whole_bytes_of(out), whole_bytes_of(out), true}};
+  return {{std::move(parts), {tensor_of(p, out), whole_bytes_of(out), whole_bytes_of(out), true}},
+          static_cast<double>(out.elements) / static_cast<double>(m.cores * m.max_threads)};
 }
 
 WarmCache::WarmCache(const Machine& m) {
@@ -81,17 +102,37 @@ const WarmCache::Entry* WarmCache::entry_of(const std::string& tensor) const {
 }
 
 double WarmCache::share_left(const Entry& e, const KernelUses& next, std::size_t cache) const {
-  double earlier = 0, between = 0, later = 0;
+  Stream earlier{.wave = wave_of(waves_[e.kernel])}, later{.wave = wave_of(next.waves)};
+  double between = 0;
   for (const Entry& other : entries_) {
-    if (other.kernel == e.kernel) earlier += other.use.bytes;
+    if (other.kernel == e.kernel) earlier.add(other.use);
     if (other.kernel > e.kernel) between += other.use.bytes;
   }
   // What kernels between them have touched counts once, though the later kernel touches it again.
-  for (const TensorUse& u : next) {
+  for (const TensorUse& u : next.tensors) {
     const Entry* known = entry_of(u.tensor);
-    if (known == nullptr || known->kernel <= e.kernel) later += u.bytes;
+    if (known == nullptr || known->kernel <= e.kernel) later.add(u);
   }
-  return share_within(earlier + between, between + later, room_[cache]);
+  const TensorUse* again = use_of(next, e.use.tensor);
+  const double own = again != nullptr ? again->bytes : 0;
+
+  // The tensor is cut into the waves of the kernel that has fewer. Both kernels come to a line of one of them in any
+  // order: the earlier one at so many samples, the later one evenly. Beyond so many waves their order is that of the
+  // tensor.
+  constexpr int kSamples = 16, kMaxWaves = 16;
+  const int waves = static_cast<int>(std::clamp(1 / std::max(earlier.wave, later.wave), 1.0, double{kMaxWaves}));
+  double sum = 0;
+  for (int w = 0; w < waves; ++w)
+    for (int i = 0; i < kSamples; ++i) {
+      const double of_wave = (i + 0.5) / kSamples, at = (w + of_wave) / waves;
+      const double before = between + (e.use.written ? earlier.left_at_store(at) : earlier.left_at_load(at));
+      const double begin = static_cast<double>(w) / waves, end = static_cast<double>(w + 1) / waves;
+      // Lines of the wave that the earlier kernel came to after this one are in `before`.
+      const double twice = own * (end - at);
+      sum += share_within(before + later.touched_at_load(begin), before + later.touched_at_load(end) - twice,
+                          room_[cache]);
+    }
+  return sum / (waves * kSamples);
 }
 
 double WarmCache::held(const TensorUse& use, const KernelUses& kernel, std::size_t cache) const {
@@ -105,9 +146,8 @@ double WarmCache::held(const TensorUse& use, const KernelUses& kernel, std::size
 void WarmCache::serve(Traffic& t, const StageProgram& p, const KernelUses& kernel) const {
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     OperandTraffic& o = t.operand[i];
-    const std::string& name = tensor_of(p, p.space->inputs[i]);
-    const auto use = std::find_if(kernel.begin(), kernel.end(), [&](const TensorUse& u) { return u.tensor == name; });
-    if (o.total_bytes <= 0 || use == kernel.end()) continue;
+    const TensorUse* use = use_of(kernel, tensor_of(p, p.space->inputs[i]));
+    if (o.total_bytes <= 0 || use == nullptr) continue;
     for (std::size_t c = 0; c < room_.size(); ++c) {
       const double found = held(*use, kernel, c) * o.total_bytes;
       const bool last = c + 1 == room_.size();
@@ -120,17 +160,15 @@ void WarmCache::serve(Traffic& t, const StageProgram& p, const KernelUses& kerne
 
 void WarmCache::touch(const KernelUses& kernel) {
   std::vector<Entry> touched;
-  for (const TensorUse& use : kernel) {
+  for (const TensorUse& use : kernel.tensors) {
     double dirty = use.written ? use.bytes : 0;
     if (const Entry* e = entry_of(use.tensor); e != nullptr && !use.written && !room_.empty())
       dirty = e->dirty_bytes * share_left(*e, kernel, room_.size() - 1);
-    touched.push_back({use, kernels_, dirty});
+    touched.push_back({use, waves_.size(), dirty});
   }
-  std::erase_if(entries_, [&](const Entry& e) {
-    return std::any_of(kernel.begin(), kernel.end(), [&](const TensorUse& u) { return u.tensor == e.use.tensor; });
-  });
+  std::erase_if(entries_, [&](const Entry& e) { return use_of(kernel, e.use.tensor) != nullptr; });
   entries_.insert(entries_.end(), touched.begin(), touched.end());
-  ++kernels_;
+  waves_.push_back(kernel.waves);
 }
 
 double WarmCache::dirty_bytes() const {

@@ -3,11 +3,12 @@
 // What the device's caches hold when a kernel begins: tensors that the kernels before it read or wrote.
 //
 // Caches replace the line that was used longest ago. A line is still there when everything that was touched since its
-// last use, lines of its own tensor included, fits the cache. A kernel touches its tensors in step, from their
-// beginnings to their ends, and so does the next one: between the two uses of what lies at a share x of a tensor come
-// 1 - x of what the earlier kernel touches, all that kernels between them touch, and x of what the later one does.
+// last use, lines of its own tensor included, fits the cache. Kernels go through their tensors wave by wave, from
+// beginnings to ends. Within a wave the order is any, but that blocks load before they store. So between two uses of a
+// line come the rest of the earlier kernel, all that kernels between them touch, and what the later one has touched
+// until then; lines that both have touched in that time count once.
 //
-// Ignores: kernels that go through a tensor in another order, lines that a kernel uses again before its end, sets.
+// Ignores: kernels that go through a tensor in another order, lines that a kernel uses again in a later wave, sets.
 
 #include <cstddef>
 #include <span>
@@ -30,14 +31,16 @@ struct TensorUse {
   bool written = false;
 };
 
-// By tensor, each of them once.
-using KernelUses = std::vector<TensorUse>;
+struct KernelUses {
+  std::vector<TensorUse> tensors;  // each of them once
+  double waves = 1;                // of its blocks, or less than one
+};
 
 // With those of one more stage of the kernel. The parts of a split reduction are a tensor of their own.
 void add_uses(KernelUses& uses, const tile::StageProgram& p, const KernelStage& kernel, const Traffic& traffic);
 
-// Of the second kernel of a split reduction; empty where there is none.
-KernelUses uses_of_combining(const tile::StageProgram& p, const Traffic& traffic);
+// Of the second kernel of a split reduction, one thread an element; no tensors where there is none.
+KernelUses uses_of_combining(const tile::StageProgram& p, const Machine& m, const Traffic& traffic);
 
 class WarmCache {
  public:
@@ -65,11 +68,13 @@ class WarmCache {
   };
 
   const Entry* entry_of(const std::string& tensor) const;
+  // Of a tensor's lines, those that `cache` has when the next kernel comes to them, or, where that touches nothing,
+  // when it begins.
   double share_left(const Entry& e, const KernelUses& next, std::size_t cache) const;
 
   base::FixedVector<double, arch::kMaxDeviceCaches> room_;  // of each cache, or of a larger one before it
   std::vector<Entry> entries_;
-  std::size_t kernels_ = 0;
+  std::vector<double> waves_;  // of every kernel
 };
 
 }  // namespace tilescope::model
