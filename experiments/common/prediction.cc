@@ -26,10 +26,13 @@ Map to_entries(const Prediction& p) {
                       {}});
   Map out = {{"predicted_us", p.predicted_us, {}}};
   add_band(out, p.band);
-  base::append(out, Map{{"bottleneck", p.bottleneck, {}},
-                        {"terms", std::move(terms), {}},
-                        {"levels", std::move(levels), {}},
-                        {"occupancy_ratio", p.occupancy_ratio, {}},
+  base::append(
+      out, Map{{"bottleneck", p.bottleneck, {}}, {"terms", std::move(terms), {}}, {"levels", std::move(levels), {}}});
+  if (p.dram)
+    base::append(out, Map{{"dram_read_bytes", p.dram->read_bytes, {}},
+                          {"dram_written_bytes", p.dram->written_bytes, {}},
+                          {"dirty_bytes", p.dram->dirty_bytes, {}}});
+  base::append(out, Map{{"occupancy_ratio", p.occupancy_ratio, {}},
                         {"occupancy_limit", p.occupancy_limit, {}},
                         {"registers_per_thread", p.registers_per_thread, {}},
                         {"blocks", p.blocks, {}},

@@ -30,12 +30,18 @@ struct TimeBand {
   bool measured = true;  // on this chip, of this kind and element type; else the nearest band that the chip's file has
 };
 
+struct DramRow {
+  double read_bytes = 0, written_bytes = 0;
+  double dirty_bytes = 0;  // of those written, what a cache still holds at the end
+};
+
 struct Prediction {
   double predicted_us = 0;
   std::optional<TimeBand> band;  // nothing where the chip has none for the program
   std::string bottleneck;
   std::vector<TermRow> terms;    // of all stages together
   std::vector<LevelRow> levels;  // outermost first
+  std::optional<DramRow> dram;   // of programs of several nodes on SIMT cores
   double occupancy_ratio = 0;    // of the longest stage, like what follows
   std::string occupancy_limit;
   std::int64_t registers_per_thread = 0;

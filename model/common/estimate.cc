@@ -23,6 +23,8 @@ void add(Estimate& sum, const Estimate& stage) {
     to.conflict_ratio = std::max(to.conflict_ratio, more.conflict_ratio);
   }
   sum.core_sectors += stage.core_sectors;
+  sum.dram_read_bytes += stage.dram_read_bytes;
+  sum.dram_written_bytes += stage.dram_written_bytes;
   sum.total_us += stage.total_us;
 }
 

@@ -52,6 +52,9 @@ struct Estimate {
   Terms terms;              // those that overlap first
   LevelUses levels;         // outermost first
   double core_sectors = 0;  // that cores ask the device for
+  // What kernels on SIMT cores read of DRAM, and write to it or leave in the device's caches to be written.
+  double dram_read_bytes = 0, dram_written_bytes = 0;
+  double dirty_bytes = 0;  // of the latter, what caches still hold at the end of the program
   double total_us = 0;
   std::size_t bottleneck = 0;  // the largest of the terms
 

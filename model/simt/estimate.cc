@@ -12,6 +12,7 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/traffic.h"
+#include "model/simt/detail/warm_cache.h"
 #include "model/simt/microkernel/detail/costs.h"
 
 namespace tilescope::model {
@@ -161,6 +162,7 @@ class CoreTime {
 struct Combining {
   std::array<double, arch::kMaxDeviceCaches> cache_us{};
   double dram_us = 0, latency_us = 0;
+  double dram_read_bytes = 0, dram_written_bytes = 0;
 };
 
 Combining combining_of(const StageProgram& p, const Machine& m) {
@@ -183,6 +185,8 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
     come_from(cache.latency_cycles);
     kept = std::max(kept, std::min(1.0, cache.capacity_bytes / (i == 0 ? m.cache_partitions : 1) / partial));
   }
+  c.dram_read_bytes = partial * (1 - kept);
+  c.dram_written_bytes = written;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   come_from(m.dram_latency_cycles);
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
@@ -264,10 +268,73 @@ Occupancy occupancy_of(const std::vector<StageCosts>& stages) {
   return out;
 }
 
+// Bytes that a block of the stage asks the device for and sends there.
+double block_bytes(const StageCosts& s) {
+  double bytes = 0;
+  for (std::size_t i = 0; i < s.program->space->operand_count(); ++i) bytes += s.traffic.operand[i].block_bytes;
+  return bytes;
+}
+
+const std::string& tensor_of(const StageProgram& p, std::size_t input) {
+  return p.space->expression.tensors[static_cast<std::size_t>(p.space->inputs[input].tensor)].name;
+}
+
+bool reads(const StageCosts& s, const std::string& tensor) {
+  for (std::size_t i = 0; i < s.program->space->inputs.size(); ++i)
+    if (tensor_of(*s.program, i) == tensor) return true;
+  return false;
+}
+
+// What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
+// as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
+void read_again(std::vector<StageCosts>& stages, std::int64_t per_core, const Machine& m) {
+  const std::int64_t on_a_core = std::min(per_core, base::ceil_div(stages.front().kernel->blocks, m.cores));
+  const auto blocks = static_cast<double>(on_a_core);
+  const double staged = m.core_cache_shared ? static_cast<double>(stages.front().kernel->scratchpad.n) * blocks : 0;
+  std::vector<double> touched;  // by a block, before anything is known to be there
+  for (const StageCosts& s : stages) touched.push_back(block_bytes(s) * blocks);
+  for (std::size_t i = 1; i < stages.size(); ++i)
+    for (std::size_t o = 0; o < stages[i].program->space->inputs.size(); ++o) {
+      Traffic& t = stages[i].traffic;
+      OperandTraffic& operand = t.operand[o];
+      std::size_t before = i;
+      while (before > 0 && !reads(stages[before - 1], tensor_of(*stages[i].program, o))) --before;
+      if (before == 0 || operand.block_bytes <= 0) continue;
+      double between = 0;
+      for (std::size_t k = before - 1; k < i; ++k) between += touched[k];
+      const auto share = [&](double room, double wanted) { return std::clamp(room / wanted, 0.0, 1.0); };
+      const double in_core = m.core_cache_bytes > 0 ? share(m.core_cache_bytes - staged, between) : 0;
+      double in_device = in_core;
+      for (std::size_t c = 0; c < m.device_caches.size(); ++c) {
+        double& read = t.caches[c].read;
+        read -= std::min(read, (c == 0 ? in_core * operand.cache_bytes : in_device * operand.dram_bytes));
+        in_device =
+            std::max(in_device, share(m.device_caches[c].capacity_bytes, between * static_cast<double>(m.cores)));
+      }
+      t.cores.read -= std::min(t.cores.read, in_core * operand.cache_bytes);
+      t.dram.read -= std::min(t.dram.read, in_device * operand.dram_bytes);
+      operand.block_bytes *= 1 - in_core;
+      operand.cache_bytes *= 1 - in_core;
+      operand.missed_ratio *= 1 - in_core;
+      operand.dram_bytes *= 1 - in_device;
+    }
+}
+
+// Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
+void serve_and_touch(std::vector<StageCosts>& stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
+  KernelUses uses{{}, static_cast<double>(stages.front().kernel->blocks) / static_cast<double>(resident)};
+  for (const StageCosts& s : stages) add_uses(uses, *s.program, *s.kernel, s.traffic);
+  for (StageCosts& s : stages) warm.serve(s.traffic, *s.program, uses);
+  warm.touch(uses);
+  const StageCosts& last = stages.back();
+  if (const KernelUses second = uses_of_combining(*last.program, m, last.traffic); !second.tensors.empty())
+    warm.touch(second);
+}
+
 // Nothing where the chip lacks a stage's instruction.
 std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* const> programs,
                                                 std::span<const KernelStage> kernels, const Machine& m,
-                                                CachedCosts* known) {
+                                                CachedCosts* known, WarmCache* warm) {
   std::vector<StageCosts> out(programs.size());
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const StageProgram& p = *programs[i];
@@ -279,17 +346,21 @@ std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* co
     out[i].occupancy = occupancy_of(p, m, kernels[i].scratchpad);
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
+  for (StageCosts& s : out) s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
+  if (out.size() > 1) read_again(out, per_core, m);
+  if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm);
   for (StageCosts& s : out) {
-    s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
     s.work = work_of_block(*s.program, m, *s.kernel, s.arithmetic, s.occupancy, s.traffic, known);
   }
   return out;
 }
 
-// Stages of a kernel run one after the other in every block.
+// Stages of a kernel run one after the other in every block. `warm`: what the kernels before have left; nothing where
+// it is null.
 std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> programs,
-                                        std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known) {
-  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known);
+                                        std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known,
+                                        WarmCache* warm) {
+  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known, warm);
   if (!stages) return std::nullopt;
 
   Estimate s;
@@ -362,12 +433,16 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
         sum(*stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
   kernel.busy_us.push_back(sum(*stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
   add(s, kernel);
+  s.dram_read_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.read; });
+  s.dram_written_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.written; });
   if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};
     second.busy_us.assign(kCoreTerms, 0);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
     second.busy_us.push_back(combining.dram_us);
     add(s, second);
+    s.dram_read_bytes += combining.dram_read_bytes;
+    s.dram_written_bytes += combining.dram_written_bytes;
   }
   const auto largest = std::max_element(s.terms.begin(), s.terms.end(),
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
@@ -377,38 +452,56 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   return s;
 }
 
+std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
+  const StageProgram* const program = &p;
+  const KernelStage kernel = alone(p, *m.arch);
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, warm);
+}
+
+std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
+                                       CachedCosts* known, WarmCache* warm) {
+  std::vector<const StageProgram*> programs;
+  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
+  return estimate_kernel(programs, kernel_stages(p, group), m, known, warm);
+}
+
 }  // namespace
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known) {
-  return estimate_stage_of(p, alone(p, *m.arch), m, known);
+  return estimate_stage(p, m, known, nullptr);
 }
 
 std::optional<Estimate> estimate_stage_of(const StageProgram& p, const KernelStage& kernel, const Machine& m,
                                           CachedCosts* known) {
   const StageProgram* const program = &p;
-  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known);
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, nullptr);
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known) {
-  std::vector<const StageProgram*> programs;
-  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
-  return estimate_kernel(programs, kernel_stages(p, group), m, known);
+  return estimate_group(p, group, m, known, nullptr);
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
-  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
+  WarmCache warm(m);
+  if (p.stages() == 1) {
+    std::optional<Estimate> only = estimate_stage(p.simt().front(), m, nullptr, &warm);
+    if (only) only->dirty_bytes = warm.dirty_bytes();
+    return only;
+  }
   std::vector<Estimate> kernels;
   for (const tile::Group& group : tile::groups_of(p, *m.arch)) {
     base::Diagnostics refusals;
     const auto layout = tile::layout_of(p, group, *m.arch, refusals);
     const std::optional<Estimate> s = !layout             ? std::nullopt
-                                      : group.size() == 1 ? estimate_stage(p.simt()[group.front()], m)
-                                                          : estimate_group(p, *layout, m);
+                                      : group.size() == 1 ? estimate_stage(p.simt()[group.front()], m, nullptr, &warm)
+                                                          : estimate_group(p, *layout, m, nullptr, &warm);
     if (!s) return std::nullopt;
     kernels.push_back(*s);
   }
-  return sum_of(kernels);
+  Estimate out = sum_of(kernels);
+  out.dirty_bytes = warm.dirty_bytes();
+  return out;
 }
 
 }  // namespace tilescope::model
