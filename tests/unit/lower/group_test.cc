@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages of one kernel, which pass tensors on in the scratchpad: against plain loops, and mistakes planted between
+// them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "lower/lower.h"
+#include "lower/print.h"
+#include "tests/support/interpreted.h"
+#include "tests/support/lowered.h"
+#include "tests/support/planting.h"
+#include "tests/support/random_group.h"
+#include "tests/support/small_group.h"
+
+namespace tilescope::lower {
+namespace {
+
+// Chips whose threads share reductions in different ways: by shuffles of 32 and of 64 lanes, and by none.
+arch::ArchSpec without_shuffles() {
+  arch::ArchSpec chip = tests::chip("v100");
+  chip.core.shuffle.reset();
+  return chip;
+}
+
+// What the drawn kernels have in them.
+void classify(const Module& m) {
+  bool shuffles = false, shares = false, blocks = false, wide = false, below = false;
+  for (const Kernel& k : m.kernels) {
+    blocks = blocks || k.blocks > 1;
+    for (const Buffer& b : k.buffers) shares = shares || b.name.ends_with("_shares");
+    for_each_statement(k.body, [&](const Statement& s) {
+      shuffles = shuffles || std::holds_alternative<ReduceLanes>(s.what);
+      const auto* copy = std::get_if<Copy>(&s.what);
+      if (copy == nullptr) return;
+      wide = wide ||
+             (copy->elements > 1 && k.buffers[static_cast<std::size_t>(copy->from.buffer)].name.ends_with("_kept"));
+      for (const Guard& g : copy->inside) below = below || range_of(k, g.value).low < 0;
+    });
+  }
+  RC_CLASSIFY(m.kernels.size() == 1, "one kernel");
+  RC_CLASSIFY(blocks, "several blocks");
+  RC_CLASSIFY(shuffles, "shuffles");
+  RC_CLASSIFY(shares, "shares in the scratchpad");
+  RC_CLASSIFY(wide, "wide reads of kept tiles");
+  RC_CLASSIFY(below, "halos in front of a tensor");
+}
+
+void compute_the_reference(const arch::ArchSpec& chip) {
+  const tile::RProgram p = tests::any_group_program(chip);
+  RC_LOG() << base::to_json(tile::to_document(p, chip)) << '\n';
+  base::Diagnostics diags;
+  const auto m = lower(p, chip, diags);
+  if (!m) {
+    const std::string why = diags.sentences().front();
+    RC_LOG() << why << '\n';
+    RC_ASSERT(why.find("scratchpad bytes a block") == 0 ||
+              why.find("do not all begin at a multiple of that") != std::string::npos);
+    RC_DISCARD("too large, or accesses too wide");
+  }
+  RC_LOG() << print(*m);
+  classify(*m);
+  RC_ASSERT(tests::interpreter_result(p, *m) == "");
+}
+
+RC_GTEST_PROP(Groups, ComputeTheReference, ()) { compute_the_reference(tests::v100()); }
+
+RC_GTEST_PROP(Groups, ComputeTheReferenceOnWarpsOf64, ()) {
+  static const arch::ArchSpec kChip = tests::chip("mi210");
+  compute_the_reference(kChip);
+}
+
+RC_GTEST_PROP(Groups, ComputeTheReferenceWithoutShuffles, ()) {
+  static const arch::ArchSpec kChip = without_shuffles();
+  compute_the_reference(kChip);
+}
+
+RC_GTEST_PROP(Groups, ComputeTheReferenceWithAsynchronousCopies, ()) {
+  static const arch::ArchSpec kChip = tests::chip("v100", {{"core.async_copy", "4 B"}});
+  compute_the_reference(kChip);
+}
+
+TEST(Groups, PlantedMistakesAreFound) {
+  const tile::RProgram p = tests::program(tests::small_group(), tests::v100());
+  const Module right = tests::lowered(p, tests::v100());
+  ASSERT_EQ(right.kernels.size(), 1U);
+  EXPECT_EQ(tests::interpreter_result(p, right), "");
+  for (const tests::GroupFault& fault : tests::group_faults()) {
+    Module m = right;
+    fault.plant(m.kernels.front());
+    EXPECT_NE(print(m), print(right)) << fault.what;
+    EXPECT_NE(tests::interpreter_result(p, m), "") << fault.what;
+  }
+}
+
+}  // namespace
+}  // namespace tilescope::lower
