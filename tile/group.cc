@@ -74,6 +74,7 @@ class GroupBuilder {
     if (!ok()) return std::nullopt;
     out_.threads = stage(0).threads();
     place_bytes();
+    if (!ok()) return std::nullopt;
     return std::move(out_);
   }
 
