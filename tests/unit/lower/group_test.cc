@@ -94,5 +94,41 @@ TEST(Groups, PlantedMistakesAreFound) {
   }
 }
 
+// Two nodes joined by T: `op` of it behind a product by a matrix instruction, one block of 64 threads to 64 x 32.
+std::string behind_a_product(const std::string& more) {
+  return R"json({"nodes":[{"expr":"T[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":128,"n":64,"k":128},"dtype":"f16",
+    "tiles":{"smem":{"m":64,"n":32,"k":64}},"mapping":{"m":{"threads":2,"per_thread":32},"n":{"per_thread":32}},
+    "mma":{"name":"mma.f16","m":"m","n":"n","k":"k"})json" +
+         more + R"json(},
+    {"expr":"O[m,n] = relu(T[m,n] + D[n])","sizes":{"m":128,"n":64},"dtype":"f16","tiles":{"smem":{"m":64,"n":32}},
+    "mapping":{"m":{"threads":2,"per_thread":32},"n":{"threads":32}}}],
+    "edges":[{"from":0,"to":1,"tensor":"T","level":"smem"}]})json";
+}
+
+TEST(Groups, ResultsOfMatrixInstructionsStay) {
+  const arch::ArchSpec a100 = tests::chip("a100");
+  for (const char* more : {"", R"(,"padding":{"T":8})", R"(,"padding":{"T":1})", R"(,"num_stages":3)"}) {
+    const tile::RProgram p = tests::program(behind_a_product(more), a100);
+    const Module m = tests::lowered(p, a100);
+    EXPECT_EQ(m.kernels.size(), 1U);
+    EXPECT_EQ(tests::interpreter_result(p, m), "") << more;
+  }
+}
+
+TEST(GroupErrors, MatrixInstructionsReadNoKeptTile) {
+  const arch::ArchSpec a100 = tests::chip("a100");
+  const tile::RProgram p = tests::program(R"json({"nodes":[
+    {"expr":"A[m,k] = relu(D[m,k])","sizes":{"m":128,"k":128},"dtype":"f16","tiles":{"smem":{"m":64,"k":128}},
+    "mapping":{"m":{"threads":2,"per_thread":32},"k":{"threads":32,"per_thread":4}}},
+    {"expr":"T[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":128,"n":64,"k":128},"dtype":"f16","cached":{"A":"smem","B":"smem"},
+    "tiles":{"smem":{"m":64,"n":32,"k":64}},"mapping":{"m":{"threads":2,"per_thread":32},"n":{"per_thread":32}},
+    "mma":{"name":"mma.f16","m":"m","n":"n","k":"k"}}],
+    "edges":[{"from":0,"to":1,"tensor":"A","level":"smem"}]})json",
+                                          a100);
+  base::Diagnostics diags;
+  EXPECT_FALSE(lower(p, a100, diags));
+  EXPECT_THAT(diags.sentences(), testing::Contains("A stays in the scratchpad; T copies it there once more"));
+}
+
 }  // namespace
 }  // namespace tilescope::lower
