@@ -53,6 +53,11 @@ struct GroupLayout {
 std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
                                      base::Diagnostics& diags, base::Position at = {});
 
+// The most elements, at most `vector`, that one access of an input may have so that it is aligned wherever the tile of
+// the stage at that place of the group begins.
+std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,
+                            std::int64_t vector);
+
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);
 

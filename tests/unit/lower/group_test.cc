@@ -94,6 +94,31 @@ TEST(Groups, PlantedMistakesAreFound) {
   }
 }
 
+// Two rows and columns in front of a block's own, and accesses of I as the document says or leaves it.
+std::string halo(const std::string& more, int columns) {
+  return R"json({"nodes":[{"expr":"T[y,x] = relu(I[y,x])","sizes":{"y":64,"x":64},"dtype":"f32",
+    "tiles":{"smem":{"y":18,"x":24}},"mapping":{"y":{"threads":6,"per_thread":3},"x":{"threads":6,"per_thread":4}})json" +
+         more + R"json(},
+    {"expr":"O[y,x] = T[y-1,x-)json" +
+         std::to_string(columns) + R"json(] + T[y+1,x+1]","sizes":{"y":64,"x":64},
+    "shapes":{"T":[64,64]},"dtype":"f32","tiles":{"smem":{"y":12,"x":12}},
+    "mapping":{"y":{"threads":6,"per_thread":2},"x":{"threads":6,"per_thread":2}}}],
+    "edges":[{"from":0,"to":1,"tensor":"T","level":"smem"}]})json";
+}
+
+TEST(Groups, AccessesAreAlignedWhereTilesBegin) {
+  for (const auto& [columns, vector] : {std::pair(1, 1), {2, 2}, {4, 4}, {0, 4}}) {
+    const tile::RProgram p = tests::program(halo("", columns), tests::v100());
+    EXPECT_EQ(p.simt()[0].operands[0].vector, vector) << columns;
+    EXPECT_EQ(tests::interpreter_result(p, tests::lowered(p, tests::v100())), "");
+  }
+  base::Diagnostics diags;
+  const tile::RProgram wide = tests::program(halo(R"(,"vector":{"I":4})", 1), tests::v100());
+  EXPECT_FALSE(lower(wide, tests::v100(), diags));
+  EXPECT_THAT(diags.sentences(),
+              testing::ElementsAre("operand I: its accesses of 4 elements do not all begin at a multiple of that"));
+}
+
 // Two nodes joined by T: `op` of it behind a product by a matrix instruction, one block of 64 threads to 64 x 32.
 std::string behind_a_product(const std::string& more) {
   return R"json({"nodes":[{"expr":"T[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":128,"n":64,"k":128},"dtype":"f16",
