@@ -253,22 +253,12 @@ class Run {
     return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
   }
 
-  // Rows of a tile that begins where other stages ask for it begin at no multiple of what a row of blocks' tiles does.
+  // Where a tile begins where other stages ask for it, accesses are as wide as that allows.
   void narrow_vectors(const tile::GroupLayout& layout) {
     for (std::size_t i = 0; i < last(); ++i)
-      for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
-        const tile::Operand& operand = space(i).inputs[o];
-        std::int64_t& vector = stage(i).operands[o].vector;
-        if (layout.stages[i].kept_inputs[o] >= 0 || operand.dims.empty()) continue;
-        for (const expr::Term& t : operand.dims.back().terms) {
-          if (static_cast<std::size_t>(t.axis) >= space(i).spatial) continue;
-          const tile::TileBegin& begin = layout.stages[i].begins[static_cast<std::size_t>(t.axis)];
-          vector = std::gcd(vector, t.coefficient * begin.offset);
-          for (const expr::Term& u : begin.terms)
-            vector =
-                std::gcd(vector, t.coefficient * u.coefficient * stage(last()).block[static_cast<std::size_t>(u.axis)]);
-        }
-      }
+      for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
+        if (std::int64_t& vector = stage(i).operands[o].vector; layout.stages[i].kept_inputs[o] < 0)
+          vector = tile::aligned_vector(program_, layout, i, o, vector);
   }
 
   double judged() {

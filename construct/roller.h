@@ -14,8 +14,8 @@
 
 namespace tilescope::construct {
 
-// The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles. Deterministic.
-// Empty only where no program fits the chip and the restrictions.
+// The best `keep` programs of a single-stage expression on a chip, best first, no two of the same tiles and sharing.
+// Deterministic. Empty only where no program fits the chip and the restrictions.
 // `known`, which the cost model may share, remembers the bank passes that were counted.
 std::vector<Ranked> roller(const expr::Expression& one_stage, const arch::ArchSpec& a, const CostModel& cost_model,
                            std::size_t keep, const Restrictions& restrictions = {},

@@ -144,6 +144,19 @@ Located Addresses::in_kept_tile(const Operand& o, const expr::Read& read, const 
   return out;
 }
 
+bool Addresses::neighbours_in_kept_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                                        const std::vector<Affine>& begin, const tile::TileShape& shape,
+                                        std::int64_t neighbours) {
+  const std::size_t d = read.at.size() - 1;
+  const auto together = [&](const Affine& first, std::int64_t bound) {
+    const expr::Span range = maker_.range(first);
+    if (range.low >= 0 && range.high + neighbours <= bound) return true;
+    return bound % neighbours == 0 && alignment_of(first, neighbours) == neighbours;
+  };
+  const Affine at = coordinate(read.at[d], axes);
+  return together(at, shape_of(o)[d]) && together(at - begin[d], shape[d]);
+}
+
 TilePlace Addresses::in_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& local,
                              const std::vector<Affine>& axes) {
   TilePlace out;

@@ -82,6 +82,7 @@ class GroupBuilder {
     if (!ok()) return std::nullopt;
     out_.threads = threads();
     place_bytes();
+    if (!ok()) return std::nullopt;
     return std::move(out_);
   }
 
@@ -323,6 +324,22 @@ std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::
   Extents out;
   for (const ReadRange& r : *ranges) out.push_back(r.extent);
   return out;
+}
+
+std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,
+                            std::int64_t vector) {
+  const GroupedStage& s = group.stages[place];
+  const StageProgram &stage = p.simt()[s.stage], &last = p.simt()[group.stages.back().stage];
+  const Operand& o = stage.space->inputs[input];
+  if (o.dims.empty()) return vector;
+  for (const expr::Term& t : o.dims.back().terms) {
+    const auto axis = static_cast<std::size_t>(t.axis);
+    if (axis >= stage.space->spatial) continue;
+    vector = std::gcd(vector, t.coefficient * s.begins[axis].offset);
+    for (const expr::Term& u : s.begins[axis].terms)
+      vector = std::gcd(vector, t.coefficient * u.coefficient * last.block[static_cast<std::size_t>(u.axis)]);
+  }
+  return vector;
 }
 
 std::int64_t kept_elements(const StageProgram& p) {

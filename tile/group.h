@@ -60,6 +60,11 @@ std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, cons
 // the stages behind it alone. Nothing where they read at places that move apart from block to block.
 std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::size_t i, const arch::ArchSpec& a);
 
+// The most elements, at most `vector`, that one access of an input may have so that it is aligned wherever the tile of
+// the stage at that place of the group begins.
+std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,
+                            std::int64_t vector);
+
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);
 

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/fields.h"
 #include "tile/bsp/document.h"
+#include "tile/group.h"
 #include "tile/microkernel/detail/document.h"
 #include "tile/transfer/document.h"
 
@@ -228,6 +229,22 @@ void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Di
   if (stage && !program.add(std::move(*stage))) diags.error(v.at, "a node with a grid of cores behind one of threads");
 }
 
+// Widths of accesses that the document leaves out: those of a kernel's stages also fit where their tiles begin.
+void align_vectors(const List& nodes, const arch::ArchSpec& arch, RProgram& program) {
+  for (const Group& group : groups_of(program, arch)) {
+    if (group.size() == 1) continue;
+    Diagnostics refusals;  // for those who use the program
+    const std::optional<GroupLayout> layout = layout_of(program, group, arch, refusals);
+    for (std::size_t place = 0; layout && place < group.size(); ++place) {
+      StageProgram& p = program.simt()[group[place]];
+      const Value* given = nodes[group[place]].find("vector");
+      for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+        if (given == nullptr || given->find(p.space->inputs[i].name) == nullptr)
+          p.operands[i].vector = aligned_vector(program, *layout, place, i, p.operands[i].vector);
+    }
+  }
+}
+
 std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& arch, SpaceCache& cache,
                                    Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
@@ -254,6 +271,8 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
   }
   f.finish();
   if (diags.errors().size() != before) return std::nullopt;
+  if (!program.edges.empty() && std::holds_alternative<std::vector<StageProgram>>(program.nodes))
+    align_vectors(*stages, arch, program);
   return program;
 }
 

@@ -34,6 +34,10 @@ class Addresses {
   // The tile's dimensions are the tensor's; it begins at `begin` and has rows `pitch` apart.
   Located in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
                        const std::vector<Affine>& begin, const tile::TileShape& shape, const tile::TileShape& pitch);
+  // Whether so many neighbours along its last dimension, from there on, are inside both the tensor and the tile where
+  // the first of them is.
+  bool neighbours_in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
+                               const std::vector<Affine>& begin, const tile::TileShape& shape, std::int64_t neighbours);
   // The coordinates in the data tile of what a read touches where the tile axes have these values within the block's
   // tile (`local`) and in all (`axes`).
   TilePlace in_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& local,

@@ -215,17 +215,18 @@ struct StageCosts {
   Occupancy occupancy;
   Traffic traffic;
   BlockWork work;
+  std::optional<CoreTime> core;
 };
 
 template <class Of>
-double sum(const std::vector<StageCosts>& stages, const Of& of) {
+double sum(std::span<const StageCosts> stages, const Of& of) {
   double all = 0;
   for (const StageCosts& s : stages) all += of(s);
   return all;
 }
 
 // What every level moves; its time is its term's.
-void fill_levels(Estimate& s, const std::vector<StageCosts>& stages, const Machine& m) {
+void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine& m) {
   const auto blocks = static_cast<double>(s.blocks);
   const auto sector = static_cast<double>(m.sector_bytes);
   const double useful =
@@ -256,7 +257,7 @@ void fill_levels(Estimate& s, const std::vector<StageCosts>& stages, const Machi
 }
 
 // Of all stages of a kernel: the blocks and registers that they leave each other.
-Occupancy occupancy_of(const std::vector<StageCosts>& stages) {
+Occupancy occupancy_of(std::span<const StageCosts> stages) {
   Occupancy out = stages.front().occupancy;
   for (const StageCosts& s : stages) {
     const std::int64_t registers = std::max(out.registers_per_thread, s.occupancy.registers_per_thread);
@@ -287,7 +288,7 @@ bool reads(const StageCosts& s, const std::string& tensor) {
 
 // What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
 // as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
-void read_again(std::vector<StageCosts>& stages, std::int64_t per_core, const Machine& m) {
+void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machine& m) {
   const std::int64_t on_a_core = std::min(per_core, base::ceil_div(stages.front().kernel->blocks, m.cores));
   const auto blocks = static_cast<double>(on_a_core);
   const double staged = m.core_cache_shared ? static_cast<double>(stages.front().kernel->scratchpad.n) * blocks : 0;
@@ -321,7 +322,7 @@ void read_again(std::vector<StageCosts>& stages, std::int64_t per_core, const Ma
 }
 
 // Fetches from DRAM what the caches do not hold of what kernels before have touched. The kernel has run then.
-void serve_and_touch(std::vector<StageCosts>& stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
+void serve_and_touch(std::span<StageCosts> stages, std::int64_t resident, const Machine& m, WarmCache& warm) {
   KernelUses uses{{}, static_cast<double>(stages.front().kernel->blocks) / static_cast<double>(resident)};
   for (const StageCosts& s : stages) add_uses(uses, *s.program, *s.kernel, s.traffic);
   for (StageCosts& s : stages) warm.serve(s.traffic, *s.program, uses);
@@ -331,15 +332,13 @@ void serve_and_touch(std::vector<StageCosts>& stages, std::int64_t resident, con
     warm.touch(second);
 }
 
-// Nothing where the chip lacks a stage's instruction.
-std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* const> programs,
-                                                std::span<const KernelStage> kernels, const Machine& m,
-                                                CachedCosts* known, WarmCache* warm) {
-  std::vector<StageCosts> out(programs.size());
+// Fills in the costs of all stages; false where the chip lacks a stage's instruction.
+bool count_costs(std::span<const StageProgram* const> programs, std::span<const KernelStage> kernels, const Machine& m,
+                 CachedCosts* known, WarmCache* warm, std::span<StageCosts> out) {
   for (std::size_t i = 0; i < programs.size(); ++i) {
     const StageProgram& p = *programs[i];
     const auto arithmetic = of_micro_kernel(p, [&](const auto& kernel) { return arithmetic_of(kernel, p, m); });
-    if (!arithmetic) return std::nullopt;
+    if (!arithmetic) return false;
     out[i].program = &p;
     out[i].kernel = &kernels[i];
     out[i].arithmetic = *arithmetic;
@@ -351,33 +350,28 @@ std::optional<std::vector<StageCosts>> costs_of(std::span<const StageProgram* co
   if (warm != nullptr) serve_and_touch(out, per_core * m.cores, m, *warm);
   for (StageCosts& s : out) {
     s.work = work_of_block(*s.program, m, *s.kernel, s.arithmetic, s.occupancy, s.traffic, known);
+    s.core.emplace(*s.program, *s.kernel, s.work, s.traffic, m);
   }
-  return out;
+  return true;
 }
 
 // Stages of a kernel run one after the other in every block. `warm`: what the kernels before have left; nothing where
-// it is null.
+// it is null. The caller has room for the stages' costs, so that a kernel of one stage allocates nothing.
 std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> programs,
                                         std::span<const KernelStage> kernels, const Machine& m, CachedCosts* known,
-                                        WarmCache* warm) {
-  const std::optional<std::vector<StageCosts>> stages = costs_of(programs, kernels, m, known, warm);
-  if (!stages) return std::nullopt;
+                                        WarmCache* warm, std::span<StageCosts> stages) {
+  if (!count_costs(programs, kernels, m, known, warm, stages)) return std::nullopt;
 
   Estimate s;
   s.terms = m.terms;
   s.levels = m.levels;
   s.blocks = kernels.front().blocks;
-  s.occupancy = occupancy_of(*stages);
+  s.occupancy = occupancy_of(stages);
   const std::int64_t resident = s.occupancy.blocks_per_core * m.cores;
   s.waves = static_cast<double>(s.blocks) / static_cast<double>(resident);
 
-  std::vector<CoreTime> cores;
-  cores.reserve(stages->size());
-  for (const StageCosts& c : *stages) cores.emplace_back(*c.program, *c.kernel, c.work, c.traffic, m);
   const auto cycles_of_wave = [&](const Wave& wave) {
-    double cycles = 0;
-    for (const CoreTime& core : cores) cycles += core.of(wave);
-    return cycles;
+    return sum(stages, [&](const StageCosts& c) { return c.core->of(wave); });
   };
 
   // Full waves, then the last one with fewer blocks a core: where it ends, the kernel ends.
@@ -418,7 +412,7 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   // What each resource alone would take on the core that gets the most blocks.
   const double max_blocks = full * per_core + last;
   const auto alone_us = [&](double CoreBusy::* cycles) {
-    return sum(*stages, [&](const StageCosts& c) {
+    return sum(stages, [&](const StageCosts& c) {
       const auto steps = static_cast<double>(c.program->steps());
       return max_blocks * (steps * (c.work.load.*cycles + c.work.compute.*cycles) + c.work.store.*cycles) *
              us_per_cycle;
@@ -429,12 +423,11 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
                                     &CoreBusy::core_cache_cycles})
     kernel.busy_us.push_back(alone_us(cycles));
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
-    kernel.busy_us.push_back(
-        sum(*stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
-  kernel.busy_us.push_back(sum(*stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
+    kernel.busy_us.push_back(sum(stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
+  kernel.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
   add(s, kernel);
-  s.dram_read_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.read; });
-  s.dram_written_bytes = sum(*stages, [](const StageCosts& c) { return c.traffic.dram.written; });
+  s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.read; });
+  s.dram_written_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.written; });
   if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};
     second.busy_us.assign(kCoreTerms, 0);
@@ -448,21 +441,23 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
                                         [](const NamedTerm& x, const NamedTerm& y) { return x.time_us < y.time_us; });
   s.bottleneck = static_cast<std::size_t>(largest - s.terms.begin());
 
-  fill_levels(s, *stages, m);
+  fill_levels(s, stages, m);
   return s;
 }
 
 std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, CachedCosts* known, WarmCache* warm) {
   const StageProgram* const program = &p;
   const KernelStage kernel = alone(p, *m.arch);
-  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, warm);
+  StageCosts costs;
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, warm, {&costs, 1});
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known, WarmCache* warm) {
   std::vector<const StageProgram*> programs;
   for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
-  return estimate_kernel(programs, kernel_stages(p, group), m, known, warm);
+  std::vector<StageCosts> costs(programs.size());
+  return estimate_kernel(programs, kernel_stages(p, group), m, known, warm, costs);
 }
 
 }  // namespace
@@ -474,7 +469,8 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 std::optional<Estimate> estimate_stage_of(const StageProgram& p, const KernelStage& kernel, const Machine& m,
                                           CachedCosts* known) {
   const StageProgram* const program = &p;
-  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, nullptr);
+  StageCosts costs;
+  return estimate_kernel({&program, 1}, {&kernel, 1}, m, known, nullptr, {&costs, 1});
 }
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,

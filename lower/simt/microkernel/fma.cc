@@ -202,6 +202,8 @@ FmaLowering::FragmentRead FmaLowering::read_of_fragment(std::size_t r, std::int6
   const std::vector<Affine> axes = s_.absolute_values(local, at);
   if (const KeptTile* tile = s_.kept(r)) {
     out.from = s_.addresses.in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, tile->pitch);
+    if (vector > 1)
+      out.together = s_.addresses.neighbours_in_kept_tile(o, s_.read(r), axes, tile->begin, tile->shape, vector);
   } else if (!s_.cached(r)) {
     out.from = s_.addresses.in_memory(o, s_.read(r), axes);
   } else {
@@ -228,7 +230,8 @@ std::int64_t FmaLowering::widest_read(std::size_t r, const StepPosition& at, con
       rotate == 0 ? neighbours : std::gcd(std::gcd(rotate, s_.tiles[i].shape.back()), neighbours);
   std::int64_t vector = 1;
   for (std::int64_t v = 2; v <= widest && whole % v == 0; v *= 2) {
-    if (alignment_of(read_of_fragment(r, v, at, ring_stage).from.offset, v) != v) break;
+    const FragmentRead read = read_of_fragment(r, v, at, ring_stage);
+    if (!read.together || alignment_of(read.from.offset, v) != v) break;
     vector = v;
   }
   return vector;

@@ -7,6 +7,7 @@
 #include "backends/cuda/emit.h"
 #include "backends/cuda/host_run.h"
 #include "tests/support/lowered.h"
+#include "tests/support/small_group.h"
 #include "tests/unit/backends_cuda/samples_on_the_cpu.h"
 
 namespace tilescope::cuda {
@@ -173,6 +174,18 @@ TEST_F(Planted, AnIfThatFetchesOneStepTooFewIsFound) {
       --tests::if_guards(kernel(s))[g]->bound;
       EXPECT_EQ(found_by_values(s), 10);
     }
+  }
+}
+
+TEST_F(Planted, MistakesBetweenStagesOfAKernelAreFound) {
+  const arch::ArchSpec chip = tests::chip("v100");
+  const Sample right = tests::lowered_sample(tests::program(tests::small_group(), chip), chip);
+  EXPECT_EQ(found_by_values(right), 0);
+  EXPECT_EQ(counting_error(right), "");
+  for (const tests::GroupFault& fault : tests::group_faults()) {
+    Sample s = right;
+    fault.plant(kernel(s));
+    EXPECT_TRUE(!counting_error(s).empty() || found_by_values(s) == 10) << fault.what;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
+#include "base/integer.h"
 #include "construct/transfer/detail/knobs.h"
 #include "tests/support/paths.h"
 #include "tests/unit/construct/construct_on.h"
@@ -38,7 +39,9 @@ void expect_sound(const Ranked& r, const tests::ChipWithCostModel& chip) {
   EXPECT_EQ(p.blocks(), blocks) << "the grid covers every index and nothing beyond its last block";
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) {
     EXPECT_GE(p.block[a], 1);
-    EXPECT_LE(p.block[a], p.space->axes[a].extent);
+    const std::int64_t together = p.reduction_threads[a] * p.thread[a];
+    EXPECT_LE(p.block[a], p.reduction_threads[a] == 1 ? p.space->axes[a].extent
+                                                      : base::round_up(p.space->axes[a].extent, together));
   }
 }
 
@@ -56,7 +59,8 @@ TEST_P(Roller, FindsSoundProgramsForEveryOperator) {
         for (std::size_t k = 0; k < i; ++k)
           EXPECT_FALSE(found[i].program.space == found[k].program.space &&
                        found[i].program.block == found[k].program.block &&
-                       found[i].program.thread == found[k].program.thread)
+                       found[i].program.thread == found[k].program.thread &&
+                       found[i].program.reduction_threads == found[k].program.reduction_threads)
               << k << " and " << i << " are of the same tiles";
     }
 }

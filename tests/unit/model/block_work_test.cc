@@ -9,6 +9,7 @@
 
 #include "tests/support/csv.h"
 #include "tests/support/paths.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -97,6 +98,54 @@ TEST(BlockWork, WhatArrivesTakesThePortAsLongAsTheLinkBringsIt) {
   EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "16 B"}}) - port_cycles({{"link.width", "32 B"}}), 8192 / 32);
   EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "256 B"}}), port_cycles({{"link.width", "128 B"}}))
       << "no wider than the cache";
+}
+
+// A block of four warps whose threads have one row sum each, by so many threads a row.
+BlockWork row_sums(std::int64_t sharers, const Machine& m, base::Dtype dtype = base::Dtype::kF32) {
+  const expr::Expression e = tests::expression("O[i] +=! I[i,k]", "i=4096,k=4096", {}, dtype);
+  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
+                                                  {{1, 128 / sharers, 1}}, {1, 4096}, {16});
+  p.operands[0] = {};
+  p.reduction_threads[1] = sharers;
+  const Occupancy occupancy = occupancy_of(p, m);
+  const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+  return work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic);
+}
+
+TEST(BlockWork, ThreadsThatShareAReductionShuffleAndAdd) {
+  const Machine& m = tests::machine("v100");
+  const Arithmetic f32 = arithmetic_of(m, base::Dtype::kF32, base::Dtype::kF32).value();
+  const BlockWork none = row_sums(1, m);
+  EXPECT_EQ(none.store.arithmetic_cycles, 0);
+  EXPECT_EQ(none.store.scratchpad_cycles, 0);
+  EXPECT_EQ(none.sharing_latency_cycles, 0);
+  for (const auto& [sharers, rounds] : {std::pair(2, 1), {8, 3}, {32, 5}}) {
+    SCOPED_TRACE(sharers);
+    const BlockWork w = row_sums(sharers, m);
+    EXPECT_DOUBLE_EQ(w.store.arithmetic_cycles, rounds * 4 * 32 / f32.per_cycle) << "four warps, a step each";
+    EXPECT_DOUBLE_EQ(w.store.scratchpad_cycles, rounds * 4) << "a warp a cycle";
+    EXPECT_DOUBLE_EQ(w.sharing_latency_cycles, rounds * (m.scratchpad_latency_cycles + f32.latency_cycles));
+  }
+  EXPECT_DOUBLE_EQ(row_sums(32, m).store.issue_cycles - row_sums(8, m).store.issue_cycles, 2 * 2.0)
+      << "two more shuffles and steps of four warps on four schedulers";
+  EXPECT_DOUBLE_EQ(row_sums(8, m, base::Dtype::kF64).store.scratchpad_cycles, 3 * 2 * 4) << "two words a value";
+}
+
+TEST(BlockWork, GroupsOfLanesMeetInTheScratchpad) {
+  const Machine& m = tests::machine("v100");
+  const Arithmetic f32 = arithmetic_of(m, base::Dtype::kF32, base::Dtype::kF32).value();
+  const BlockWork lanes = row_sums(32, m), groups = row_sums(128, m);
+  // Each of four warps writes one value and reads those of all four.
+  EXPECT_DOUBLE_EQ(groups.store.scratchpad_cycles - lanes.store.scratchpad_cycles, 4 * (1 + 4) / m.scratchpad_ratio);
+  const double adds = (groups.store.arithmetic_cycles - lanes.store.arithmetic_cycles) / (4 * 32 / f32.per_cycle);
+  EXPECT_GE(adds, 3 - 1e-9);
+  EXPECT_LE(adds, 4 + 1e-9);
+  EXPECT_GT(groups.sharing_latency_cycles, lanes.sharing_latency_cycles + 2 * m.scratchpad_latency_cycles);
+
+  arch::ArchSpec spec = tests::chip("v100");
+  spec.core.shuffle.reset();
+  const BlockWork alone = row_sums(32, make_machine(spec));
+  EXPECT_DOUBLE_EQ(alone.store.scratchpad_cycles, 4 * (1 + 32) / m.scratchpad_ratio);
 }
 
 }  // namespace

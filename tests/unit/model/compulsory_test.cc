@@ -16,6 +16,7 @@
 #include "arch/load.h"
 #include "model/simt/detail/traffic.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {

@@ -11,6 +11,7 @@
 #include "model/simt/estimate.h"
 #include "tests/support/paths.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/alone.h"
 
 namespace tilescope::model {
 namespace {

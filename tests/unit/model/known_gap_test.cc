@@ -6,6 +6,7 @@
 
 #include "model/simt/detail/traffic.h"
 #include "model/simt/estimate.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 #include "tests/unit/model/naive_traffic.h"
 

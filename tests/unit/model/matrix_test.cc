@@ -10,6 +10,7 @@
 #include "model/simt/detail/block_work.h"
 #include "model/simt/estimate.h"
 #include "model/simt/warp_access.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {

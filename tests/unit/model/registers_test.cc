@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "model/simt/detail/occupancy.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {

@@ -12,6 +12,7 @@
 
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
+#include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 #include "tests/unit/model/naive_traffic.h"
 

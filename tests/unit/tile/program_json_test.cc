@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "tests/support/random_group.h"
 #include "tests/support/random_program.h"
+#include "tests/support/small_group.h"
 #include "tests/unit/tile/stage_text.h"
 
 namespace tilescope::tile {
@@ -21,6 +23,7 @@ void expect_same(const StageProgram& a, const StageProgram& b) {
   RC_ASSERT(a.mapping == b.mapping);
   RC_ASSERT(a.thread_order == b.thread_order);
   RC_ASSERT(a.reduction_order == b.reduction_order);
+  RC_ASSERT(a.reduction_threads == b.reduction_threads);
   RC_ASSERT(a.operands == b.operands);
   RC_ASSERT(a.split == b.split);
   RC_ASSERT(a.registers == b.registers);
@@ -164,17 +167,54 @@ constexpr std::string_view kTwoStages =
 "edges": )json";
 
 TEST(ProgramJson, KeepsItsEdges) {
-  const auto read =
-      tests::read_program(std::string(kTwoStages) + R"([{"from": 0, "to": 1, "tensor": "T", "level": "l2"}]})", v100());
+  const auto read = tests::read_program(
+      std::string(kTwoStages) + R"([{"from": 0, "to": 1, "tensor": "T", "level": "smem"}]})", v100());
   ASSERT_THAT(read.errors, ElementsAre());
-  EXPECT_THAT(read.program->edges, ElementsAre(Edge{0, 1, "T", "l2"}));
+  EXPECT_THAT(read.program->edges, ElementsAre(Edge{0, 1, "T", "smem"}));
 }
 
 TEST(ProgramJsonErrors, OfEdgesThatLeadNowhere) {
   EXPECT_THAT(
-      errors_of(std::string(kTwoStages) + R"([{"from": 1, "to": 0, "tensor": "T", "level": "l2"}]})"),
+      errors_of(std::string(kTwoStages) + R"([{"from": 1, "to": 0, "tensor": "T", "level": "smem"}]})"),
       ElementsAre("p.json:3:11: an edge: expected 'from' before 'to', got 1 and 0",
                   "p.json:3:11: an edge: node 1 does not write 'T'", "p.json:3:11: an edge: node 0 does not read 'T'"));
+}
+
+// Of edges at every level; a chip whose tiles exchange has no kernels to keep a tensor in.
+TEST(ProgramJsonErrors, OfLevelsThatNoTensorPassesIn) {
+  const auto at_level = [](const std::string& level) {
+    return errors_of(std::string(kTwoStages) + R"([{"from": 0, "to": 1, "tensor": "T", "level": ")" + level + "\"}]}");
+  };
+  EXPECT_THAT(at_level("dram"), ElementsAre());
+  EXPECT_THAT(at_level("smem"), ElementsAre());
+  for (const std::string level : {"l2", "l1", "reg"})
+    EXPECT_THAT(at_level(level),
+                ElementsAre("p.json:3:11: an edge: T passes between nodes in dram or, inside a kernel, "
+                            "in smem, not in " +
+                            level));
+}
+
+TEST(ProgramJson, ReadsBackGroups) {
+  const auto first = tests::read_program(tests::small_group(), v100());
+  ASSERT_THAT(first.errors, ElementsAre());
+  const RProgram& program = *first.program;
+  EXPECT_EQ(program.edges.size(), 6U);
+  const std::string text = base::to_json(to_document(program, v100()));
+  const auto read = tests::read_program(text, v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->edges, program.edges);
+  EXPECT_EQ(base::to_json(to_document(*read.program, v100())), text);
+}
+
+RC_GTEST_PROP(ProgramJson, ReadsBackAnyGroup, ()) {
+  const RProgram program = tests::any_group_program(v100());
+  const std::string text = base::to_json(to_document(program, v100()), 2);
+  RC_LOG() << text << '\n';
+  const auto read = tests::read_program(text, v100());
+  RC_ASSERT(read.errors.empty());
+  RC_ASSERT(read.program->edges == program.edges);
+  for (std::size_t i = 0; i < program.stages(); ++i) expect_same(program.simt()[i], read.program->simt()[i]);
+  RC_ASSERT(base::to_json(to_document(*read.program, v100()), 2) == text);
 }
 
 TEST(ProgramJsonErrors, OfTheEdges) {

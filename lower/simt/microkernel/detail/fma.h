@@ -54,10 +54,11 @@ class FmaLowering final : public MicroKernelLowering {
     std::vector<AxisLoop> loops;
     Affine place;
     Located from;
+    bool together = true;  // neighbours of one access are all inside the array, or none
   };
   FragmentRead read_of_fragment(std::size_t read, std::int64_t vector, const StepPosition& at,
                                 const Affine& ring_stage);
-  // The widest access that is aligned wherever the thread stands.
+  // The widest access that is aligned wherever the thread stands, and that no edge cuts.
   std::int64_t widest_read(std::size_t read, const StepPosition& at, const Affine& ring_stage);
   Statement fragment(std::size_t read, const StepPosition& at, const Affine& ring_stage,
                      const std::vector<Guard>& known_inside);

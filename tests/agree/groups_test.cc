@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages of one kernel, drawn at random: interpreter and emitted text on the CPU give the same bits, simulator and text
+// count the same accesses, and the values are those of plain loops. RC_PARAMS="max_success=2000" draws more.
+
+#include <deque>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "backends/cuda/host_run.h"
+#include "base/document.h"
+#include "experiments/verify/compare_values.h"
+#include "lower/expected_values.h"
+#include "lower/interpret.h"
+#include "lower/lower.h"
+#include "lower/print.h"
+#include "sim/simulate.h"
+#include "tests/support/random_group.h"
+#include "tile/program_json.h"
+
+namespace tilescope::tests {
+namespace {
+
+struct Drawn {
+  tile::RProgram program;
+  lower::Module module;
+  int compiled = -1;
+};
+
+// Draws programs that the chip runs; rapidcheck prints the seed.
+void draw(const arch::ArchSpec& chip, cuda::HostCompiler& host, std::deque<Drawn>& out) {
+  const bool all = rc::check("groups are drawn", [&] {
+    tile::RProgram p = any_group_program(chip);
+    base::Diagnostics diags;
+    auto m = lower::lower(p, chip, diags);
+    if (!m) RC_DISCARD("more than a block has, or accesses too wide");
+    out.push_back({std::move(p), std::move(*m), -1});
+    out.back().compiled = host.add(out.back().module);
+  });
+  ASSERT_TRUE(all);
+}
+
+// What readers of one program disagree about; empty where they do not.
+std::string disagreement(const Drawn& d, const arch::ArchSpec& chip, cuda::HostCompiler& host) {
+  std::mt19937 random(1);
+  lower::NamedValues values;
+  lower::add_expected_values(d.program, random, values);
+  const std::vector<expr::Values> inputs = lower::globals_of(d.module, values);
+  std::vector<expr::Values> interpreted = inputs;
+  try {
+    lower::interpret(d.module, {}, interpreted);
+  } catch (const lower::KernelError& e) {
+    return e.what();
+  }
+  const experiments::ValueErrors allowed = experiments::allowed_errors(d.program);
+  for (std::size_t g = 0; g < interpreted.size(); ++g) {
+    const lower::Global& global = d.module.globals[g];
+    if (global.role != lower::Role::kOutput) continue;
+    if (!experiments::errors_of(global.dtype, interpreted[g], values.at(global.name)).within(allowed))
+      return global.name + " differs from plain loops";
+  }
+  for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting}) {
+    const cuda::HostResult r = host.run(d.compiled, {build, 1, {}, inputs});
+    if (!r.ok()) return r.error;
+    for (std::size_t g = 0; g < interpreted.size(); ++g)
+      if (d.module.globals[g].role == lower::Role::kOutput && r.globals[g] != interpreted[g])
+        return d.module.globals[g].name + " of the text differs from the interpreter's";
+    if (build != cuda::HostBuild::kCounting) continue;
+    std::vector<lower::KernelCounters> simulated;
+    for (sim::KernelReport& k : sim::simulate(d.module, chip, {.mode = sim::Mode::kFull}).kernels)
+      simulated.push_back(std::move(k.counters));
+    if (simulated != r.counters) return "counters differ";
+  }
+  return {};
+}
+
+void expect_all_agree(const arch::ArchSpec& chip) {
+  cuda::HostCompiler host(chip);
+  if (const auto why = host.refusal()) GTEST_SKIP() << *why;
+  std::deque<Drawn> drawn;
+  draw(chip, host, drawn);
+  for (const Drawn& d : drawn)
+    if (const std::string why = disagreement(d, chip, host); !why.empty())
+      ADD_FAILURE() << why << '\n'
+                    << base::to_json(tile::to_document(d.program, chip)) << '\n'
+                    << lower::print(d.module);
+}
+
+TEST(RandomGroups, AllReadersAgree) { expect_all_agree(v100()); }
+
+TEST(RandomGroups, AllReadersAgreeOnWarpsOf64) { expect_all_agree(chip("mi210")); }
+
+TEST(RandomGroups, AllReadersAgreeWithoutShuffles) {
+  arch::ArchSpec alone = chip("v100", {{"core.async_copy", "4 B"}, {"memory.smem.banks", "16"}});
+  alone.core.shuffle.reset();
+  expect_all_agree(alone);
+}
+
+}  // namespace
+}  // namespace tilescope::tests

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Random stages that read each other, as programs whose tensors pass inside kernels, between them, or both
+// (tile/group.h). Call inside a property: rapidcheck prints the seed.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "arch/derive.h"
+#include "base/integer.h"
+#include "tests/support/random_program.h"
+#include "tile/group.h"
+
+namespace tilescope::tests {
+
+// Whatever the size of the test: small tests of one kind of stage alone would find little.
+inline std::int64_t evenly(std::int64_t least, std::int64_t most) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int64_t>(least, most + 1));
+}
+
+template <class T>
+T one_of(const std::vector<T>& values) {
+  return values[static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(values.size()) - 1))];
+}
+
+// Writes a chain of stages, each of which reads the one before it and some an earlier one too. Sums are of what is
+// exact in the dtype, so that their order does not matter.
+class RandomStages {
+ public:
+  explicit RandomStages(base::Dtype dtype) : dtype_(dtype) {}
+
+  expr::Expression any(std::int64_t stages) {
+    for (std::int64_t s = 0; s < stages; ++s) add_stage();
+    return expression(fmt::format("{}", fmt::join(text_, "; ")), fmt::format("{}", fmt::join(sizes_, ",")), {}, dtype_);
+  }
+
+ private:
+  // `magnitude` bounds the values, which are multiples of 1 / 2^fraction; a sum of others depends on its order.
+  struct Drawn {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    double magnitude = 1;
+    int fraction = 2;
+    bool exact = true;
+
+    bool sums_up(std::int64_t times) const {
+      return exact && magnitude * static_cast<double>(times) * static_cast<double>(1 << fraction) < (1 << 22);
+    }
+  };
+
+  std::string axis(std::int64_t size) {
+    const std::string name(1, static_cast<char>('a' + sizes_.size()));
+    sizes_.push_back(fmt::format("{}={}", name, std::max<std::int64_t>(1, size)));
+    return name;
+  }
+  Drawn input(std::vector<std::int64_t> shape) {
+    return {fmt::format("I{}", inputs_++), std::move(shape), base::is_integer(dtype_) ? 4.0 : 1.0,
+            base::is_integer(dtype_) ? 0 : 2, true};
+  }
+  // A tensor with as many dimensions: a computed one, if there is one, or an input.
+  Drawn another(const std::vector<std::int64_t>& shape) {
+    std::vector<Drawn> same;
+    for (const Drawn& d : computed_)
+      if (d.shape.size() == shape.size()) same.push_back(d);
+    return same.empty() || evenly(0, 1) == 0 ? input(shape) : one_of(same);
+  }
+  // Mostly as many as there are; one fewer or more reads less than is written, or beyond it.
+  static std::int64_t near(std::int64_t size) { return size + one_of<std::int64_t>({0, 0, 0, -1, 1}); }
+
+  void write(const Drawn& like, std::vector<std::int64_t> shape, const std::string& indices, const std::string& rest) {
+    Drawn out = like;
+    out.name = fmt::format("T{}", computed_.size());
+    out.shape = std::move(shape);
+    text_.push_back(fmt::format("{}[{}] {}", out.name, indices, rest));
+    computed_.push_back(std::move(out));
+  }
+  static Drawn sum_of(Drawn a, const Drawn& b) {
+    return {{}, {}, a.magnitude + b.magnitude, std::max(a.fraction, b.fraction), a.exact && b.exact};
+  }
+  static Drawn product_of(const Drawn& a, const Drawn& b, std::int64_t times) {
+    return {
+        {}, {}, a.magnitude * b.magnitude * static_cast<double>(times), a.fraction + b.fraction, a.exact && b.exact};
+  }
+
+  void add_stage() {
+    const std::int64_t least = evenly(1, 3);
+    const Drawn main = !computed_.empty()  ? computed_.back()
+                       : evenly(0, 4) == 0 ? input({evenly(least, 40)})
+                                           : input({evenly(least, 20), evenly(least, 20)});
+    if (main.shape.size() == 1)
+      add_of_vector(main);
+    else
+      add_of_matrix(main);
+  }
+
+  // One element of another tensor, at those of a matrix.
+  std::pair<std::string, Drawn> element_beside(const std::vector<std::int64_t>& shape, const std::string& i,
+                                               const std::string& j) {
+    switch (evenly(0, 2)) {
+      case 0: {
+        const Drawn o = another(shape);
+        return {fmt::format("{}[{},{}]", o.name, i, j), o};
+      }
+      case 1: {
+        const Drawn o = another({shape[0]});
+        return {fmt::format("{}[{}]", o.name, i), o};
+      }
+      default: {
+        const Drawn o = another({shape[1]});
+        return {fmt::format("{}[{}]", o.name, j), o};
+      }
+    }
+  }
+
+  void add_of_vector(const Drawn& main) {
+    const std::int64_t n = main.shape[0];
+    switch (evenly(0, 3)) {
+      case 0: {
+        const std::string i = axis(near(n));
+        return write(main, {size()}, i, fmt::format("= abs({}[{}])", main.name, i));
+      }
+      case 1: {
+        const std::string x = axis(near(n - 1));
+        return write(sum_of(main, main), {size()}, x,
+                     fmt::format("= {0}[{1}] + {0}[{1}+{2}]", main.name, x, one_of<int>({1, 2})));
+      }
+      case 2: {
+        const std::string i = axis(near(n)), j = axis(evenly(1, 12));
+        const std::int64_t rows = size(1), columns = size();
+        const Drawn other = another({rows, columns});
+        return write(sum_of(main, other), {rows, columns}, i + "," + j,
+                     fmt::format("= {}[{},{}] - {}[{}]", other.name, i, j, main.name, i));
+      }
+      default: {
+        const std::string i = axis(near(n)), j = axis(near(n));
+        return write(sum_of(main, main), {size(1), size()}, i + "," + j,
+                     fmt::format("= {0}[{1}] - {0}[{2}]", main.name, i, j));
+      }
+    }
+  }
+
+  void add_of_matrix(const Drawn& main) {
+    const std::int64_t kind = evenly(0, 9);
+    if (kind <= 2) return reduce(main);
+    if (kind == 3 && main.sums_up(24)) return multiply(main);
+    if (kind == 4 && main.sums_up(36)) return convolve(main);
+    if (kind == 5) return taps(main);
+    if (kind == 6) return elsewhere(main);
+    const std::string i = axis(near(main.shape[0])), j = axis(near(main.shape[1]));
+    const std::vector<std::int64_t> shape = {size(1), size()};
+    const auto [element, other] = element_beside(shape, i, j);
+    const char* form =
+        one_of<const char*>({"= {0}[{1},{2}] - {3}", "= relu({0}[{1},{2}] + {3})", "= max({0}[{1},{2}], {3})"});
+    write(sum_of(main, other), shape, i + "," + j, fmt::format(fmt::runtime(form), main.name, i, j, element));
+  }
+
+  void reduce(const Drawn& main) {
+    const bool rows = evenly(0, 3) > 0;
+    const std::string i = axis(near(main.shape[0])), j = axis(near(main.shape[1]));
+    const std::int64_t kept = rows ? size(1) : size(), reduced = rows ? size() : size(1);
+    std::vector<std::string> reducers = {"max=!", "min=!"};
+    if (main.sums_up(reduced)) reducers.insert(reducers.end(), {"+=!", "+=!", "mean=!"});
+    const std::string reducer = one_of(reducers);
+    Drawn out = main;
+    if (reducer == "+=!") out.magnitude *= static_cast<double>(reduced);
+    if (reducer == "mean=!") out.exact = false;
+    const char* form = one_of<const char*>({"{} {}[{},{}]", "{} {}[{},{}]", "{} relu({}[{},{}])"});
+    write(out, {kept}, rows ? i : j, fmt::format(fmt::runtime(form), reducer, main.name, i, j));
+  }
+
+  void multiply(const Drawn& main) {
+    const std::string i = axis(near(main.shape[0])), j = axis(evenly(1, 9)), k = axis(near(main.shape[1]));
+    Drawn other = another({size(1), size()});
+    if (!product_of(main, other, size()).sums_up(1)) other = input({size(1), size()});
+    write(product_of(main, other, size()), {size(2), size(1)}, i + "," + j,
+          fmt::format("+=! {}[{},{}] * {}[{},{}]", main.name, i, k, other.name, j, k));
+  }
+
+  void convolve(const Drawn& main) {
+    const std::int64_t stride = one_of<std::int64_t>({1, 1, 2});
+    const std::string y = axis(near(main.shape[0] / stride)), x = axis(near(main.shape[1])), r = axis(evenly(1, 3)),
+                      s = axis(evenly(1, 3));
+    const Drawn taps = input({size(1), size()});
+    write(product_of(main, taps, 9), {size(3), size(2)}, y + "," + x,
+          fmt::format("+=! {}[{}*{}+{},{}+{}] * {}[{},{}]", main.name, y, stride, r, x, s, taps.name, r, s));
+  }
+
+  // Neighbours in either direction, beyond the tensor at its ends.
+  void taps(const Drawn& main) {
+    const std::string y = axis(near(main.shape[0])), x = axis(near(main.shape[1]));
+    const auto at = [](const std::string& name, std::int64_t by) {
+      return by == 0 ? name : fmt::format("{}{:+}", name, by);
+    };
+    std::string body = fmt::format("= {}[{},{}]", main.name, y, x);
+    Drawn out = main;
+    for (std::int64_t n = evenly(1, 2); n-- > 0;) {
+      body += fmt::format(" + {}[{},{}]", main.name, at(y, evenly(-1, 2)), at(x, evenly(-1, 2)));
+      out = sum_of(out, main);
+    }
+    write(out, {size(1), size()}, y + "," + x, body);
+  }
+
+  // Other coordinates than the tensor was written at: transposed, shifted, every second one, each twice.
+  void elsewhere(const Drawn& main) {
+    const std::string i = axis(near(main.shape[0])), j = axis(near(main.shape[1]));
+    switch (evenly(0, 3)) {
+      case 0:
+        return write(main, {size(), size(1)}, j + "," + i, fmt::format("= -{}[{},{}]", main.name, i, j));
+      case 1:
+        return write(main, {size(1), size()}, i + "," + j, fmt::format("= abs({}[{},{}*2])", main.name, i, j));
+      case 2:
+        return write(main, {size(1), size()}, i + "," + j, fmt::format("= abs({}[{}/2,{}])", main.name, i, j));
+      default:
+        return write(main, {size(1), size()}, i + "," + j,
+                     fmt::format("= {0}[{1},{2}] - {0}[{1}+1,{3}-{2}]", main.name, i, j, size()));
+    }
+  }
+
+  // Of the axis before so many others.
+  std::int64_t size(std::size_t before = 0) const { return std::stoll(sizes_[sizes_.size() - 1 - before].substr(2)); }
+
+  const base::Dtype dtype_;
+  int inputs_ = 0;
+  std::vector<std::string> text_, sizes_;
+  std::vector<Drawn> computed_;
+};
+
+// The tensors that the stage reads of those which earlier stages write, each once: the writing stage by name.
+inline std::map<std::string, int> computed_inputs(const expr::Expression& e, std::size_t stage) {
+  std::map<std::string, int> out;
+  for (const expr::Read& r : e.stages[stage].reads)
+    if (const expr::Tensor& t = e.tensors[static_cast<std::size_t>(r.tensor)]; t.producer != expr::kInput)
+      out.emplace(t.name, t.producer);
+  return out;
+}
+
+// Draws how stages of a group are cut, from the last one back: tiles hold what the stages behind them read.
+class RandomGroup {
+ public:
+  RandomGroup(const expr::Expression& e, const arch::ArchSpec& chip)
+      : e_(e),
+        chip_(chip),
+        threads_(one_of<std::int64_t>({1, 2, 4, 8, 8, 12, 16, 24, 32, 48, 64, 96, 128})),
+        most_sharers_(one_of<std::int64_t>({1, 8, 64, 128})) {}
+
+  tile::RProgram any() {
+    draw_kernels();
+    tile::RProgram p{chip_.name, {}, {}};
+    std::vector<tile::StageProgram> programs(e_.stages.size());
+    for (std::size_t s = e_.stages.size(); s-- > 0;) programs[s] = any_stage(s);
+    for (tile::StageProgram& stage : programs) p.simt().push_back(std::move(stage));
+    for (std::size_t s = 0; s < e_.stages.size(); ++s)
+      for (const auto& [tensor, from] : computed_inputs(e_, s))
+        p.edges.push_back({from, static_cast<int>(s), tensor,
+                           kernel_[static_cast<std::size_t>(from)] == kernel_[s]
+                               ? arch::scratchpad_of(chip_)->name
+                               : arch::spec_of(chip_.memory.front()).name});
+    return p;
+  }
+
+ private:
+  struct Range {
+    std::int64_t low = 0, high = 0;
+  };
+
+  // Cuts the chain where no tensor but the last one before the cut is read behind it, or nowhere.
+  void draw_kernels() {
+    kernel_.assign(e_.stages.size(), 0);
+    if (evenly(0, 2) > 0) return;
+    std::vector<std::size_t> cuts;
+    for (std::size_t cut = 1; cut < e_.stages.size(); ++cut) {
+      bool clean = true;
+      for (std::size_t s = cut; s < e_.stages.size(); ++s)
+        for (const auto& [tensor, from] : computed_inputs(e_, s)) clean = clean && from >= static_cast<int>(cut) - 1;
+      if (clean) cuts.push_back(cut);
+    }
+    if (cuts.empty()) return;
+    for (std::size_t s = one_of(cuts); s < kernel_.size(); ++s) kernel_[s] = 1;
+  }
+
+  bool last_of_kernel(std::size_t s) const { return s + 1 == kernel_.size() || kernel_[s + 1] != kernel_[s]; }
+
+  tile::StageProgram any_stage(std::size_t s) {
+    const expr::Expression one = expr::single_stage(e_, s);
+    const auto space = tile::make_space(one, tile::no_collapse(one.stages.front()));
+    std::vector<std::int64_t> threads = shared_out(*space);
+    base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+    for (std::size_t a = 0; a < space->spatial; ++a)
+      mapping.push_back(any_mapping(s, a, space->axes[a].extent, threads[a]));
+    tile::Extents step(space->axes.size(), 1);
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = evenly(1, space->axes[a].extent);
+    tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
+    for (auto* order : {&p.thread_order, &p.reduction_order})
+      for (std::size_t i = order->size(); i-- > 1;)
+        std::swap((*order)[i], (*order)[static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(i)))]);
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) draw_sharing(p, a, threads[a]);
+    draw_operands(s, p);
+    p.unroll = evenly(0, 512);
+    p.num_stages = evenly(1, 2);
+    p.block_order = one_of<tile::BlockOrder>({tile::BlockOrder::kRow, tile::BlockOrder::kColumn});
+    note_reads(s, p);
+    return p;
+  }
+
+  // The block's threads over the axes of the stage, those of reduced axes at most `most_sharers_` in all.
+  std::vector<std::int64_t> shared_out(const tile::TileSpace& space) {
+    std::vector<std::int64_t> out(space.axes.size(), 1);
+    std::int64_t sharers = 1;
+    for (std::int64_t rest = threads_, prime = 2; rest > 1;) {
+      if (rest % prime != 0) {
+        ++prime;
+        continue;
+      }
+      rest /= prime;
+      auto a = static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(space.axes.size()) - 1));
+      if (a >= space.spatial && sharers * prime > most_sharers_) a = 0;
+      if (a >= space.spatial) sharers *= prime;
+      out[a] *= prime;
+    }
+    return out;
+  }
+
+  tile::AxisMapping any_mapping(std::size_t s, std::size_t a, std::int64_t extent, std::int64_t threads) {
+    tile::AxisMapping m{one_of<std::int64_t>({1, 1, 2}), threads, one_of<std::int64_t>({1, 1, 2, 4})};
+    if (last_of_kernel(s)) {
+      if (evenly(0, 2) == 0) m.per_thread = base::ceil_div(extent, m.vthread * threads);
+    } else {
+      const Range& read = needed_[s][a];
+      m.per_thread = base::ceil_div(read.high - read.low + 1, m.vthread * threads);
+      if (evenly(0, 4) == 0) ++m.per_thread;
+    }
+    return m;
+  }
+
+  static void draw_sharing(tile::StageProgram& p, std::size_t a, std::int64_t sharers) {
+    if (sharers > 1) {
+      p.reduction_threads[a] = sharers;
+      p.thread[a] = evenly(1, 3);
+      p.block[a] = sharers * p.thread[a] * evenly(1, 2);
+    } else if (const std::int64_t n = evenly(1, 4); p.iterations_along(a) % n == 0) {
+      p.thread[a] = n;
+    }
+  }
+
+  void draw_operands(std::size_t s, tile::StageProgram& p) {
+    const tile::TileSpace& space = *p.space;
+    for (std::size_t i = 0; i < space.inputs.size(); ++i) {
+      const expr::Tensor& t = e_.tensors[static_cast<std::size_t>(
+          e_.stages[s].reads[static_cast<std::size_t>(space.inputs[i].reads.front())].tensor)];
+      const bool kept = t.producer != expr::kInput && kernel_[static_cast<std::size_t>(t.producer)] == kernel_[s];
+      const bool cached = !kept && evenly(0, 3) > 0;
+      p.operands[i] = {cached, cached ? evenly(0, 8) : 0, 1, cached ? one_of<std::int64_t>({0, 0, 1, 4}) : 0,
+                       cached && evenly(0, 3) == 0};
+      // Halos begin anywhere: wide accesses of stages in front of the last one are refused often.
+      const bool wide = !kept && evenly(0, last_of_kernel(s) ? 1 : 5) == 0;
+      p.operands[i].vector = wide ? tile::default_vector(p, i, {16}) : 1;
+    }
+    if (!last_of_kernel(s))
+      p.operands.back().padding = evenly(0, 4);
+    else
+      p = any_stores(std::move(p), chip_);
+  }
+
+  // What the stage reads of earlier ones, in the first block.
+  void note_reads(std::size_t s, const tile::StageProgram& p) {
+    std::vector<Range> begin;
+    for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+      const bool moved = a < p.space->spatial && !last_of_kernel(s);
+      const std::int64_t low = moved ? needed_[s][a].low : 0;
+      const std::int64_t extent = a < p.space->spatial ? p.block[a] : p.space->axes[a].extent;
+      begin.push_back({low, low + extent - 1});
+    }
+    for (const expr::Read& r : e_.stages[s].reads) {
+      const expr::Tensor& t = e_.tensors[static_cast<std::size_t>(r.tensor)];
+      if (t.producer == expr::kInput) continue;
+      for (std::size_t d = 0; d < r.at.size(); ++d) {
+        const expr::Coordinate& c = r.at[d];
+        Range range{c.offset, c.offset};
+        for (const expr::Term& term : c.terms) {
+          const Range& along = begin[static_cast<std::size_t>(term.axis)];
+          const std::int64_t one = term.coefficient * along.low, other = term.coefficient * along.high;
+          range.low += std::min(one, other);
+          range.high += std::max(one, other);
+        }
+        if (!c.affine()) range = {0, t.shape[d] - 1};
+        std::vector<Range>& all = needed_[static_cast<std::size_t>(t.producer)];
+        if (all.size() == d)
+          all.push_back(range);
+        else
+          all[d] = {std::min(all[d].low, range.low), std::max(all[d].high, range.high)};
+      }
+    }
+  }
+
+  const expr::Expression& e_;
+  const arch::ArchSpec& chip_;
+  const std::int64_t threads_, most_sharers_;
+  std::vector<int> kernel_;                           // by stage: the number of its kernel
+  std::map<std::size_t, std::vector<Range>> needed_;  // by stage and dimension: what is read of its results
+};
+
+inline base::Dtype any_dtype_of_a_group() {
+  using base::Dtype;
+  return one_of<Dtype>({Dtype::kF32, Dtype::kF32, Dtype::kF32, Dtype::kF64, Dtype::kI32, Dtype::kF16});
+}
+
+// Two to six stages in one kernel or two. Discards what the chip's scratchpad does not hold, and stages that read a
+// tensor at places which move apart.
+inline tile::RProgram any_group_program(const arch::ArchSpec& chip) {
+  const expr::Expression e = RandomStages(any_dtype_of_a_group()).any(evenly(2, 6));
+  tile::RProgram p = RandomGroup(e, chip).any();
+  base::Diagnostics diags;
+  for (const tile::Group& group : tile::groups_of(p, chip))
+    if (!tile::layout_of(p, group, chip, diags)) {
+      const std::string why = diags.sentences().front();
+      RC_ASSERT(why.find("apart from block to block") != std::string::npos ||
+                why.find("scratchpad bytes a block") != std::string::npos);
+      RC_DISCARD("no kernel");
+    }
+  return p;
+}
+
+}  // namespace tilescope::tests

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which stages are one kernel, where their tiles begin, and why some cannot be one.
+
+#include "tile/group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "tests/support/random_group.h"
+#include "tile/transfer/results.h"
+
+namespace tilescope::tile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using tests::v100;
+
+using Mapping = base::FixedVector<AxisMapping, kMaxAxes>;
+
+// Stages of single loops, each reduction in one step, that read nothing but kept tensors through the scratchpad.
+RProgram joined(const char* op, const char* sizes, const std::vector<Mapping>& mappings, const char* level = "smem") {
+  const expr::Expression e = tests::expression(op, sizes);
+  RProgram p{"v100", {}, {}};
+  for (std::size_t s = 0; s < e.stages.size(); ++s) {
+    const expr::Expression one = expr::single_stage(e, s);
+    const auto space = make_space(one, no_collapse(one.stages.front()));
+    Extents step(space->axes.size(), 1);
+    for (std::size_t a = space->spatial; a < step.size(); ++a) step[a] = space->axes[a].extent;
+    StageProgram stage = make_stage_program(space, mappings[s], step, {16});
+    for (std::size_t i = 0; i < space->inputs.size(); ++i) stage.operands[i] = {};
+    p.simt().push_back(std::move(stage));
+    for (const auto& [tensor, from] : tests::computed_inputs(e, s))
+      p.edges.push_back({from, static_cast<int>(s), tensor, level});
+  }
+  return p;
+}
+
+// Two rows of T for one of O, blocks of eight rows.
+RProgram halo() {
+  return joined("T[i,j] = relu(I[i,j]); O[y,x] = T[y,x] + T[y+1,x]", "i=16,j=16,y=16,x=16",
+                {{{1, 8, 2}, {1, 8, 2}}, {{1, 8, 1}, {1, 8, 2}}});
+}
+
+std::vector<std::string> refusals(const RProgram& p, const arch::ArchSpec& chip = v100()) {
+  base::Diagnostics diags;
+  for (const Group& group : groups_of(p, chip)) {
+    const std::size_t before = diags.count();
+    const bool laid_out = layout_of(p, group, chip, diags).has_value();
+    EXPECT_EQ(laid_out, diags.count() == before);
+  }
+  return diags.sentences();
+}
+
+GroupLayout layout(const RProgram& p) {
+  base::Diagnostics diags;
+  const auto out = layout_of(p, groups_of(p, v100()).back(), v100(), diags);
+  tests::require_no_errors(diags);
+  return *out;
+}
+
+TEST(Groups, AreJoinedByEdgesInTheScratchpad) {
+  RProgram p = joined("A[i] = -I[i]; B[i] = -I[i]; C[i] = -A[i]; D[i] = -B[i]; E[i] = C[i] + D[i]", "i=8",
+                      {5, Mapping{{1, 8, 1}}}, "dram");
+  EXPECT_THAT(groups_of(p, v100()), ElementsAre(Group{0}, Group{1}, Group{2}, Group{3}, Group{4}));
+  const auto keep = [&](const char* tensor) {
+    for (Edge& e : p.edges)
+      if (e.tensor == tensor) e.level = "smem";
+  };
+  keep("A");
+  EXPECT_THAT(groups_of(p, v100()), ElementsAre(Group{1}, Group{0, 2}, Group{3}, Group{4}))
+      << "in the order of their last stages";
+  keep("D");
+  EXPECT_THAT(groups_of(p, v100()), ElementsAre(Group{1}, Group{0, 2}, Group{3, 4}));
+  EXPECT_THAT(refusals(p), IsEmpty());
+  keep("B");
+  EXPECT_THAT(groups_of(p, v100()), ElementsAre(Group{0, 2}, Group{1, 3, 4}));
+  keep("C");
+  EXPECT_THAT(groups_of(p, v100()), ElementsAre(Group{0, 1, 2, 3, 4}));
+  EXPECT_THAT(refusals(p), IsEmpty());
+}
+
+TEST(Groups, TilesBeginWhereTheyAreReadFirst) {
+  const GroupLayout l = layout(halo());
+  EXPECT_EQ(l.threads, 64);
+  ASSERT_EQ(l.stages.size(), 2U);
+  EXPECT_THAT(l.stages[0].begins, ElementsAre(TileBegin{{{0, 1}}, 0}, TileBegin{}));
+  EXPECT_TRUE(l.stages[0].keeps_output);
+  EXPECT_FALSE(l.stages[1].keeps_output);
+  EXPECT_THAT(l.stages[1].kept_inputs, ElementsAre(0));
+  EXPECT_EQ(l.bytes.n, 16 * 16 * 4);
+
+  const GroupLayout before = layout(joined("T[i,j] = relu(I[i,j]); O[y,x] = T[y*2-1,x+3] - T[y*2,x-2]",
+                                           "i=32,j=16,y=16,x=16", {{{1, 8, 2}, {1, 8, 3}}, {{1, 4, 1}, {1, 16, 1}}}));
+  EXPECT_THAT(before.stages[0].begins, ElementsAre(TileBegin{{{0, 2}}, -1}, TileBegin{{}, -2}));
+}
+
+// Of A, B and C two are alive at a time, and A and B are done when D is written.
+TEST(Groups, TilesLieWhereOthersAreDone) {
+  const Mapping m = {{1, 8, 32}};
+  const RProgram p = joined("A[i] = -I[i]; B[i] = -A[i]; C[i] = -B[i]; D[i] = -C[i]; E[i] = -D[i]", "i=256", {5, m});
+  const GroupLayout l = layout(p);
+  EXPECT_EQ(l.bytes.n, 2 * 1024);
+  for (const std::size_t s : {0, 2}) EXPECT_EQ(l.stages[s].kept.n, l.stages[0].kept.n);
+  for (const std::size_t s : {1, 3}) EXPECT_EQ(l.stages[s].kept.n, 1024 - l.stages[0].kept.n);
+
+  RProgram padded = p;
+  padded.simt()[2].operands.back().padding = 1;
+  EXPECT_EQ(kept_elements(padded.simt()[2]), 257);
+  EXPECT_EQ(layout(padded).bytes.n, 1040 + 1024) << "the next tile begins at a multiple of 16 bytes";
+}
+
+TEST(GroupErrors, OfThreads) {
+  EXPECT_THAT(refusals(joined("T[i] = -I[i]; O[i] = -T[i]", "i=128", {{{1, 64, 1}}, {{1, 128, 1}}})),
+              ElementsAre("a block has 64 threads for T and 128 for O"));
+}
+
+TEST(GroupErrors, OfLoops) {
+  RProgram p = halo();
+  const expr::Expression& e = p.simt()[0].space->expression;
+  p.simt()[0] = make_stage_program(make_space(e, contiguous_collapse(e)), {{1, 64, 4}}, {1}, {16});
+  EXPECT_THAT(refusals(p),
+              Contains("the stage of T cannot share a kernel: its loops are not those of the expression, one by one"));
+
+  RProgram split = joined("T[i,j] = relu(I[i,j]); O[i] +=! T[i,j]", "i=8,j=16", {{{1, 8, 1}, {1, 1, 16}}, {{1, 8, 1}}});
+  EXPECT_THAT(refusals(split), IsEmpty());
+  split.simt()[1].split[1] = 2;
+  EXPECT_THAT(refusals(split), ElementsAre("the stage of O cannot share a kernel: blocks share its reduction (split)"));
+}
+
+TEST(GroupErrors, OfBoxes) {
+  const arch::ArchSpec h100 = tests::chip("h100_pcie");
+  RProgram p =
+      joined("T[i,j] = relu(I[i,j]); O[i,j] = -T[i,j]", "i=64,j=64", {{{1, 8, 1}, {1, 8, 8}}, {{1, 8, 1}, {1, 8, 8}}});
+  EXPECT_THAT(refusals(p, h100), IsEmpty());
+  const auto stored = with_tma_stores(p.simt()[1], {128}, h100);
+  ASSERT_TRUE(stored);
+  p.simt()[1] = *stored;
+  EXPECT_THAT(refusals(p, h100), ElementsAre("the stage of O cannot share a kernel: TMA copies its tiles"));
+}
+
+TEST(GroupErrors, OfTensorsThatLeaveTheGroup) {
+  RProgram p = joined("T[i] = -I[i]; U[i] = -T[i]; O[i] = T[i] + U[i]", "i=64", {3, Mapping{{1, 64, 1}}});
+  EXPECT_THAT(refusals(p), IsEmpty());
+  RProgram outside = p;
+  for (Edge& e : outside.edges)
+    if (e.to == 2) e.level = "dram";
+  EXPECT_THAT(refusals(outside),
+              ElementsAre("T passes between stages of one kernel, and the stage of O reads it outside"));
+  std::erase_if(outside.edges, [](const Edge& e) { return e.to == 2; });
+  EXPECT_THAT(refusals(outside),
+              ElementsAre("T passes between stages of one kernel, and the stage of O reads it outside"))
+      << "an edge that is not there";
+
+  const RProgram results = joined("T[i] = -I[i]; U[i] = -T[i]; O[i] = T[i] - 1", "i=64", {3, Mapping{{1, 64, 1}}});
+  EXPECT_THAT(refusals(results),
+              ElementsAre("U is a result of the program, and its stage is not the last of its kernel"));
+}
+
+TEST(GroupErrors, OfWhatIsKeptAndCached) {
+  RProgram p = halo();
+  p.simt()[0].operands.back().cached = true;
+  EXPECT_THAT(refusals(p), ElementsAre("T stays in the scratchpad and does not leave through it"));
+  p = halo();
+  p.simt()[1].operands[0].cached = true;
+  EXPECT_THAT(refusals(p), ElementsAre("T stays in the scratchpad; O copies it there once more"));
+}
+
+TEST(GroupErrors, OfTilesThatMoveApart) {
+  const auto turned = [](std::int64_t threads) {
+    return joined("T[i,j] = relu(I[i,j]); O[y,x] = T[y,x] + T[x,y]", "i=16,j=16,y=16,x=16",
+                  {{{1, threads, 16 / threads}, {1, threads, 16 / threads}},
+                   {{1, threads, 16 / threads}, {1, threads, threads == 8 ? 1 : 4}}});
+  };
+  EXPECT_THAT(refusals(turned(4)), IsEmpty()) << "one block has all";
+  EXPECT_THAT(refusals(turned(8)), ElementsAre("stages read T at places along i that move apart from block to block"));
+}
+
+TEST(GroupErrors, OfTilesThatAreTooSmall) {
+  RProgram p = halo();
+  p.simt()[0] = make_stage_program(p.simt()[0].space, {{1, 8, 1}, {1, 8, 2}}, {1, 1}, {16});
+  EXPECT_THAT(refusals(p), Contains("a block reads 9 elements of T along i, and its stage's tile has 8"));
+  p = halo();
+  p.simt()[0] = make_stage_program(p.simt()[0].space, {{1, 8, 2}, {1, 8, 1}}, {1, 1}, {16});
+  EXPECT_THAT(refusals(p), Contains("a block reads 16 elements of T along j, and its stage's tile has 8"));
+}
+
+TEST(GroupErrors, OfBytes) {
+  const RProgram p = joined("T[i,j] = relu(I[i,j]); U[i,j] = -T[i,j]; O[i,j] = -U[i,j]", "i=256,j=64",
+                            {3, Mapping{{1, 8, 32}, {1, 8, 8}}});
+  EXPECT_THAT(refusals(p), ElementsAre("scratchpad bytes a block: its stages need 131072 B, v100 has 98304 B (kept: "
+                                       "65536 of T, 65536 of U)"));
+}
+
+// The error names its place.
+TEST(GroupErrors, StandWhereTheProgramDoes) {
+  RProgram p = halo();
+  p.simt()[1].operands[0].cached = true;
+  base::Diagnostics diags;
+  const base::Position at{diags.add_source("softmax.json"), 1, 1};
+  EXPECT_FALSE(layout_of(p, {0, 1}, v100(), diags, at));
+  EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("softmax.json:1:1: T stays in the scratchpad;")));
+}
+
+}  // namespace
+}  // namespace tilescope::tile
