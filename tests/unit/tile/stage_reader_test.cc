@@ -189,7 +189,7 @@ TEST(StageReaderErrors, OfTheMapping) {
               ElementsAre("p.json:7:13: mapping lacks the axis 'n'",
                           testing::StartsWith("p.json:7:49: mapping: 'q' is no axis of the node")))
       << "what the tiles should be is then unknown";
-  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2})"), IsEmpty())
+  EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 2})"), testing::IsEmpty())
       << "threads that share a reduction";
   EXPECT_THAT(errors_with(R"("per_thread": 4})", R"("per_thread": 4}, "k": {"threads": 3})"),
               ElementsAre("p.json:7:13: mapping: 3 threads share k by 1 iterations, which does not cut a step of 8"));
