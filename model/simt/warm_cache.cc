@@ -182,7 +182,7 @@ double WarmCache::dirty_bytes() const {
   if (room_.empty()) return 0;
   double sum = 0;
   for (const Entry& e : entries_) sum += e.dirty_bytes * share_left(e, {{}, waves_[e.kernel]}, room_.size() - 1);
-  return sum;
+  return std::min(sum, room_.back());  // of many waves only some are looked at
 }
 
 }  // namespace tilescope::model
