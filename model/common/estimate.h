@@ -54,7 +54,7 @@ struct Estimate {
   double core_sectors = 0;  // that cores ask the device for
   // What kernels on SIMT cores read of DRAM, and write to it or leave in the device's caches to be written.
   double dram_read_bytes = 0, dram_written_bytes = 0;
-  double dirty_bytes = 0;  // of the latter, what caches still hold at the end of the program
+  double dirty_bytes = 0;  // of the latter, what caches hold at the end; of programs of several stages alone
   double total_us = 0;
   std::size_t bottleneck = 0;  // the largest of the terms
 

@@ -479,12 +479,8 @@ std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::Grou
 }
 
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m) {
+  if (p.stages() == 1) return estimate_stage(p.simt().front(), m);
   WarmCache warm(m);
-  if (p.stages() == 1) {
-    std::optional<Estimate> only = estimate_stage(p.simt().front(), m, nullptr, &warm);
-    if (only) only->dirty_bytes = warm.dirty_bytes();
-    return only;
-  }
   std::vector<Estimate> kernels;
   for (const tile::Group& group : tile::groups_of(p, *m.arch)) {
     base::Diagnostics refusals;

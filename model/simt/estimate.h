@@ -4,7 +4,7 @@
 // named: issue, arithmetic, every level, latency (a core's blocks wait and none of its resources works), launch. After
 // ROLLER (OSDI'22, section 3.4: a program takes as many waves as its blocks need, each as long as its slowest stage),
 // with the terms that ROLLER leaves out: instruction issue, bank conflicts and sectors of the real access pattern,
-// occupancy, exposed latency, reuse in the device cache.
+// occupancy, exposed latency, reuse in the device cache, within a kernel and from one to the next.
 //
 // Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
 // between slices of a cache, and any overlap between one kernel of a program and the next, or one stage of a block and
@@ -33,7 +33,8 @@ std::optional<Estimate> estimate_stage_of(const tile::StageProgram& p, const Ker
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known = nullptr);
 
-// Kernels run one after another. Nothing also where stages that are to be one kernel cannot (tile::layout_of).
+// Kernels run one after another, and a kernel does not fetch what the ones before have left in the device's caches
+// (detail/warm_cache.h). Nothing also where stages that are to be one kernel cannot (tile::layout_of).
 std::optional<Estimate> estimate(const tile::RProgram& p, const Machine& m);
 
 }  // namespace tilescope::model

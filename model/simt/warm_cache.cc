@@ -2,6 +2,7 @@
 #include "model/simt/detail/warm_cache.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace tilescope::model {
@@ -50,11 +51,13 @@ struct Stream {
   void add(const TensorUse& u) { (u.written ? written : read) += u.bytes; }
   // Stores come a wave behind the loads.
   double touched_at_load(double at) const { return read * at + written * std::max(0.0, at - wave); }
-  double left_at_load(double at) const { return read + written - touched_at_load(at); }
+  double left_at_load(double at) const { return all() - touched_at_load(at); }
   double left_at_store(double at) const { return written * (1 - at) + read * (1 - std::min(1.0, at + wave)); }
+  double all() const { return read + written; }
 };
 
-double wave_of(double waves) { return 1 / std::max(1.0, waves); }
+// Whole waves, as long as each other.
+double wave_of(double waves) { return 1 / std::max(1.0, std::round(waves)); }
 
 // Share of x in [0, 1] for which what grows evenly from `first` to `last` is at most `room`.
 double share_within(double first, double last, double room) {
@@ -113,26 +116,30 @@ double WarmCache::share_left(const Entry& e, const KernelUses& next, std::size_t
     const Entry* known = entry_of(u.tensor);
     if (known == nullptr || known->kernel <= e.kernel) later.add(u);
   }
+  if (earlier.all() + between + later.all() <= room_[cache]) return 1;
+  if (between > room_[cache]) return 0;
   const TensorUse* again = use_of(next, e.use.tensor);
   const double own = again != nullptr ? again->bytes : 0;
 
-  // The tensor is cut into the waves of the kernel that has fewer. Both kernels come to a line of one of them in any
-  // order: the earlier one at so many samples, the later one evenly. Beyond so many waves their order is that of the
-  // tensor.
-  constexpr int kSamples = 16, kMaxWaves = 16;
-  const int waves = static_cast<int>(std::clamp(1 / std::max(earlier.wave, later.wave), 1.0, double{kMaxWaves}));
+  // The tensor is cut into the waves of the kernel that has fewer, of which so many are looked at. Both kernels come to
+  // a line of a wave in any order: the later one at so many samples, the earlier one evenly.
+  constexpr int kWaves = 64, kSamples = 16;
+  const double waves = std::round(1 / std::max(earlier.wave, later.wave));
+  const int looked_at = static_cast<int>(std::min(waves, double{kWaves}));
+  const auto left = [&](double at) { return e.use.written ? earlier.left_at_store(at) : earlier.left_at_load(at); };
   double sum = 0;
-  for (int w = 0; w < waves; ++w)
+  for (int w = 0; w < looked_at; ++w) {
+    const double wave = std::floor((w + 0.5) * waves / looked_at);
+    const double begin = wave / waves, end = (wave + 1) / waves;
     for (int i = 0; i < kSamples; ++i) {
-      const double of_wave = (i + 0.5) / kSamples, at = (w + of_wave) / waves;
-      const double before = between + (e.use.written ? earlier.left_at_store(at) : earlier.left_at_load(at));
-      const double begin = static_cast<double>(w) / waves, end = static_cast<double>(w + 1) / waves;
-      // Lines of the wave that the earlier kernel came to after this one are in `before`.
-      const double twice = own * (end - at);
-      sum += share_within(before + later.touched_at_load(begin), before + later.touched_at_load(end) - twice,
-                          room_[cache]);
+      const double of_wave = (i + 0.5) / kSamples;
+      const double touched = between + later.touched_at_load(begin + of_wave / waves);
+      // Of the wave's first line, what the later kernel has touched is in `left` as well.
+      const double twice = own * of_wave / waves;
+      sum += share_within(left(begin) + touched - twice, left(end) + touched, room_[cache]);
     }
-  return sum / (waves * kSamples);
+  }
+  return sum / (looked_at * kSamples);
 }
 
 double WarmCache::held(const TensorUse& use, const KernelUses& kernel, std::size_t cache) const {
@@ -174,8 +181,8 @@ void WarmCache::touch(const KernelUses& kernel) {
 double WarmCache::dirty_bytes() const {
   if (room_.empty()) return 0;
   double sum = 0;
-  for (const Entry& e : entries_) sum += e.dirty_bytes * share_left(e, {}, room_.size() - 1);
-  return sum;
+  for (const Entry& e : entries_) sum += e.dirty_bytes * share_left(e, {{}, waves_[e.kernel]}, room_.size() - 1);
+  return std::min(sum, room_.back());  // of many waves only some are looked at
 }
 
 }  // namespace tilescope::model

@@ -137,9 +137,11 @@ TEST(Estimate, TheLastWaveStoresAfterItsWork) {
   EXPECT_GE(s->total_us, 2 * m.launch_us + s->term_us("arithmetic") + written_us);
 }
 
-TEST(Estimate, OfAProgramIsTheSumOfItsStages) {
-  const auto one = estimate_stage(square_matmul(), machine("v100"));
-  const auto two = estimate({"v100", std::vector{square_matmul(), square_matmul()}, {}}, machine("v100"));
+TEST(Estimate, OfAProgramIsTheSumOfItsStagesWhereCachesKeepNothing) {
+  Machine m = machine("v100");
+  m.device_caches[0].capacity_bytes = 0;
+  const auto one = estimate_stage(square_matmul(), m);
+  const auto two = estimate({"v100", std::vector{square_matmul(), square_matmul()}, {}}, m);
   EXPECT_DOUBLE_EQ(two->total_us, 2 * one->total_us);
   EXPECT_EQ(two->bottleneck, one->bottleneck);
 }
