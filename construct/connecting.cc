@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "base/integer.h"
 #include "construct/detail/kernel_schedules.h"
 #include "expr/infer.h"
+#include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
 #include "model/simt/kernel_stage.h"
 #include "model/simt/registers.h"
@@ -29,25 +31,37 @@ constexpr std::size_t kTiles = 12;        // output tiles of one run that are sc
 constexpr std::size_t kMostTiles = 4096;  // that are looked at
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
+// What the runs of an expression share: its stages' spaces, what was counted of programs over them, and, for runs that
+// ask the same of a stage, the best schedule by stage and request, or nothing.
+struct Shared {
+  Shared(const expr::Expression& e, const arch::ArchSpec& a) : known(a) {
+    for (std::size_t s = 0; s < e.stages.size(); ++s) {
+      const expr::Expression one = expr::single_stage(e, s);
+      spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));
+    }
+  }
+
+  std::vector<std::shared_ptr<const tile::TileSpace>> spaces;
+  model::CachedCosts known;
+  std::map<std::vector<std::int64_t>, std::optional<StageProgram>> schedules;
+};
+
 // The stages first .. last as one kernel.
 class Run {
  public:
-  Run(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine,
-      model::CachedCosts& known)
+  Run(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine, Shared& shared)
       : e_(e),
         first_(first),
         machine_(machine),
         arch_(*machine.arch),
-        memory_(known),
+        shared_(shared),
+        memory_(shared.known),
         rules_{arch_, true, &memory_, true},
         limits_(growth_limits(arch_)),
         program_{arch_.name, {}, {}},
         group_(last - first + 1) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
-    for (std::size_t s = first; s <= last; ++s) {
-      const expr::Expression one = expr::single_stage(e, s);
-      program_.add(plain(tile::make_space(one, tile::no_collapse(one.stages.front()))));
-    }
+    for (std::size_t s = first; s <= last; ++s) program_.add(plain(shared.spaces[s]));
     for (tile::Edge& edge : tile::edges_of(e, arch_)) {
       const auto in = [&](int s) {
         return static_cast<std::size_t>(s) >= first && static_cast<std::size_t>(s) <= last;
@@ -226,8 +240,20 @@ class Run {
       request.kept.push_back(is_kept(i, o));
       kernel.kept_pitch.push_back(std::nullopt);
     }
+    std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i), threads, blocks,
+                                     kernel.keeps_output ? 1 : 0};
+    key.insert(key.end(), asked.begin(), asked.end());
+    key.insert(key.end(), request.kept.begin(), request.kept.end());
+    const auto [known, fresh] = shared_.schedules.try_emplace(std::move(key));
+    if (fresh) known->second = best_schedule(request, std::move(kernel));
+    if (!known->second) return false;
+    stage(i) = *known->second;
+    return true;
+  }
+
+  std::optional<StageProgram> best_schedule(const StageRequest& request, model::KernelStage kernel) {
     double best = kNever;
-    StageProgram found;
+    std::optional<StageProgram> found;
     for (StageProgram& p : kernel_schedules(request, limits_, rules_)) {
       if (!tile::fits(p, arch_)) continue;
       p = model::held_to_registers(std::move(p), machine_);
@@ -241,9 +267,7 @@ class Run {
       best = e->total_us;
       found = std::move(p);
     }
-    if (!(best < kNever)) return false;
-    stage(i) = std::move(found);
-    return true;
+    return found;
   }
 
   // Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
@@ -274,6 +298,7 @@ class Run {
   std::size_t first_;
   const model::Machine& machine_;
   const arch::ArchSpec& arch_;
+  Shared& shared_;
   LayoutMemory memory_;
   LayoutRules rules_;
   GrowthLimits limits_;
@@ -286,12 +311,13 @@ class Run {
 }  // namespace
 
 std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
-                                                const model::Machine& machine, model::CachedCosts& known) {
-  return Run(e, first, last, machine, known).best();
+                                                const model::Machine& machine) {
+  Shared shared(e, *machine.arch);
+  return Run(e, first, last, machine, shared).best();
 }
 
 std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
-                                         const model::Machine& machine, model::CachedCosts& known) {
+                                         const model::Machine& machine) {
   const arch::ArchSpec& a = *machine.arch;
   if (arch::scratchpad_of(a) == nullptr) return std::nullopt;
   const std::size_t stages = e.stages.size();
@@ -301,6 +327,7 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
     std::size_t begin = 0;
     std::vector<StageProgram> run;
   };
+  Shared shared(e, a);
   std::vector<Cut> cuts(stages + 1);
   cuts[0].us = 0;
   for (std::size_t end = 1; end <= stages; ++end)
@@ -310,7 +337,7 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
       if (begin + 1 == end)
         run = ConnectedStages{{alone[begin].program}, alone[begin].time};
       else
-        run = sub_graph_tiling(e, begin, end - 1, machine, known);
+        run = Run(e, begin, end - 1, machine, shared).best();
       if (!run || cuts[begin].us + run->time.v >= cuts[end].us) continue;
       cuts[end] = {cuts[begin].us + run->time.v, begin, std::move(run->programs)};
     }

@@ -14,7 +14,6 @@
 #include "arch/spec.h"
 #include "construct/cost_model.h"
 #include "expr/expression.h"
-#include "model/simt/cached_costs.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -30,11 +29,11 @@ struct ConnectedStages {
 // what they move, each of which fixes the tiles of the others, with the schedules that the model likes best. Nothing
 // where no such kernel fits the chip, or a stage's tensor is read outside.
 std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
-                                                const model::Machine& machine, model::CachedCosts& known);
+                                                const model::Machine& machine);
 
 // The fastest program of an expression of several stages, where `alone` has the best program of every stage as a kernel
 // of its own. Nothing where no connection is faster than that.
 std::optional<tile::RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
-                                               const model::Machine& machine, model::CachedCosts& known);
+                                               const model::Machine& machine);
 
 }  // namespace tilescope::construct

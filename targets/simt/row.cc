@@ -41,14 +41,13 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
 
 std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a) {
   const model::Machine machine = model::make_machine(a);
-  model::CachedCosts known(a);
   std::vector<construct::Ranked> alone;
   for (const tile::StageProgram& p : apart.simt()) {
-    const auto estimate = model::estimate_stage(p, machine, &known);
+    const auto estimate = model::estimate_stage(p, machine);
     if (!estimate) return std::nullopt;
     alone.push_back({p, {estimate->total_us}});
   }
-  return construct::graph_connecting(e, alone, machine, known);
+  return construct::graph_connecting(e, alone, machine);
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
