@@ -60,6 +60,14 @@ void print_layouts(const CompiledOperator& op) {
   table.print();
 }
 
+void print_kernels(const CompiledOperator& op) {
+  Table table({{"#", true}, {"kernels"}, {"edges", false, 1}});
+  for (std::size_t r = 0; r < op.programs.size(); ++r)
+    table.add({fmt::format("{}", r), op.programs[r].kernels.empty() ? "all in one stage" : op.programs[r].kernels,
+               op.programs[r].edges});
+  table.print();
+}
+
 // Why one program is slower than another: the terms of its time, and what the outermost level and the banks do.
 void print_terms(const CompiledOperator& op) {
   const experiments::Prediction& first = op.programs.front().prediction;
@@ -108,6 +116,10 @@ void print_operator(const CompiledOperator& op, const arch::ArchSpec& a) {
   print_programs(op);
   fmt::print("\nwhat differs from the plain layout\n");
   print_layouts(op);
+  if (std::any_of(op.programs.begin(), op.programs.end(), [](const CompiledProgram& p) { return p.stages > 1; })) {
+    fmt::print("\nwhich stages share a kernel, and in which level tensors pass between them\n");
+    print_kernels(op);
+  }
   fmt::print("\nwhat each term would take alone\n");
   print_terms(op);
 }

@@ -185,6 +185,7 @@ constexpr std::array kShorthand = {
     Words{"store TMA",
           "results pass through the scratchpad; one thread has the rows stored by the tensor memory accelerator"},
     Words{"per_thread 2", "a thread owns 2 neighbouring elements"},
+    Words{"share_k 32", "so many neighbouring threads share the reduction along k and combine what they have"},
     Words{"split_k 8",
           "axis k of the reduction is cut into 8 parts that other blocks compute; a second kernel adds them up"},
     Words{"num_stages 3", "buffers of a software pipeline: loads of later steps are under way while one is computed"},

@@ -14,6 +14,7 @@
 #include "experiments/programs/operator_kind.h"
 #include "experiments/programs/workload.h"
 #include "tile/bsp/document.h"
+#include "tile/group.h"
 #include "tile/program_json.h"
 #include "tile/transfer/document.h"
 
@@ -41,11 +42,38 @@ std::string layout_of(const tile::StageProgram& p) {
     if (n > 1) parts.push_back(fmt::format("{} {}", name, n));
   };
   if (tile::chooses_threads(p.micro_kernel)) more_than_one("per_thread", p.mapping.back().per_thread);
+  for (std::size_t a = 0; a < p.split.size(); ++a)
+    more_than_one("share_" + p.space->axes[a].name, p.reduction_threads[a]);
   for (std::size_t a = 0; a < p.split.size(); ++a) more_than_one("split_" + p.space->axes[a].name, p.split[a]);
   more_than_one("num_stages", p.num_stages);
   if (p.block_order == tile::BlockOrder::kColumn) parts.emplace_back("column");
   more_than_one("group_m", p.group_m);
   return parts.empty() ? "-" : fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string kernels_of(const tile::RProgram& p, const arch::ArchSpec& a) {
+  if (p.stages() == 1) return {};
+  const bool threads = std::holds_alternative<std::vector<tile::StageProgram>>(p.nodes);
+  std::vector<std::string> kernels;
+  if (threads) {
+    for (const tile::Group& group : tile::groups_of(p, a)) {
+      std::vector<std::string_view> outputs;
+      for (const std::size_t s : group) outputs.push_back(p.space(s).output.name);
+      kernels.push_back(fmt::format("{}", fmt::join(outputs, "+")));
+    }
+  } else {
+    for (std::size_t s = 0; s < p.stages(); ++s) kernels.push_back(p.space(s).output.name);
+  }
+  return fmt::format("{}", fmt::join(kernels, ", "));
+}
+
+// Every tensor once, in the order in which they are written.
+std::string edges_of(const tile::RProgram& p) {
+  std::vector<std::string> out;
+  for (const tile::Edge& e : p.edges)
+    if (std::string text = e.tensor + " in " + e.level; std::find(out.begin(), out.end(), text) == out.end())
+      out.push_back(std::move(text));
+  return fmt::format("{}", fmt::join(out, ", "));
 }
 
 CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate& e, const arch::ArchSpec& a) {
@@ -57,6 +85,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
             joined(first.block, first.space->axes.size()),
             joined(first.grid, first.space->axes.size()),
             fmt::format("{}, {}", first.instruction, tile::in_words(first)),
+            kernels_of(p, a),
+            edges_of(p),
             a.core.max_block_threads,
             true,
             tile::to_document(p, a),
@@ -71,6 +101,8 @@ CompiledProgram compiled_program(const tile::RProgram& p, const model::Estimate&
           joined(first.block, first.space->axes.size()),
           joined(first.thread, first.space->spatial),
           layout_of(first),
+          kernels_of(p, a),
+          edges_of(p),
           first.threads_with_producers(a.core.warp),
           false,
           tile::to_document(p, a),

@@ -41,6 +41,8 @@ struct CompiledProgram {
   std::size_t stages = 1;
   // Of the first stage, for people: "128x64x8" and "8x4" over its axes "m x n x k", and "A+4".
   std::string axes, block_tile, thread_tile, layout;
+  // Of several stages, for people: "S+M, O", those that share a kernel joined, and "S in smem, M in dram".
+  std::string kernels, edges;
   std::int64_t threads = 0;
   bool on_tiles = false;             // that exchange: `thread_tile` is the grid of cores, `threads` a core's workers
   base::Value document;              // what --program reads
