@@ -33,6 +33,8 @@ constexpr std::array kColumns = {
     Words{"thread tile", "extents along the output's axes of what one thread computes"},
     Words{"tile", "block tile along the output's axes"},
     Words{"layout", "what of the program differs from the plain one; see the shorthand"},
+    Words{"kernels", "stages by their outputs; + between those that share a kernel"},
+    Words{"edges", "tensors that pass between stages, and the level in which they do"},
     Words{"threads", "threads of a block, producer warps included"},
     Words{"blocks", "blocks of the longest node"},
     Words{"reduction steps", "of all reduced axes, in the order of the stages"},

@@ -74,9 +74,7 @@ experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   experiments::Workload out = workload_;
   out.dtype = dtype_option(dtype_, diags);
   out.direct_stores = stores_ == "direct";
-  out.fuse = fuse_ == "none"     ? construct::Fuse::kNone
-             : fuse_ == "inline" ? construct::Fuse::kInline
-                                 : construct::Fuse::kAll;
+  out.fuse = fuse_;
   return out;
 }
 

@@ -32,9 +32,12 @@ class LazyValues {
         const bool produced = producer != producers.end();
         const auto global =
             std::find_if(m.globals.begin(), m.globals.end(), [&](const lower::Global& g) { return g.name == t.name; });
-        base::check(global != m.globals.end(), "every tensor has its array");
-        sources.push_back({produced, produced ? producer->second : 0,
-                           seed_of(static_cast<std::size_t>(global - m.globals.begin())), t.dtype});
+        // A tensor that stays in the scratchpad has none; a stage computes it.
+        const bool written = &t == &e.tensors[static_cast<std::size_t>(e.stages.front().output)];
+        base::check(global != m.globals.end() || produced || written, "every input has its array");
+        sources.push_back(
+            {produced, produced ? producer->second : 0,
+             global == m.globals.end() ? 0 : seed_of(static_cast<std::size_t>(global - m.globals.begin())), t.dtype});
       }
       producers[e.tensors[static_cast<std::size_t>(e.stages.front().output)].name] = s;
     }

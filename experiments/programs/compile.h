@@ -11,7 +11,6 @@
 #include "base/diagnostics.h"
 #include "base/document.h"
 #include "base/dtype.h"
-#include "construct/restrictions.h"
 #include "experiments/common/prediction.h"
 #include "experiments/common/progress.h"
 #include "experiments/common/totals.h"
@@ -30,10 +29,10 @@ struct Workload {
   bool small = false;                // every operator scaled down (expr/scale.h)
   std::string instruction;     // the only matrix instruction of the chip that may multiply, or none; any where empty
   bool direct_stores = false;  // results leave from registers alone, not through the scratchpad
-  construct::Fuse fuse = construct::Fuse::kAll;
-  bool placed = false;  // inputs lie where the programs want them, on chips whose cores exchange
-  std::string moves;    // hold, fetch or rotate: how inputs come to such cores; any where empty
-  std::string homes;    // cores or dram: where inputs and results are at home; what the chip has where empty
+  std::string fuse = "all";    // none, inline or all: which stages may become one (construct/restrictions.h)
+  bool placed = false;         // inputs lie where the programs want them, on chips whose cores exchange
+  std::string moves;           // hold, fetch or rotate: how inputs come to such cores; any where empty
+  std::string homes;           // cores or dram: where inputs and results are at home; what the chip has where empty
 };
 
 struct CompiledProgram {

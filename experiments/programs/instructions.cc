@@ -98,7 +98,9 @@ construct::Restrictions restrictions_of(const Workload& workload, const std::vec
   construct::Restrictions out;
   out.instruction = workload.instruction;
   out.direct_stores = workload.direct_stores;
-  out.fuse = workload.fuse;
+  out.fuse = workload.fuse == "none"     ? construct::Fuse::kNone
+             : workload.fuse == "inline" ? construct::Fuse::kInline
+                                         : construct::Fuse::kAll;
   out.placed = workload.placed;
   out.moves = workload.moves;
   out.homes = workload.homes;

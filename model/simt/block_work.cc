@@ -185,10 +185,10 @@ class BlockCounter {
     }
     if (sharing.groups == 1) return;
     const auto groups = static_cast<double>(sharing.groups);
-    work_.store.issue_cycles += issue_cycles(results_ * (1 + 2 * groups));
-    work_.store.arithmetic_cycles += results_ * groups * warps_ * add / static_cast<double>(m_.partitions);
+    work_.store.issue_cycles += issue_cycles(results_ * 2 * groups);  // a write, reads, and one step less
+    work_.store.arithmetic_cycles += results_ * (groups - 1) * warps_ * add / static_cast<double>(m_.partitions);
     work_.store.scratchpad_cycles += results_ * warps_ * (1 + groups * words) / m_.scratchpad_ratio;
-    work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + groups * arithmetic_.latency_cycles;
+    work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + (groups - 1) * arithmetic_.latency_cycles;
   }
 
   void count_store() {

@@ -67,6 +67,7 @@ std::vector<expr::Expression> operators() {
                             {"O[n,c,y,x] +=! I[n,c,y+r,x+s] * W[c,r,s]", "n=16,c=96,y=56,x=56,r=3,s=3"},
                             {"O[n,c,y,x] max=! I[n,c,y*2+r,x*2+s]", "n=16,c=64,y=28,x=28,r=3,s=3"},
                             {"O[i] +=! A[i,k]", "i=65536,k=512"},
+                            {"O[i] +=! A[i,k]", "i=512,k=4096"},
                             {"O[i,j] = exp(A[i,j]) / (exp(A[i,j]) + 1.0)", "i=4096,j=1024"},
                             {"O[j,i] = A[i,j]", "i=2048,j=4096"},
                             {"O[n,f,y,x] +=! I[n,c,y+r,x+s] * W[f,c,r,s]", "n=4,f=128,y=28,x=28,c=64,r=1,s=1"},

@@ -43,6 +43,7 @@ Lowered lowered(const std::string& op, const std::string& sizes, const std::stri
                 base::Dtype dtype = base::Dtype::kF32) {
   ProgramSource source;
   source.workload = workload(op, sizes, dtype);
+  source.workload.fuse = "none";
   source.workload.shapes = shapes;
   return lowered(source, v100()).front();
 }

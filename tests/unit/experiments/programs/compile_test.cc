@@ -131,7 +131,9 @@ TEST(Compile, ReportsEveryOperatorOnceAsItIsDone) {
 }
 
 TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
-  const auto op = compiled(workload(kSoftmax, "i=256,j=128"), v100(), {Search::kRoller}, 2).at(0);
+  Workload w = workload(kSoftmax, "i=256,j=128");
+  w.fuse = "none";
+  const auto op = compiled(w, v100(), {Search::kRoller}, 2).at(0);
   ASSERT_THAT(op.programs, SizeIs(2));
   EXPECT_EQ(op.programs[0].stages, 4U);
   const std::string text = base::to_json(op.programs[0].document);
@@ -144,10 +146,28 @@ TEST(CompileStages, PassTensorsThroughTheOutermostLevel) {
 }
 
 TEST(CompileStages, HaveOneEdgeForATensorThatIsReadTwice) {
-  const auto op = compiled(workload("T[i] = I[i] * 2; O[i] = T[i] + T[i+1]", "i=64"), v100()).at(0);
+  Workload w = workload("T[i] = I[i] * 2; O[i] = T[i] + T[i+1]", "i=64");
+  w.fuse = "none";
+  const auto op = compiled(w, v100()).at(0);
   ASSERT_FALSE(op.programs.empty());
   EXPECT_THAT(base::to_json(op.programs[0].document),
               HasSubstr(R"("edges":[{"from":0,"to":1,"tensor":"T","level":"dram"}])"));
+}
+
+TEST(CompileStages, ShareAKernelWhereThatIsFaster) {
+  Workload w = workload(kSoftmax, "i=256,j=128");
+  const CompiledOperator fused = compiled(w, v100()).at(0);
+  EXPECT_THAT(fused.programs[0].edges, HasSubstr("in smem"));
+  EXPECT_THAT(fused.programs[0].kernels, testing::Not(HasSubstr(", "))) << "one kernel";
+  expect_programs_read_back(fused, v100());
+  w.fuse = "inline";
+  const CompiledOperator inlined = compiled(w, v100()).at(0);
+  EXPECT_THAT(inlined.programs[0].edges, testing::Not(HasSubstr("in smem")));
+  EXPECT_EQ(inlined.programs[0].stages, 3U) << "exp is in the bodies of its readers";
+  w.fuse = "none";
+  const CompiledOperator apart = compiled(w, v100()).at(0);
+  EXPECT_LT(fused.programs[0].prediction.predicted_us, inlined.programs[0].prediction.predicted_us);
+  EXPECT_LT(inlined.programs[0].prediction.predicted_us, apart.programs[0].prediction.predicted_us);
 }
 
 TEST(CompileStages, NeverGetSlowerWithRank) {
