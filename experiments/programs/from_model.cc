@@ -39,7 +39,7 @@ Prediction prediction_of(const model::Estimate& e, const arch::ArchSpec& a, cons
   for (const model::NamedTerm& t : e.terms) p.terms.push_back({std::string(t.name), t.time_us});
   for (const model::LevelUse& l : e.levels)
     p.levels.push_back({std::string(l.name), l.bytes, l.transactions, l.conflict_ratio, l.time_us});
-  if (program.stages() > 1 && a.chip_class == arch::ChipClass::kGpu)
+  if (program.stages() > 1 && e.dram_written_bytes > 0)
     p.dram = {e.dram_read_bytes, e.dram_written_bytes, e.dirty_bytes};
   p.occupancy_ratio = e.occupancy.ratio;
   p.occupancy_limit = e.occupancy.limited_by;
