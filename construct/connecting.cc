@@ -121,27 +121,37 @@ class Run {
     return true;
   }
 
-  // Extents along an axis: powers of two, and all of it.
-  static std::vector<std::int64_t> choices(std::int64_t extent) {
+  // Extents along an axis: powers of `factor`, and all of it.
+  static std::vector<std::int64_t> choices(std::int64_t extent, std::int64_t factor) {
     std::vector<std::int64_t> out;
-    for (std::int64_t n = 1; n < extent && n <= 1024; n *= 2) out.push_back(n);
+    for (std::int64_t n = 1; n < extent && n <= 1024; n *= factor) out.push_back(n);
     out.push_back(extent);
     return out;
+  }
+
+  // Powers of two, or of more where there would be too many tiles.
+  std::int64_t factor_of_choices() const {
+    const tile::TileSpace& anchor = space(last());
+    for (std::int64_t factor = 2;; factor *= 2) {
+      std::size_t tiles = 1;
+      for (std::size_t a = 0; a < anchor.spatial; ++a) tiles *= choices(anchor.axes[a].extent, factor).size();
+      if (tiles <= kMostTiles || factor > 1024) return factor;
+    }
   }
 
   // Output tiles of the last stage that move least for what they leave idle, those that fit alone.
   std::vector<Extents> tiles() {
     const tile::TileSpace& anchor = space(last());
+    const std::int64_t factor = factor_of_choices();
     std::vector<Extents> all = {Extents{}};
     for (std::size_t a = 0; a < anchor.spatial; ++a) {
       std::vector<Extents> longer;
       for (const Extents& e : all)
-        for (const std::int64_t n : choices(anchor.axes[a].extent)) {
+        for (const std::int64_t n : choices(anchor.axes[a].extent, factor)) {
           longer.push_back(e);
           longer.back().push_back(n);
         }
       all = std::move(longer);
-      if (all.size() > kMostTiles) return {};
     }
     std::vector<std::pair<double, Extents>> ranked;
     for (const Extents& tile : all)
