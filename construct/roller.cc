@@ -185,6 +185,10 @@ class Ranking {
 
   base::Microseconds ask(StageProgram p) {
     candidate_.simt()[0] = model::held_to_registers(std::move(p), machine_);
+    // Where nothing is reduced, threads that keep less compute the same and spill nothing.
+    const StageProgram& held = candidate_.simt()[0];
+    const bool reduces = held.space->axes.size() > held.space->spatial;
+    if (!reduces && model::registers_needed(held, machine_) > machine_.registers_per_thread) return kNever;
     return tile::holds_registers(candidate_.simt()[0], arch_) ? cost_model_(candidate_) : kNever;
   }
 

@@ -21,6 +21,21 @@ std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Ma
   return along ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch)) : 1;
 }
 
+// What a thread holds of an operand that its body reads at several places: every read is a fragment of its own,
+// elements that they share included.
+std::int64_t fragments_of_reads(const StageProgram& p, const tile::Operand& o) {
+  const std::vector<expr::Read>& reads = p.space->stage().reads;
+  std::int64_t different = 0;
+  for (auto r = o.reads.begin(); r != o.reads.end(); ++r)
+    different += std::none_of(o.reads.begin(), r, [&](int earlier) {
+      return reads[static_cast<std::size_t>(earlier)] == reads[static_cast<std::size_t>(*r)];
+    });
+  std::int64_t elements = 1;
+  for (std::size_t a = 0; a < p.space->spatial; ++a)
+    if (o.uses(static_cast<int>(a))) elements *= p.mapping[a].thread_extent();
+  return different * elements;
+}
+
 bool reads_reduction_tiles(const StageProgram& p) {
   return std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
@@ -47,8 +62,12 @@ std::optional<Arithmetic> arithmetic_of(const tile::Fma& /*kernel*/, const Stage
 
 OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
   std::int64_t held = 0;
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    held += registers_for(p, fragment_of(p, i) * points_at_once(p, i, m), p.space->inputs[i].element);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const tile::Operand& o = p.space->inputs[i];
+    const bool apart = o.reads.size() > 1 && !o.im2col && !reads_reduction_tiles(p);
+    const std::int64_t elements = apart ? fragments_of_reads(p, o) : fragment_of(p, i);
+    held += registers_for(p, elements * points_at_once(p, i, m), o.element);
+  }
   // The taps of a register tile are read as they are used: about half of them are held at a time.
   return {reads_reduction_tiles(p) ? base::ceil_div(held, 2) : held};
 }
