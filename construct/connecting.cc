@@ -29,6 +29,10 @@ using tile::StageProgram;
 
 constexpr std::size_t kTiles = 12;        // output tiles of one run that are scheduled
 constexpr std::size_t kMostTiles = 4096;  // that are looked at
+// Of the extents along an axis but the whole: rows that are kept are of so many elements at most, or whole.
+constexpr std::int64_t kLongest = 1024;
+// Of what a block may have of the scratchpad: kept tiles are counted as if all were there at once.
+constexpr double kMostKept = 4;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What the runs of an expression share: its stages' spaces, what was counted of programs over them, and, for runs that
@@ -124,7 +128,7 @@ class Run {
   // Extents along an axis: powers of `factor`, and all of it.
   static std::vector<std::int64_t> choices(std::int64_t extent, std::int64_t factor) {
     std::vector<std::int64_t> out;
-    for (std::int64_t n = 1; n < extent && n <= 1024; n *= factor) out.push_back(n);
+    for (std::int64_t n = 1; n < extent && n <= kLongest; n *= factor) out.push_back(n);
     out.push_back(extent);
     return out;
   }
@@ -135,7 +139,7 @@ class Run {
     for (std::int64_t factor = 2;; factor *= 2) {
       std::size_t tiles = 1;
       for (std::size_t a = 0; a < anchor.spatial; ++a) tiles *= choices(anchor.axes[a].extent, factor).size();
-      if (tiles <= kMostTiles || factor > 1024) return factor;
+      if (tiles <= kMostTiles || factor > kLongest) return factor;
     }
   }
 
@@ -193,7 +197,7 @@ class Run {
     }
     bytes += static_cast<double>(elements_of(tile) * space(last()).output.element.n);
     const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(arch_);
-    if (kept > 4 * static_cast<double>(arch::scratchpad_per_block(scratchpad).n)) return kNever;
+    if (kept > kMostKept * static_cast<double>(arch::scratchpad_per_block(scratchpad).n)) return kNever;
     double blocks = 1;
     for (std::size_t a = 0; a < tile.size(); ++a)
       blocks *= static_cast<double>(base::ceil_div(space(last()).axes[a].extent, tile[a]));
@@ -202,7 +206,8 @@ class Run {
     const double lanes = static_cast<double>(arch_.core.warp * arch_.core.partitions) * machine_.clock_hz * 1e-6;
     const double moved_us = blocks * bytes * 1e6 / arch::device_bandwidth_of(arch_).v;
     const double computed_us = blocks * points / lanes / cores;
-    return (std::max(moved_us, computed_us) + 0.25 * std::min(moved_us, computed_us)) * idle;
+    // As of tiles of a single stage (detail/tiles.h): what takes longer hides the rest in part.
+    return (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
   }
 
   bool is_kept(std::size_t i, std::size_t operand) const {

@@ -15,8 +15,8 @@ using tile::Extents;
 using tile::StageProgram;
 using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
-constexpr double kWaste = 0.125;  // of an axis, by a tile that is longer than asked
-constexpr std::int64_t kMostSteps[] = {8, 16, 32};
+constexpr double kWaste = 0.125;                // of an axis, by a tile that is longer than asked
+constexpr std::int64_t kSteps[] = {8, 16, 32};  // of a product's reduction, iterations
 
 // The most threads, a power of two up to `most`, by which so many parts are cut almost evenly.
 std::int64_t threads_for(std::int64_t parts, std::int64_t most) {
@@ -89,7 +89,7 @@ class Schedules {
         left /= mapping[axes[i]].threads;
       }
       if (left > 1) continue;
-      for (const std::int64_t step : kMostSteps) add(mapping, 1, 1, step);
+      for (const std::int64_t step : kSteps) add(mapping, 1, 1, step);
     }
   }
 

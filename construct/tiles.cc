@@ -225,8 +225,6 @@ double cost_of(const TileSpace& space, const LevelTile& registers, const LevelTi
   const double loads = registers.traffic * padded / points;
   const double core_us = (padded / rate + loads / load_rate) * waves / cores * 1e6 / static_cast<double>(a.clock.n);
   const double memory_us = block.traffic * element * 1e6 / arch::device_bandwidth_of(a).v;
-  // What takes longer hides the rest in part, and tiles that it binds alike are still told apart.
-  constexpr double kNotHidden = 0.25;
   return std::max(core_us, memory_us) + kNotHidden * std::min(core_us, memory_us);
 }
 

@@ -59,6 +59,9 @@ AxisChoices block_choices(const tile::TileSpace& space, const GrowthLimits& limi
 std::vector<LevelTile> block_tiles(const tile::TileSpace& space, const GrowthLimits& limits, const AxisChoices& choices,
                                    const tile::Extents& step, Alignment alignment = Alignment::kRules);
 
+// Of the shorter of two times, what the longer one does not hide: tiles that it binds alike are still told apart.
+inline constexpr double kNotHidden = 0.25;
+
 // How far a pair of tiles is from what the chip could do, in microseconds: the longer of a core's instructions
 // (iterations and loads into registers, in whole waves of blocks) and of what blocks move through the device cache.
 // After ROLLER's own model (OSDI'22, section 3.4); it says which tiles are worth a cost model's time, and it is never

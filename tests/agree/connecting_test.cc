@@ -71,6 +71,16 @@ TEST(GraphConnecting, AttentionOfBertIsOneKernelThatTakesHalfTheTime) {
   EXPECT_LT(model::estimate(*p, v100.machine)->total_us, 0.7 * apart);
 }
 
+TEST(SubGraphTiling, LeavesNoTensorInAKernelThatIsReadOutside) {
+  const OnChip v100("v100");
+  const expr::Expression e = tests::expression("T[i] = -I[i]; A[i] = T[i] + 1; O[i] = T[i] * A[i]", "i=4096");
+  EXPECT_FALSE(sub_graph_tiling(e, 0, 1, v100.machine)) << "O reads T too";
+  EXPECT_TRUE(sub_graph_tiling(e, 1, 2, v100.machine));
+  const auto all = sub_graph_tiling(e, 0, 2, v100.machine);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->programs.size(), 3u);
+}
+
 TEST(GraphConnecting, ASmallerScratchpadHoldsFewerTensors) {
   const expr::Expression e = operator_of("fused", "qk_softmax_512");
   std::size_t before = 0;
