@@ -95,30 +95,30 @@ TEST(GraphConnecting, ASmallerScratchpadHoldsFewerTensors) {
 }
 
 RC_GTEST_PROP(GraphConnecting, ComputesWhatTheStagesSayAndIsNeverSlower, ()) {
-  static const OnChip chip("v100");
+  static const OnChip kChip("v100");
   const expr::Expression e = tests::any_chain(40);
-  const std::vector<Ranked> alone = chip.alone(e);
+  const std::vector<Ranked> alone = kChip.alone(e);
   RC_PRE(!alone.empty());
-  const auto p = graph_connecting(e, alone, chip.machine);
+  const auto p = graph_connecting(e, alone, kChip.machine);
   if (!p) return;
-  tile::RProgram apart{chip.spec.name, {}, tile::edges_of(e, chip.spec)};
+  tile::RProgram apart{kChip.spec.name, {}, tile::edges_of(e, kChip.spec)};
   double sum = 0;
   for (const Ranked& r : alone) {
     apart.add(r.program);
     sum += r.time.v;
   }
   base::Diagnostics diags;
-  const auto module = lower::lower(*p, chip.spec, diags);
+  const auto module = lower::lower(*p, kChip.spec, diags);
   if (!module) RC_FAIL(diags.sentences().front());
   double connected = 0;
-  for (const tile::Group& group : tile::groups_of(*p, chip.spec)) {
-    const auto layout = tile::layout_of(*p, group, chip.spec, diags);
+  for (const tile::Group& group : tile::groups_of(*p, kChip.spec)) {
+    const auto layout = tile::layout_of(*p, group, kChip.spec, diags);
     RC_ASSERT(layout.has_value());
-    connected += group.size() == 1 ? model::estimate_stage(p->simt()[group.front()], chip.machine)->total_us
-                                   : model::estimate_group(*p, *layout, chip.machine)->total_us;
+    connected += group.size() == 1 ? model::estimate_stage(p->simt()[group.front()], kChip.machine)->total_us
+                                   : model::estimate_group(*p, *layout, kChip.machine)->total_us;
   }
   RC_ASSERT(connected <= sum * 1.000001);
-  RC_ASSERT(lower::lower(apart, chip.spec, diags).has_value());
+  RC_ASSERT(lower::lower(apart, kChip.spec, diags).has_value());
   if (base::is_integer(e.dtype) || base::is_float8(e.dtype)) return;  // of which one that is rounded may be another
   std::mt19937 random(1);
   lower::NamedValues values;

@@ -92,13 +92,13 @@ TEST(Osdi22Policy, ShrinksUntilEveryCoreHasABlock) {
 
 // What lets a program of the search be a program of ours, whose threads all have equally much to do.
 RC_GTEST_PROP(Osdi22Policy, ShrunkRegisterTilesDivideTheirBlockTiles, ()) {
-  static const Case c = matmul_case("v100", 128, 1000, 4032);
+  static const Case kCase = matmul_case("v100", 128, 1000, 4032);
   Osdi22Tiles p{{1, 1, 1}, {1, 1, 8}};
   for (std::size_t a = 0; a < 2; ++a) {
     p.thread[a] = std::int64_t{1} << *rc::gen::inRange(0, 6);
     p.block[a] = p.thread[a] * *rc::gen::inRange(1, 512);
   }
-  const Osdi22Tiles shrunk = c.policy.shrunk(p);
+  const Osdi22Tiles shrunk = kCase.policy.shrunk(p);
   for (std::size_t a = 0; a < 2; ++a) RC_ASSERT(shrunk.block[a] % shrunk.thread[a] == 0);
 }
 

@@ -13,8 +13,8 @@ namespace tilescope::lower {
 namespace {
 
 const arch::ArchSpec& v100() {
-  static const arch::ArchSpec chip = tests::chip("v100");
-  return chip;
+  static const arch::ArchSpec kChip = tests::chip("v100");
+  return kChip;
 }
 
 // The elements of every access to an operand's cached tile that fills registers, in the order of the body.

@@ -19,8 +19,8 @@ using tests::each_body;
 using tests::remove;
 
 const arch::ArchSpec& h100() {
-  static const arch::ArchSpec chip = tests::chip("h100_pcie");
-  return chip;
+  static const arch::ArchSpec kChip = tests::chip("h100_pcie");
+  return kChip;
 }
 
 RC_GTEST_PROP(Boxes, AnyProgramComputesTheReference, ()) {
