@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/kernel_schedules.h"
+#include "construct/detail/matrix_kernels.h"
 #include "expr/infer.h"
 #include "model/simt/cached_costs.h"
 #include "model/simt/estimate.h"
@@ -18,7 +20,9 @@
 #include "model/simt/registers.h"
 #include "tile/fit.h"
 #include "tile/group.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/staging.h"
+#include "tile/transfer/results.h"
 
 namespace tilescope::construct {
 namespace {
@@ -38,32 +42,97 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // What the runs of an expression share: its stages' spaces, what was counted of programs over them, and, for runs that
 // ask the same of a stage, the best schedule by stage and request, or nothing.
 struct Shared {
-  Shared(const expr::Expression& e, const arch::ArchSpec& a) : known(a) {
+  Shared(const expr::Expression& e, const arch::ArchSpec& a, const Restrictions& restrictions)
+      : given(restrictions), known(a) {
     for (std::size_t s = 0; s < e.stages.size(); ++s) {
       const expr::Expression one = expr::single_stage(e, s);
       spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));
+      matrix.push_back(matrix_kernels(*spaces.back(), a, restrictions));
     }
   }
 
+  const Restrictions& given;
+
   std::vector<std::shared_ptr<const tile::TileSpace>> spaces;
+  std::vector<std::vector<tile::MicroKernel>> matrix;  // instructions that may multiply a stage
   model::CachedCosts known;
   std::map<std::vector<std::int64_t>, std::optional<StageProgram>> schedules;
 };
 
-// The stages first .. last as one kernel.
+// Whether every thread's results of a stage are worth computing on where they are: of a product, whose operands are
+// reused, or without a reduction. Threads share other reductions, and leave results to each other in the scratchpad.
+bool holds_results(const tile::TileSpace& space) {
+  if (space.axes.size() == space.spatial) return true;
+  const auto reused = [&](const tile::Operand& o) {
+    for (std::size_t a = 0; a < space.spatial; ++a)
+      if (!o.uses(static_cast<int>(a))) return true;
+    return false;
+  };
+  return std::count_if(space.inputs.begin(), space.inputs.end(), reused) > 1;
+}
+
+// The last of the stages first .. last that can be epilogues of the first, one after the other: none of their tensors
+// but the last one's is read elsewhere.
+std::size_t end_of_epilogues(const expr::Expression& e, const Shared& shared, std::size_t first, std::size_t last) {
+  if (!holds_results(*shared.spaces[first])) return first;
+  const auto reads = [&](std::size_t stage, std::size_t of) {
+    const auto& all = e.stages[stage].reads;
+    return std::any_of(all.begin(), all.end(), [&](const expr::Read& r) { return r.tensor == e.stages[of].output; });
+  };
+  std::size_t end = first;
+  for (bool follows = true; follows && end < last;) {
+    follows = false;
+    for (std::size_t of = first; of <= end; ++of) {
+      if (!reads(end + 1, of)) continue;
+      const tile::TileSpace &space = *shared.spaces[end + 1], &holder = *shared.spaces[of];
+      follows = tile::epilogue_refusal(space, holder, holder.output.name).empty();
+      if (!follows) break;
+    }
+    end += follows ? 1 : 0;
+  }
+  for (; end > first; --end) {
+    bool inside = true;
+    for (std::size_t of = first; of < end; ++of)
+      for (std::size_t s = end + 1; s < e.stages.size(); ++s) inside = inside && !reads(s, of);
+    if (inside) break;
+  }
+  return end;
+}
+
+// A stage and the epilogues behind it, to which its results pass in registers.
+struct Chain {
+  std::size_t holder = 0, end = 0;
+};
+
+// By stage, from the first of them on: the chains that the stages first .. last fall into, those of products only where
+// `of_products`.
+std::vector<Chain> chains_of(const expr::Expression& e, const Shared& shared, std::size_t first, std::size_t last,
+                             bool of_products = true) {
+  std::vector<Chain> out;
+  for (std::size_t s = first; s <= last;) {
+    const bool reduces = shared.spaces[s]->axes.size() > shared.spaces[s]->spatial;
+    const Chain chain{s - first, (of_products || !reduces ? end_of_epilogues(e, shared, s, last) : s) - first};
+    for (; s <= chain.end + first; ++s) out.push_back(chain);
+  }
+  return out;
+}
+
+// The stages first .. last as one kernel; results of products pass to epilogues in registers where `of_products`.
 class Run {
  public:
-  Run(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine, Shared& shared)
+  Run(const expr::Expression& e, std::size_t first, std::size_t last, const model::Machine& machine, Shared& shared,
+      bool of_products)
       : e_(e),
         first_(first),
         machine_(machine),
         arch_(*machine.arch),
         shared_(shared),
         memory_(shared.known),
-        rules_{arch_, true, &memory_, true},
+        rules_{arch_, shared.given.pads, &memory_, true},
         limits_(growth_limits(arch_)),
         program_{arch_.name, {}, {}},
-        group_(last - first + 1) {
+        group_(last - first + 1),
+        chains_(chains_of(e, shared, first, last, of_products)) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
     for (std::size_t s = first; s <= last; ++s) program_.add(plain(shared.spaces[s]));
     for (tile::Edge& edge : tile::edges_of(e, arch_)) {
@@ -73,7 +142,8 @@ class Run {
       if (!in(edge.from) || !in(edge.to)) continue;
       edge.from -= static_cast<int>(first);
       edge.to -= static_cast<int>(first);
-      edge.level = arch::scratchpad_of(arch_)->name;
+      const bool held = chain_of(edge.from).holder == chain_of(edge.to).holder;
+      edge.level = held ? arch::registers_of(arch_)->name : arch::scratchpad_of(arch_)->name;
       program_.edges.push_back(std::move(edge));
     }
   }
@@ -90,6 +160,10 @@ class Run {
   }
 
  private:
+  const Chain& chain_of(std::size_t i) const { return chains_[i]; }
+  const Chain& chain_of(int i) const { return chains_[static_cast<std::size_t>(i)]; }
+  bool keeps(std::size_t i) const { return chain_of(i).end == i && i != last(); }
+
   std::size_t last() const { return group_.size() - 1; }
   StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
   const tile::TileSpace& space(std::size_t i) const { return program_.space(i); }
@@ -181,7 +255,7 @@ class Run {
         const auto extents = tile::kept_extents(program_, group_, i, arch_);
         if (!extents) return kNever;
         set_tile(i, *extents);
-        kept += static_cast<double>(elements_of(*extents) * space(i).output.element.n);
+        if (keeps(i)) kept += static_cast<double>(elements_of(*extents) * space(i).output.element.n);
       }
       Extents whole = stage(i).block;
       double own = 1;
@@ -191,7 +265,7 @@ class Run {
       }
       points += own;
       for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
-        if (!is_kept(i, o))
+        if (!stays(i, o))
           bytes += static_cast<double>(tile::data_tile_elements_inside(space(i).inputs[o], whole) *
                                        space(i).inputs[o].element.n);
     }
@@ -210,7 +284,8 @@ class Run {
     return (std::max(moved_us, computed_us) + kNotHidden * std::min(moved_us, computed_us)) * idle;
   }
 
-  bool is_kept(std::size_t i, std::size_t operand) const {
+  // Whether an input is an earlier stage's of the run.
+  bool stays(std::size_t i, std::size_t operand) const {
     const tile::TileSpace& s = space(i);
     const std::string& name = s.expression.tensors[static_cast<std::size_t>(s.inputs[operand].tensor)].name;
     return std::any_of(program_.edges.begin(), program_.edges.end(),
@@ -221,13 +296,19 @@ class Run {
   void try_tile(const Extents& tile, std::int64_t threads) {
     std::int64_t blocks = 1;
     for (std::size_t a = 0; a < tile.size(); ++a) blocks *= base::ceil_div(space(last()).axes[a].extent, tile[a]);
-    for (std::size_t i = group_.size(); i-- > 0;) {
-      std::optional<Extents> asked = i == last() ? std::optional(tile) : tile::kept_extents(program_, group_, i, arch_);
-      if (!asked || !schedule(i, *asked, threads, blocks)) return;
+    for (std::size_t end = group_.size(); end-- > 0;) {
+      std::optional<Extents> asked =
+          end == last() ? std::optional(tile) : tile::kept_extents(program_, group_, end, arch_);
+      const std::size_t holder = chain_of(end).holder;
+      if (!asked || !schedule(holder, *asked, threads, blocks)) return;
+      for (std::size_t i = holder + 1; i <= end; ++i)
+        stage(i) = tile::make_epilogue(stage(i).space, stage(holder), limits_.max_access);
+      end = holder;
     }
     double us = judged();
     if (!(us < kNever)) return;
     for (std::size_t i = 0; i < last(); ++i) {
+      if (!keeps(i)) continue;
       const std::int64_t widest = elements_in(limits_.max_access, space(i).output.element);
       std::int64_t best = 0;
       for (const std::int64_t padding : {std::int64_t{1}, widest}) {
@@ -246,17 +327,18 @@ class Run {
 
   // The schedule of a stage that takes least by itself; false where none fits.
   bool schedule(std::size_t i, const Extents& asked, std::int64_t threads, std::int64_t blocks) {
-    StageRequest request{stage(i).space, asked, threads, {}};
+    StageRequest request{stage(i).space, asked, threads, {}, shared_.matrix[first_ + i]};
     model::KernelStage kernel;
     kernel.blocks = blocks;
-    kernel.keeps_output = i != last();
+    kernel.keeps_output = keeps(i);
+    kernel.holds_output = chain_of(i).end != i;
     kernel.first = false;
     for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
-      request.kept.push_back(is_kept(i, o));
+      request.kept.push_back(stays(i, o));
       kernel.kept_pitch.push_back(std::nullopt);
     }
     std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i), threads, blocks,
-                                     kernel.keeps_output ? 1 : 0};
+                                     kernel.keeps_output ? 1 : 0, kernel.holds_output ? 1 : 0};
     key.insert(key.end(), asked.begin(), asked.end());
     key.insert(key.end(), request.kept.begin(), request.kept.end());
     const auto [known, fresh] = shared_.schedules.try_emplace(std::move(key));
@@ -270,14 +352,18 @@ class Run {
     double best = kNever;
     std::optional<StageProgram> found;
     for (StageProgram& p : kernel_schedules(request, limits_, rules_)) {
-      if (!tile::fits(p, arch_)) continue;
+      if (!tile::fits(p, arch_) || (kernel.holds_output && p.sharers() > 1)) continue;
       p = model::held_to_registers(std::move(p), machine_);
       if (!tile::holds_registers(p, arch_)) continue;
-      for (std::size_t o = 0; o < request.kept.size(); ++o)
-        if (request.kept[o]) kernel.kept_pitch[o] = assumed_pitch(p, o);
+      StageProgram judged = p;
+      for (std::size_t o = 0; o < request.kept.size(); ++o) {
+        if (!request.kept[o]) continue;
+        kernel.kept_pitch[o] = assumed_pitch(p, o);
+        if (p.matrix() != nullptr) judged.operands[o].padding = assumed_padding(p, o);
+      }
       kernel.scratchpad = tile::staging_of(p, arch_).bytes +
                           (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
-      const auto e = model::estimate_stage_of(p, kernel, machine_, &memory_.costs());
+      const auto e = model::estimate_stage_of(judged, kernel, machine_, &memory_.costs());
       if (!e || e->total_us >= best) continue;
       best = e->total_us;
       found = std::move(p);
@@ -292,11 +378,20 @@ class Run {
     return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
   }
 
+  // The same of a tile whose rows a matrix instruction reads: by what its rows are longer than a step's.
+  std::int64_t assumed_padding(const StageProgram& p, std::size_t operand) const {
+    const tile::Operand& o = p.space->inputs[operand];
+    const tile::TileDim& row = o.dims.back();
+    const auto axis = static_cast<std::size_t>(row.terms.front().axis);
+    const std::int64_t whole = axis < p.space->spatial ? p.block[axis] : p.space->axes[axis].extent;
+    return whole - tile::data_tile(o, p.block).back() + elements_in(limits_.max_access, o.element);
+  }
+
   // Where a tile begins where other stages ask for it, accesses are as wide as that allows.
   void narrow_vectors(const tile::GroupLayout& layout) {
     for (std::size_t i = 0; i < last(); ++i)
       for (std::size_t o = 0; o < space(i).inputs.size(); ++o)
-        if (std::int64_t& vector = stage(i).operands[o].vector; layout.stages[i].kept_inputs[o] < 0)
+        if (std::int64_t& vector = stage(i).operands[o].vector; !stays(i, o))
           vector = tile::aligned_vector(program_, layout, i, o, vector);
   }
 
@@ -319,20 +414,97 @@ class Run {
   GrowthLimits limits_;
   RProgram program_;  // of the run alone
   tile::Group group_;
+  std::vector<Chain> chains_;  // by stage
   double best_us_ = kNever;
   std::vector<StageProgram> best_;
 };
 
+// The best program of a stage with those behind it as its epilogues, which store directly or in whole rows; nothing
+// where it cannot hold its results for them.
+std::optional<ConnectedStages> with_epilogues(const expr::Expression& e, std::size_t first, std::size_t last,
+                                              const Ranked& holder, const model::Machine& machine, Shared& shared) {
+  const arch::ArchSpec& a = *machine.arch;
+  const base::Bytes widest = arch::widest_access_of(a);
+  RProgram program{a.name, {}, {}};
+  program.add(tile::with_direct_stores(holder.program, widest));
+  for (std::size_t s = first + 1; s <= last; ++s) {
+    const StageProgram& before = program.simt().front();
+    program.add(tile::make_epilogue(tile::epilogue_space(shared.spaces[s]->expression, *before.space), before, widest));
+  }
+  for (tile::Edge& edge : tile::edges_of(e, a)) {
+    edge.from -= static_cast<int>(first);
+    edge.to -= static_cast<int>(first);
+    if (edge.from < 0 || edge.to >= static_cast<int>(program.stages())) continue;
+    edge.level = arch::registers_of(a)->name;
+    program.edges.push_back(std::move(edge));
+  }
+  ConnectedStages best{{}, {kNever}};
+  const auto judge = [&](StageProgram stores) {
+    program.simt().back() = std::move(stores);
+    base::Diagnostics refusals;
+    const auto layout = tile::layout_of(program, tile::groups_of(program, a).front(), a, refusals);
+    const auto estimate = layout ? model::estimate_group(program, *layout, machine, &shared.known) : std::nullopt;
+    if (!estimate || estimate->total_us >= best.time.v) return;
+    best = {program.simt(), {estimate->total_us}};
+  };
+  const StageProgram direct = program.simt().back();
+  judge(direct);
+  const std::int64_t wide = elements_in(widest, direct.space->output.element);
+  if (!shared.given.direct_stores) {
+    judge(tile::with_row_stores(direct, 0, widest));
+    if (shared.given.pads) judge(tile::with_row_stores(direct, wide, widest));
+  }
+  if (!(best.time.v < kNever)) return std::nullopt;
+  return best;
+}
+
+// The faster one, where there are two.
+std::optional<ConnectedStages> faster(std::optional<ConnectedStages> x, std::optional<ConnectedStages> y) {
+  return !x || (y && y->time.v < x->time.v) ? std::move(y) : std::move(x);
+}
+
+// Products whose threads are few share reductions rather than hold results for epilogues.
+std::optional<ConnectedStages> best_of_run(const expr::Expression& e, std::size_t first, std::size_t last,
+                                           const model::Machine& machine, Shared& shared) {
+  std::optional<ConnectedStages> held = Run(e, first, last, machine, shared, true).best();
+  const auto differ = [](const Chain& x, const Chain& y) { return x.end != y.end; };
+  const std::vector<Chain> with = chains_of(e, shared, first, last), without = chains_of(e, shared, first, last, false);
+  if (std::equal(with.begin(), with.end(), without.begin(), std::not_fn(differ))) return held;
+  return faster(std::move(held), Run(e, first, last, machine, shared, false).best());
+}
+
+bool is_split(const StageProgram& p) {
+  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t parts) { return parts > 1; });
+}
+
+// Whether a run may be the best one: of a stage with epilogues all are in it or none, or it lies among them. Where the
+// best program of that stage splits its reduction, those behind it may as well go with what follows.
+bool worth_trying(const std::vector<Chain>& chains, const std::vector<Ranked>& alone, std::size_t first,
+                  std::size_t last) {
+  const Chain &begin = chains[first], &end = chains[last];
+  if (begin.holder == end.holder) return true;
+  return (begin.holder == first || is_split(alone[begin.holder].program)) &&
+         (end.end == last || is_split(alone[end.holder].program));
+}
+
+// Where the tensor that passes from one stage of a run to another one does: in registers from a stage to its epilogues.
+const std::string& level_inside(const std::vector<StageProgram>& run, std::size_t from, std::size_t to,
+                                const arch::ArchSpec& a) {
+  std::size_t holder = to;
+  while (std::holds_alternative<tile::Epilogue>(run[holder].micro_kernel)) --holder;
+  return holder <= from && holder < to ? arch::registers_of(a)->name : arch::scratchpad_of(a)->name;
+}
+
 }  // namespace
 
 std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
-                                                const model::Machine& machine) {
-  Shared shared(e, *machine.arch);
-  return Run(e, first, last, machine, shared).best();
+                                                const model::Machine& machine, const Restrictions& given) {
+  Shared shared(e, *machine.arch, given);
+  return best_of_run(e, first, last, machine, shared);
 }
 
 std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
-                                         const model::Machine& machine) {
+                                         const model::Machine& machine, const Restrictions& given) {
   const arch::ArchSpec& a = *machine.arch;
   if (arch::scratchpad_of(a) == nullptr) return std::nullopt;
   const std::size_t stages = e.stages.size();
@@ -342,7 +514,8 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
     std::size_t begin = 0;
     std::vector<StageProgram> run;
   };
-  Shared shared(e, a);
+  Shared shared(e, a, given);
+  const std::vector<Chain> chains = chains_of(e, shared, 0, stages - 1);
   std::vector<Cut> cuts(stages + 1);
   cuts[0].us = 0;
   for (std::size_t end = 1; end <= stages; ++end)
@@ -351,8 +524,10 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
       std::optional<ConnectedStages> run;
       if (begin + 1 == end)
         run = ConnectedStages{{alone[begin].program}, alone[begin].time};
-      else
-        run = Run(e, begin, end - 1, machine, shared).best();
+      else if (worth_trying(chains, alone, begin, end - 1))
+        run = best_of_run(e, begin, end - 1, machine, shared);
+      if (begin + 1 < end && chains[begin].holder == begin && chains[end - 1].holder == begin)
+        run = faster(std::move(run), with_epilogues(e, begin, end - 1, alone[begin], machine, shared));
       if (!run || cuts[begin].us + run->time.v >= cuts[end].us) continue;
       cuts[end] = {cuts[begin].us + run->time.v, begin, std::move(run->programs)};
     }
@@ -361,13 +536,12 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
   if (begins.size() == stages) return std::nullopt;
   RProgram out{a.name, {}, tile::edges_of(e, a)};
   for (auto end = begins.rbegin(); end != begins.rend(); ++end) {
+    const std::size_t begin = cuts[*end].begin;
+    for (tile::Edge& edge : out.edges)
+      if (const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
+          from >= begin && to < *end)
+        edge.level = level_inside(cuts[*end].run, from - begin, to - begin, a);
     for (StageProgram& p : cuts[*end].run) out.add(std::move(p));
-    for (tile::Edge& edge : out.edges) {
-      const auto in = [&](int s) {
-        return static_cast<std::size_t>(s) >= cuts[*end].begin && static_cast<std::size_t>(s) < *end;
-      };
-      if (in(edge.from) && in(edge.to)) edge.level = arch::scratchpad_of(a)->name;
-    }
   }
   return out;
 }

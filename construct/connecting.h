@@ -5,7 +5,7 @@
 // stages, with the model in place of the measurements. Runs of neighbouring stages are connected; of all ways to cut
 // the expression into runs the fastest is found.
 //
-// Ignores: matrix instructions that read kept tensors, splits of a reduction, and stages that are no neighbours.
+// Ignores: splits of a reduction, and stages that are no neighbours.
 
 #include <cstddef>
 #include <optional>
@@ -13,6 +13,7 @@
 
 #include "arch/spec.h"
 #include "construct/cost_model.h"
+#include "construct/restrictions.h"
 #include "expr/expression.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
@@ -29,11 +30,11 @@ struct ConnectedStages {
 // what they move, each of which fixes the tiles of the others, with the schedules that the model likes best. Nothing
 // where no such kernel fits the chip, or a stage's tensor is read outside.
 std::optional<ConnectedStages> sub_graph_tiling(const expr::Expression& e, std::size_t first, std::size_t last,
-                                                const model::Machine& machine);
+                                                const model::Machine& machine, const Restrictions& given = {});
 
 // The fastest program of an expression of several stages, where `alone` has the best program of every stage as a kernel
 // of its own. Nothing where no connection is faster than that.
 std::optional<tile::RProgram> graph_connecting(const expr::Expression& e, const std::vector<Ranked>& alone,
-                                               const model::Machine& machine);
+                                               const model::Machine& machine, const Restrictions& given = {});
 
 }  // namespace tilescope::construct

@@ -17,6 +17,8 @@ using Mapping = base::FixedVector<AxisMapping, tile::kMaxAxes>;
 
 constexpr double kWaste = 0.125;                // of an axis, by a tile that is longer than asked
 constexpr std::int64_t kSteps[] = {8, 16, 32};  // of a product's reduction, iterations
+constexpr std::int64_t kMostFragments = 4;      // of a matrix instruction along its depth, in a step
+constexpr std::int64_t kStages[] = {1, 2, 4};   // of such a step
 
 // The most threads, a power of two up to `most`, by which so many parts are cut almost evenly.
 std::int64_t threads_for(std::int64_t parts, std::int64_t most) {
@@ -43,6 +45,8 @@ class Schedules {
       for (std::int64_t each = 1; each <= std::min(widest, length); each *= 4)
         add(outwards(request_.threads / sharers, 1), sharers, each, {});
     if (reuses()) add_products();
+    for (const tile::MicroKernel& kernel : request_.matrix)
+      if (std::holds_alternative<tile::Mma>(kernel)) add_fragments(kernel);
     return std::move(out_);
   }
 
@@ -91,6 +95,42 @@ class Schedules {
       if (left > 1) continue;
       for (const std::int64_t step : kSteps) add(mapping, 1, 1, step);
     }
+  }
+
+  // Warps split between rows and columns, each with whole fragments of its part of the tile.
+  void add_fragments(const tile::MicroKernel& kernel) {
+    const tile::MatrixUnit& u = *tile::unit_of(kernel);
+    const std::int64_t warps = request_.threads / u.lanes;
+    const auto along = [&](std::size_t axis, std::int64_t of, std::int64_t unit) -> AxisMapping {
+      return {1, of, base::round_up(base::ceil_div(request_.tile[axis], of), unit)};
+    };
+    const auto wastes = [&](std::size_t axis, const AxisMapping& m) {
+      return static_cast<double>(m.block_extent()) > static_cast<double>(request_.tile[axis]) * (1 + kWaste);
+    };
+    for (std::int64_t down = 1; down <= warps; down *= 2) {
+      Mapping mapping(space_.spatial, AxisMapping{});
+      for (std::size_t a = 0; a < space_.spatial; ++a) mapping[a].per_thread = request_.tile[a];
+      mapping[u.rows] = along(u.rows, down, u.m);
+      mapping[u.columns] = along(u.columns, warps / down, u.n);
+      if (wastes(u.rows, mapping[u.rows]) || wastes(u.columns, mapping[u.columns])) continue;
+      for (std::int64_t fragments = 1; fragments <= kMostFragments; fragments *= 2)
+        for (const std::int64_t stages : kStages) add_matrix(mapping, kernel, u.depth, u.k * fragments, stages);
+    }
+  }
+
+  void add_matrix(const Mapping& mapping, const tile::MicroKernel& kernel, std::size_t depth, std::int64_t step,
+                  std::int64_t stages) {
+    const std::int64_t extent = space_.axes[depth].extent;
+    const bool any_kept = std::find(request_.kept.begin(), request_.kept.end(), true) != request_.kept.end();
+    const bool all_kept = std::find(request_.kept.begin(), request_.kept.end(), false) == request_.kept.end();
+    if (step >= 2 * extent || (any_kept && extent % step != 0) || (all_kept && stages > 1)) return;
+    Extents block(space_.axes.size(), 1);
+    block[depth] = step;
+    StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);
+    p = tile::with_micro_kernel(std::move(p), kernel, limits_.max_access);
+    for (std::size_t i = 0; i < request_.kept.size(); ++i) p.operands[i].cached = !request_.kept[i];
+    p.num_stages = stages;
+    out_.push_back(apply_layout(std::move(p), {rules_.arch, rules_.pads, rules_.known, true}));
   }
 
   // `step` of the longest reduced axis with its operands in the scratchpad, or the whole axis and operands as they are.

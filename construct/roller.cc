@@ -10,6 +10,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "construct/detail/layout.h"
+#include "construct/detail/matrix_kernels.h"
 #include "construct/detail/shared_reductions.h"
 #include "construct/detail/tiles.h"
 #include "model/simt/registers.h"
@@ -44,43 +45,17 @@ struct Seed {
   tile::MicroKernel kernel = {};
 };
 
-// The axes along which a matrix instruction's fragments lie: of every kind the one of most iterations.
-std::optional<tile::MatrixUnit> matrix_axes(const TileSpace& space) {
-  std::optional<tile::MatrixUnit> best;
-  const auto iterations = [&](const tile::MatrixUnit& u) {
-    return space.axes[u.rows].extent * space.axes[u.columns].extent * space.axes[u.depth].extent;
-  };
-  for (std::size_t m = 0; m < space.spatial; ++m)
-    for (std::size_t n = 0; n < space.spatial; ++n)
-      for (std::size_t k = space.spatial; k < space.axes.size(); ++k) {
-        tile::MatrixUnit u;
-        u.rows = m;
-        u.columns = n;
-        u.depth = k;
-        if (tile::is_matrix_product(space, m, n, k) && (!best || iterations(u) > iterations(*best))) best = u;
-      }
-  return best;
-}
-
-// A seed for every instruction of the chip that multiplies fragments of the expression's dtypes no larger than its
-// axes.
+// A seed for every instruction of the chip that may multiply the stage.
 void add_matrix_seeds(const SpacePtr& space, const arch::ArchSpec& a, const Restrictions& given,
                       std::vector<Seed>& out) {
-  const std::optional<tile::MatrixUnit> axes = matrix_axes(*space);
-  if (!axes) return;
-  for (const arch::ComputeSpec& c : a.compute) {
-    if (c.m == 1 || c.n == 1 || c.dtype != space->expression.dtype || c.accumulate != space->expression.accumulate)
-      continue;
-    if (!given.instruction.empty() && c.name != given.instruction) continue;
-    if (!tile::matrix_refusal(c).empty()) continue;
-    if (space->axes[axes->depth].extent < c.k) continue;
-    if (given.lowering_refusal != nullptr && !given.lowering_refusal(c, a).empty()) continue;
-    tile::MicroKernel kernel = tile::micro_kernel_of(c, a, *axes);
-    if (!tile::reads_operands_of(kernel, *space)) continue;
-    Seed seed{space, Extents(space->axes.size(), 1), kEvaluated, &c, std::move(kernel)};
-    seed.unit[axes->rows] = c.m;
-    seed.unit[axes->columns] = c.n;
-    seed.unit[axes->depth] = c.k;
+  for (tile::MicroKernel& kernel : matrix_kernels(*space, a, given)) {
+    const tile::MatrixUnit u = *tile::unit_of(kernel);
+    const auto spec = std::find_if(a.compute.begin(), a.compute.end(),
+                                   [&](const arch::ComputeSpec& c) { return c.name == u.instruction; });
+    Seed seed{space, Extents(space->axes.size(), 1), kEvaluated, &*spec, std::move(kernel)};
+    seed.unit[u.rows] = u.m;
+    seed.unit[u.columns] = u.n;
+    seed.unit[u.depth] = u.k;
     out.push_back(std::move(seed));
   }
 }

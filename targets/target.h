@@ -97,8 +97,8 @@ struct Target {
   Ability<construct::AlignedPrograms(const expr::Expression& stage, const arch::ArchSpec& a, std::size_t most)> aligned;
   // The fastest program of an expression of several stages of which some share a kernel, `apart` being its best with
   // every stage a kernel of its own; nothing where none is faster than that.
-  Ability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart,
-                                        const arch::ArchSpec& a)>
+  Ability<std::optional<tile::RProgram>(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a,
+                                        const construct::Restrictions& given)>
       connect;
   // Why no program may multiply by the instruction, in a sentence; empty where they may.
   Ability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;

@@ -9,12 +9,18 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
 
 bool inside_core(const Edge& e, const arch::ArchSpec& a) { return e.level != arch::spec_of(a.memory.front()).name; }
+
+bool in_registers(const Edge& e, const arch::ArchSpec& a) {
+  const arch::RegisterLevel* registers = arch::registers_of(a);
+  return registers != nullptr && e.level == registers->name;
+}
 
 // Where the elements that a block of a stage reads along one dimension of a kept tensor begin, and how many they are.
 struct ReadRange {
@@ -63,7 +69,7 @@ class GroupBuilder {
   GroupBuilder(const RProgram& p, const Group& group, const arch::ArchSpec& a, base::Diagnostics& diags,
                base::Position at)
       : p_(p), group_(group), arch_(a), diags_(diags), at_(at), before_(diags.count()) {
-    for (const std::size_t s : group) out_.stages.push_back({s, {}, {}, false, {}, {}});
+    for (const std::size_t s : group) out_.stages.emplace_back().stage = s;
   }
 
   // What stages behind the i-th read of its tensor in one block; they alone are looked at.
@@ -75,9 +81,13 @@ class GroupBuilder {
   }
 
   std::optional<GroupLayout> layout() {
+    anchor();
     if (group_.size() > 1) check_stages();
     if (!ok()) return std::nullopt;
-    anchor();
+    for (std::size_t i = 0; i < group_.size() && ok(); ++i) {
+      check_held(i);
+      check_factors(i);
+    }
     for (std::size_t i = group_.size() - 1; i-- > 0 && ok();) place_tile(i);
     if (!ok()) return std::nullopt;
     out_.threads = threads();
@@ -103,14 +113,16 @@ class GroupBuilder {
       const auto refuse_stage = [&](std::string_view why) {
         refuse(fmt::format("the stage of {} cannot share a kernel: {}", name(i), why));
       };
-      if (std::any_of(p.space->axes.begin(), p.space->axes.end(), [&](const TileAxis& axis) {
+      // What passes in registers alone is where it is, however loops are collapsed.
+      if ((keeps(i) || reads_kept(i)) &&
+          std::any_of(p.space->axes.begin(), p.space->axes.end(), [&](const TileAxis& axis) {
             return axis.axes.size() != 1 || axis.axes[0] != &axis - p.space->axes.data();
           }))
         refuse_stage("its loops are not those of the expression, one by one");
       if (std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; }))
         refuse_stage("blocks share its reduction (split)");
-      if (p.space->output.dims.size() !=
-          p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
+      if (keeps(i) && p.space->output.dims.size() !=
+                          p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
         refuse_stage("its output's tile has other dimensions than its tensor");
       if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
       if (threads() % p.threads() != 0)
@@ -137,7 +149,7 @@ class GroupBuilder {
     if (!read)
       refuse(fmt::format("{} is a result of the program, and its stage is not the last of its kernel", tensor));
     if (stage(i).operands.back().cached)
-      refuse(fmt::format("{} stays in the scratchpad and does not leave through it", tensor));
+      refuse(fmt::format("{} stays in the core and does not leave through the scratchpad", tensor));
   }
 
   bool reads(std::size_t s, const std::string& tensor) const {
@@ -154,18 +166,23 @@ class GroupBuilder {
       if (last.blocks_along(a) > 1) begin.terms.push_back({static_cast<int>(a), 1});
     }
     for (std::size_t i = 0; i < group_.size(); ++i)
-      out_.stages[i].kept_inputs.assign(stage(i).space->inputs.size(), -1);
+      for (auto* inputs : {&out_.stages[i].kept_inputs, &out_.stages[i].held_inputs})
+        inputs->assign(stage(i).space->inputs.size(), -1);
     for (const Edge& e : p_.edges) {
       const auto from = place_of(e.from), to = place_of(e.to);
       if (!inside_core(e, arch_) || !from || !to) continue;
+      GroupedStage &writer = out_.stages[*from], &reader = out_.stages[*to];
+      const bool held = in_registers(e, arch_);
       for (std::size_t o = 0; o < stage(*to).space->inputs.size(); ++o)
-        if (tensor_of(*to, o) == e.tensor) out_.stages[*to].kept_inputs[o] = static_cast<int>(*from);
-      out_.stages[*from].keeps_output = true;
+        if (tensor_of(*to, o) == e.tensor)
+          (held ? reader.held_inputs : reader.kept_inputs)[o] = static_cast<int>(*from);
+      (held ? writer.holds_output : writer.keeps_output) = true;
     }
     for (std::size_t i = 0; i < group_.size(); ++i)
       for (std::size_t o = 0; o < out_.stages[i].kept_inputs.size(); ++o)
-        if (out_.stages[i].kept_inputs[o] >= 0 && stage(i).operands[o].cached)
-          refuse(fmt::format("{} stays in the scratchpad; {} copies it there once more", tensor_of(i, o), name(i)));
+        if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && stage(i).operands[o].cached)
+          refuse(
+              fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o), name(i)));
   }
 
   std::optional<std::size_t> place_of(int stage) const {
@@ -187,7 +204,9 @@ class GroupBuilder {
     std::vector<std::optional<ReadRange>> found(shape.size());
     for (std::size_t c = i + 1; c < group_.size(); ++c)
       for (std::size_t o = 0; o < out_.stages[c].kept_inputs.size(); ++o) {
-        if (out_.stages[c].kept_inputs[o] != static_cast<int>(i)) continue;
+        if (out_.stages[c].kept_inputs[o] != static_cast<int>(i) &&
+            out_.stages[c].held_inputs[o] != static_cast<int>(i))
+          continue;
         for (const int r : stage(c).space->inputs[o].reads)
           for (std::size_t d = 0; d < shape.size(); ++d) {
             const expr::Read& read = stage(c).space->stage().reads[static_cast<std::size_t>(r)];
@@ -206,15 +225,96 @@ class GroupBuilder {
     return out;
   }
 
-  // Where the tile of the stage's output begins.
+  bool keeps(std::size_t i) const { return out_.stages[i].keeps_output; }
+  bool reads_kept(std::size_t i) const {
+    const std::vector<int>& kept = out_.stages[i].kept_inputs;
+    return std::any_of(kept.begin(), kept.end(), [](int from) { return from >= 0; });
+  }
+  // A matrix instruction reads whole fragments, from cached tiles or from what an earlier stage left.
+  void check_factors(std::size_t i) {
+    const StageProgram& p = stage(i);
+    const MatrixUnit* unit = p.matrix();
+    for (std::size_t o = 0; unit != nullptr && o < p.space->inputs.size(); ++o) {
+      if (p.operands[o].cached) continue;
+      const auto cannot = [&](const std::string& why) {
+        refuse(fmt::format("instruction {}: {}", unit->instruction, why));
+      };
+      if (out_.stages[i].kept_inputs[o] < 0) return cannot(tensor_of(i, o) + " is not cached");
+      if (std::holds_alternative<Wgmma>(p.micro_kernel))
+        return cannot(fmt::format("it reads core matrices, and {} stays in rows", tensor_of(i, o)));
+      const TileAxis& depth = p.space->axes[unit->depth];
+      if (depth.extent % p.block[unit->depth] != 0)
+        return cannot(fmt::format("{} stays in the scratchpad, and steps of {} along {} do not divide its {}",
+                                  tensor_of(i, o), p.block[unit->depth], depth.name, depth.extent));
+      for (const TileDim& d : p.space->inputs[o].dims)
+        if (d.low != 0) return cannot(fmt::format("{} is not read at whole fragments", tensor_of(i, o)));
+    }
+  }
+
+  bool is_epilogue(std::size_t i) const { return std::holds_alternative<Epilogue>(stage(i).micro_kernel); }
+
+  // What reaches a stage in registers is at its own places, in its own threads, and is not yet overwritten.
+  void check_held(std::size_t i) {
+    bool any = false;
+    for (std::size_t o = 0; o < out_.stages[i].held_inputs.size() && ok(); ++o) {
+      const int from = out_.stages[i].held_inputs[o];
+      if (from < 0) continue;
+      any = true;
+      const auto holder = static_cast<std::size_t>(from);
+      const auto cannot = [&](std::string_view why) {
+        refuse(fmt::format("{} cannot pass to {} in registers: {}", name(holder), name(i), why));
+      };
+      if (const std::string why = epilogue_refusal(*stage(i).space, *stage(holder).space, name(holder)); !why.empty())
+        return cannot(why);
+      if (stage(holder).sharers() > 1) return cannot(fmt::format("threads share the reduction of {}", name(holder)));
+      for (std::size_t between = holder + 1; between < i; ++between)
+        if (!is_epilogue(between)) return cannot(fmt::format("the stage of {} comes between", name(between)));
+      // What the stages since the last one that is no epilogue keep is whole behind the last of them.
+      std::size_t since = i;
+      while (since > holder || is_epilogue(since)) --since;
+      for (std::size_t k = 0; k < out_.stages[i].kept_inputs.size(); ++k)
+        if (const int kept = out_.stages[i].kept_inputs[k]; kept >= static_cast<int>(since))
+          return cannot(fmt::format("it reads {} in the scratchpad, where that is not whole", tensor_of(i, k)));
+      if (!same_threads(stage(i), stage(holder)))
+        return cannot("other threads, or blocks, compute other parts of them");
+    }
+    if (ok() && any != is_epilogue(i))
+      refuse(any ? fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i))
+                 : fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers", name(i)));
+  }
+
+  static bool same_threads(const StageProgram& p, const StageProgram& holder) {
+    for (std::size_t a = 0; a < p.space->spatial; ++a)
+      if (p.block[a] != holder.block[a]) return false;
+    return p.mapping == holder.mapping && p.thread_order == holder.thread_order && p.lanes() == holder.lanes() &&
+           p.block_order == holder.block_order && p.group_m == holder.group_m &&
+           (p.lanes() == 1 || *holding_unit_of(p.micro_kernel) == *holding_unit_of(holder.micro_kernel));
+  }
+
+  // Where the tile of the stage's output begins: where its epilogues' do, or as stages behind it read it.
   void place_tile(std::size_t i) {
-    const std::optional<std::vector<ReadRange>> read = ranges(i);
+    std::vector<TileBegin>& begins = out_.stages[i].begins;
+    if (const auto c = keeps(i) ? std::nullopt : epilogue_of(i, i + 1)) begins = out_.stages[*c].begins;
+    const std::optional<std::vector<ReadRange>> read = begins.empty() ? ranges(i) : std::nullopt;
     for (std::size_t d = 0; read && d < read->size(); ++d) {
       if (const StageProgram& p = stage(i); p.block[d] < (*read)[d].extent)
         return refuse(fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
                                   (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
-      out_.stages[i].begins.push_back((*read)[d].begin);
+      begins.push_back((*read)[d].begin);
     }
+    for (auto c = epilogue_of(i, i + 1); ok() && c; c = epilogue_of(i, *c + 1))
+      if (out_.stages[*c].begins != begins)
+        refuse(fmt::format("{} passes to {} in registers, and other stages read it from another place on", name(i),
+                           name(*c)));
+  }
+
+  // The first stage from `from` on that a stage's results reach in registers.
+  std::optional<std::size_t> epilogue_of(std::size_t i, std::size_t from) const {
+    for (std::size_t c = from; c < group_.size(); ++c)
+      if (const std::vector<int>& held = out_.stages[c].held_inputs;
+          std::find(held.begin(), held.end(), static_cast<int>(i)) != held.end())
+        return c;
+    return std::nullopt;
   }
 
   // Areas that are needed at a time lie apart; the larger ones first, each as low as it can.
@@ -340,6 +440,18 @@ std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::si
       vector = std::gcd(vector, t.coefficient * u.coefficient * last.block[static_cast<std::size_t>(u.axis)]);
   }
   return vector;
+}
+
+StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::size_t place) {
+  StageProgram out = p.simt()[group.stages[place].stage];
+  for (std::size_t i = 0; out.matrix() != nullptr && i < out.space->inputs.size(); ++i) {
+    const int from = group.stages[place].kept_inputs[i];
+    if (from < 0) continue;
+    const StageProgram& writer = p.simt()[group.stages[static_cast<std::size_t>(from)].stage];
+    out.operands[i].padding = data_tile(writer.space->output, writer.block).back() + writer.operands.back().padding -
+                              data_tile(out.space->inputs[i], out.block).back();
+  }
+  return out;
 }
 
 std::int64_t kept_elements(const StageProgram& p) {

@@ -4,7 +4,9 @@
 // between them inside the core (Welder OSDI'23, section 3: a tile-graph whose edges connect above memory).
 //
 // The last stage's blocks are the kernel's. What a block of it reads of a kept tensor fixes where the tile of the stage
-// that writes it begins, and how large it has to be; halos are computed again by every block that reads them.
+// that writes it begins, and how large it has to be; halos are computed again by every block that reads them. A tensor
+// that passes in registers goes from a stage, the holder, to epilogues right behind it, which compute their results
+// where the holder's threads have theirs (microkernel/epilogue.h).
 
 #include <cstdint>
 #include <optional>
@@ -39,11 +41,16 @@ struct TileBegin {
 struct GroupedStage {
   std::size_t stage = 0;          // of the program
   std::vector<TileBegin> begins;  // by spatial axis
-  std::vector<int> kept_inputs;   // by input: the stage of the group that writes it, by place in it, or -1
-  bool keeps_output = false;      // its results stay in the scratchpad
-  base::Bytes staging;            // where its own scratchpad begins: cached tiles, and what shares of results meet in
-  base::Bytes kept;               // where its results begin, rows as its output's plan pads them
+  // By input: the stage of the group, by place in it, that left it in the scratchpad, or whose threads hold it; or -1.
+  std::vector<int> kept_inputs, held_inputs;
+  bool keeps_output = false;  // its results stay in the scratchpad
+  bool holds_output = false;  // they go on in registers
+  base::Bytes staging;        // where its own scratchpad begins: cached tiles, and what shares of results meet in
+  base::Bytes kept;           // where its results begin, rows as its output's plan pads them
 };
+
+// Whether results of a stage reach memory.
+inline bool leaves(const GroupedStage& s) { return !s.keeps_output && !s.holds_output; }
 
 struct GroupLayout {
   std::vector<GroupedStage> stages;
@@ -64,6 +71,10 @@ std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::
 // the stage at that place of the group begins.
 std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,
                             std::int64_t vector);
+
+// The program of the stage at that place, `padding` of kept inputs of a matrix instruction being what their rows are
+// longer than those of its own tiles would be: then they are read as cached tiles are.
+StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::size_t place);
 
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);

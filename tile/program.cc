@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/integer.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/rules.h"
 #include "tile/transfer/vectors.h"
 
@@ -132,6 +133,12 @@ std::int64_t reduction_tile_extent(const StageProgram& p, const TileDim& dim) {
 
 double fragment_elements(const StageProgram& p, std::size_t operand) {
   const Operand& o = p.space->operand(operand);
+  if (std::holds_alternative<Epilogue>(p.micro_kernel)) {  // copies of what other lanes hold included
+    auto elements = static_cast<double>(p.lanes());
+    for (std::size_t a = 0; a < p.space->spatial; ++a)
+      if (o.uses(static_cast<int>(a))) elements *= static_cast<double>(results_of_thread(p, a));
+    return elements;
+  }
   // Neighbours along an axis may share what they read; elements that vthreads stride apart do not.
   Extents together = p.thread;
   double apart = 1;

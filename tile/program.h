@@ -43,6 +43,14 @@
 //   of a producer warp starts the loads, up to `num_stages` steps ahead, and consumer warps wait for those of their own
 //   step alone.
 //
+// Edges:
+// - A tensor passes from the stage that writes it to a later one through memory (an edge at the outermost level), in
+// the
+//   scratchpad, or in registers. Edges of the last two kinds join stages into one kernel (group.h).
+// - What stays in the scratchpad is a tile that covers what a block of later stages reads, whole before any of them
+//   begins. In registers a thread passes its results on to an epilogue, which computes its own where they are
+//   (microkernel/epilogue.h).
+//
 // Compiler:
 // - `registers` is the limit that the compiler is held to, 32-bit ones of a thread, on which the program counts for the
 //   blocks that a core holds; 0 leaves it to the compiler.

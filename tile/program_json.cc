@@ -49,14 +49,16 @@ bool reads(const TileSpace& space, const std::string& tensor) {
 }
 
 // An edge leads from the node that writes its tensor to a later one that reads it. Between kernels a tensor passes in
-// the outermost level, inside one in the scratchpad.
+// the outermost level, inside one in the scratchpad or in registers.
 void check_edge(const Edge& e, const RProgram& p, const arch::ArchSpec& arch, base::Position at, Diagnostics& diags) {
   const std::string& outermost = arch::spec_of(arch.memory.front()).name;
   const bool threads = std::holds_alternative<std::vector<StageProgram>>(p.nodes);
-  const arch::ScratchpadLevel* scratchpad = threads ? arch::scratchpad_of(arch) : nullptr;
-  if (e.level != outermost && (scratchpad == nullptr || e.level != scratchpad->name))
-    diags.error(at, fmt::format("an edge: {} passes between nodes in {}{}, not in {}", e.tensor, outermost,
-                                scratchpad == nullptr ? "" : " or, inside a kernel, in " + scratchpad->name, e.level));
+  std::vector<std::string> inside;
+  if (const auto* level = arch::scratchpad_of(arch); threads && level != nullptr) inside.push_back(level->name);
+  if (const auto* level = arch::registers_of(arch); threads && level != nullptr) inside.push_back(level->name);
+  if (e.level != outermost && std::find(inside.begin(), inside.end(), e.level) == inside.end())
+    diags.error(at, fmt::format("an edge: {} passes between nodes in {}{}{}, not in {}", e.tensor, outermost,
+                                inside.empty() ? "" : " or, inside a kernel, in ", fmt::join(inside, " or "), e.level));
 
   const TileSpace &from = p.space(static_cast<std::size_t>(e.from)), &to = p.space(static_cast<std::size_t>(e.to));
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
@@ -148,8 +150,20 @@ Value stage_document(const BspStage& s, const arch::ArchSpec& /*arch*/) {
   return out;
 }
 
+// Of an epilogue what it chooses itself; tiles and threads are its holder's.
+Value epilogue_document(const StageProgram& p, const std::string& scratchpad) {
+  Map out = space_document(*p.space);
+  TransferDocument transfers = transfer_document(p, scratchpad);
+  for (auto& [key, entries] :
+       {std::pair("cached", &transfers.cached), std::pair("padding", &transfers.padding),
+        std::pair("vector", &transfers.vector), std::pair("copy", &transfers.copy), std::pair("box", &transfers.box)})
+    if (!entries->empty()) out.push_back({key, std::move(*entries), {}});
+  return out;
+}
+
 Value stage_document(const StageProgram& p, const arch::ArchSpec& arch) {
   const TileSpace& space = *p.space;
+  if (std::holds_alternative<Epilogue>(p.micro_kernel)) return epilogue_document(p, arch::scratchpad_of(arch)->name);
   const std::string& scratchpad = arch::scratchpad_of(arch)->name;
   TransferDocument transfers = transfer_document(p, scratchpad);
   List order;
@@ -211,14 +225,36 @@ void read_format(Fields& f, Diagnostics& diags) {
   if (n && *n != kProgramFormat) diags.error(v->at, fmt::format("format: expected {}, got {}", kProgramFormat, *n));
 }
 
-// One node, of either class of machines, at the end of the program, whose nodes are all of one class.
+// The nodes whose threads hold what edges pass in registers to the node of that number: the first of each, read before.
+const StageProgram* holder_of(const List* edges, std::int64_t to, const arch::ArchSpec& arch, const RProgram& program) {
+  const arch::RegisterLevel* registers = arch::registers_of(arch);
+  const auto* nodes = std::get_if<std::vector<StageProgram>>(&program.nodes);
+  if (edges == nullptr || registers == nullptr || nodes == nullptr) return nullptr;
+  for (const Value& v : *edges) {
+    const auto integer = [&](std::string_view key) {
+      const Value* n = v.is_map() ? v.find(key) : nullptr;
+      const auto* value = n == nullptr ? nullptr : n->get_if<std::int64_t>();
+      return value == nullptr ? std::int64_t{-1} : *value;
+    };
+    const Value* level = v.is_map() ? v.find("level") : nullptr;
+    const auto* name = level == nullptr ? nullptr : level->get_if<std::string>();
+    const std::int64_t from = integer("from");
+    if (name != nullptr && *name == registers->name && integer("to") == to && from >= 0 &&
+        from < static_cast<std::int64_t>(nodes->size()))
+      return &(*nodes)[static_cast<std::size_t>(from)];
+  }
+  return nullptr;
+}
+
+// One node, of either class of machines, at the end of the program, whose nodes are all of one class. `holder`: what
+// holds in registers what the node reads, or null.
 void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Diagnostics& diags, RProgram& program,
-               const std::function<void(Fields&)>& further_keys) {
+               const StageProgram* holder, const std::function<void(Fields&)>& further_keys) {
   if (!is_bsp_node(v)) {
     if (arch::registers_of(arch) == nullptr) {
       diags.error(v.at, fmt::format("a node of threads, which have registers; {} has none: its nodes have a 'grid'",
                                     arch.name));
-    } else if (auto stage = read_stage(v, arch, cache, diags, further_keys)) {
+    } else if (auto stage = read_stage(v, arch, cache, holder, diags, further_keys)) {
       if (!program.add(std::move(*stage))) diags.error(v.at, "a node of threads behind one with a grid of cores");
     }
     return;
@@ -254,14 +290,17 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
   program.arch = base::as_text(f.take("arch"), "arch", diags).value_or(arch.name);
   further_keys(f);
   const List* stages = base::as_list(f.require("nodes"), "nodes", diags);
+  const List* edges = base::as_list(f.take("edges"), "edges", diags);
   if (stages != nullptr) {
     SharedTensors shared;
-    for (const Value& v : *stages)
-      if (const std::size_t before_it = program.stages();
-          read_node(v, arch, cache, diags, program, [](Fields&) {}), program.stages() > before_it)
-        shared.add(program.space(before_it), v.at, diags);
+    for (const Value& v : *stages) {
+      const std::size_t before_it = program.stages();
+      const StageProgram* holder = holder_of(edges, &v - stages->data(), arch, program);
+      read_node(v, arch, cache, diags, program, holder, [](Fields&) {});
+      if (program.stages() > before_it) shared.add(program.space(before_it), v.at, diags);
+    }
     if (stages->empty()) diags.error(document.at, "nodes: expected at least one node");
-    if (const List* edges = base::as_list(f.take("edges"), "edges", diags))
+    if (edges != nullptr)
       for (const Value& v : *edges)
         if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
           // Nodes that could not be read are reported already, and say nothing about the edge.
@@ -301,7 +340,7 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
     out.program = std::move(*program);
     return out;
   }
-  read_node(line, arch, cache, diags, out.program, [&](Fields& f) {
+  read_node(line, arch, cache, diags, out.program, nullptr, [&](Fields& f) {
     read_format(f, diags);
     keys_of_lines(f);
   });

@@ -12,6 +12,7 @@
 #include "base/fields.h"
 #include "tile/detail/bounds.h"
 #include "tile/microkernel/detail/document.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/node_fields.h"
 #include "tile/shared_reduction.h"
 #include "tile/transfer/document.h"
@@ -45,6 +46,29 @@ class StageReader {
   }
 
   Fields& fields() { return fields_; }
+
+  // Instead of read, where a tensor reaches the node in registers; nothing after an error.
+  std::optional<StageProgram> read_epilogue(std::shared_ptr<const TileSpace> space, const StageProgram& holder) {
+    node_.space = space.get();
+    for (const std::string_view key : {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages",
+                                       "split", "order", "group_m", "mma", "rotate"})
+      if (const Value* given = fields_.take(key))
+        diags_.error(given->at,
+                     fmt::format("{0}: expected none: {1} reaches the node in registers, which has the tiles "
+                                 "and threads of the node that writes {1}",
+                                 key, holder.space->output.name));
+    if (const std::string why = epilogue_refusal(*space, *holder.space, holder.space->output.name); !why.empty()) {
+      diags_.error(node_.node.at,
+                   fmt::format("{} does not reach the node in registers: {}", holder.space->output.name, why));
+      for (const std::string_view key : {"cached", "padding", "copy", "box", "vector"}) fields_.take(key);
+      return std::nullopt;
+    }
+    StageProgram p =
+        make_epilogue(epilogue_space(space->expression, *holder.space), holder, arch::widest_access_of(arch_));
+    node_.space = p.space.get();
+    read_transfers(node_, true, p);
+    return p;
+  }
 
   // Instead of read, where there is no space: still names the keys that no node has.
   void take_all() {
@@ -266,7 +290,8 @@ class StageReader {
 }  // namespace
 
 std::optional<StageProgram> read_stage(const Value& node, const arch::ArchSpec& arch, SpaceCache& cache,
-                                       Diagnostics& diags, const std::function<void(Fields&)>& further_keys) {
+                                       const StageProgram* holder, Diagnostics& diags,
+                                       const std::function<void(Fields&)>& further_keys) {
   const std::size_t before = diags.errors().size();
   if (base::as_map(&node, "a node", diags) == nullptr) return std::nullopt;
   StageReader reader(node, arch, diags);
@@ -275,8 +300,10 @@ std::optional<StageProgram> read_stage(const Value& node, const arch::ArchSpec& 
   std::optional<StageProgram> p;
   if (space == nullptr)
     reader.take_all();
-  else
+  else if (holder == nullptr)
     p = reader.read(std::move(space));
+  else
+    p = reader.read_epilogue(std::move(space), *holder);
   reader.fields().finish();
   if (diags.errors().size() != before) return std::nullopt;
   return p;

@@ -51,9 +51,10 @@ inline constexpr base::RenamedKey kRenamedKeys[] = {{"", "stages", "nodes"},
                                                     {"mapping.", ".serial", "per_thread"}};
 
 // One node, checked against itself and the chip's level names but not against its limits (tile/fit.h). Keys that are
-// left out have the defaults of make_stage_program. `further_keys` takes what stands next to the node's own keys.
+// left out have the defaults of make_stage_program. With a `holder` it is an epilogue of that, whose tiles and threads
+// are not said again. `further_keys` takes what stands next to the node's own keys.
 std::optional<StageProgram> read_stage(const base::Value& node, const arch::ArchSpec& arch, SpaceCache& cache,
-                                       base::Diagnostics& diags,
+                                       const StageProgram* holder, base::Diagnostics& diags,
                                        const std::function<void(base::Fields&)>& further_keys);
 
 }  // namespace tilescope::tile

@@ -18,11 +18,12 @@ struct StageRequest {
   tile::Extents tile;                            // along spatial axes, at least
   std::int64_t threads = 1;                      // of a block; the stage has a part of them
   std::vector<bool> kept;                        // by input: an earlier stage of the kernel left it in the scratchpad
+  std::vector<tile::MicroKernel> matrix;         // instructions that may multiply the stage
 };
 
 // Programs whose tile covers what is asked, and hardly more: threads along every axis by powers of two, from the
 // innermost on; of a reduction also shared by powers of two of them, and, where operands are reused, over every split
-// of the threads among the axes, with tiles of operands in the scratchpad.
+// of the threads among the axes, with tiles of operands in the scratchpad; or warps of a matrix instruction likewise.
 std::vector<tile::StageProgram> kernel_schedules(const StageRequest& request, const GrowthLimits& limits,
                                                  const LayoutRules& rules);
 

@@ -45,4 +45,9 @@ std::vector<RowPlacement> row_placements(const tile::Wgmma& /*kernel*/, const St
   return {{0, 0}, {tile::core_padding(p, operand), 0}};
 }
 
+std::vector<RowPlacement> row_placements(const tile::Epilogue& /*kernel*/, const StageProgram& /*p*/,
+                                         std::size_t /*operand*/, const arch::ArchSpec& /*chip*/) {
+  return {{}};
+}
+
 }  // namespace tilescope::construct

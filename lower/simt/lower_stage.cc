@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "lower/simt/pipeline/detail/lowering.h"
+#include "lower/simt/transfer/detail/results.h"
 
 namespace tilescope::lower {
 namespace {
@@ -26,8 +29,8 @@ void add_inputs(Stage& s) {
   for (const std::string& name : s.expression().scalars) s.scalars.push_back(s.block.scalar(name));
   for (std::size_t i = 0; i < s.space().inputs.size(); ++i) {
     const expr::Tensor& t = s.tensor_of(s.space().inputs[i]);
-    const bool kept = s.place.kept_inputs[i] != nullptr;
-    s.memory.push_back(kept ? -1 : s.block.memory(t.name, t.dtype, t.elements(), Role::kInput));
+    const bool inside = s.place.kept_inputs[i] != nullptr || s.place.held_inputs[i] != nullptr;
+    s.memory.push_back(inside ? -1 : s.block.memory(t.name, t.dtype, t.elements(), Role::kInput));
   }
 }
 
@@ -41,42 +44,111 @@ std::vector<Affine> begins_of(const tile::GroupedStage& s, const std::vector<Aff
   return out;
 }
 
+// A stage of the kernel and what computes it.
+struct LoweredStage {
+  LoweredStage(const tile::StageProgram& p, const arch::ArchSpec& chip, StagePlace place, BlockBuilder& block)
+      : stage(p, chip, std::move(place), block) {
+    add_inputs(stage);
+    products = lowering_of_micro_kernel(stage);
+    transfers.emplace(stage, *products);
+    results = lowering_of_results(stage, *products);
+    results->add_registers();
+    products->add_registers();
+  }
+
+  bool reads_scratchpad() const {
+    const auto& kept = stage.place.kept_inputs;
+    return stage.any_cached() || std::any_of(kept.begin(), kept.end(), [](const KeptTile* t) { return t != nullptr; });
+  }
+  Body as_epilogue(const Meeting& meet) {
+    return with(products->finish(constant(0), constant(0)), results->leave(meet));
+  }
+  Body as_holder() { return pipelined({stage, *products, *transfers, *results}); }
+
+  Stage stage;
+  std::unique_ptr<MicroKernelLowering> products;
+  std::optional<Transfers> transfers;
+  std::unique_ptr<ResultsLowering> results;
+};
+
+// The stages of a group, each once those before it are there.
+class GroupLowering {
+ public:
+  GroupLowering(const tile::GroupLayout& group, const std::vector<const tile::StageProgram*>& programs,
+                const arch::ArchSpec& chip, BlockBuilder& block)
+      : group_(group),
+        programs_(programs),
+        chip_(chip),
+        block_(block),
+        begins_(block_begins(*programs.back(), block.indices())),
+        kept_(programs.size()) {}
+
+  // A stage that is no epilogue, with the epilogues behind it; how many stages that are.
+  std::size_t add(std::size_t first, Body& body) {
+    std::size_t end = first;
+    std::string whole;
+    do {
+      const LoweredStage& s = lowered_.emplace_back(*programs_[end], chip_, place_of(first, end), block_);
+      const tile::GroupedStage& grouped = group_.stages[end];
+      if (!grouped.keeps_output) continue;
+      const CachedTile& tile = s.stage.tiles.back();
+      kept_[end] = {tile.shared, tile.shape, tile.pitch, s.stage.place.begins};
+      whole += (whole.empty() ? "" : ", ") + s.stage.space().output.name;
+    } while (++end < programs_.size() && is_epilogue(end));
+    lowered_[first].results->go_on_with([this, first, end](const Meeting& meet) {
+      Body epilogues;
+      for (std::size_t i = first + 1; i < end; ++i)
+        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(meet));
+      return epilogues;
+    });
+    body = with(std::move(body), lowered_[first].as_holder());
+    if (!whole.empty()) body = with(std::move(body), at_barrier(whole + " is whole"));
+    return end - first;
+  }
+
+  const Stage& last() const { return lowered_.back().stage; }
+
+ private:
+  bool is_epilogue(std::size_t i) const { return std::holds_alternative<tile::Epilogue>(programs_[i]->micro_kernel); }
+
+  // `holder`: the stage behind which, without a barrier, this one stands.
+  StagePlace place_of(std::size_t holder, std::size_t i) const {
+    const tile::GroupedStage& grouped = group_.stages[i];
+    StagePlace place{begins_of(grouped, begins_), grouped.staging, {}, {}, {}, grouped.holds_output, false};
+    for (const int from : grouped.kept_inputs)
+      place.kept_inputs.push_back(from < 0 ? nullptr : &kept_[static_cast<std::size_t>(from)]);
+    for (const int from : grouped.held_inputs)
+      place.held_inputs.push_back(from < 0 ? nullptr : &lowered_[static_cast<std::size_t>(from)].stage.results);
+    if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
+    for (std::size_t before = holder; before < i; ++before)
+      place.others_read = place.others_read || lowered_[before].reads_scratchpad();
+    return place;
+  }
+
+  const tile::GroupLayout& group_;
+  const std::vector<const tile::StageProgram*>& programs_;
+  const arch::ArchSpec& chip_;
+  BlockBuilder& block_;
+  const std::vector<Affine> begins_;  // of the kernel's block
+  std::vector<KeptTile> kept_;        // by stage
+  std::deque<LoweredStage> lowered_;
+};
+
 }  // namespace
 
 void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, const arch::ArchSpec& chip,
                  const std::set<std::string>& names, Module& module, base::Diagnostics& diags, base::Position at) {
+  std::vector<tile::StageProgram> own;
+  for (std::size_t i = 0; i < group.stages.size(); ++i) own.push_back(tile::with_kept_rows(program, group, i));
   std::vector<const tile::StageProgram*> programs;
-  for (const tile::GroupedStage& s : group.stages) programs.push_back(&program.simt()[s.stage]);
+  for (const tile::StageProgram& p : own) programs.push_back(&p);
   BlockBuilder block(empty_kernel(programs, group, chip), module, names, diags, at);
-  const std::vector<Affine> begins = block_begins(*programs.back(), block.indices());
   block.kernel().shared_bytes = group.bytes.n;
-  std::deque<KeptTile> kept(group.stages.size());
+  GroupLowering stages(group, programs, chip, block);
   Body body;
-  int leaves_for = -1;
-  bool split = false;
-  for (std::size_t i = 0; i < group.stages.size(); ++i) {
-    const tile::GroupedStage& grouped = group.stages[i];
-    StagePlace place{begins_of(grouped, begins), grouped.staging, {}, {}};
-    for (const int from : grouped.kept_inputs)
-      place.kept_inputs.push_back(from < 0 ? nullptr : &kept[static_cast<std::size_t>(from)]);
-    if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
-    Stage stage(*programs[i], chip, std::move(place), block);
-    add_inputs(stage);
-    const auto products = lowering_of_micro_kernel(stage);
-    Transfers transfers(stage, *products);
-    const auto results = lowering_of_results(stage, *products);
-    results->add_registers();
-    products->add_registers();
-    body = with(std::move(body), pipelined({stage, *products, transfers, *results}));
-    if (grouped.keeps_output) {
-      const CachedTile& tile = stage.tiles.back();
-      kept[i] = {tile.shared, tile.shape, tile.pitch, stage.place.begins};
-      body = with(std::move(body), at_barrier(stage.space().output.name + " is whole"));
-    } else {
-      leaves_for = block.kernel().buffers[static_cast<std::size_t>(stage.memory.back())].global;
-      split = stage.split();
-    }
-  }
+  for (std::size_t i = 0; i < programs.size();) i += stages.add(i, body);
+  const bool split = stages.last().split();
+  const int leaves_for = block.kernel().buffers[static_cast<std::size_t>(stages.last().memory.back())].global;
   block.finish(std::move(body));
   if (!split) return;
   const tile::StageProgram& p = *programs.back();

@@ -44,6 +44,18 @@ bool Stage::cached(std::size_t r) const {
   return p.operands[i].cached && (!o.im2col || read(r) == read(static_cast<std::size_t>(o.reads.front())));
 }
 
+std::size_t Stage::first_equal(std::size_t r) const {
+  return static_cast<std::size_t>(std::find(stage().reads.begin(), stage().reads.end(), read(r)) -
+                                  stage().reads.begin());
+}
+
+std::vector<expr::Node> Stage::body() const {
+  std::vector<expr::Node> out = stage().body;
+  for (expr::Node& n : out)
+    if (n.kind == expr::NodeKind::kScalar) n.index = scalars[static_cast<std::size_t>(n.index)];
+  return out;
+}
+
 std::vector<Affine> Stage::local_values(const std::vector<std::vector<AxisLoop>>& loops) const {
   std::vector<Affine> local(space().axes.size());
   for (std::size_t a = 0; a < local.size(); ++a) local[a] = indices.along(a, loops[a]);

@@ -35,6 +35,8 @@ class BlockCounter {
     for (std::size_t i = 0; i < space_.inputs.size(); ++i) {
       if (kernel_.kept(i))
         count_kept(i);
+      else if (kernel_.inside(i))
+        continue;
       else if (p_.operands[i].cached)
         count_cached(i);
       else
@@ -105,7 +107,7 @@ class BlockCounter {
   }
 
   void count_direct(std::size_t i) {
-    const auto vector = static_cast<double>(p_.operands[i].vector);
+    const auto vector = static_cast<double>(p_.operands[i].vector * p_.lanes());
     const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
     work_.load.issue_cycles += issue_cycles(reads * (1 + m_.address_instructions));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
@@ -114,9 +116,17 @@ class BlockCounter {
   // Reads of a tile that an earlier stage of the kernel left, as wide as rows allow.
   void count_kept(std::size_t i) {
     const StagingChip chip(*m_.arch);
+    work_.reads_kept = true;
+    if (p_.matrix() != nullptr) {
+      const CachedRead read =
+          of_micro_kernel(p_, [&](const auto& kernel) { return cached_read(kernel, p_, i, m_.warp, chip.max_access); });
+      work_.compute.issue_cycles += issue_cycles(read.accesses);
+      return add_scratchpad(work_.compute, work_.step_passes,
+                            cached_access(read.access, read.accesses * warps_, 0, chip));
+    }
     const std::int64_t vector = kept_vector(p_, i, *kernel_.kept_pitch[i], chip.max_access);
-    const double reads =
-        tile::fragment_elements(p_, i) / static_cast<double>(vector) * p_.reduction_tiles_per_step() * warps_;
+    const double reads = tile::fragment_elements(p_, i) / static_cast<double>(vector * p_.lanes()) *
+                         p_.reduction_tiles_per_step() * warps_;
     work_.reads_kept = true;
     work_.compute.issue_cycles += issue_cycles(reads / warps_);
     add_scratchpad(work_.compute, work_.step_passes,
@@ -197,8 +207,8 @@ class BlockCounter {
       work_.store.issue_cycles += issue_cycles(write.per_warp);
       add_scratchpad(work_.store, work_.store_passes,
                      cached_access(write.access, write.per_warp * warps_, 0, StagingChip(*m_.arch)));
-      return;
     }
+    if (kernel_.stays()) return;
     const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
     if (!stores.by_engine) {
       work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));

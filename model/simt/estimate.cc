@@ -42,7 +42,7 @@ double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const T
   const double hit = std::min(memory, m.core_cache_latency_cycles);
   double once = 0, at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (kernel.kept(i)) continue;
+    if (kernel.inside(i)) continue;
     if (p.operands[i].cached)
       once = memory + m.scratchpad_latency_cycles;
     else
@@ -454,8 +454,10 @@ std::optional<Estimate> estimate_stage(const StageProgram& p, const Machine& m, 
 
 std::optional<Estimate> estimate_group(const tile::RProgram& p, const tile::GroupLayout& group, const Machine& m,
                                        CachedCosts* known, WarmCache* warm) {
+  std::vector<StageProgram> own;
+  for (std::size_t i = 0; i < group.stages.size(); ++i) own.push_back(tile::with_kept_rows(p, group, i));
   std::vector<const StageProgram*> programs;
-  for (const tile::GroupedStage& s : group.stages) programs.push_back(&p.simt()[s.stage]);
+  for (const StageProgram& stage : own) programs.push_back(&stage);
   std::vector<StageCosts> costs(programs.size());
   return estimate_kernel(programs, kernel_stages(p, group), m, known, warm, costs);
 }

@@ -21,7 +21,9 @@ std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::Grou
     k.blocks = program(group.stages.size() - 1).blocks();
     k.scratchpad = group.bytes;
     k.keeps_output = group.stages[i].keeps_output;
+    k.holds_output = group.stages[i].holds_output;
     k.first = i == 0;
+    for (const int from : group.stages[i].held_inputs) k.held.push_back(from >= 0);
     for (const int from : group.stages[i].kept_inputs) {
       if (from < 0) {
         k.kept_pitch.push_back(std::nullopt);

@@ -17,10 +17,15 @@ struct KernelStage {
   base::Bytes scratchpad;   // of a block
   // By input that stays in the scratchpad: elements between neighbours of its tile's dimensions.
   base::FixedVector<std::optional<tile::TileShape>, tile::kMaxOperands> kept_pitch;
+  base::FixedVector<bool, tile::kMaxOperands> held;  // by input that reaches the stage in registers
   bool keeps_output = false;
-  bool first = true;  // of its kernel
+  bool holds_output = false;  // its results go on in registers
+  bool first = true;          // of its kernel
 
   bool kept(std::size_t input) const { return input < kept_pitch.size() && kept_pitch[input].has_value(); }
+  // Whether an input comes, and whether results leave, without passing through memory.
+  bool inside(std::size_t input) const { return kept(input) || (input < held.size() && held[input]); }
+  bool stays() const { return keeps_output || holds_output; }
 };
 
 // Of a stage that is a kernel by itself.

@@ -115,7 +115,7 @@ double room_in_core_cache(const Machine& m, const KernelStage& kernel, std::int6
 double lines_of_direct_reads(const StageProgram& p, const Machine& m, const KernelStage& kernel) {
   double bytes = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    if (p.operands[i].cached || kernel.kept(i)) continue;
+    if (p.operands[i].cached || kernel.inside(i)) continue;
     bytes += line_bytes_of(p, m, p.space->inputs[i], p.block);
   }
   return bytes;
@@ -286,7 +286,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
-  const auto stays = [&](std::size_t i) { return i == inputs ? kernel.keeps_output : kernel.kept(i); };
+  const auto stays = [&](std::size_t i) { return i == inputs ? kernel.stays() : kernel.inside(i); };
   for (std::size_t i = 0; i <= inputs; ++i) {
     if (stays(i)) continue;
     t.operand[i] = traffic_of_operand(p, m, kernel, i, coverage, evicted, on_a_core);

@@ -73,9 +73,9 @@ void add_uses(KernelUses& uses, const StageProgram& p, const KernelStage& kernel
   const std::size_t inputs = p.space->inputs.size();
   for (std::size_t i = 0; i < inputs; ++i) {
     const Operand& o = p.space->inputs[i];
-    if (!kernel.kept(i)) add(uses, {tensor_of(p, o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
+    if (!kernel.inside(i)) add(uses, {tensor_of(p, o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
   }
-  if (kernel.keeps_output) return;
+  if (kernel.stays()) return;
   const Operand& out = p.space->output;
   add(uses, is_split(p) ? parts_of(p, traffic)
                         : TensorUse{tensor_of(p, out), traffic.operand[inputs].total_bytes, whole_bytes_of(out), true});

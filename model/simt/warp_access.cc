@@ -11,6 +11,7 @@
 #include "base/divisor.h"
 #include "base/integer.h"
 #include "model/simt/microkernel/detail/costs.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/transfer/tma.h"
 
 namespace tilescope::model {
@@ -299,6 +300,7 @@ WarpAccess memory_access(const StageProgram& p, std::size_t operand, std::int64_
     });
   tile::TileShape pitch;
   for (const std::vector<tile::CollapsedStep>& steps : o.steps) pitch.push_back(steps.front().stride);
+  if (auto read = read_at_results(p.micro_kernel, p, operand, pitch, vector, warp)) return std::move(*read);
   const bool output = operand == p.space->inputs.size();
   return affine_lanes(p, warp, o, pitch, vector, o.element, output ? Taking::kFirstSharers : Taking::kAll);
 }
@@ -353,6 +355,7 @@ std::int64_t scratchpad_vector(const StageProgram& p, std::size_t operand, base:
 WarpAccess kept_read(const StageProgram& p, std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
                      std::int64_t warp) {
   const Operand& o = p.space->operand(operand);
+  if (auto read = read_at_results(p.micro_kernel, p, operand, pitch, vector, warp)) return std::move(*read);
   return affine_lanes(p, warp, o, pitch, vector, o.element);
 }
 
@@ -363,7 +366,7 @@ std::int64_t kept_vector(const StageProgram& p, std::size_t operand, const tile:
   const tile::TileDim& last = o.dims.back();
   if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return 1;
   const auto axis = static_cast<std::size_t>(last.terms[0].axis);
-  std::int64_t run = axis < p.space->spatial ? p.mapping[axis].per_thread : p.thread[axis];
+  std::int64_t run = axis < p.space->spatial ? tile::neighbouring_results_along(p, axis) : p.thread[axis];
   if (pitch.size() > 1) run = std::gcd(run, pitch[pitch.size() - 2]);
   std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);
   while (v > 1 && run % v != 0) v /= 2;

@@ -39,7 +39,8 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
   return p;
 }
 
-std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a) {
+std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RProgram& apart, const arch::ArchSpec& a,
+                                      const construct::Restrictions& given) {
   const model::Machine machine = model::make_machine(a);
   std::vector<construct::Ranked> alone;
   for (const tile::StageProgram& p : apart.simt()) {
@@ -47,7 +48,9 @@ std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RPr
     if (!estimate) return std::nullopt;
     alone.push_back({p, {estimate->total_us}});
   }
-  return construct::graph_connecting(e, alone, machine);
+  construct::Restrictions restrictions = given;
+  restrictions.lowering_refusal = &lower::lowering_refusal;
+  return construct::graph_connecting(e, alone, machine, restrictions);
 }
 
 Estimator estimator(const arch::ArchSpec& a) {

@@ -16,6 +16,7 @@
 #include "base/integer.h"
 #include "tests/support/random_program.h"
 #include "tile/group.h"
+#include "tile/microkernel/epilogue.h"
 
 namespace tilescope::tests {
 
@@ -251,16 +252,20 @@ class RandomGroup {
 
   tile::RProgram any() {
     draw_kernels();
+    draw_epilogues();
     tile::RProgram p{chip_.name, {}, {}};
     std::vector<tile::StageProgram> programs(e_.stages.size());
-    for (std::size_t s = e_.stages.size(); s-- > 0;) programs[s] = any_stage(s);
+    for (std::size_t end = e_.stages.size(); end-- > 0;) {
+      const std::size_t holder = holder_[end];
+      for (std::size_t s = holder; s < end; ++s) needed_[s] = needed_[end];
+      programs[holder] = any_stage(holder, end);
+      for (std::size_t s = holder + 1; s <= end; ++s) programs[s] = any_epilogue(s, end, programs[holder]);
+      end = holder;
+    }
     for (tile::StageProgram& stage : programs) p.simt().push_back(std::move(stage));
     for (std::size_t s = 0; s < e_.stages.size(); ++s)
       for (const auto& [tensor, from] : computed_inputs(e_, s))
-        p.edges.push_back({from, static_cast<int>(s), tensor,
-                           kernel_[static_cast<std::size_t>(from)] == kernel_[s]
-                               ? arch::scratchpad_of(chip_)->name
-                               : arch::spec_of(chip_.memory.front()).name});
+        p.edges.push_back({from, static_cast<int>(s), tensor, level_of(static_cast<std::size_t>(from), s)});
     return p;
   }
 
@@ -284,15 +289,57 @@ class RandomGroup {
     for (std::size_t s = one_of(cuts); s < kernel_.size(); ++s) kernel_[s] = 1;
   }
 
+  const std::string& level_of(std::size_t from, std::size_t to) const {
+    if (holder_[from] == holder_[to]) return arch::registers_of(chip_)->name;
+    return kernel_[from] == kernel_[to] ? arch::scratchpad_of(chip_)->name : arch::spec_of(chip_.memory.front()).name;
+  }
+
+  // Stages whose tensors all pass in registers to those behind them, which read them at their own places.
+  void draw_epilogues() {
+    std::vector<std::shared_ptr<const tile::TileSpace>> spaces;
+    for (std::size_t s = 0; s < e_.stages.size(); ++s) {
+      const expr::Expression one = expr::single_stage(e_, s);
+      spaces.push_back(tile::make_space(one, tile::no_collapse(one.stages.front())));
+      holder_.push_back(s);
+    }
+    for (std::size_t s = 1; s < e_.stages.size(); ++s) {
+      if (kernel_[s] != kernel_[s - 1] || evenly(0, 3) == 0) continue;
+      const std::size_t holder = holder_[s - 1];
+      bool any = false, all = true;
+      for (const auto& [tensor, from] : computed_inputs(e_, s)) {
+        const auto f = static_cast<std::size_t>(from);
+        if (f < holder) continue;
+        any = true;
+        all = all && tile::epilogue_refusal(*spaces[s], *spaces[f], tensor).empty();
+      }
+      for (std::size_t later = s + 1; later < e_.stages.size(); ++later)
+        for (const auto& [tensor, from] : computed_inputs(e_, later))
+          all = all && (from < static_cast<int>(holder) || from >= static_cast<int>(s));
+      if (any && all) holder_[s] = holder;
+    }
+  }
+
+  // The epilogue of a stage with others up to `end`.
+  tile::StageProgram any_epilogue(std::size_t s, std::size_t end, const tile::StageProgram& holder) {
+    const expr::Expression one = expr::single_stage(e_, s);
+    tile::StageProgram p = tile::make_epilogue(tile::epilogue_space(one, *holder.space), holder, {16});
+    for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+      if (evenly(0, last_of_kernel(end) ? 1 : 5) > 0) p.operands[i].vector = 1;
+    if (s == end) draw_stores(s, p);
+    note_reads(s, end, p);
+    return p;
+  }
+
   bool last_of_kernel(std::size_t s) const { return s + 1 == kernel_.size() || kernel_[s + 1] != kernel_[s]; }
 
-  tile::StageProgram any_stage(std::size_t s) {
+  // A stage whose results go on in registers up to the stage `end`, itself without epilogues.
+  tile::StageProgram any_stage(std::size_t s, std::size_t end) {
     const expr::Expression one = expr::single_stage(e_, s);
     const auto space = tile::make_space(one, tile::no_collapse(one.stages.front()));
-    std::vector<std::int64_t> threads = shared_out(*space);
+    std::vector<std::int64_t> threads = shared_out(*space, s == end ? most_sharers_ : 1);
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
     for (std::size_t a = 0; a < space->spatial; ++a)
-      mapping.push_back(any_mapping(s, a, space->axes[a].extent, threads[a]));
+      mapping.push_back(any_mapping(s, end, a, space->axes[a].extent, threads[a]));
     tile::Extents step(space->axes.size(), 1);
     for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = evenly(1, space->axes[a].extent);
     tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
@@ -300,16 +347,17 @@ class RandomGroup {
       for (std::size_t i = order->size(); i-- > 1;)
         std::swap((*order)[i], (*order)[static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(i)))]);
     for (std::size_t a = space->spatial; a < space->axes.size(); ++a) draw_sharing(p, a, threads[a]);
-    draw_operands(s, p);
+    draw_operands(s, end, p);
+    if (s == end) draw_stores(s, p);
     p.unroll = evenly(0, 512);
     p.num_stages = evenly(1, 2);
     p.block_order = one_of<tile::BlockOrder>({tile::BlockOrder::kRow, tile::BlockOrder::kColumn});
-    note_reads(s, p);
+    note_reads(s, end, p);
     return p;
   }
 
-  // The block's threads over the axes of the stage, those of reduced axes at most `most_sharers_` in all.
-  std::vector<std::int64_t> shared_out(const tile::TileSpace& space) {
+  // The block's threads over the axes of the stage, those of reduced axes at most `most_sharers` in all.
+  std::vector<std::int64_t> shared_out(const tile::TileSpace& space, std::int64_t most_sharers) {
     std::vector<std::int64_t> out(space.axes.size(), 1);
     std::int64_t sharers = 1;
     for (std::int64_t rest = threads_, prime = 2; rest > 1;) {
@@ -319,16 +367,17 @@ class RandomGroup {
       }
       rest /= prime;
       auto a = static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(space.axes.size()) - 1));
-      if (a >= space.spatial && sharers * prime > most_sharers_) a = 0;
+      if (a >= space.spatial && sharers * prime > most_sharers) a = 0;
       if (a >= space.spatial) sharers *= prime;
       out[a] *= prime;
     }
     return out;
   }
 
-  tile::AxisMapping any_mapping(std::size_t s, std::size_t a, std::int64_t extent, std::int64_t threads) {
+  tile::AxisMapping any_mapping(std::size_t s, std::size_t end, std::size_t a, std::int64_t extent,
+                                std::int64_t threads) {
     tile::AxisMapping m{one_of<std::int64_t>({1, 1, 2}), threads, one_of<std::int64_t>({1, 1, 2, 4})};
-    if (last_of_kernel(s)) {
+    if (last_of_kernel(end)) {
       if (evenly(0, 2) == 0) m.per_thread = base::ceil_div(extent, m.vthread * threads);
     } else {
       const Range& read = needed_[s][a];
@@ -348,7 +397,7 @@ class RandomGroup {
     }
   }
 
-  void draw_operands(std::size_t s, tile::StageProgram& p) {
+  void draw_operands(std::size_t s, std::size_t end, tile::StageProgram& p) {
     const tile::TileSpace& space = *p.space;
     for (std::size_t i = 0; i < space.inputs.size(); ++i) {
       const expr::Tensor& t = e_.tensors[static_cast<std::size_t>(
@@ -358,9 +407,12 @@ class RandomGroup {
       p.operands[i] = {cached, cached ? evenly(0, 8) : 0, 1, cached ? one_of<std::int64_t>({0, 0, 1, 4}) : 0,
                        cached && evenly(0, 3) == 0};
       // Halos begin anywhere: wide accesses of stages in front of the last one are refused often.
-      const bool wide = !kept && evenly(0, last_of_kernel(s) ? 1 : 5) == 0;
+      const bool wide = !kept && evenly(0, last_of_kernel(end) ? 1 : 5) == 0;
       p.operands[i].vector = wide ? tile::default_vector(p, i, {16}) : 1;
     }
+  }
+
+  void draw_stores(std::size_t s, tile::StageProgram& p) {
     if (!last_of_kernel(s))
       p.operands.back().padding = evenly(0, 4);
     else
@@ -368,17 +420,17 @@ class RandomGroup {
   }
 
   // What the stage reads of earlier ones, in the first block.
-  void note_reads(std::size_t s, const tile::StageProgram& p) {
+  void note_reads(std::size_t s, std::size_t end, const tile::StageProgram& p) {
     std::vector<Range> begin;
     for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
-      const bool moved = a < p.space->spatial && !last_of_kernel(s);
+      const bool moved = a < p.space->spatial && !last_of_kernel(end);
       const std::int64_t low = moved ? needed_[s][a].low : 0;
       const std::int64_t extent = a < p.space->spatial ? p.block[a] : p.space->axes[a].extent;
       begin.push_back({low, low + extent - 1});
     }
     for (const expr::Read& r : e_.stages[s].reads) {
       const expr::Tensor& t = e_.tensors[static_cast<std::size_t>(r.tensor)];
-      if (t.producer == expr::kInput) continue;
+      if (t.producer == expr::kInput || holder_[static_cast<std::size_t>(t.producer)] == holder_[s]) continue;
       for (std::size_t d = 0; d < r.at.size(); ++d) {
         const expr::Coordinate& c = r.at[d];
         Range range{c.offset, c.offset};
@@ -402,6 +454,7 @@ class RandomGroup {
   const arch::ArchSpec& chip_;
   const std::int64_t threads_, most_sharers_;
   std::vector<int> kernel_;                           // by stage: the number of its kernel
+  std::vector<std::size_t> holder_;                   // by stage: whose epilogue it is, or itself
   std::map<std::size_t, std::vector<Range>> needed_;  // by stage and dimension: what is read of its results
 };
 

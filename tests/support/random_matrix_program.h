@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "arch/derive.h"
 #include "base/integer.h"
 #include "tests/support/random_program.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
+#include "tile/transfer/results.h"
 #include "tile/transfer/tma.h"
 #include "tile/transfer/vectors.h"
 
@@ -113,6 +116,46 @@ inline tile::RProgram any_matrix_program(const arch::ArchSpec& chip, Factors fac
     return tile::program_of(chip.name, any_stores(std::move(*in_boxes), chip));
   }
   return tile::program_of(chip.name, any_stores(std::move(p), chip));
+}
+
+// The same with one or two stages that read its results where its lanes hold them, beside other tensors; discards sums
+// in other types than their factors'.
+inline tile::RProgram with_any_epilogues(tile::RProgram p, const arch::ArchSpec& chip) {
+  p.simt().front().split.assign(p.space(0).axes.size(), 1);
+  p.simt().front() = tile::with_direct_stores(p.simt().front(), {16});
+  const tile::TileSpace& product = p.space(0);
+  const expr::Expression& e = product.expression;
+  const base::Dtype dtype = e.tensors[static_cast<std::size_t>(product.output.tensor)].dtype;
+  if (dtype != e.dtype || base::is_integer(dtype)) RC_DISCARD("sums of another type");
+  std::vector<std::string> loops, sizes;
+  for (std::size_t a = 0; a < product.stage().spatial_count(); ++a) {
+    loops.push_back(product.stage().axes[a].name);
+    sizes.push_back(fmt::format("{}={}", loops.back(), product.stage().axes[a].size));
+  }
+  std::string read = product.output.name;
+  const std::string all = fmt::format("{}", fmt::join(loops, ","));
+  for (std::int64_t s = any_of_range(1, 2); s > 0; --s) {
+    const std::string name = fmt::format("E{}", s), row = any_element(loops);
+    std::vector<std::string> turned = loops;
+    std::reverse(turned.begin(), turned.end());
+    const std::string body = any_element<std::string>(
+        {fmt::format("relu({}[{}])", read, all), fmt::format("{}[{}] * 2 - J{}[{}]", read, all, s, loops.back()),
+         fmt::format("{0}[{1}] + J{2}[{3}] * J{2}[{3}+1]", read, all, s, row),
+         fmt::format("{0}[{1}] - R{2}[{1}]", read, all, s),
+         fmt::format("abs({0}[{1}]) + R{2}[{3}]", read, all, s, fmt::join(turned, ","))});
+    const expr::Expression stage =
+        expression(fmt::format("{}[{}] = {}", name, all, body), fmt::format("{}", fmt::join(sizes, ",")), {}, dtype);
+    const tile::StageProgram& before = p.simt().front();
+    tile::StageProgram epilogue = tile::make_epilogue(tile::epilogue_space(stage, *before.space), before, {16});
+    for (std::size_t i = 0; i < epilogue.space->inputs.size(); ++i)
+      if (any_of_range(0, 1) == 0) epilogue.operands[i].vector = 1;
+    const auto at = static_cast<int>(p.stages());
+    p.edges.push_back({at - 1, at, read, arch::registers_of(chip)->name});
+    p.add(std::move(epilogue));
+    read = name;
+  }
+  p.simt().back() = any_stores(p.simt().back(), chip);
+  return p;
 }
 
 }  // namespace tilescope::tests

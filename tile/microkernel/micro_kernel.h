@@ -50,7 +50,15 @@ struct Wgmma {
   bool operator==(const Wgmma&) const = default;
 };
 
-using MicroKernel = std::variant<Fma, Mma, Wgmma>;
+// Computes each result where a thread holds one of an earlier stage of its kernel, in registers (CUTLASS: epilogue;
+// epilogue.h): `holder` is what computed that.
+struct Epilogue {
+  std::variant<Fma, Mma, Wgmma> holder;
+
+  bool operator==(const Epilogue&) const = default;
+};
+
+using MicroKernel = std::variant<Fma, Mma, Wgmma, Epilogue>;
 
 // An instruction of the chip as a micro-kernel, along the axes of `along`.
 MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::ArchSpec& chip,
@@ -60,14 +68,24 @@ MicroKernel micro_kernel_of(const arch::ComputeSpec& instruction, const arch::Ar
 constexpr const MatrixUnit* unit_of(const Fma& /*none*/) { return nullptr; }
 constexpr const MatrixUnit* unit_of(const Mma& kernel) { return &kernel.unit; }
 constexpr const MatrixUnit* unit_of(const Wgmma& kernel) { return &kernel.unit; }
+constexpr const MatrixUnit* unit_of(const Epilogue& /*none*/) { return nullptr; }
 inline const MatrixUnit* unit_of(const MicroKernel& kernel) {
   return std::visit([](const auto& k) { return unit_of(k); }, kernel);
 }
 inline MatrixUnit* unit_of(MicroKernel& kernel) { return const_cast<MatrixUnit*>(unit_of(std::as_const(kernel))); }
 
+// The matrix instruction whose map says which lane holds which results, or null.
+inline const MatrixUnit* holding_unit_of(const Epilogue& kernel) {
+  return std::visit([](const auto& k) { return unit_of(k); }, kernel.holder);
+}
+inline const MatrixUnit* holding_unit_of(const MicroKernel& kernel) {
+  const auto* epilogue = std::get_if<Epilogue>(&kernel);
+  return epilogue == nullptr ? unit_of(kernel) : holding_unit_of(*epilogue);
+}
+
 // Threads that keep a register tile together.
 inline std::int64_t lanes_of(const MicroKernel& kernel) {
-  const MatrixUnit* unit = unit_of(kernel);
+  const MatrixUnit* unit = holding_unit_of(kernel);
   return unit == nullptr ? 1 : unit->lanes;
 }
 
@@ -80,7 +98,7 @@ inline std::string_view name_of(const MicroKernel& kernel) {
 // What tells micro-kernels of one chip apart, in numbers: the entry, its instruction, its axes and fragment.
 inline base::FixedVector<std::int64_t, 10> identity_of(const MicroKernel& kernel) {
   const auto entry = static_cast<std::int64_t>(kernel.index());
-  const MatrixUnit* u = unit_of(kernel);
+  const MatrixUnit* u = holding_unit_of(kernel);
   if (u == nullptr) return {entry};
   const auto axis = [](std::size_t a) { return static_cast<std::int64_t>(a); };
   return {entry,          reinterpret_cast<std::intptr_t>(u->spec.get()),

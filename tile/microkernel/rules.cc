@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/mma.h"
 #include "tile/microkernel/wgmma.h"
 #include "tile/transfer/vectors.h"
@@ -33,13 +34,19 @@ std::optional<std::int64_t> neighbouring_results(const Wgmma& kernel, const Stag
   return of_lane(kernel.unit, p);
 }
 
+std::optional<std::int64_t> neighbouring_results(const Epilogue& kernel, const StageProgram& p) {
+  return std::visit([&](const auto& holder) { return neighbouring_results(holder, p); }, kernel.holder);
+}
+
 std::int64_t row_shift(const Fma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Mma& /*kernel*/, const OperandPlan& plan) { return std::gcd(plan.padding, plan.rotate); }
 std::int64_t row_shift(const Wgmma& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }
+std::int64_t row_shift(const Epilogue& /*kernel*/, const OperandPlan& /*plan*/) { return 0; }  // it caches nothing
 
 std::string tiles_refusal(const Fma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Mma& /*kernel*/, const StageProgram& /*p*/) { return {}; }
 std::string tiles_refusal(const Wgmma& /*kernel*/, const StageProgram& p) { return core_matrices_refusal(p); }
+std::string tiles_refusal(const Epilogue& /*kernel*/, const StageProgram& p) { return epilogue_refusal(p); }
 
 StageProgram with_micro_kernel(StageProgram p, MicroKernel kernel, base::Bytes max_vector) {
   p.micro_kernel = std::move(kernel);

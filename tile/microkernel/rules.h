@@ -15,16 +15,19 @@ namespace tilescope::tile {
 std::optional<std::int64_t> neighbouring_results(const Fma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Mma&, const StageProgram& p);
 std::optional<std::int64_t> neighbouring_results(const Wgmma&, const StageProgram& p);
+std::optional<std::int64_t> neighbouring_results(const Epilogue&, const StageProgram& p);
 
 // The number of elements of which rows of a cached tile begin at multiples, given their padding and rotation; 0: any.
 std::int64_t row_shift(const Fma&, const OperandPlan& plan);
 std::int64_t row_shift(const Mma&, const OperandPlan& plan);
 std::int64_t row_shift(const Wgmma&, const OperandPlan& plan);  // padded between the pieces of a row
+std::int64_t row_shift(const Epilogue&, const OperandPlan& plan);
 
 // Why the micro-kernel cannot read the program's cached tiles; empty where it can.
 std::string tiles_refusal(const Fma&, const StageProgram& p);
 std::string tiles_refusal(const Mma&, const StageProgram& p);
 std::string tiles_refusal(const Wgmma&, const StageProgram& p);
+std::string tiles_refusal(const Epilogue&, const StageProgram& p);
 
 // Asks a question of the program's own micro-kernel.
 template <class Question>

@@ -118,7 +118,8 @@ class TransferReader {
       if (!why.empty()) error(node_.at_of(key), fmt::format("{}: {}", key, why));
       return why.empty();
     };
-    check("mma", of_micro_kernel(p_, [&](const auto& kernel) { return tiles_refusal(kernel, p_); })) &&
+    const std::string_view cause = p_.matrix() == nullptr ? "cached" : "mma";
+    check(cause, of_micro_kernel(p_, [&](const auto& kernel) { return tiles_refusal(kernel, p_); })) &&
         check("cached", results_refusal(p_, node_.arch)) && check("copy", tma_refusal(p_, node_.arch));
   }
 

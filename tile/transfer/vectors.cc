@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/integer.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/rules.h"
 #include "tile/transfer/results.h"
 
@@ -84,7 +85,7 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   std::int64_t per_thread = 1;
   if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
     const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
-    per_thread = axis < p.space->spatial ? p.mapping[axis].per_thread : p.thread[axis];
+    per_thread = axis < p.space->spatial ? neighbouring_results_along(p, axis) : p.thread[axis];
   }
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);
   while (v > 1 && (per_thread % v != 0 || !parts_align(p, o, v))) v /= 2;

@@ -23,11 +23,15 @@ std::vector<RowPlacement> row_placements(const tile::Mma&, const tile::StageProg
                                          const arch::ArchSpec& chip);
 std::vector<RowPlacement> row_placements(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand,
                                          const arch::ArchSpec& chip);
+// An epilogue caches nothing.
+std::vector<RowPlacement> row_placements(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand,
+                                         const arch::ArchSpec& chip);
 
 // Whether the instructions that read a tile depend on how its rows lie.
 constexpr bool reads_by_rows(const tile::Fma&) { return false; }
 constexpr bool reads_by_rows(const tile::Mma&) { return true; }
 constexpr bool reads_by_rows(const tile::Wgmma&) { return true; }
+constexpr bool reads_by_rows(const tile::Epilogue&) { return false; }
 
 // Whether the steps of the program are whole fragments.
 constexpr bool whole_fragments(const tile::Fma&, const tile::StageProgram&) { return true; }
@@ -37,5 +41,7 @@ inline bool whole_fragments(const tile::Mma& kernel, const tile::StageProgram& p
 inline bool whole_fragments(const tile::Wgmma& kernel, const tile::StageProgram& p) {
   return p.thread[kernel.unit.depth] == kernel.unit.k;
 }
+
+constexpr bool whole_fragments(const tile::Epilogue&, const tile::StageProgram&) { return true; }
 
 }  // namespace tilescope::construct

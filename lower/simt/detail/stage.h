@@ -37,13 +37,16 @@ struct KeptTile {
   std::vector<Affine> begin;  // of the tile, in the tensor
 };
 
-// What is a stage's own in the kernel: where its tile begins, where in the scratchpad it works, what it reads there,
-// and where its results stay, if they do. The kept tiles of inputs are null where the operand comes from memory.
+// What is a stage's own in the kernel: where its tile begins, where in the scratchpad it works, what it reads there and
+// in registers, and where its results stay, if they do.
 struct StagePlace {
   std::vector<Affine> begins;
   base::Bytes scratchpad{0};
-  std::vector<const KeptTile*> kept_inputs;
+  std::vector<const KeptTile*> kept_inputs;         // null of what comes from elsewhere
+  std::vector<const ResultRegisters*> held_inputs;  // as kept_inputs
   std::optional<base::Bytes> keeps_output_at;
+  bool holds_output = false;  // its results go on in registers
+  bool others_read = false;   // before it, without a barrier since, threads read what lies in the scratchpad
 };
 
 class Stage {
@@ -63,8 +66,14 @@ class Stage {
   // others read memory.
   bool cached(std::size_t read) const;
   std::size_t operand_of(std::size_t read) const { return operand_of_[read]; }
+  // The first of the reads that are equal to it.
+  std::size_t first_equal(std::size_t read) const;
+  // The stage's body, its scalars numbered as the module's.
+  std::vector<expr::Node> body() const;
   // The tile that an earlier stage of the kernel left of the operand; null where it comes from memory.
   const KeptTile* kept(std::size_t read) const { return place.kept_inputs[operand_of_[read]]; }
+  // The registers in which the stage's threads hold the operand; null where they do not.
+  const ResultRegisters* held(std::size_t read) const { return place.held_inputs[operand_of_[read]]; }
   // Steps whose tiles the scratchpad holds at a time.
   std::int64_t stages_held() const { return any_cached() ? p.stages_held() : 1; }
 

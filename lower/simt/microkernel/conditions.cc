@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "lower/lower.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/microkernel/rules.h"
 
 namespace tilescope::lower {
@@ -37,8 +38,6 @@ void add_unit_refusals(const tile::MatrixUnit& u, const tile::StageProgram& p, c
   if (c->dtype != e.dtype || c->accumulate != e.accumulate)
     refuse(fmt::format("it multiplies {} into {}, the node {} into {}", base::name_of(c->dtype),
                        base::name_of(c->accumulate), base::name_of(e.dtype), base::name_of(e.accumulate)));
-  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
-    if (!p.operands[i].cached) refuse(fmt::format("{} is not cached", p.space->inputs[i].name));
   if (diags.count() != before) return;
   const std::string tiles =
       std::visit([&](const auto& kernel) { return tile::tiles_refusal(kernel, p); }, p.micro_kernel);
@@ -61,9 +60,23 @@ void add_refusals(const tile::Wgmma& kernel, const tile::StageProgram& p, const 
                   base::Diagnostics& diags, base::Position at) {
   add_unit_refusals(kernel.unit, p, chip, diags, at);
 }
+// Lanes hold results as the holder's instruction says, whose other conditions are the holder's.
+void add_refusals(const tile::Epilogue& kernel, const tile::StageProgram& p, const arch::ArchSpec& chip,
+                  base::Diagnostics& diags, base::Position at) {
+  if (std::string why = tile::tiles_refusal(kernel, p); !why.empty()) diags.error(at, std::move(why));
+  const tile::MatrixUnit* unit = tile::holding_unit_of(kernel);
+  if (unit == nullptr) return;
+  const arch::ComputeSpec* c = instruction_of(unit->instruction, chip);
+  if (c == nullptr || !(tile::epilogue_of(tile::micro_kernel_of(*c, chip, *unit)) == tile::MicroKernel(kernel)))
+    diags.error(at, fmt::format("{} holds results as {} does, which is another instruction on {}", p.space->output.name,
+                                unit->instruction, chip.name));
+}
 
 tile::MicroKernel on_chip(const tile::Fma& kernel, const arch::ArchSpec& /*chip*/) { return kernel; }
 tile::MicroKernel on_chip(const tile::Mma& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
 tile::MicroKernel on_chip(const tile::Wgmma& kernel, const arch::ArchSpec& chip) { return own(kernel.unit, chip); }
+tile::MicroKernel on_chip(const tile::Epilogue& kernel, const arch::ArchSpec& chip) {
+  return tile::epilogue_of(std::visit([&](const auto& holder) { return on_chip(holder, chip); }, kernel.holder));
+}
 
 }  // namespace tilescope::lower

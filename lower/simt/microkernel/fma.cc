@@ -23,11 +23,6 @@ std::int64_t registers_of(std::int64_t elements, std::int64_t element_bytes) {
 
 }  // namespace
 
-std::size_t FmaLowering::first_equal(std::size_t r) const {
-  return static_cast<std::size_t>(std::find(s_.stage().reads.begin(), s_.stage().reads.end(), s_.read(r)) -
-                                  s_.stage().reads.begin());
-}
-
 std::int64_t FmaLowering::fragment_elements(std::size_t r) const {
   std::int64_t elements = 1;
   for (std::size_t a = 0; a < s_.space().spatial; ++a)
@@ -80,7 +75,7 @@ void FmaLowering::cut_points() {
   const auto needed = [&](std::int64_t length) {
     std::int64_t n = held;
     for (std::size_t r = 0; r < at_once_.size(); ++r)
-      if (first_equal(r) == r)
+      if (s_.first_equal(r) == r)
         n += registers_of(fragment_elements(r) * (at_once_[r] > 1 ? length : 1),
                           s_.space().inputs[s_.operand_of(r)].element.n);
     return n;
@@ -144,7 +139,7 @@ Fragment FmaLowering::make_fragment(std::size_t r) {
 void FmaLowering::add_registers() {
   cut_points();
   for (std::size_t r = 0; r < s_.stage().reads.size(); ++r) {
-    const std::size_t e = first_equal(r);
+    const std::size_t e = s_.first_equal(r);
     fragments_.push_back(e < r ? fragments_[e] : make_fragment(r));
   }
 }
@@ -176,7 +171,7 @@ Body FmaLowering::fragments(bool of_chunk, const StepPosition& at, const Affine&
                             const std::vector<Guard>& known_inside) {
   Body body;
   for (std::size_t r = 0; r < fragments_.size(); ++r)
-    if (fragments_[r].of_chunk == of_chunk && first_equal(r) == r)
+    if (fragments_[r].of_chunk == of_chunk && s_.first_equal(r) == r)
       body.push_back(fragment(r, at, ring_stage, known_inside));
   return body;
 }
@@ -264,11 +259,9 @@ Statement FmaLowering::arithmetic(const std::vector<Guard>& inside) {
   const expr::Reducer reducer = s_.stage().reducer;
   Compute c{{s_.results.accumulators, result_position(1)},
             reducer == expr::Reducer::kMean ? expr::Reducer::kSum : reducer,
-            s_.stage().body,
+            s_.body(),
             {},
             inside};
-  for (expr::Node& n : c.body)
-    if (n.kind == expr::NodeKind::kScalar) n.index = s_.scalars[static_cast<std::size_t>(n.index)];
   for (std::size_t r = 0; r < fragments_.size(); ++r) c.operands.push_back({fragments_[r].buffer, place_of_point(r)});
   return nest(joined(result_loops(1)), {{c, {}}}, true).front();
 }

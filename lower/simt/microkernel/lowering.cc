@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/simt/microkernel/detail/lowering.h"
 
+#include "lower/simt/microkernel/detail/epilogue.h"
 #include "lower/simt/microkernel/detail/fma.h"
 #include "lower/simt/microkernel/detail/mma.h"
 #include "lower/simt/microkernel/detail/wgmma.h"
@@ -47,6 +48,10 @@ namespace {
 std::unique_ptr<MicroKernelLowering> made(const tile::Fma&, Stage& s) { return std::make_unique<FmaLowering>(s); }
 std::unique_ptr<MicroKernelLowering> made(const tile::Mma&, Stage& s) { return std::make_unique<MmaLowering>(s); }
 std::unique_ptr<MicroKernelLowering> made(const tile::Wgmma&, Stage& s) { return std::make_unique<WgmmaLowering>(s); }
+std::unique_ptr<MicroKernelLowering> made(const tile::Epilogue& kernel, Stage& s) {
+  return std::make_unique<EpilogueLowering>(
+      s, std::visit([&](const auto& holder) { return made(holder, s); }, kernel.holder));
+}
 
 }  // namespace
 

@@ -67,16 +67,31 @@ Affine MatrixTile::number(const std::vector<std::size_t>& axes, std::size_t side
   return number;
 }
 
-std::vector<Affine> MatrixTile::in_data_tile(const MatrixSide& side, std::int64_t together, const MatrixPlace& place,
-                                             const StepPosition& at) {
+std::vector<Affine> MatrixTile::local_values(const MatrixSide& side, std::int64_t together, const MatrixPlace& place) {
   std::vector<std::vector<AxisLoop>> by_axis(s_.space().axes.size());
   for (const std::size_t a : axes_of(side)) by_axis[a] = loops(a, a == side.axis ? together : 1);
   std::vector<Affine> local = s_.local_values(by_axis);
   local[side.axis] = local[side.axis] + place.side;
   local[unit().depth] = local[unit().depth] + place.deep;
+  return local;
+}
+
+std::vector<Affine> MatrixTile::in_data_tile(const MatrixSide& side, std::int64_t together, const MatrixPlace& place,
+                                             const StepPosition& at) {
+  const std::vector<Affine> local = local_values(side, together, place);
   const tile::Operand& o = s_.space().inputs[side.operand];
   const auto r = static_cast<std::size_t>(o.reads.front());
   return s_.addresses.in_tile(o, s_.read(r), local, s_.absolute_values(local, at)).at;
+}
+
+// Inside the tile everywhere: it covers what the block reads (tile/group.h), and has a value for each of its places.
+Affine MatrixTile::in_kept_tile(const MatrixSide& side, std::int64_t together, const MatrixPlace& place,
+                                const StepPosition& at) {
+  const std::vector<Affine> axes = s_.absolute_values(local_values(side, together, place), at);
+  const tile::Operand& o = s_.space().inputs[side.operand];
+  const auto r = static_cast<std::size_t>(o.reads.front());
+  const KeptTile& tile = *s_.kept(r);
+  return s_.addresses.in_kept_tile(o, s_.read(r), axes, tile.begin, tile.shape, tile.pitch).offset;
 }
 
 Affine MatrixTile::lane_digit(std::int64_t faster, std::int64_t count) {

@@ -47,8 +47,13 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   const std::vector<std::size_t> axes = tile_.axes_of(side);
   std::vector<AxisLoop> loops = tile_.all_loops(axes, side.axis, read.together);
   Affine to = tile_.number(axes, side.axis, read.together) * elements_of(i);
-  const auto from = [&](std::int64_t together, const MatrixPlace& place) {
-    return Access{s_.tiles[i].shared, in_ring_stage(i, tile_.in_data_tile(side, together, place, at), ring_stage)};
+  const KeptTile* kept = s_.place.kept_inputs[i];
+  const auto from = [&](std::int64_t together, const MatrixPlace& place, std::int64_t run) -> Access {
+    if (kept == nullptr)
+      return {s_.tiles[i].shared, in_ring_stage(i, tile_.in_data_tile(side, together, place, at), ring_stage)};
+    Affine offset = tile_.in_kept_tile(side, together, place, at);
+    s_.check_aligned(s_.space().inputs[i].name, {offset, {}}, run);
+    return {kept->shared, std::move(offset)};
   };
   const auto nested = [&](auto what, const std::vector<AxisLoop>& inside) {
     loops.insert(loops.end(), inside.begin(), inside.end());
@@ -57,7 +62,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   if (!read.by_rows()) {
     MatrixPlace place = tile_.lane_place(tile::digits_of(map.lanes));
     const std::vector<AxisLoop> inside = element_loops(i, bits_of(read.run), to, place);
-    return nested(Copy{{registers_[i], to}, from(1, place), read.run, {}, {}}, inside);
+    return nested(Copy{{registers_[i], to}, from(1, place, read.run), read.run, {}, {}}, inside);
   }
   // A lane names the row of its number.
   MatrixPlace place = tile_.lane_place(tile::digits_of(std::span(read.rows.begin(), read.rows.end())));
@@ -66,7 +71,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
   load.count = std::int64_t{1} << read.rows.size();
   load.map = tile::map_of_load(s_.p, i, read);
   load.transposed = read.how == tile::FragmentRead::How::kTransposedRows;
-  load.rows = {{registers_[i], to}, from(read.together, place), read.run, {}, {}};
+  load.rows = {{registers_[i], to}, from(read.together, place, read.run), read.run, {}, {}};
   if (load.count < s_.p.lanes()) load.rows.when.push_back({tile_.lane_digit(1, s_.p.lanes()), load.count});
   return nested(std::move(load), inside);
 }

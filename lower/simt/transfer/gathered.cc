@@ -37,7 +37,7 @@ Statement GatheredLowering::gather() {
 
 Body GatheredLowering::store(const Meeting& meet) {
   Body body;
-  if (s_.any_cached() || combining_.through_scratchpad())
+  if (s_.any_cached() || combining_.through_scratchpad() || s_.place.others_read)
     body = meet("every thread has read what lies where the results will");
   body.push_back(gather());
   body = with(std::move(body), written());

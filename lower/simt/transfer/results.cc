@@ -39,7 +39,7 @@ void ResultsLowering::add_registers() {
   std::int64_t parts = 1;
   for (const std::int64_t n : s_.p.split) parts *= n;
   const std::string array = s_.split() ? s_.block.unused_name(t.name + "_parts") : t.name;
-  if (!s_.place.keeps_output_at)
+  if (!s_.place.keeps_output_at && !s_.place.holds_output)
     s_.memory.push_back(
         s_.block.memory(array, leaves, t.elements() * parts, s_.split() ? Role::kBetween : Role::kOutput));
   combining_.add_buffers();
@@ -66,10 +66,20 @@ Body ResultsLowering::leave(const Meeting& meet) {
                                                                   {.kind = NodeKind::kDivide, .left = 0, .right = 1}}));
   if (s_.results.leaving != s_.results.accumulators)
     body = with(std::move(body), on_all(s_.results.leaving, {accumulator()}));
-  return with(std::move(body), store(meet));
+  body = with(std::move(body), store(meet));
+  return epilogues_ ? with(std::move(body), epilogues_(meet)) : body;
 }
 
 namespace {
+
+// Of results that go on in registers and nowhere else.
+class HeldResults final : public ResultsLowering {
+ public:
+  using ResultsLowering::ResultsLowering;
+
+ private:
+  Body store(const Meeting& /*meet*/) override { return {}; }
+};
 
 std::unique_ptr<ResultsLowering> made(const tile::DirectStore&, Stage& s, MicroKernelLowering& products) {
   return std::make_unique<DirectStoreLowering>(s, products);
@@ -86,6 +96,7 @@ std::unique_ptr<ResultsLowering> made(const tile::TmaStore&, Stage& s, MicroKern
 
 std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products) {
   if (stage.place.keeps_output_at) return std::make_unique<KeptLowering>(stage, products);
+  if (stage.place.holds_output) return std::make_unique<HeldResults>(stage, products);
   return std::visit([&](const auto& entry) { return made(entry, stage, products); }, tile::result_path_of(stage.p));
 }
 

@@ -27,12 +27,11 @@ std::int64_t fragment_of(const StageProgram& p, std::size_t operand) {
 
 namespace {
 
-// The first results of a warp's lanes, `bytes` each, where an element lies as `offset` says of a dimension and a
-// coordinate along it.
+// What an operand has at the first results of a warp's lanes, `bytes` each, where an element lies as `offset` says of a
+// dimension and a coordinate along it.
 template <class Offset>
-WarpAccess first_results(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp, std::int64_t bytes,
+WarpAccess first_results(const tile::MatrixUnit& unit, const tile::Operand& o, std::int64_t warp, std::int64_t bytes,
                          base::Bytes element, const Offset& offset_along) {
-  const tile::Operand& o = p.space->output;
   const arch::FragmentMap& map = unit.spec->fragments->c;
   WarpAccess out;
   out.bytes = bytes;
@@ -42,8 +41,8 @@ WarpAccess first_results(const tile::MatrixUnit& unit, const StageProgram& p, st
     for (std::size_t d = 0; d < o.dims.size(); ++d)
       for (const expr::Term& t : o.dims[d].terms) {
         const auto axis = static_cast<std::size_t>(t.axis);
-        if (axis == unit.rows) offset += offset_along(d, at.row);
-        if (axis == unit.columns) offset += offset_along(d, at.column);
+        if (axis == unit.rows) offset += offset_along(d, t.coefficient * at.row);
+        if (axis == unit.columns) offset += offset_along(d, t.coefficient * at.column);
       }
     out.offset.push_back(offset * element.n);
   }
@@ -54,15 +53,25 @@ WarpAccess first_results(const tile::MatrixUnit& unit, const StageProgram& p, st
 
 WarpAccess store_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t warp) {
   const tile::Operand& o = p.space->output;
-  return first_results(unit, p, warp, p.operands[p.space->inputs.size()].vector * o.element.n, o.element,
+  return first_results(unit, o, warp, p.operands[p.space->inputs.size()].vector * o.element.n, o.element,
                        [&](std::size_t d, std::int64_t at) { return tile::memory_offset(o, d, at); });
 }
 
 WarpAccess write_of_lanes(const tile::MatrixUnit& unit, const StageProgram& p, std::int64_t vector, std::int64_t warp) {
   const ResultTile results(p);
   const base::Bytes element = tile::result_element(p);
-  return first_results(unit, p, warp, vector * element.n, element,
+  return first_results(unit, p.space->output, warp, vector * element.n, element,
                        [&](std::size_t d, std::int64_t at) { return results.offset(d, at); });
+}
+
+std::optional<WarpAccess> read_at_results(const tile::MicroKernel& kernel, const StageProgram& p, std::size_t operand,
+                                          const tile::TileShape& pitch, std::int64_t vector, std::int64_t warp) {
+  const auto* epilogue = std::get_if<tile::Epilogue>(&kernel);
+  const tile::MatrixUnit* unit = epilogue == nullptr ? nullptr : tile::holding_unit_of(*epilogue);
+  if (unit == nullptr) return std::nullopt;
+  const tile::Operand& o = p.space->operand(operand);
+  return first_results(*unit, o, warp, vector * o.element.n, o.element,
+                       [&](std::size_t d, std::int64_t at) { return o.dims[d].whole ? 0 : at * pitch[d]; });
 }
 
 }  // namespace tilescope::model

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "lower/affine.h"
 #include "lower/lower.h"
 #include "lower/print.h"
 #include "tests/support/interpreted.h"
@@ -25,7 +26,10 @@ arch::ArchSpec without_shuffles() {
 }
 
 // What the drawn kernels have in them.
-void classify(const Module& m) {
+void classify(const tile::RProgram& p, const Module& m) {
+  const bool epilogues = std::any_of(p.simt().begin(), p.simt().end(), [](const tile::StageProgram& stage) {
+    return std::holds_alternative<tile::Epilogue>(stage.micro_kernel);
+  });
   bool shuffles = false, shares = false, blocks = false, wide = false, below = false;
   for (const Kernel& k : m.kernels) {
     blocks = blocks || k.blocks > 1;
@@ -45,6 +49,7 @@ void classify(const Module& m) {
   RC_CLASSIFY(shares, "shares in the scratchpad");
   RC_CLASSIFY(wide, "wide reads of kept tiles");
   RC_CLASSIFY(below, "halos in front of a tensor");
+  RC_CLASSIFY(epilogues, "epilogues");
 }
 
 void compute_the_reference(const arch::ArchSpec& chip) {
@@ -60,7 +65,7 @@ void compute_the_reference(const arch::ArchSpec& chip) {
     RC_DISCARD("too large, or accesses too wide");
   }
   RC_LOG() << print(*m);
-  classify(*m);
+  classify(p, *m);
   RC_ASSERT(tests::interpreter_result(p, *m) == "");
 }
 
@@ -152,7 +157,63 @@ TEST(GroupErrors, MatrixInstructionsReadNoKeptTile) {
                                           a100);
   base::Diagnostics diags;
   EXPECT_FALSE(lower(p, a100, diags));
-  EXPECT_THAT(diags.sentences(), testing::Contains("A stays in the scratchpad; T copies it there once more"));
+  EXPECT_THAT(diags.sentences(), testing::Contains("A stays in the core; T copies it to the scratchpad once more"));
+}
+
+// A product and what follows of it in registers: C for each column, then twice the sum, which leaves in rows.
+constexpr const char* kEpilogues = R"({"nodes":[
+{"expr":"T[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":60,"n":60,"k":32},"tiles":{"smem":{"m":32,"n":32,"k":8}},
+ "mapping":{"m":{"threads":8,"per_thread":4},"n":{"threads":8,"per_thread":4}}},
+{"expr":"D[m,n] = T[m,n] + C[n]","sizes":{"m":60,"n":60}},
+{"expr":"O[m,n] = D[m,n] + T[m,n]","sizes":{"m":60,"n":60},"cached":{"O":"smem"}}],
+"edges":[{"from":0,"to":1,"tensor":"T","level":"reg"},{"from":1,"to":2,"tensor":"D","level":"reg"},
+{"from":0,"to":2,"tensor":"T","level":"reg"}]})";
+
+// What a thread needs of C is read once for all its rows, four neighbours at a time.
+TEST(Epilogues, ReadEachElementOnce) {
+  const tile::RProgram p = tests::program(kEpilogues, tests::v100());
+  const Module m = tests::lowered(p, tests::v100());
+  ASSERT_EQ(m.kernels.size(), 1U);
+  Kernel k = m.kernels[0];
+  const Copy& read = tests::copy_to(k, "C_part");
+  EXPECT_EQ(read.elements, 4);
+  EXPECT_EQ(tests::buffer_of(k, "C_part").elements, 4);
+  EXPECT_EQ(
+      std::count_if(k.buffers.begin(), k.buffers.end(), [](const Buffer& b) { return b.space == Space::kGlobal; }), 4)
+      << "A, B, C and O: T and D are in no array";
+}
+
+TEST(Epilogues, PlantedMistakesAreFound) {
+  const tile::RProgram p = tests::program(kEpilogues, tests::v100());
+  const Module right = tests::lowered(p, tests::v100());
+  EXPECT_EQ(tests::interpreter_result(p, right), "");
+  const auto finds = [&](const char* what, const std::function<void(Kernel&)>& plant) {
+    Module m = right;
+    plant(m.kernels[0]);
+    EXPECT_NE(print(m), print(right)) << what;
+    EXPECT_NE(tests::interpreter_result(p, m), "") << what;
+  };
+  const auto computes = [](Kernel& k, const std::string& target, const std::function<void(Compute&)>& change) {
+    tests::each_body(k.body, [&](tests::Body& body) {
+      for (Statement& s : body)
+        if (auto* c = std::get_if<Compute>(&s.what);
+            c != nullptr && k.buffers[static_cast<std::size_t>(c->target.buffer)].name == target &&
+            c->operands.size() == 2)
+          change(*c);
+    });
+  };
+  finds("another result of the thread",
+        [&](Kernel& k) { computes(k, "D_part", [](Compute& c) { c.operands[0].offset = lower::constant(0); }); });
+  finds("another column's bias",
+        [&](Kernel& k) { computes(k, "D_part", [](Compute& c) { c.operands[1].offset = lower::constant(1); }); });
+  finds("the sum before the bias",
+        [&](Kernel& k) { computes(k, "O_part", [](Compute& c) { c.operands[0] = c.operands[1]; }); });
+  finds("no barrier before rows lie where tiles did", [&](Kernel& k) {
+    tests::each_body(k.body, [&](tests::Body& body) {
+      std::erase_if(
+          body, [](const Statement& s) { return s.note == "every thread has read what lies where the results will"; });
+    });
+  });
 }
 
 }  // namespace

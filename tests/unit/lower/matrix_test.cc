@@ -10,12 +10,14 @@
 #include <rapidcheck/gtest.h>
 
 #include "arch/derive.h"
+#include "base/document.h"
 #include "lower/print.h"
 #include "tests/support/interpreted.h"
 #include "tests/support/lowered.h"
 #include "tests/support/planting.h"
 #include "tests/support/random_instruction.h"
 #include "tests/support/random_matrix_program.h"
+#include "tile/program_json.h"
 
 namespace tilescope::lower {
 namespace {
@@ -58,6 +60,100 @@ RC_GTEST_PROP(MatrixInstructions, OfAnyMapsComputeTheReference, ()) {
   }
   RC_LOG() << print(*m);
   RC_ASSERT(tests::interpreter_result(p, *m) == "");
+}
+
+void compute_with_epilogues(const arch::ArchSpec& chip) {
+  const tile::RProgram p = tests::with_any_epilogues(tests::any_matrix_program(chip), chip);
+  RC_LOG() << base::to_json(tile::to_document(p, chip)) << '\n';
+  base::Diagnostics diags;
+  const auto m = lower(p, chip, diags);
+  if (!m) {
+    RC_LOG() << diags.sentences().front();
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
+    RC_DISCARD("too large");
+  }
+  RC_ASSERT(m->kernels.size() == 1u);
+  RC_LOG() << print(*m);
+  RC_ASSERT(tests::interpreter_result(p, *m) == "");
+}
+
+RC_GTEST_PROP(Epilogues, OfMatrixInstructionsComputeTheReference, ()) { compute_with_epilogues(a100()); }
+
+RC_GTEST_PROP(Epilogues, OfAnyMapsComputeTheReference, ()) {
+  const arch::ArchSpec chip = tests::any_matrix_chip(a100());
+  RC_LOG() << "warp " << chip.core.warp << ", " << tests::words_of(chip.compute.back()) << '\n';
+  compute_with_epilogues(chip);
+}
+
+// A product by an instruction of which one factor was left in the scratchpad by threads' multiply-adds.
+tile::RProgram any_product_of_kept(const arch::ArchSpec& chip) {
+  using tests::any_element;
+  using tests::any_of_range;
+  std::vector<const arch::ComputeSpec*> instructions;
+  for (const arch::ComputeSpec& c : chip.compute)
+    if (tile::matrix_refusal(c).empty() && !c.operands && !base::is_integer(c.dtype)) instructions.push_back(&c);
+  if (instructions.empty()) RC_DISCARD("sums of another type");
+  const arch::ComputeSpec& c = *any_element(instructions);
+  const std::int64_t steps = any_of_range(1, 4), fragments = any_of_range(1, 3);
+  const std::string op = any_element<std::string>({"O[m,j] +=! T[m,n] * C[n,j]", "O[m,j] +=! T[m,n] * C[j,n]",
+                                                   "O[j,m] +=! C[j,n] * T[m,n]", "O[j,m] +=! C[n,j] * T[m,n]"});
+  const expr::Expression e =
+      tests::expression("T[m,n] +=! A[m,k] * B[k,n]; " + op,
+                        fmt::format("m={},n={},k={},j={}", any_of_range(1, 60), c.k * steps * fragments,
+                                    any_of_range(1, 4), any_of_range(1, 60)),
+                        {}, c.dtype);
+  if (e.tensors[static_cast<std::size_t>(e.stages[0].output)].dtype != c.dtype) RC_DISCARD("sums of another type");
+  const auto space = [&](std::size_t s) {
+    const expr::Expression one = expr::single_stage(e, s);
+    return tile::make_space(one, tile::no_collapse(one.stages.front()));
+  };
+  const auto product = space(1);
+  const tile::MatrixUnit axes = *tests::any_matrix_axes(*product);
+  base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
+  for (std::size_t a = 0; a < 2; ++a)
+    mapping.push_back({any_element<std::int64_t>({1, 1, 2}), any_element<std::int64_t>({1, 2}),
+                       (a == axes.rows ? c.m : c.n) * any_element<std::int64_t>({1, 1, 2})});
+  tile::StageProgram reads =
+      tile::with_micro_kernel(tile::make_stage_program(product, mapping, {1, 1, c.k * fragments}, {16}),
+                              tile::micro_kernel_of(c, chip, axes), {16});
+  std::int64_t rows = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const bool kept = product->inputs[i].name == "T";
+    reads.operands[i] = {!kept, kept ? 0 : any_element<std::int64_t>({0, 8, 3}), 1};
+    if (kept) rows = reads.block[static_cast<std::size_t>(product->inputs[i].dims[0].terms[0].axis)];
+  }
+  reads.num_stages = any_of_range(1, 3);
+  const std::int64_t threads = reads.threads();
+  const std::int64_t columns = (c.k * steps * fragments + threads - 1) / threads;
+  tile::StageProgram writes =
+      tile::make_stage_program(space(0), {{1, 1, rows}, {1, threads, columns}}, {1, 1, 1}, {16});
+  writes.operands.back().padding = any_element<std::int64_t>({0, 8, 4, 3});
+  tile::RProgram p{chip.name, {}, {{0, 1, "T", arch::scratchpad_of(chip)->name}}};
+  p.add(std::move(writes));
+  p.add(tests::any_stores(std::move(reads), chip));
+  return p;
+}
+
+void compute_of_kept(const arch::ArchSpec& chip) {
+  const tile::RProgram p = any_product_of_kept(chip);
+  RC_LOG() << base::to_json(tile::to_document(p, chip)) << '\n';
+  base::Diagnostics diags;
+  const auto m = lower(p, chip, diags);
+  if (!m) {
+    RC_LOG() << diags.sentences().front();
+    RC_ASSERT(diags.errors().front().text.find("a block") != std::string::npos);
+    RC_DISCARD("too large");
+  }
+  RC_LOG() << print(*m);
+  RC_ASSERT(tests::interpreter_result(p, *m) == "");
+}
+
+RC_GTEST_PROP(MatrixInstructions, ReadWhatOtherStagesLeft, ()) { compute_of_kept(a100()); }
+
+RC_GTEST_PROP(MatrixInstructions, OfAnyMapsReadWhatOtherStagesLeft, ()) {
+  const arch::ArchSpec chip = tests::any_matrix_chip(a100());
+  RC_LOG() << "warp " << chip.core.warp << ", " << tests::words_of(chip.compute.back()) << '\n';
+  compute_of_kept(chip);
 }
 
 // A product by the chip's only instruction, two fragments of a side to a warp.

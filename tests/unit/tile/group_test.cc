@@ -8,6 +8,7 @@
 
 #include "arch/derive.h"
 #include "tests/support/random_group.h"
+#include "tile/microkernel/epilogue.h"
 #include "tile/transfer/results.h"
 
 namespace tilescope::tile {
@@ -165,10 +166,10 @@ TEST(GroupErrors, OfTensorsThatLeaveTheGroup) {
 TEST(GroupErrors, OfWhatIsKeptAndCached) {
   RProgram p = halo();
   p.simt()[0].operands.back().cached = true;
-  EXPECT_THAT(refusals(p), ElementsAre("T stays in the scratchpad and does not leave through it"));
+  EXPECT_THAT(refusals(p), ElementsAre("T stays in the core and does not leave through the scratchpad"));
   p = halo();
   p.simt()[1].operands[0].cached = true;
-  EXPECT_THAT(refusals(p), ElementsAre("T stays in the scratchpad; O copies it there once more"));
+  EXPECT_THAT(refusals(p), ElementsAre("T stays in the core; O copies it to the scratchpad once more"));
 }
 
 TEST(GroupErrors, OfTilesThatMoveApart) {
@@ -197,6 +198,108 @@ TEST(GroupErrors, OfBytes) {
                                        "65536 of T, 65536 of U)"));
 }
 
+// A matrix, and what passes in registers: twice, and once more the sum.
+RProgram epilogues(const char* op = "T[i,j] = relu(I[i,j]); U[i,j] = T[i,j] + T[i,j]; O[i,j] = T[i,j] + U[i,j]") {
+  RProgram p = joined(op, "i=64,j=64", {3, Mapping{{1, 8, 1}, {1, 8, 2}}}, "reg");
+  for (std::size_t s = 1; s < p.stages(); ++s) p.simt()[s] = make_epilogue(p.simt()[s].space, p.simt()[0], {16});
+  return p;
+}
+
+TEST(Epilogues, ComputeWhereTheirHolderDoes) {
+  const GroupLayout l = layout(epilogues());
+  EXPECT_EQ(l.bytes.n, 0);
+  EXPECT_EQ(l.threads, 64);
+  for (const GroupedStage& s : l.stages)
+    EXPECT_THAT(s.begins, ElementsAre(TileBegin{{{0, 1}}, 0}, TileBegin{{{1, 1}}, 0}));
+  EXPECT_TRUE(l.stages[0].holds_output && l.stages[1].holds_output && leaves(l.stages[2]));
+  EXPECT_THAT(l.stages[2].held_inputs, ElementsAre(0, 1));
+  EXPECT_THAT(l.stages[2].kept_inputs, ElementsAre(-1, -1));
+}
+
+// Loops that are one tile axis pass on as they are.
+TEST(Epilogues, OfCollapsedLoops) {
+  RProgram p = epilogues("T[i,j] = relu(I[i,j]); O[i,j] = T[i,j] - J[j]");
+  const expr::Expression& e = p.simt()[0].space->expression;
+  p.simt()[0] = make_stage_program(make_space(e, contiguous_collapse(e)), {{1, 64, 4}}, {1}, {16});
+  const auto space = epilogue_space(p.simt()[1].space->expression, *p.simt()[0].space);
+  EXPECT_EQ(space->axes.size(), 1U);
+  p.simt()[1] = make_epilogue(space, p.simt()[0], {16});
+  EXPECT_THAT(refusals(p), IsEmpty());
+}
+
+TEST(GroupErrors, OfEpilogues) {
+  RProgram p = epilogues();
+  p.simt()[2].mapping[0].per_thread = 2;
+  EXPECT_THAT(refusals(p),
+              ElementsAre("T cannot pass to O in registers: other threads, or blocks, compute other parts of "
+                          "them"));
+  p = epilogues();
+  p.simt()[2].group_m = 2;
+  EXPECT_THAT(refusals(p),
+              ElementsAre("T cannot pass to O in registers: other threads, or blocks, compute other parts of "
+                          "them"));
+  p = epilogues();
+  p.simt()[2].micro_kernel = Fma{};
+  EXPECT_THAT(refusals(p), ElementsAre("the stage of O is no epilogue, and reads what passes in registers"));
+  p = epilogues();
+  for (Edge& e : p.edges)
+    if (e.to == 1) e.level = "smem";
+  EXPECT_THAT(refusals(p), ElementsAre("the stage of U is an epilogue, and nothing reaches it in registers"));
+  p = epilogues();
+  for (Edge& e : p.edges)
+    if (e.from == 0 && e.to == 2) e.level = "smem";
+  EXPECT_THAT(refusals(p),
+              ElementsAre("U cannot pass to O in registers: it reads T in the scratchpad, where that is not "
+                          "whole"))
+      << "T is its holder's";
+  p = epilogues();
+  p.simt()[1].operands[0].cached = true;
+  EXPECT_THAT(refusals(p), ElementsAre("T stays in the core; U copies it to the scratchpad once more"));
+}
+
+TEST(GroupErrors, OfStagesBetweenEpilogues) {
+  RProgram p = joined("T[i,j] = relu(I[i,j]); M[i] max=! T[i,j]; O[i,j] = T[i,j] - M[i]", "i=64,j=16",
+                      {{{1, 8, 1}, {1, 8, 2}}, {{1, 8, 1}}, {{1, 8, 1}, {1, 8, 2}}});
+  p.simt()[2] = make_epilogue(p.simt()[2].space, p.simt()[0], {16});
+  for (Edge& e : p.edges)
+    if (e.from == 0 && e.to == 2) e.level = "reg";
+  EXPECT_THAT(refusals(p), ElementsAre("T cannot pass to O in registers: the stage of M comes between"));
+}
+
+TEST(GroupErrors, OfFactorsOfMatrixInstructions) {
+  const arch::ArchSpec a100 = tests::chip("a100");
+  const auto spec = std::find_if(a100.compute.begin(), a100.compute.end(),
+                                 [](const arch::ComputeSpec& c) { return c.name == "mma.f16"; });
+  const expr::Expression e =
+      tests::expression("T[m,n] = relu(A[m,n]); O[m,j] +=! T[m,n] * C[n,j]", "m=16,n=40,j=8", {}, base::Dtype::kF16);
+  RProgram p{"a100", {}, {{0, 1, "T", "smem"}}};
+  for (const std::size_t s : {0, 1}) {
+    const expr::Expression one = expr::single_stage(e, s);
+    p.add(make_stage_program(make_space(one, no_collapse(one.stages.front())),
+                             s == 0 ? Mapping{{1, 1, 16}, {1, 32, 2}} : Mapping{{1, 1, 16}, {1, 1, 8}},
+                             s == 0 ? Extents{1, 1} : Extents{1, 1, 16}, {16}));
+  }
+  MatrixUnit along;
+  along.columns = 1;
+  along.depth = 2;
+  p.simt()[1] = with_micro_kernel(p.simt()[1], micro_kernel_of(*spec, a100, along), {16});
+  p.simt()[1].operands[0].cached = false;
+  EXPECT_THAT(refusals(p, a100),
+              ElementsAre("instruction mma.f16: T stays in the scratchpad, and steps of 16 along n do "
+                          "not divide its 40"));
+  p.simt()[1].operands[1].cached = false;
+  p.edges.clear();
+  EXPECT_THAT(refusals(p, a100), ElementsAre("instruction mma.f16: T is not cached"));
+}
+
+TEST(GroupErrors, OfHoldersThatShareReductions) {
+  RProgram p = joined("T[i] +=! I[i,j]; O[i] = -T[i]", "i=64,j=64", {2, Mapping{{1, 8, 1}}}, "reg");
+  p.simt()[1] = make_epilogue(p.simt()[1].space, p.simt()[0], {16});
+  EXPECT_THAT(refusals(p), IsEmpty());
+  p.simt()[0].reduction_threads[1] = 8;
+  EXPECT_THAT(refusals(p), Contains("T cannot pass to O in registers: threads share the reduction of T"));
+}
+
 // The error names its place.
 TEST(GroupErrors, StandWhereTheProgramDoes) {
   RProgram p = halo();
@@ -204,7 +307,7 @@ TEST(GroupErrors, StandWhereTheProgramDoes) {
   base::Diagnostics diags;
   const base::Position at{diags.add_source("softmax.json"), 1, 1};
   EXPECT_FALSE(layout_of(p, {0, 1}, v100(), diags, at));
-  EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("softmax.json:1:1: T stays in the scratchpad;")));
+  EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("softmax.json:1:1: T stays in the core;")));
 }
 
 }  // namespace

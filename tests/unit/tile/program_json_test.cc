@@ -187,11 +187,57 @@ TEST(ProgramJsonErrors, OfLevelsThatNoTensorPassesIn) {
   };
   EXPECT_THAT(at_level("dram"), ElementsAre());
   EXPECT_THAT(at_level("smem"), ElementsAre());
-  for (const std::string level : {"l2", "l1", "reg"})
+  for (const std::string level : {"l2", "l1"})
     EXPECT_THAT(at_level(level),
                 ElementsAre("p.json:3:11: an edge: T passes between nodes in dram or, inside a kernel, "
-                            "in smem, not in " +
+                            "in smem or reg, not in " +
                             level));
+  const std::string why =
+      ": expected none: T reaches the node in registers, which has the tiles and threads of the node that writes T";
+  EXPECT_THAT(at_level("reg"), ElementsAre("p.json:2:59: tiles" + why, "p.json:2:91: mapping" + why));
+}
+
+// A product, its bias by every thread, and twice the sum, which leaves in rows.
+constexpr const char* kEpilogues = R"({"nodes":[
+{"expr":"T[m,n] +=! A[m,k] * B[k,n]","sizes":{"m":64,"n":64,"k":32},"tiles":{"smem":{"m":32,"n":32,"k":8}},
+ "mapping":{"m":{"threads":8,"per_thread":4},"n":{"threads":8,"per_thread":4}},"order":"column"},
+{"expr":"D[m,n] = T[m,n] + C[n]","sizes":{"m":64,"n":64},"vector":{"C":2}},
+{"expr":"O[m,n] = D[m,n] + T[m,n]","sizes":{"m":64,"n":64},"cached":{"O":"smem"},"padding":{"O":4}}],
+"edges":[{"from":0,"to":1,"tensor":"T","level":"reg"},{"from":1,"to":2,"tensor":"D","level":"reg"},
+{"from":0,"to":2,"tensor":"T","level":"reg"}]})";
+
+TEST(ProgramJson, ReadsBackEpilogues) {
+  const auto first = tests::read_program(kEpilogues, v100());
+  ASSERT_THAT(first.errors, ElementsAre());
+  const RProgram& program = *first.program;
+  const StageProgram &product = program.simt()[0], &last = program.simt()[2];
+  EXPECT_TRUE(last.mapping == product.mapping);
+  EXPECT_EQ(last.block_order, BlockOrder::kColumn);
+  EXPECT_EQ(program.simt()[1].operands[1].vector, 2);
+  EXPECT_TRUE(last.operands.back().cached);
+  EXPECT_EQ(last.operands.back().vector, 4);
+  const std::string text = base::to_json(to_document(program, v100()));
+  const auto read = tests::read_program(text, v100());
+  ASSERT_THAT(read.errors, ElementsAre());
+  EXPECT_EQ(read.program->edges, program.edges);
+  EXPECT_EQ(base::to_json(to_document(*read.program, v100())), text);
+}
+
+TEST(ProgramJsonErrors, OfEpilogues) {
+  const auto changed = [](const std::string& what, const std::string& by) {
+    return errors_of(tests::replaced(kEpilogues, what, by));
+  };
+  EXPECT_THAT(changed("D[m,n] = T[m,n] + C[n]", "D[m,n] = T[n,m] + C[n]"),
+              ElementsAre("p.json:4:1: T does not reach the node in registers: the stage of D reads T at other places "
+                          "than its own"));
+  EXPECT_THAT(changed("D[m,n] = T[m,n] + C[n]", "D[m] +=! T[m,n]"),
+              ElementsAre("p.json:4:1: T does not reach the node in registers: the stage of D reduces"));
+  EXPECT_THAT(changed(R"("vector":{"C":2})", R"("cached":{"C":"smem"})"),
+              ElementsAre("p.json:4:67: cached: an epilogue keeps no tile of C"));
+  EXPECT_THAT(changed(R"("vector":{"C":2})", R"("vector":{"C":8})"),
+              ElementsAre("p.json:4:67: vector.C: expected a divisor of 4, the widest access that fits, got 8"));
+  EXPECT_THAT(changed(R"("vector":{"C":2})", R"("num_stages":2)"),
+              ElementsAre(testing::HasSubstr("num_stages: expected none")));
 }
 
 TEST(ProgramJson, ReadsBackGroups) {

@@ -40,8 +40,6 @@ class FmaLowering final : public MicroKernelLowering {
   // loop over it into as many as the widest read of any operand takes and registers hold.
   void cut_points();
   std::int64_t points_at_once(std::size_t read, std::size_t axis) const;
-  // The read that an equal one shares its fragment with: the first of them.
-  std::size_t first_equal(std::size_t read) const;
   std::int64_t fragment_elements(std::size_t read) const;  // of one iteration
   bool tiles_reduction() const;
   std::vector<Digit> digits_of_reduction_tile(const tile::Operand& o) const;

@@ -29,7 +29,7 @@ class MatrixTile {
  public:
   explicit MatrixTile(Stage& stage) : s_(stage) {}
 
-  const tile::MatrixUnit& unit() const { return *s_.p.matrix(); }
+  const tile::MatrixUnit& unit() const { return *tile::holding_unit_of(s_.p.micro_kernel); }
   // Multiply-adds of one fragment.
   std::int64_t iterations() const { return unit().m * unit().n * unit().k; }
   // The instruction as the kernel names it, without maps of operands that stay in the scratchpad.
@@ -51,6 +51,9 @@ class MatrixTile {
   std::vector<Affine> in_data_tile(const MatrixSide& side, std::int64_t together, const MatrixPlace& place,
                                    const StepPosition& at);
 
+  // The same in an operand's tile that an earlier stage of the kernel left: its offset there.
+  Affine in_kept_tile(const MatrixSide& side, std::int64_t together, const MatrixPlace& place, const StepPosition& at);
+
   // One of `count` values of the lanes, of which each is that of `faster` neighbours.
   Affine lane_digit(std::int64_t faster, std::int64_t count);
   MatrixPlace lane_place(const std::vector<tile::FragmentDigit>& digits);
@@ -70,6 +73,9 @@ class MatrixTile {
   // A lane's results in a fragment, `vector` neighbours an iteration: a loop for each digit of their number.
   std::vector<tile::FragmentDigit> result_digits(std::int64_t vector) const;
   int result_loop(const tile::FragmentDigit& digit);
+
+  // Values of all tile axes in the block's tile, where the loops of the side stand.
+  std::vector<Affine> local_values(const MatrixSide& side, std::int64_t together, const MatrixPlace& place);
 
   Stage& s_;
   std::map<std::pair<std::string, std::int64_t>, int> loops_;  // by name and extent

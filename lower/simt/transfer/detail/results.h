@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // How a block's results reach memory. One class an entry of tile/transfer/results.h: direct_store.h, row_store.h,
-// tma_store.h.
+// tma_store.h. Those of a stage that others follow in the kernel stay inside: kept.h, or in registers.
 
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "lower/simt/detail/shared_reduction.h"
 
@@ -22,8 +24,10 @@ class ResultsLowering {
   void add_registers();
   // Every accumulator before the first step, where the stage reduces.
   Body initial();
-  // Behind the last step: what is left to compute of the accumulators, and the stores.
+  // Behind the last step: what is left to compute of the accumulators, and the stores; then what goes on with the
+  // results in registers.
   Body leave(const Meeting& meet);
+  void go_on_with(std::function<Body(const Meeting&)> epilogues) { epilogues_ = std::move(epilogues); }
 
  protected:
   virtual void add_tile() {}
@@ -36,6 +40,8 @@ class ResultsLowering {
  private:
   // target = nodes of the accumulator, for each of a thread's results.
   Body on_all(int target, std::vector<expr::Node> nodes);
+
+  std::function<Body(const Meeting&)> epilogues_;
 };
 
 std::unique_ptr<ResultsLowering> lowering_of_results(Stage& stage, MicroKernelLowering& products);

@@ -31,6 +31,9 @@ CachedRead cached_read(const tile::Mma&, const tile::StageProgram& p, std::size_
 // A core matrix an access, the first operand's once and the second one's once for all warps that multiply together.
 CachedRead cached_read(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access);
+// An epilogue caches nothing.
+CachedRead cached_read(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand, std::int64_t warp,
+                       base::Bytes max_access);
 
 // Where the element of a row and column of a cached tile lies, in elements from the tile's beginning: row by row, or in
 // core matrices.
@@ -44,6 +47,7 @@ struct RowPlaces {
 };
 RowPlaces cached_places(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
 RowPlaces cached_places(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
+RowPlaces cached_places(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand);
 struct CorePlaces {
   std::int64_t operator()(std::int64_t row, std::int64_t column) const { return core_offset(core, row, column); }
 
@@ -58,11 +62,13 @@ struct InstructionWork {
 InstructionWork instruction_work(const tile::Fma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Mma&, const tile::StageProgram& p);
 InstructionWork instruction_work(const tile::Wgmma&, const tile::StageProgram& p);
+InstructionWork instruction_work(const tile::Epilogue&, const tile::StageProgram& p);
 
 // What the chip multiplies with; nothing where it has no such instruction.
 std::optional<Arithmetic> arithmetic_of(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
 std::optional<Arithmetic> arithmetic_of(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+std::optional<Arithmetic> arithmetic_of(const tile::Epilogue&, const tile::StageProgram& p, const Machine& m);
 
 // Registers of a thread for what it reads of all inputs, in kernels of lower/: what is held at a time, and the least
 // that its compiler takes besides the sums whatever is held.
@@ -72,23 +78,33 @@ struct OperandRegisters {
 OperandRegisters operand_registers(const tile::Fma&, const tile::StageProgram& p, const Machine& m);
 OperandRegisters operand_registers(const tile::Mma&, const tile::StageProgram& p, const Machine& m);
 OperandRegisters operand_registers(const tile::Wgmma&, const tile::StageProgram& p, const Machine& m);
+OperandRegisters operand_registers(const tile::Epilogue&, const tile::StageProgram& p, const Machine& m);
 
 // Registers of a thread that hold its share of so many of an input's elements: of one element for every iteration or
 // register tile, and with copies of what other lanes hold where an instruction's lanes do.
 std::int64_t fragment_registers(const tile::Fma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Mma&, const tile::StageProgram& p, std::size_t operand);
 std::int64_t fragment_registers(const tile::Wgmma&, const tile::StageProgram& p, std::size_t operand);
+std::int64_t fragment_registers(const tile::Epilogue&, const tile::StageProgram& p, std::size_t operand);
 
 // A warp's store of its first results to the output's own memory, from its first element. Nothing where a thread's
 // results lie as its tile does.
 std::optional<WarpAccess> result_store(const tile::Fma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<WarpAccess> result_store(const tile::Mma&, const tile::StageProgram& p, std::int64_t warp);
 std::optional<WarpAccess> result_store(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t warp);
+std::optional<WarpAccess> result_store(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t warp);
 
 // A warp's write of its first results, so many neighbours, to the tile in which they are gathered.
 WarpAccess result_places(const tile::Fma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 WarpAccess result_places(const tile::Mma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
 WarpAccess result_places(const tile::Wgmma&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+WarpAccess result_places(const tile::Epilogue&, const tile::StageProgram& p, std::int64_t vector, std::int64_t warp);
+
+// A warp's read of an input where its lanes hold results, of so many neighbours that lie `pitch` elements apart along
+// the operand's dimensions. Nothing where a thread's results lie as its tile does.
+std::optional<WarpAccess> read_at_results(const tile::MicroKernel& kernel, const tile::StageProgram& p,
+                                          std::size_t operand, const tile::TileShape& pitch, std::int64_t vector,
+                                          std::int64_t warp);
 
 // --- shared by entries
 
