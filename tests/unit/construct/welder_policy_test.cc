@@ -63,6 +63,26 @@ TEST(WelderPolicy, ABaseTileHoldsWhatSavesRecomputation) {
             (tile::Extents{1, 96}));
 }
 
+// The paper's example (OSDI'23, Figure 2): bytes that pass in all where blocks have the tile that suits the softmax
+// best alone, and where they have one that suits both.
+TEST(WelderPolicy, TheTileOfAProductIntoASoftmaxDecidesItsTraffic) {
+  const tile::TileGraph graph = tile::make_tile_graph(
+      expression("S[m,n] +=! A[m,k] * B[k,n]; M[m] max=! S[m,n]; E[m,n] = exp(S[m,n] - M[m]); L[m] +=! E[m,n]; "
+                 "P[m,n] = E[m,n] / L[m]",
+                 "m=98304,n=128,k=64"));
+  const WelderPolicy policy(graph, welder_constants("V100"));
+  constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+  const auto moved = [&](const tile::Extents& tile, std::int64_t blocks, double block_bytes) {
+    const WelderTile t = policy.evaluate(tile, policy.first_steps());
+    EXPECT_TRUE(t.valid);
+    EXPECT_EQ(t.grid, blocks);
+    EXPECT_EQ(t.traffic_bytes, block_bytes);
+    return t.traffic_bytes * static_cast<double>(t.grid);
+  };
+  EXPECT_EQ(moved({4, 128}, 24576, 35 * kKiB), 840 * kMiB);
+  EXPECT_EQ(moved({16, 128}, 6144, 44 * kKiB), 264 * kMiB);
+}
+
 TEST(WelderOpen, AChipWithoutMatrixInstructionsSharesAmongThreads) {
   const auto e = expression("C[m,n] +=! A[m,k] * B[k,n]", "m=512,n=512,k=512", "", base::Dtype::kF16);
   const auto warps = [&](const char* chip) {
