@@ -4,7 +4,9 @@
 // between them inside the core (Welder OSDI'23, section 3: a tile-graph whose edges connect above memory).
 //
 // The last stage's blocks are the kernel's. What a block of it reads of a kept tensor fixes where the tile of the stage
-// that writes it begins, and how large it has to be; halos are computed again by every block that reads them.
+// that writes it begins, and how large it has to be; halos are computed again by every block that reads them. Stages
+// may go step by step along an axis that later ones of them reduce (tile/group_loop.h): then a tile has a step's part
+// of it.
 
 #include <cstdint>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
+#include "tile/group_loop.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {
@@ -27,10 +30,12 @@ std::vector<Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a);
 // stages.
 std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a);
 
-// Where a tile begins along an axis: a sum over the kernel's spatial axes of where its block does, and an offset.
+// Where a tile begins along an axis: a sum over the kernel's spatial axes of where its block does, an offset, and so
+// much for every step of the group's loop before.
 struct TileBegin {
   base::FixedVector<expr::Term, kMaxAxes> terms;
   std::int64_t offset = 0;
+  std::int64_t step = 0;
 
   bool operator==(const TileBegin&) const = default;
 };
@@ -43,10 +48,12 @@ struct GroupedStage {
   bool keeps_output = false;      // its results stay in the scratchpad
   base::Bytes staging;            // where its own scratchpad begins: cached tiles, and what shares of results meet in
   base::Bytes kept;               // where its results begin, rows as its output's plan pads them
+  base::Bytes factors;  // of a running maximum that sums are rescaled by: where the factors begin, laid out alike
 };
 
 struct GroupLayout {
   std::vector<GroupedStage> stages;
+  std::optional<GroupLoop> loop;
   std::int64_t threads = 1;  // of a block, a multiple of every stage's
   base::Bytes bytes;         // of a block's scratchpad
 };

@@ -5,6 +5,7 @@
 #include <deque>
 #include <utility>
 
+#include "lower/simt/detail/carrying.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 
 namespace tilescope::lower {
@@ -31,13 +32,20 @@ void add_inputs(Stage& s) {
   }
 }
 
-// Where the tile of a stage begins along its spatial axes, from where the kernel's block does.
-std::vector<Affine> begins_of(const tile::GroupedStage& s, const std::vector<Affine>& block) {
+// Where the tile of a stage begins along its spatial axes, from where the kernel's block and the group's loop stand.
+std::vector<Affine> begins_of(const tile::GroupedStage& s, const std::vector<Affine>& block, const Affine& step) {
   std::vector<Affine> out;
   for (const tile::TileBegin& begin : s.begins) {
-    Affine& along = out.emplace_back(constant(begin.offset));
+    Affine& along = out.emplace_back(constant(begin.offset) + step * begin.step);
     for (const expr::Term& t : begin.terms) along = along + block[static_cast<std::size_t>(t.axis)] * t.coefficient;
   }
+  return out;
+}
+
+CarriedPlace carried_place(const tile::GroupLayout& group, std::size_t i, const std::deque<KeptTile>& factors) {
+  const tile::GroupLoop& loop = *group.loop;
+  CarriedPlace out{loop.runs(i), loop.coefficient(i), group.stages[i].factors, loop.rescaling(i), nullptr};
+  if (out.rescaling != nullptr) out.factors = &factors[loop.first + out.rescaling->extremum];
   return out;
 }
 
@@ -50,13 +58,15 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
   BlockBuilder block(empty_kernel(programs, group, chip), module, names, diags, at);
   const std::vector<Affine> begins = block_begins(*programs.back(), block.indices());
   block.kernel().shared_bytes = group.bytes.n;
-  std::deque<KeptTile> kept(group.stages.size());
-  Body body;
+  std::deque<KeptTile> kept(group.stages.size()), factors(group.stages.size());
+  // Where stages are carried on: the group's loop over their steps, what stands in it, and what does behind it.
+  const StepLoop loop(block.indices(), group.loop ? group.loop->steps : 1);
+  Body body, in_loop, behind_loop;
   int leaves_for = -1;
   bool split = false;
   for (std::size_t i = 0; i < group.stages.size(); ++i) {
     const tile::GroupedStage& grouped = group.stages[i];
-    StagePlace place{begins_of(grouped, begins), grouped.staging, {}, {}};
+    StagePlace place{begins_of(grouped, begins, loop.step), grouped.staging, {}, {}};
     for (const int from : grouped.kept_inputs)
       place.kept_inputs.push_back(from < 0 ? nullptr : &kept[static_cast<std::size_t>(from)]);
     if (grouped.keeps_output) place.keeps_output_at = grouped.kept;
@@ -67,14 +77,30 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
     const auto results = lowering_of_results(stage, *products);
     results->add_registers();
     products->add_registers();
-    body = with(std::move(body), pipelined({stage, *products, transfers, *results}));
+    const BlockParts parts{stage, *products, transfers, *results};
+    const bool in = group.loop && group.loop->has(i);
+    Body* leaves_in = in ? &in_loop : &body;
+    if (!in || group.loop->stepped(i)) {
+      *leaves_in = with(std::move(*leaves_in), pipelined(parts));
+    } else {
+      Carrying carrying(parts, carried_place(group, i, factors));
+      factors[i] = carrying.factors();
+      body = with(std::move(body), carrying.before());
+      in_loop = with(std::move(in_loop), carrying.in_step(loop.step));
+      behind_loop = with(std::move(behind_loop), carrying.behind());
+      if (!group.loop->runs(i)) leaves_in = &behind_loop;
+    }
     if (grouped.keeps_output) {
       const CachedTile& tile = stage.tiles.back();
       kept[i] = {tile.shared, tile.shape, tile.pitch, stage.place.begins};
-      body = with(std::move(body), at_barrier(stage.space().output.name + " is whole"));
+      *leaves_in = with(std::move(*leaves_in), at_barrier(stage.space().output.name + " is whole"));
     } else {
       leaves_for = block.kernel().buffers[static_cast<std::size_t>(stage.memory.back())].global;
       split = stage.split();
+    }
+    if (in && i == group.loop->last) {
+      in_loop = with(std::move(in_loop), at_barrier("every thread is done with the step"));
+      body = with(with(std::move(body), loop.around(std::move(in_loop))), std::move(behind_loop));
     }
   }
   block.finish(std::move(body));
