@@ -10,6 +10,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/fit.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
@@ -389,6 +390,18 @@ std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::si
       vector = std::gcd(vector, t.coefficient * u.coefficient * last.block[static_cast<std::size_t>(u.axis)]);
   }
   return vector;
+}
+
+std::int64_t carried_registers(const RProgram& p, const GroupLayout& group, std::size_t place) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; group.loop && group.loop->has(place) && i < group.stages.size(); ++i) {
+    if (i == place || !group.loop->has(i) || group.loop->stepped(i)) continue;
+    const StageProgram& stage = p.simt()[group.stages[i].stage];
+    const std::int64_t results = data_tile_elements(stage.space->output, stage.thread) / stage.lanes();
+    bytes += results * base::size_of(stage.space->expression.accumulate).n;
+    if (group.loop->coefficient(i)) bytes += results * stage.space->output.element.n;  // as it was a step before
+  }
+  return base::ceil_div(bytes, kRegisterBytes);
 }
 
 std::int64_t kept_elements(const StageProgram& p) {

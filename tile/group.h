@@ -72,6 +72,10 @@ std::optional<Extents> kept_extents(const RProgram& p, const Group& group, std::
 std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::size_t place, std::size_t input,
                             std::int64_t vector);
 
+// 32-bit registers of a thread that the sums of other stages take while the stage at that place of the group computes:
+// of those that are carried on around it. What a stage's program says of `registers` comes on top.
+std::int64_t carried_registers(const RProgram& p, const GroupLayout& group, std::size_t place);
+
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);
 

@@ -5,21 +5,26 @@
 #include <deque>
 #include <utility>
 
+#include "arch/derive.h"
 #include "lower/simt/detail/carrying.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 
 namespace tilescope::lower {
 namespace {
 
-// The last stage's blocks are the kernel's; registers are those of the stage that needs most.
-Kernel empty_kernel(const std::vector<const tile::StageProgram*>& stages, const tile::GroupLayout& group,
-                    const arch::ArchSpec& chip) {
+// The last stage's blocks are the kernel's; registers are those of the stage that needs most, with what is carried on
+// around it.
+Kernel empty_kernel(const tile::RProgram& program, const std::vector<const tile::StageProgram*>& stages,
+                    const tile::GroupLayout& group, const arch::ArchSpec& chip) {
   Kernel k;
   k.name = "compute_" + stages.back()->space->output.name;
   k.blocks = stages.back()->blocks();
   k.threads = group.threads;
   k.warp = chip.core.warp;
-  for (const tile::StageProgram* p : stages) k.registers = std::max(k.registers, p->registers);
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    if (const std::int64_t own = stages[i]->registers; own > 0)
+      k.registers = std::max(k.registers, std::min(own + tile::carried_registers(program, group, i),
+                                                   std::max(own, arch::max_registers(chip, k.threads))));
   return k;
 }
 
@@ -55,7 +60,7 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
                  const std::set<std::string>& names, Module& module, base::Diagnostics& diags, base::Position at) {
   std::vector<const tile::StageProgram*> programs;
   for (const tile::GroupedStage& s : group.stages) programs.push_back(&program.simt()[s.stage]);
-  BlockBuilder block(empty_kernel(programs, group, chip), module, names, diags, at);
+  BlockBuilder block(empty_kernel(program, programs, group, chip), module, names, diags, at);
   const std::vector<Affine> begins = block_begins(*programs.back(), block.indices());
   block.kernel().shared_bytes = group.bytes.n;
   std::deque<KeptTile> kept(group.stages.size()), factors(group.stages.size());
