@@ -10,6 +10,7 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "construct/detail/carrying.h"
 #include "construct/detail/kernel_schedules.h"
 #include "expr/infer.h"
 #include "model/simt/cached_costs.h"
@@ -33,6 +34,8 @@ constexpr std::size_t kMostTiles = 4096;  // that are looked at
 constexpr std::int64_t kLongest = 1024;
 // Of what a block may have of the scratchpad: kept tiles are counted as if all were there at once.
 constexpr double kMostKept = 4;
+// Of an axis along which a run is carried on.
+constexpr std::int64_t kCarriedSteps[] = {16, 32, 64, 128};
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // What the runs of an expression share: its stages' spaces, what was counted of programs over them, and, for runs that
@@ -65,7 +68,10 @@ class Run {
         program_{arch_.name, {}, {}},
         group_(last - first + 1) {
     std::iota(group_.begin(), group_.end(), std::size_t{0});
-    for (std::size_t s = first; s <= last; ++s) program_.add(plain(shared.spaces[s]));
+    for (std::size_t s = first; s <= last; ++s) {
+      spaces_.push_back(shared.spaces[s]);
+      program_.add(plain(s - first));
+    }
     for (tile::Edge& edge : tile::edges_of(e, arch_)) {
       const auto in = [&](int s) {
         return static_cast<std::size_t>(s) >= first && static_cast<std::size_t>(s) <= last;
@@ -80,19 +86,41 @@ class Run {
 
   std::optional<ConnectedStages> best() {
     if (!stays_inside()) return std::nullopt;
-    for (const Extents& tile : tiles())
-      for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
-        if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
-        try_tile(tile, threads);
+    try_tiles();
+    const std::vector<tile::Edge> whole = program_.edges;
+    const std::vector<CarriedAxis> axes = carried_axes(spaces_, whole);
+    for (const CarriedAxis& along : axes) {
+      carried_ = &along;
+      program_.edges = with_carried(whole, along, spaces_);
+      for (const std::int64_t step : kCarriedSteps) {
+        step_ = step;
+        if (step < along.extent) try_tiles();
       }
+    }
     if (!(best_us_ < kNever)) return std::nullopt;
-    return ConnectedStages{std::move(best_), {best_us_}};
+    return ConnectedStages{std::move(best_), {best_us_}, std::move(best_edges_)};
   }
 
  private:
   std::size_t last() const { return group_.size() - 1; }
   StageProgram& stage(std::size_t i) { return program_.simt()[i]; }
   const tile::TileSpace& space(std::size_t i) const { return program_.space(i); }
+
+  void try_tiles() {
+    for (std::size_t i = 0; i <= last(); ++i) stage(i) = plain(i);
+    for (const Extents& tile : tiles())
+      for (std::int64_t threads = 4 * limits_.warp; threads <= limits_.max_threads; threads *= 2) {
+        if (threads > 8 * limits_.warp && elements_of(tile) < 2 * threads) break;
+        try_tile(tile, threads);
+      }
+  }
+
+  // The axis along which the run is carried on through the stage, and whether the stage has a step's part of it.
+  std::optional<std::size_t> loop_axis(std::size_t i) const {
+    return carried_ == nullptr ? std::nullopt : carried_->axes[i];
+  }
+  bool is_carried(std::size_t i) const { return carried_ != nullptr && carried_->carried(i, *spaces_[i]); }
+  bool is_stepped(std::size_t i) const { return loop_axis(i).has_value() && !is_carried(i); }
 
   static std::int64_t elements_of(const Extents& tile) {
     std::int64_t n = 1;
@@ -101,10 +129,12 @@ class Run {
   }
 
   // A program to stand there until the stage has one.
-  StageProgram plain(std::shared_ptr<const tile::TileSpace> space) const {
+  StageProgram plain(std::size_t i) const {
+    const std::shared_ptr<const tile::TileSpace>& space = spaces_[i];
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping(space->spatial, tile::AxisMapping{});
-    const Extents one(space->axes.size(), 1);
-    StageProgram p = tile::make_stage_program(std::move(space), mapping, one, limits_.max_access);
+    Extents one(space->axes.size(), 1);
+    if (is_carried(i)) one[*loop_axis(i)] = step_;
+    StageProgram p = tile::make_stage_program(space, mapping, one, limits_.max_access);
     for (tile::OperandPlan& plan : p.operands) plan.cached = false;
     return p;
   }
@@ -186,7 +216,7 @@ class Run {
       Extents whole = stage(i).block;
       double own = 1;
       for (std::size_t a = 0; a < whole.size(); ++a) {
-        if (a >= space(i).spatial) whole[a] = space(i).axes[a].extent;
+        if (a >= space(i).spatial || a == loop_axis(i)) whole[a] = space(i).axes[a].extent;
         own *= static_cast<double>(whole[a]);
       }
       points += own;
@@ -242,6 +272,7 @@ class Run {
     if (us >= best_us_) return;
     best_us_ = us;
     best_ = program_.simt();
+    best_edges_ = program_.edges;
   }
 
   // The schedule of a stage that takes least by itself; false where none fits.
@@ -251,12 +282,23 @@ class Run {
     kernel.blocks = blocks;
     kernel.keeps_output = i != last();
     kernel.first = false;
+    if (is_carried(i)) {
+      request.carried = loop_axis(i);
+      request.step = step_;
+      if (carried_->rescalings[i]) kernel.rescaling = &*carried_->rescalings[i];
+    }
+    if (is_stepped(i)) kernel.stepped = loop_axis(i);
+    if (is_stepped(i) || (is_carried(i) && carried_->runs[i])) {
+      kernel.repeats = base::ceil_div(carried_->extent, step_);
+      kernel.leaves_factors = is_carried(i);
+    }
     for (std::size_t o = 0; o < space(i).inputs.size(); ++o) {
       request.kept.push_back(is_kept(i, o));
       kernel.kept_pitch.push_back(std::nullopt);
     }
     std::vector<std::int64_t> key = {static_cast<std::int64_t>(first_ + i), threads, blocks,
-                                     kernel.keeps_output ? 1 : 0};
+                                     kernel.keeps_output ? 1 : 0, loop_axis(i) ? step_ : 0};
+    if (loop_axis(i)) key.push_back(static_cast<std::int64_t>(*loop_axis(i)));
     key.insert(key.end(), asked.begin(), asked.end());
     key.insert(key.end(), request.kept.begin(), request.kept.end());
     const auto [known, fresh] = shared_.schedules.try_emplace(std::move(key));
@@ -274,7 +316,7 @@ class Run {
       p = model::held_to_registers(std::move(p), machine_);
       if (!tile::holds_registers(p, arch_)) continue;
       for (std::size_t o = 0; o < request.kept.size(); ++o)
-        if (request.kept[o]) kernel.kept_pitch[o] = assumed_pitch(p, o);
+        if (request.kept[o]) kernel.kept_pitch[o] = assumed_pitch(p, o, request.carried);
       kernel.scratchpad = tile::staging_of(p, arch_).bytes +
                           (kernel.keeps_output ? p.space->output.element * tile::kept_elements(p) : base::Bytes{0});
       const auto e = model::estimate_stage_of(p, kernel, machine_, &memory_.costs());
@@ -286,9 +328,10 @@ class Run {
   }
 
   // Of a tile that an earlier stage will leave: rows one element apart from what would fall on the same banks.
-  static tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand) {
+  static tile::TileShape assumed_pitch(const StageProgram& p, std::size_t operand, std::optional<std::size_t> carried) {
     Extents whole = p.block;
-    for (std::size_t a = p.space->spatial; a < whole.size(); ++a) whole[a] = p.space->axes[a].extent;
+    for (std::size_t a = p.space->spatial; a < whole.size(); ++a)
+      if (a != carried) whole[a] = p.space->axes[a].extent;
     return model::pitch_of_rows(tile::data_tile(p.space->inputs[operand], whole), 1);
   }
 
@@ -319,8 +362,13 @@ class Run {
   GrowthLimits limits_;
   RProgram program_;  // of the run alone
   tile::Group group_;
+  // Where the run is carried on: along what, so far in a step.
+  const CarriedAxis* carried_ = nullptr;
+  std::int64_t step_ = 1;
+  std::vector<std::shared_ptr<const tile::TileSpace>> spaces_;  // of the run's stages
   double best_us_ = kNever;
   std::vector<StageProgram> best_;
+  std::vector<tile::Edge> best_edges_;
 };
 
 }  // namespace
@@ -341,6 +389,7 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
     double us = kNever;
     std::size_t begin = 0;
     std::vector<StageProgram> run;
+    std::vector<tile::Edge> edges;
   };
   Shared shared(e, a);
   std::vector<Cut> cuts(stages + 1);
@@ -350,11 +399,11 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
       if (!(cuts[begin].us < kNever)) continue;
       std::optional<ConnectedStages> run;
       if (begin + 1 == end)
-        run = ConnectedStages{{alone[begin].program}, alone[begin].time};
+        run = ConnectedStages{{alone[begin].program}, alone[begin].time, {}};
       else
         run = Run(e, begin, end - 1, machine, shared).best();
       if (!run || cuts[begin].us + run->time.v >= cuts[end].us) continue;
-      cuts[end] = {cuts[begin].us + run->time.v, begin, std::move(run->programs)};
+      cuts[end] = {cuts[begin].us + run->time.v, begin, std::move(run->programs), std::move(run->edges)};
     }
   std::vector<std::size_t> begins;
   for (std::size_t end = stages; end > 0; end = cuts[end].begin) begins.push_back(end);
@@ -366,7 +415,11 @@ std::optional<RProgram> graph_connecting(const expr::Expression& e, const std::v
       const auto in = [&](int s) {
         return static_cast<std::size_t>(s) >= cuts[*end].begin && static_cast<std::size_t>(s) < *end;
       };
-      if (in(edge.from) && in(edge.to)) edge.level = arch::scratchpad_of(a)->name;
+      if (!in(edge.from) || !in(edge.to)) continue;
+      edge.level = arch::scratchpad_of(a)->name;
+      for (const tile::Edge& inside : cuts[*end].edges)
+        if (inside.tensor == edge.tensor && inside.to + static_cast<int>(cuts[*end].begin) == edge.to)
+          edge.carried = inside.carried;
     }
   }
   return out;
