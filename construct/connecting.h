@@ -3,7 +3,8 @@
 // Which stages of an expression share a kernel, and how each of them is scheduled there: Welder's two steps (OSDI'23,
 // section 4.2), GraphConnecting over the connect level of tensors and SubGraphTiling over the tiles of connected
 // stages, with the model in place of the measurements. Runs of neighbouring stages are connected; of all ways to cut
-// the expression into runs the fastest is found.
+// the expression into runs the fastest is found. A run is tried with its tensors whole, and carried on from step to
+// step along every axis that allows it (tile/group_loop.h).
 //
 // Ignores: splits of a reduction, and stages that are no neighbours.
 
@@ -24,6 +25,7 @@ namespace tilescope::construct {
 struct ConnectedStages {
   std::vector<tile::StageProgram> programs;
   base::Microseconds time;
+  std::vector<tile::Edge> edges = {};  // between them, which number them from 0 on
 };
 
 // The fastest kernel of the stages first .. last that the search finds: output tiles of the last stage in the order of

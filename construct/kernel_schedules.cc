@@ -39,8 +39,7 @@ class Schedules {
       for (std::int64_t each = 1; each <= widest; each *= 4) add(outwards(request_.threads, each), 1, 1, {});
       return std::move(out_);
     }
-    const std::size_t longest = tile::longest_reduced_axis(space_).value();
-    const std::int64_t length = space_.axes[longest].extent;
+    const std::int64_t length = request_.carried ? request_.step : space_.axes[*shared_axis()].extent;
     for (std::int64_t sharers = 1; sharers <= request_.threads && sharers < 2 * length; sharers *= 2)
       for (std::int64_t each = 1; each <= std::min(widest, length); each *= 4)
         add(outwards(request_.threads / sharers, 1), sharers, each, {});
@@ -51,6 +50,11 @@ class Schedules {
   }
 
  private:
+  // The reduced axis that threads share and steps cut.
+  std::optional<std::size_t> shared_axis() const {
+    return request_.carried ? request_.carried : tile::longest_reduced_axis(space_);
+  }
+
   bool reuses() const {
     for (const tile::Operand& o : space_.inputs)
       for (std::size_t a = 0; a < space_.spatial; ++a)
@@ -93,7 +97,10 @@ class Schedules {
         left /= mapping[axes[i]].threads;
       }
       if (left > 1) continue;
-      for (const std::int64_t step : kSteps) add(mapping, 1, 1, step);
+      if (request_.carried)
+        add(mapping, 1, 1, request_.step);
+      else
+        for (const std::int64_t step : kSteps) add(mapping, 1, 1, step);
     }
   }
 
@@ -113,6 +120,11 @@ class Schedules {
       mapping[u.rows] = along(u.rows, down, u.m);
       mapping[u.columns] = along(u.columns, warps / down, u.n);
       if (wastes(u.rows, mapping[u.rows]) || wastes(u.columns, mapping[u.columns])) continue;
+      if (request_.carried) {
+        if (*request_.carried == u.depth && request_.step % u.k == 0)
+          add_matrix(mapping, kernel, u.depth, request_.step, 1);
+        continue;
+      }
       for (std::int64_t fragments = 1; fragments <= kMostFragments; fragments *= 2)
         for (const std::int64_t stages : kStages) add_matrix(mapping, kernel, u.depth, u.k * fragments, stages);
     }
@@ -137,9 +149,13 @@ class Schedules {
   void add(const Mapping& mapping, std::int64_t sharers, std::int64_t each, std::optional<std::int64_t> step) {
     Extents block(space_.axes.size(), 1);
     for (std::size_t a = space_.spatial; a < block.size(); ++a) block[a] = space_.axes[a].extent;
-    const std::optional<std::size_t> longest = tile::longest_reduced_axis(space_);
-    if (longest)
+    const std::optional<std::size_t> longest = shared_axis();
+    if (request_.carried) {
+      if (request_.step % (sharers * each) != 0) return;
+      block[*request_.carried] = request_.step;
+    } else if (longest) {
       block[*longest] = base::round_up(step ? std::min(*step, block[*longest]) : block[*longest], sharers * each);
+    }
     StageProgram p = tile::make_stage_program(request_.space, mapping, block, limits_.max_access);
     if (longest) {
       p.reduction_threads[*longest] = sharers;

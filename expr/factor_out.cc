@@ -129,4 +129,56 @@ std::optional<Expression> factor_out(const Expression& e, std::size_t stage, std
   return rebuilt(raw, refusal);
 }
 
+namespace {
+
+// Whether a factor that leaves the sum reads what a stage writes.
+bool computed_factor_leaves(const Expression& e, const Stage& s) {
+  const Factors leave = split_factors(s).second;
+  bool computed = false;
+  std::vector<Node> part;
+  for (const std::vector<int>& nodes : {leave.above, leave.below})
+    for (const int node : nodes)
+      append(part, s.body, node, [&](int read) {
+        const int tensor = s.reads[static_cast<std::size_t>(read)].tensor;
+        computed = computed || e.tensors[static_cast<std::size_t>(tensor)].producer != kInput;
+        return read;
+      });
+  return computed;
+}
+
+// One stage inlined and its factor taken out of one sum.
+std::optional<Expression> one_quotient_behind(const Expression& e) {
+  std::string refusal;
+  for (std::size_t front = 0; front < e.stages.size(); ++front) {
+    if (e.stages[front].reducer != Reducer::kNone) continue;
+    const auto without = inlined(e, front, refusal);
+    if (!without) continue;
+    const std::string& name = output_of(e, e.stages[front]).name;
+    for (std::size_t s = 0; s < without->stages.size(); ++s) {
+      const Stage& sum = without->stages[s];
+      const std::string& output = output_of(*without, sum).name;
+      const auto before = std::find_if(e.stages.begin(), e.stages.end(),
+                                       [&](const Stage& b) { return output_of(e, b).name == output; });
+      const bool reads = std::any_of(before->reads.begin(), before->reads.end(), [&](const Read& r) {
+        return e.tensors[static_cast<std::size_t>(r.tensor)].name == name;
+      });
+      if (!reads || !factoring_refusal(*without, sum).empty() || !computed_factor_leaves(*without, sum)) continue;
+      if (auto out = factor_out(*without, s, refusal)) return out;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Expression> with_quotients_behind(const Expression& e) {
+  std::optional<Expression> out = one_quotient_behind(e);
+  for (std::size_t n = 1; out && n < kMaxStages; ++n) {
+    auto next = one_quotient_behind(*out);
+    if (!next) break;
+    out = std::move(next);
+  }
+  return out;
+}
+
 }  // namespace tilescope::expr

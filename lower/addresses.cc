@@ -144,6 +144,18 @@ Located Addresses::in_kept_tile(const Operand& o, const expr::Read& read, const 
   return out;
 }
 
+Located Addresses::in_tile_of(const std::vector<expr::Coordinate>& coordinates, const std::vector<Affine>& axes,
+                              const std::vector<Affine>& begin, const tile::TileShape& shape,
+                              const tile::TileShape& pitch) {
+  Located out;
+  for (std::size_t d = 0; d < coordinates.size(); ++d) {
+    const Affine in_tile = coordinate(coordinates[d], axes) - begin[d];
+    guard(in_tile, shape[d], out.inside);
+    out.offset = out.offset + in_tile * pitch[d];
+  }
+  return out;
+}
+
 bool Addresses::neighbours_in_kept_tile(const Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
                                         const std::vector<Affine>& begin, const tile::TileShape& shape,
                                         std::int64_t neighbours) {

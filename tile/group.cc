@@ -2,6 +2,7 @@
 #include "tile/group.h"
 
 #include <algorithm>
+#include <bitset>
 #include <map>
 #include <numeric>
 
@@ -9,13 +10,12 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/fit.h"
 #include "tile/microkernel/epilogue.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
-
-bool inside_core(const Edge& e, const arch::ArchSpec& a) { return e.level != arch::spec_of(a.memory.front()).name; }
 
 bool in_registers(const Edge& e, const arch::ArchSpec& a) {
   const arch::RegisterLevel* registers = arch::registers_of(a);
@@ -28,9 +28,10 @@ struct ReadRange {
   std::int64_t extent = 1;
 };
 
-// `begins` are those of the reading stage, whose loops stand one by one.
+// `begins` are those of the reading stage, whose loops stand one by one; `stepped`: of a stage in the group's loop, the
+// axis along which it goes.
 ReadRange range_of(const StageProgram& p, const std::vector<TileBegin>& begins, const expr::Coordinate& c,
-                   std::int64_t whole) {
+                   std::int64_t whole, std::optional<std::size_t> stepped) {
   ReadRange out;
   if (!c.affine()) {
     out.extent = whole;
@@ -40,10 +41,12 @@ ReadRange range_of(const StageProgram& p, const std::vector<TileBegin>& begins, 
   std::map<int, std::int64_t> terms;
   for (const expr::Term& t : c.terms) {
     const auto axis = static_cast<std::size_t>(t.axis);
-    const bool spatial = axis < p.space->spatial;
-    const std::int64_t last = t.coefficient * ((spatial ? p.block[axis] : p.space->axes[axis].extent) - 1);
+    const bool spatial = axis < p.space->spatial, part = spatial || axis == stepped;
+    const std::int64_t last = t.coefficient * ((part ? p.block[axis] : p.space->axes[axis].extent) - 1);
     (last < 0 ? low : high) += last;
+    if (!spatial && part) out.begin.step += t.coefficient * p.block[axis];
     if (!spatial) continue;
+    out.begin.step += t.coefficient * begins[axis].step;
     low += t.coefficient * begins[axis].offset;
     high += t.coefficient * begins[axis].offset;
     for (const expr::Term& u : begins[axis].terms) terms[u.axis] += t.coefficient * u.coefficient;
@@ -57,7 +60,7 @@ ReadRange range_of(const StageProgram& p, const std::vector<TileBegin>& begins, 
 
 // One range that holds both; nothing where they move apart from block to block.
 std::optional<ReadRange> joined(const ReadRange& a, const ReadRange& b) {
-  if (!(a.begin.terms == b.begin.terms)) return std::nullopt;
+  if (!(a.begin.terms == b.begin.terms) || a.begin.step != b.begin.step) return std::nullopt;
   ReadRange out = a;
   out.begin.offset = std::min(a.begin.offset, b.begin.offset);
   out.extent = std::max(a.begin.offset + a.extent, b.begin.offset + b.extent) - out.begin.offset;
@@ -70,6 +73,7 @@ class GroupBuilder {
                base::Position at)
       : p_(p), group_(group), arch_(a), diags_(diags), at_(at), before_(diags.count()) {
     for (const std::size_t s : group) out_.stages.emplace_back().stage = s;
+    loop_axes_ = loop_axes(p, group, a);
   }
 
   // What stages behind the i-th read of its tensor in one block; they alone are looked at.
@@ -83,6 +87,7 @@ class GroupBuilder {
   std::optional<GroupLayout> layout() {
     anchor();
     if (group_.size() > 1) check_stages();
+    if (ok() && group_.size() > 1) out_.loop = loop_of(p_, group_, arch_, diags_, at_);
     if (!ok()) return std::nullopt;
     for (std::size_t i = 0; i < group_.size() && ok(); ++i) {
       check_held(i);
@@ -210,7 +215,7 @@ class GroupBuilder {
         for (const int r : stage(c).space->inputs[o].reads)
           for (std::size_t d = 0; d < shape.size(); ++d) {
             const expr::Read& read = stage(c).space->stage().reads[static_cast<std::size_t>(r)];
-            const ReadRange one = range_of(stage(c), out_.stages[c].begins, read.at[d], shape[d]);
+            const ReadRange one = range_of(stage(c), out_.stages[c].begins, read.at[d], shape[d], loop_axes_[c]);
             const std::optional<ReadRange> both = found[d] ? joined(*found[d], one) : one;
             if (!both) {
               refuse(fmt::format("stages read {} at places along {} that move apart from block to block", name(i),
@@ -317,22 +322,61 @@ class GroupBuilder {
     return std::nullopt;
   }
 
+  // Between two barriers of the kernel lies a phase, and more than these there are not.
+  static constexpr std::size_t kMaxPhases = 64;
+  using Phases = std::bitset<kMaxPhases>;
+  static_assert(expr::kMaxStages + 2 <= kMaxPhases);
+
+  // By stage, the phase in which it computes; then the one in which results leave behind the last step of the loop.
+  // A stage of the loop whose results do not leave in it has no barrier behind it.
+  std::vector<std::size_t> phases() const {
+    std::vector<std::size_t> out;
+    std::size_t phase = 0, leaving = 0;
+    for (std::size_t i = 0; i < group_.size(); ++i) {
+      out.push_back(phase);
+      if (!out_.loop || !out_.loop->leaves_behind(i)) ++phase;
+      if (!out_.loop || i != out_.loop->last) continue;
+      leaving = ++phase;
+      ++phase;
+    }
+    out.push_back(leaving);
+    return out;
+  }
+
+  static Phases from_to(std::size_t from, std::size_t to) {
+    Phases out;
+    for (std::size_t phase = from; phase <= to; ++phase) out.set(phase);
+    return out;
+  }
+
   // Areas that are needed at a time lie apart; the larger ones first, each as low as it can.
   void place_bytes() {
     struct Area {
-      std::size_t from = 0, to = 0;  // stages of the group
+      Phases phases;
       std::int64_t bytes = 0;
       base::Bytes* begin = nullptr;
     };
     std::vector<Area> areas;
+    const std::vector<std::size_t> phase = phases();
     for (std::size_t i = 0; i < group_.size(); ++i) {
-      areas.push_back({i, i, staging_of(stage(i), arch_).bytes.n, &out_.stages[i].staging});
+      const bool behind = out_.loop && out_.loop->leaves_behind(i);
+      Phases works = from_to(phase[i], phase[i]);
+      if (behind) works.set(phase.back());
+      areas.push_back({works, staging_of(stage(i), arch_).bytes.n, &out_.stages[i].staging});
+      if (out_.loop && out_.loop->coefficient(i))
+        areas.push_back({from_to(phase[i], phase[out_.loop->last]), factor_bytes(i).n, &out_.stages[i].factors});
       if (!out_.stages[i].keeps_output) continue;
-      std::size_t last = i;
-      for (std::size_t c = i + 1; c < group_.size(); ++c)
-        if (std::count(out_.stages[c].kept_inputs.begin(), out_.stages[c].kept_inputs.end(), static_cast<int>(i)) > 0)
-          last = c;
-      areas.push_back({i, last, kept_elements(stage(i)) * stage(i).space->output.element.n, &out_.stages[i].kept});
+      const std::size_t from = behind ? phase.back() : phase[i];
+      std::size_t to = from;
+      for (std::size_t c = i + 1; c < group_.size(); ++c) {
+        const std::vector<int>& kept = out_.stages[c].kept_inputs;
+        if (std::count(kept.begin(), kept.end(), static_cast<int>(i)) == 0) continue;
+        // What was there before the loop is read in all its steps.
+        const bool all_steps = out_.loop && out_.loop->has(c) && !out_.loop->has(i);
+        to = std::max(to, all_steps ? phase[out_.loop->last] : phase[c]);
+      }
+      areas.push_back(
+          {from_to(from, to), kept_elements(stage(i)) * stage(i).space->output.element.n, &out_.stages[i].kept});
     }
     std::stable_sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.bytes > b.bytes; });
     const std::int64_t alignment = arch::widest_access_of(arch_).n;
@@ -343,7 +387,7 @@ class GroupBuilder {
       for (bool moved = true; moved;) {
         moved = false;
         for (const Area& other : placed) {
-          const bool together = other.from <= area.to && area.from <= other.to;
+          const bool together = (other.phases & area.phases).any();
           const std::int64_t end = other.begin->n + other.bytes;
           if (!together || end <= begin || begin + area.bytes <= other.begin->n) continue;
           begin = base::round_up(end, std::max(alignment, kStagingAlignment));
@@ -365,6 +409,10 @@ class GroupBuilder {
                        all.empty() ? all : " (kept:" + all.substr(1) + ")"));
   }
 
+  base::Bytes factor_bytes(std::size_t i) const {
+    return base::size_of(stage(i).space->expression.accumulate) * kept_elements(stage(i));
+  }
+
   const RProgram& p_;
   const Group& group_;
   const arch::ArchSpec& arch_;
@@ -372,6 +420,7 @@ class GroupBuilder {
   base::Position at_;
   std::size_t before_;
   GroupLayout out_;
+  std::vector<std::optional<std::size_t>> loop_axes_;  // by place
 };
 
 }  // namespace
@@ -436,6 +485,7 @@ std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::si
     const auto axis = static_cast<std::size_t>(t.axis);
     if (axis >= stage.space->spatial) continue;
     vector = std::gcd(vector, t.coefficient * s.begins[axis].offset);
+    vector = std::gcd(vector, t.coefficient * s.begins[axis].step);
     for (const expr::Term& u : s.begins[axis].terms)
       vector = std::gcd(vector, t.coefficient * u.coefficient * last.block[static_cast<std::size_t>(u.axis)]);
   }
@@ -452,6 +502,18 @@ StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::si
                               data_tile(out.space->inputs[i], out.block).back();
   }
   return out;
+}
+
+std::int64_t carried_registers(const RProgram& p, const GroupLayout& group, std::size_t place) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; group.loop && group.loop->has(place) && i < group.stages.size(); ++i) {
+    if (i == place || !group.loop->has(i) || group.loop->stepped(i)) continue;
+    const StageProgram& stage = p.simt()[group.stages[i].stage];
+    const std::int64_t results = data_tile_elements(stage.space->output, stage.thread) / stage.lanes();
+    bytes += results * base::size_of(stage.space->expression.accumulate).n;
+    if (group.loop->coefficient(i)) bytes += results * stage.space->output.element.n;  // as it was a step before
+  }
+  return base::ceil_div(bytes, kRegisterBytes);
 }
 
 std::int64_t kept_elements(const StageProgram& p) {

@@ -4,9 +4,10 @@
 // between them inside the core (Welder OSDI'23, section 3: a tile-graph whose edges connect above memory).
 //
 // The last stage's blocks are the kernel's. What a block of it reads of a kept tensor fixes where the tile of the stage
-// that writes it begins, and how large it has to be; halos are computed again by every block that reads them. A tensor
-// that passes in registers goes from a stage, the holder, to epilogues right behind it, which compute their results
-// where the holder's threads have theirs (microkernel/epilogue.h).
+// that writes it begins, and how large it has to be; halos are computed again by every block that reads them. Stages
+// may go step by step along an axis that later ones of them reduce (tile/group_loop.h): then a tile has a step's part
+// of it. A tensor that passes in registers goes from a stage, the holder, to epilogues right behind it, which compute
+// their results where the holder's threads have theirs (microkernel/epilogue.h).
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,7 @@
 
 #include "arch/spec.h"
 #include "base/diagnostics.h"
+#include "tile/group_loop.h"
 #include "tile/program.h"
 
 namespace tilescope::tile {
@@ -29,10 +31,12 @@ std::vector<Edge> edges_of(const expr::Expression& e, const arch::ArchSpec& a);
 // stages.
 std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a);
 
-// Where a tile begins along an axis: a sum over the kernel's spatial axes of where its block does, and an offset.
+// Where a tile begins along an axis: a sum over the kernel's spatial axes of where its block does, an offset, and so
+// much for every step of the group's loop before.
 struct TileBegin {
   base::FixedVector<expr::Term, kMaxAxes> terms;
   std::int64_t offset = 0;
+  std::int64_t step = 0;
 
   bool operator==(const TileBegin&) const = default;
 };
@@ -47,6 +51,7 @@ struct GroupedStage {
   bool holds_output = false;  // they go on in registers
   base::Bytes staging;        // where its own scratchpad begins: cached tiles, and what shares of results meet in
   base::Bytes kept;           // where its results begin, rows as its output's plan pads them
+  base::Bytes factors;        // of a running maximum that sums are rescaled by: where the factors begin, laid out alike
 };
 
 // Whether results of a stage reach memory.
@@ -54,6 +59,7 @@ inline bool leaves(const GroupedStage& s) { return !s.keeps_output && !s.holds_o
 
 struct GroupLayout {
   std::vector<GroupedStage> stages;
+  std::optional<GroupLoop> loop;
   std::int64_t threads = 1;  // of a block, a multiple of every stage's
   base::Bytes bytes;         // of a block's scratchpad
 };
@@ -75,6 +81,10 @@ std::int64_t aligned_vector(const RProgram& p, const GroupLayout& group, std::si
 // The program of the stage at that place, `padding` of kept inputs of a matrix instruction being what their rows are
 // longer than those of its own tiles would be: then they are read as cached tiles are.
 StageProgram with_kept_rows(const RProgram& p, const GroupLayout& group, std::size_t place);
+
+// 32-bit registers of a thread that the sums of other stages take while the stage at that place of the group computes:
+// of those that are carried on around it. What a stage's program says of `registers` comes on top.
+std::int64_t carried_registers(const RProgram& p, const GroupLayout& group, std::size_t place);
 
 // Elements of the tile of results that a stage keeps, rows padded.
 std::int64_t kept_elements(const StageProgram& p);

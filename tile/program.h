@@ -89,6 +89,7 @@ struct Edge {
   int from = 0, to = 0;  // stages
   std::string tensor;
   std::string level;
+  std::string carried = {};  // inside the core: the axis of `to` by whose steps the tensor is there, or empty
 
   bool operator==(const Edge&) const = default;
 };

@@ -35,9 +35,11 @@ std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& 
   std::vector<std::string_view> levels;
   for (const arch::Level& l : arch.memory) levels.push_back(arch::spec_of(l).name);
   const auto level = base::as_choice(f.require("level"), "level", levels, diags);
+  const auto carried = base::as_text(f.take("carried"), "carried", diags);
   f.finish();
   if (!from || !to || !tensor || !level) return std::nullopt;
-  return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level])};
+  return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level]),
+              carried.value_or("")};
 }
 
 bool writes(const TileSpace& space, const std::string& tensor) { return space.output.name == tensor; }
@@ -60,6 +62,9 @@ void check_edge(const Edge& e, const RProgram& p, const arch::ArchSpec& arch, ba
     diags.error(at, fmt::format("an edge: {} passes between nodes in {}{}{}, not in {}", e.tensor, outermost,
                                 inside.empty() ? "" : " or, inside a kernel, in ", fmt::join(inside, " or "), e.level));
 
+  if (e.level == outermost && !e.carried.empty())
+    diags.error(at, fmt::format("an edge: {} passes between kernels in {}, and is carried inside one alone", e.tensor,
+                                outermost));
   const TileSpace &from = p.space(static_cast<std::size_t>(e.from)), &to = p.space(static_cast<std::size_t>(e.to));
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
   if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not write '{}'", e.from, e.tensor));
@@ -355,8 +360,11 @@ Value to_document(const RProgram& program, const arch::ArchSpec& arch) {
         for (const auto& n : nodes) stages.push_back(stage_document(n, arch));
       },
       program.nodes);
-  for (const Edge& e : program.edges)
-    edges.push_back(Map{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}});
+  for (const Edge& e : program.edges) {
+    Map edge{{"from", e.from, {}}, {"to", e.to, {}}, {"tensor", e.tensor, {}}, {"level", e.level, {}}};
+    if (!e.carried.empty()) edge.push_back({"carried", e.carried, {}});
+    edges.emplace_back(std::move(edge));
+  }
   return Map{{"format", kProgramFormat, {}},
              {"arch", program.arch, {}},
              {"nodes", std::move(stages), {}},

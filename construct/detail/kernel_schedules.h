@@ -19,6 +19,9 @@ struct StageRequest {
   std::int64_t threads = 1;                      // of a block; the stage has a part of them
   std::vector<bool> kept;                        // by input: an earlier stage of the kernel left it in the scratchpad
   std::vector<tile::MicroKernel> matrix;         // instructions that may multiply the stage
+  // Of a stage that is carried on: along which reduced axis, so far in a step.
+  std::optional<std::size_t> carried = {};
+  std::int64_t step = 1;
 };
 
 // Programs whose tile covers what is asked, and hardly more: threads along every axis by powers of two, from the

@@ -114,6 +114,10 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
     programs.insert(programs.end(), of_inlined.begin(), of_inlined.end());
     if (inlined.stages.size() > 1) add_connected(inlined, of_inlined);
   }
+  if (const auto behind = expr::with_quotients_behind(e)) {
+    Constructed more;
+    add_connected(*behind, apart(*behind, keep, more));
+  }
   return fastest(std::move(programs), keep);
 }
 

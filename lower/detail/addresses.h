@@ -34,6 +34,9 @@ class Addresses {
   // The tile's dimensions are the tensor's; it begins at `begin` and has rows `pitch` apart.
   Located in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,
                        const std::vector<Affine>& begin, const tile::TileShape& shape, const tile::TileShape& pitch);
+  // The same of coordinates over the stage's axes, in a tile whose tensor the stage does not read: inside the tile.
+  Located in_tile_of(const std::vector<expr::Coordinate>& coordinates, const std::vector<Affine>& axes,
+                     const std::vector<Affine>& begin, const tile::TileShape& shape, const tile::TileShape& pitch);
   // Whether so many neighbours along its last dimension, from there on, are inside both the tensor and the tile where
   // the first of them is.
   bool neighbours_in_kept_tile(const tile::Operand& o, const expr::Read& read, const std::vector<Affine>& axes,

@@ -7,21 +7,27 @@
 #include <optional>
 #include <utility>
 
+#include "arch/derive.h"
+#include "lower/simt/detail/carrying.h"
 #include "lower/simt/pipeline/detail/lowering.h"
 #include "lower/simt/transfer/detail/results.h"
 
 namespace tilescope::lower {
 namespace {
 
-// The last stage's blocks are the kernel's; registers are those of the stage that needs most.
-Kernel empty_kernel(const std::vector<const tile::StageProgram*>& stages, const tile::GroupLayout& group,
-                    const arch::ArchSpec& chip) {
+// The last stage's blocks are the kernel's; registers are those of the stage that needs most, with what is carried on
+// around it.
+Kernel empty_kernel(const tile::RProgram& program, const std::vector<const tile::StageProgram*>& stages,
+                    const tile::GroupLayout& group, const arch::ArchSpec& chip) {
   Kernel k;
   k.name = "compute_" + stages.back()->space->output.name;
   k.blocks = stages.back()->blocks();
   k.threads = group.threads;
   k.warp = chip.core.warp;
-  for (const tile::StageProgram* p : stages) k.registers = std::max(k.registers, p->registers);
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    if (const std::int64_t own = stages[i]->registers; own > 0)
+      k.registers = std::max(k.registers, std::min(own + tile::carried_registers(program, group, i),
+                                                   std::max(own, arch::max_registers(chip, k.threads))));
   return k;
 }
 
@@ -34,11 +40,11 @@ void add_inputs(Stage& s) {
   }
 }
 
-// Where the tile of a stage begins along its spatial axes, from where the kernel's block does.
-std::vector<Affine> begins_of(const tile::GroupedStage& s, const std::vector<Affine>& block) {
+// Where the tile of a stage begins along its spatial axes, from where the kernel's block and the group's loop stand.
+std::vector<Affine> begins_of(const tile::GroupedStage& s, const std::vector<Affine>& block, const Affine& step) {
   std::vector<Affine> out;
   for (const tile::TileBegin& begin : s.begins) {
-    Affine& along = out.emplace_back(constant(begin.offset));
+    Affine& along = out.emplace_back(constant(begin.offset) + step * begin.step);
     for (const expr::Term& t : begin.terms) along = along + block[static_cast<std::size_t>(t.axis)] * t.coefficient;
   }
   return out;
@@ -60,10 +66,10 @@ struct LoweredStage {
     const auto& kept = stage.place.kept_inputs;
     return stage.any_cached() || std::any_of(kept.begin(), kept.end(), [](const KeptTile* t) { return t != nullptr; });
   }
+  BlockParts parts() { return {stage, *products, *transfers, *results}; }
   Body as_epilogue(const Meeting& meet) {
     return with(products->finish(constant(0), constant(0)), results->leave(meet));
   }
-  Body as_holder() { return pipelined({stage, *products, *transfers, *results}); }
 
   Stage stage;
   std::unique_ptr<MicroKernelLowering> products;
@@ -81,40 +87,69 @@ class GroupLowering {
         chip_(chip),
         block_(block),
         begins_(block_begins(*programs.back(), block.indices())),
-        kept_(programs.size()) {}
+        loop_(block.indices(), group.loop ? group.loop->steps : 1),
+        kept_(programs.size()),
+        factors_(programs.size()) {}
 
-  // A stage that is no epilogue, with the epilogues behind it; how many stages that are.
-  std::size_t add(std::size_t first, Body& body) {
-    std::size_t end = first;
-    std::string whole;
-    do {
-      const LoweredStage& s = lowered_.emplace_back(*programs_[end], chip_, place_of(first, end), block_);
-      const tile::GroupedStage& grouped = group_.stages[end];
-      if (!grouped.keeps_output) continue;
-      const CachedTile& tile = s.stage.tiles.back();
-      kept_[end] = {tile.shared, tile.shape, tile.pitch, s.stage.place.begins};
-      whole += (whole.empty() ? "" : ", ") + s.stage.space().output.name;
-    } while (++end < programs_.size() && is_epilogue(end));
-    lowered_[first].results->go_on_with([this, first, end](const Meeting& meet) {
-      Body epilogues;
-      for (std::size_t i = first + 1; i < end; ++i)
-        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(meet));
-      return epilogues;
-    });
-    body = with(std::move(body), lowered_[first].as_holder());
-    if (!whole.empty()) body = with(std::move(body), at_barrier(whole + " is whole"));
-    return end - first;
+  Body all() {
+    for (std::size_t i = 0; i < programs_.size();) i = add(i);
+    return std::move(body_);
   }
-
   const Stage& last() const { return lowered_.back().stage; }
 
  private:
   bool is_epilogue(std::size_t i) const { return std::holds_alternative<tile::Epilogue>(programs_[i]->micro_kernel); }
 
+  // Adds a stage that is no epilogue, with the epilogues behind it; the stage that comes next.
+  std::size_t add(std::size_t holder) {
+    std::size_t end = holder;
+    std::string whole;  // the tensors that stay in the scratchpad
+    do {
+      const LoweredStage& s = lowered_.emplace_back(*programs_[end], chip_, place_of(holder, end), block_);
+      if (!group_.stages[end].keeps_output) continue;
+      const CachedTile& tile = s.stage.tiles.back();
+      kept_[end] = {tile.shared, tile.shape, tile.pitch, s.stage.place.begins};
+      whole += (whole.empty() ? "" : ", ") + s.stage.space().output.name;
+    } while (++end < programs_.size() && is_epilogue(end));
+    lowered_[holder].results->go_on_with([this, holder, end](const Meeting& meet) {
+      Body epilogues;
+      for (std::size_t i = holder + 1; i < end; ++i)
+        epilogues = with(std::move(epilogues), lowered_[i].as_epilogue(meet));
+      return epilogues;
+    });
+    Body& leaves_in = add_body(holder);
+    if (!whole.empty()) leaves_in = with(std::move(leaves_in), at_barrier(whole + " is whole"));
+    for (std::size_t i = holder; i < end; ++i)
+      if (group_.loop && i == group_.loop->last) close_loop();
+    return end;
+  }
+
+  // Adds what a stage does; where its results leave.
+  Body& add_body(std::size_t i) {
+    LoweredStage& s = lowered_[i];
+    const bool in = group_.loop && group_.loop->has(i);
+    Body& own = in ? in_loop_ : body_;
+    if (!in || group_.loop->stepped(i)) {
+      own = with(std::move(own), pipelined(s.parts()));
+      return own;
+    }
+    Carrying carrying(s.parts(), carried_place(i));
+    factors_[i] = carrying.factors();
+    body_ = with(std::move(body_), carrying.before());
+    in_loop_ = with(std::move(in_loop_), carrying.in_step(loop_.step));
+    behind_loop_ = with(std::move(behind_loop_), carrying.behind());
+    return group_.loop->runs(i) ? in_loop_ : behind_loop_;
+  }
+
+  void close_loop() {
+    in_loop_ = with(std::move(in_loop_), at_barrier("every thread is done with the step"));
+    body_ = with(with(std::move(body_), loop_.around(std::move(in_loop_))), std::move(behind_loop_));
+  }
+
   // `holder`: the stage behind which, without a barrier, this one stands.
   StagePlace place_of(std::size_t holder, std::size_t i) const {
     const tile::GroupedStage& grouped = group_.stages[i];
-    StagePlace place{begins_of(grouped, begins_), grouped.staging, {}, {}, {}, grouped.holds_output, false};
+    StagePlace place{begins_of(grouped, begins_, loop_.step), grouped.staging, {}, {}, {}, grouped.holds_output, false};
     for (const int from : grouped.kept_inputs)
       place.kept_inputs.push_back(from < 0 ? nullptr : &kept_[static_cast<std::size_t>(from)]);
     for (const int from : grouped.held_inputs)
@@ -125,12 +160,22 @@ class GroupLowering {
     return place;
   }
 
+  CarriedPlace carried_place(std::size_t i) const {
+    const tile::GroupLoop& loop = *group_.loop;
+    CarriedPlace out{loop.runs(i), loop.coefficient(i), group_.stages[i].factors, loop.rescaling(i), nullptr};
+    if (out.rescaling != nullptr) out.factors = &factors_[loop.first + out.rescaling->extremum];
+    return out;
+  }
+
   const tile::GroupLayout& group_;
   const std::vector<const tile::StageProgram*>& programs_;
   const arch::ArchSpec& chip_;
   BlockBuilder& block_;
   const std::vector<Affine> begins_;  // of the kernel's block
-  std::vector<KeptTile> kept_;        // by stage
+  // Where stages are carried on: the group's loop over their steps, what stands in it, and what does behind it.
+  const StepLoop loop_;
+  Body body_, in_loop_, behind_loop_;
+  std::vector<KeptTile> kept_, factors_;  // by stage
   std::deque<LoweredStage> lowered_;
 };
 
@@ -142,11 +187,10 @@ void lower_group(const tile::RProgram& program, const tile::GroupLayout& group, 
   for (std::size_t i = 0; i < group.stages.size(); ++i) own.push_back(tile::with_kept_rows(program, group, i));
   std::vector<const tile::StageProgram*> programs;
   for (const tile::StageProgram& p : own) programs.push_back(&p);
-  BlockBuilder block(empty_kernel(programs, group, chip), module, names, diags, at);
+  BlockBuilder block(empty_kernel(program, programs, group, chip), module, names, diags, at);
   block.kernel().shared_bytes = group.bytes.n;
   GroupLowering stages(group, programs, chip, block);
-  Body body;
-  for (std::size_t i = 0; i < programs.size();) i += stages.add(i, body);
+  Body body = stages.all();
   const bool split = stages.last().split();
   const int leaves_for = block.kernel().buffers[static_cast<std::size_t>(stages.last().memory.back())].global;
   block.finish(std::move(body));

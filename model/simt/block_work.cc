@@ -43,6 +43,7 @@ class BlockCounter {
         count_direct(i);
     }
     count_arithmetic();
+    count_carrying();
     count_spills(occupancy);
     count_sharing();
     count_store();
@@ -83,7 +84,8 @@ class BlockCounter {
   // it.
   double fill_cycles(std::size_t i) const {
     if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
-    return traffic_.operand[i].block_bytes / static_cast<double>(p_.steps()) / m_.core_cache_fill_bytes_per_cycle;
+    return traffic_.operand[i].block_bytes / static_cast<double>(kernel_.all_steps(p_)) /
+           m_.core_cache_fill_bytes_per_cycle;
   }
 
   void count_cached(std::size_t i) {
@@ -162,6 +164,35 @@ class BlockCounter {
     work_.compute_latency_cycles =
         points_ / instruction_.depth * chain * (space_.macs_per_iteration + space_.other_flops_per_iteration) +
         (work_.cached || work_.reads_kept ? m_.scratchpad_latency_cycles : 0);
+  }
+
+  // What a thread's sums are multiplied by in every step is read once for all of them that hang on one maximum, after
+  // the maximum is there; the maximum's own threads compute it, an exponential a result, and leave it as they do the
+  // result.
+  void count_carrying() {
+    const double lanes = warps_ * static_cast<double>(m_.warp);
+    if (kernel_.rescaling != nullptr) {
+      tile::Extents one(p_.thread.size(), 1);
+      for (const expr::Coordinate& c : kernel_.rescaling->at)
+        for (const expr::Term& t : c.terms)
+          one[static_cast<std::size_t>(t.axis)] = p_.thread[static_cast<std::size_t>(t.axis)];
+      double factors = 1;
+      for (const std::int64_t n : one) factors *= static_cast<double>(n);
+      factors = std::min(factors, results_);
+      work_.compute.issue_cycles += issue_cycles(factors + results_);
+      work_.compute.scratchpad_cycles += factors * warps_ / m_.scratchpad_ratio;
+      work_.step_passes.passes += factors * warps_;
+      work_.step_passes.min_passes += factors * warps_;
+      work_.step_passes.bytes += factors * warps_ * static_cast<double>(m_.bank_width_bytes);
+      if (p_.matrix() == nullptr) work_.compute.arithmetic_cycles += results_ * lanes / arithmetic_.per_cycle;
+      work_.compute_latency_cycles += m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
+    }
+    if (!kernel_.leaves_factors) return;
+    const double special = m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle;
+    work_.store.issue_cycles += issue_cycles(4 * results_);  // difference, product, exponential, and the write
+    work_.store.arithmetic_cycles += results_ * lanes * (2 / arithmetic_.per_cycle + 1 / special);
+    work_.store.scratchpad_cycles += results_ * warps_ / m_.scratchpad_ratio;
+    work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 
   // A value that lives in local memory is loaded and stored again in every iteration of the reduction.

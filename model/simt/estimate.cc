@@ -77,7 +77,8 @@ class CoreTime {
            const Machine& m)
       : work_(work),
         machine_(m),
-        steps_(static_cast<double>(p.steps())),
+        steps_(static_cast<double>(kernel.steps(p))),
+        repeats_(static_cast<double>(kernel.repeats)),
         block_launch_cycles_(kernel.first ? m.block_launch_cycles : 0),
         stages_(static_cast<int>(p.stages_held())) {
     warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
@@ -86,7 +87,7 @@ class CoreTime {
     reads.dram.written = writes.dram.read = 0;
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
     const double share_cycles =
-        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * static_cast<double>(kernel.blocks));
+        static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(kernel.blocks));
     const auto shared = [&](const Traffic& t) {
       Shared cycles;
       for (std::size_t c = 0; c < m.device_caches.size(); ++c)
@@ -99,8 +100,17 @@ class CoreTime {
     writes_ = shared(writes);
   }
 
-  // Cycles until the blocks of a wave are done.
+  // Cycles until the blocks of a wave are done. What they do several times they begin anew each time; the wave is the
+  // first one only in the first of them, and the last one in the last.
   double of(const Wave& w) const {
+    if (repeats_ == 1) return once(w, block_launch_cycles_);
+    const Wave first{w.blocks, w.share, w.first, false}, last{w.blocks, w.share, false, w.last};
+    const double between = repeats_ > 2 ? once({w.blocks, w.share, false, false}, 0) : 0;
+    return once(first, block_launch_cycles_) + (repeats_ - 2) * between + once(last, 0);
+  }
+
+ private:
+  double once(const Wave& w, double block_launch_cycles) const {
     const double uneven = unevenness(w.blocks);
     const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
     const double store = work_.store.longest(machine_, uneven);
@@ -135,10 +145,9 @@ class CoreTime {
     // are not, so that others use what they leave idle meanwhile.
     const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
     if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
-    return steps_ * step((block_launch_cycles_ + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
+    return steps_ * step((block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
   }
 
- private:
   // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
   // DRAM.
   using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
@@ -151,7 +160,7 @@ class CoreTime {
 
   const BlockWork& work_;
   const Machine& machine_;
-  double steps_, block_launch_cycles_, warps_ = 1, latency_cycles_ = 0;
+  double steps_, repeats_, block_launch_cycles_, warps_ = 1, latency_cycles_ = 0;
   int stages_;
   Shared everything_, reads_, writes_;
 };
@@ -216,6 +225,10 @@ struct StageCosts {
   Traffic traffic;
   BlockWork work;
   std::optional<CoreTime> core;
+
+  // Of a block, and how often results leave it.
+  double steps() const { return static_cast<double>(kernel->all_steps(*program)); }
+  double repeats() const { return static_cast<double>(kernel->repeats); }
 };
 
 template <class Of>
@@ -245,8 +258,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   if (m.has_core_cache) set(*level++, cores, useful, sector, s.terms[kCoreTerms - 1].time_us);
   const auto of_all = [&](double BlockWork::Passes::* amount) {
     return sum(stages, [&](const StageCosts& c) {
-      const auto steps = static_cast<double>(c.program->steps());
-      return c.work.step_passes.*amount * steps * blocks + c.work.store_passes.*amount * blocks;
+      return (c.work.step_passes.*amount * c.steps() + c.work.store_passes.*amount * c.repeats()) * blocks;
     });
   };
   level->bytes = of_all(&BlockWork::Passes::bytes);
@@ -342,7 +354,7 @@ bool count_costs(std::span<const StageProgram* const> programs, std::span<const 
     out[i].program = &p;
     out[i].kernel = &kernels[i];
     out[i].arithmetic = *arithmetic;
-    out[i].occupancy = occupancy_of(p, m, kernels[i].scratchpad);
+    out[i].occupancy = occupancy_of(p, m, kernels[i].scratchpad, kernels[i].carried_registers);
   }
   const std::int64_t per_core = occupancy_of(out).blocks_per_core;
   for (StageCosts& s : out) s.traffic = traffic_of(*s.program, m, *s.kernel, per_core);
@@ -413,8 +425,8 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   const double max_blocks = full * per_core + last;
   const auto alone_us = [&](double CoreBusy::* cycles) {
     return sum(stages, [&](const StageCosts& c) {
-      const auto steps = static_cast<double>(c.program->steps());
-      return max_blocks * (steps * (c.work.load.*cycles + c.work.compute.*cycles) + c.work.store.*cycles) *
+      return max_blocks *
+             (c.steps() * (c.work.load.*cycles + c.work.compute.*cycles) + c.repeats() * c.work.store.*cycles) *
              us_per_cycle;
     });
   };

@@ -13,6 +13,19 @@ KernelStage alone(const tile::StageProgram& p, const arch::ArchSpec& a) {
   return out;
 }
 
+namespace {
+
+void add_loop(KernelStage& k, const tile::RProgram& p, const tile::GroupLayout& group, std::size_t i) {
+  const tile::GroupLoop& loop = *group.loop;
+  if (loop.stepped(i)) k.stepped = loop.axis(i);
+  if (loop.stepped(i) || loop.runs(i)) k.repeats = loop.steps;
+  k.rescaling = loop.rescaling(i);
+  k.leaves_factors = loop.coefficient(i).has_value();
+  k.carried_registers = tile::carried_registers(p, group, i);
+}
+
+}  // namespace
+
 std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::GroupLayout& group) {
   const auto program = [&](std::size_t i) -> const tile::StageProgram& { return p.simt()[group.stages[i].stage]; };
   std::vector<KernelStage> out;
@@ -24,6 +37,7 @@ std::vector<KernelStage> kernel_stages(const tile::RProgram& p, const tile::Grou
     k.holds_output = group.stages[i].holds_output;
     k.first = i == 0;
     for (const int from : group.stages[i].held_inputs) k.held.push_back(from >= 0);
+    if (group.loop) add_loop(k, p, group, i);
     for (const int from : group.stages[i].kept_inputs) {
       if (from < 0) {
         k.kept_pitch.push_back(std::nullopt);

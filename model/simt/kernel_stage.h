@@ -21,6 +21,17 @@ struct KernelStage {
   bool keeps_output = false;
   bool holds_output = false;  // its results go on in registers
   bool first = true;          // of its kernel
+  // In the loop of a group whose reductions are carried on (tile/group_loop.h): how often a block computes the stage in
+  // such a way that its results leave, and the spatial axis of which it has a step's part each time.
+  std::int64_t repeats = 1;
+  std::optional<std::size_t> stepped;
+  const expr::Rescaling* rescaling = nullptr;  // of its sums in every step; the group's
+  bool leaves_factors = false;                 // a running maximum, with what sums are rescaled by
+  std::int64_t carried_registers = 0;          // of a thread, that other stages' sums take meanwhile
+
+  // Steps each time, and in all.
+  std::int64_t steps(const tile::StageProgram& p) const { return stepped ? p.steps() : p.steps() / repeats; }
+  std::int64_t all_steps(const tile::StageProgram& p) const { return steps(p) * repeats; }
 
   bool kept(std::size_t input) const { return input < kept_pitch.size() && kept_pitch[input].has_value(); }
   // Whether an input comes, and whether results leave, without passing through memory.

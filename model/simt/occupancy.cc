@@ -16,14 +16,15 @@ std::int64_t registers_left(const Machine& m, std::int64_t threads, std::int64_t
   return m.registers / m.partitions / (warps_on_a_partition * m.warp) / m.register_granule * m.register_granule;
 }
 
-Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scratchpad) {
+Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scratchpad,
+                       std::int64_t further_registers) {
   Occupancy o;
   const std::int64_t threads = base::round_up(p.threads_with_producers(m.warp), m.warp);
-  const std::int64_t needed = registers_needed(p, m);
+  const std::int64_t needed = registers_needed(p, m) + further_registers;
   // A block has to fit the core, so the compiler is held to what one block leaves each thread.
   std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
   const std::int64_t granule = m.register_granule;
-  if (p.registers > 0) most = std::min(most, base::round_up(p.registers, granule));
+  if (p.registers > 0) most = std::min(most, base::round_up(p.registers + further_registers, granule));
   o.registers_per_thread = std::min(base::round_up(needed, granule), std::max(most, granule));
   o.spilled_per_thread = std::max<std::int64_t>(0, needed - o.registers_per_thread);
 

@@ -79,13 +79,15 @@ double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t star
 }
 
 // What the blocks of one wave cover along every axis: consecutive blocks in the program's block_order, and all of a
-// reduction. A part of a row counts as that part, so that a block more is never a row more.
-Extents wave_tile(const StageProgram& p, std::int64_t resident) {
+// reduction, and of what a block goes through step by step. A part of a row counts as that part, so that a block more
+// is never a row more.
+Extents wave_tile(const StageProgram& p, const KernelStage& kernel, std::int64_t resident) {
   auto left = static_cast<double>(resident);
   base::FixedVector<double, tile::kMaxAxes> covered;
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) covered.push_back(static_cast<double>(p.block[a]));
   const auto digits = p.block_digits();
   for (std::size_t i = digits.size(); i-- > 0;) {
+    if (digits[i].axis == kernel.stepped) continue;
     const auto count = static_cast<double>(digits[i].count);
     covered[digits[i].axis] *= std::clamp(left, 1.0, count);
     left /= count;
@@ -93,7 +95,8 @@ Extents wave_tile(const StageProgram& p, std::int64_t resident) {
   Extents tile;
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
     const std::int64_t n = p.space->axes[a].extent;
-    tile.push_back(a < p.space->spatial ? std::min(n, static_cast<std::int64_t>(std::ceil(covered[a]))) : n);
+    const bool part = a < p.space->spatial && a != kernel.stepped;
+    tile.push_back(part ? std::min(n, static_cast<std::int64_t>(std::ceil(covered[a]))) : n);
   }
   return tile;
 }
@@ -252,7 +255,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, const
   if (!output && !p.operands[i].cached) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
   // Inputs move once per reduction step; the output once.
   const auto blocks = static_cast<double>(kernel.blocks);
-  t.block_bytes = sectors * static_cast<double>(output ? 1 : p.steps()) * inside;
+  t.block_bytes = sectors * static_cast<double>(output ? 1 : kernel.all_steps(p)) * inside;
   t.useful_ratio = std::min(1.0, useful / sectors);
   t.cache_bytes = t.block_bytes * blocks;
   const double whole = static_cast<double>(o.elements) * element;
@@ -282,7 +285,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
   const std::int64_t blocks = kernel.blocks;
   const std::int64_t on_a_core = std::min(per_core, base::ceil_div(blocks, m.cores));
   const double evicted = evicted_share(p, m, kernel, on_a_core);
-  Coverage coverage{wave_tile(p, std::min(resident, blocks)), {}, shares_inside(p)};
+  Coverage coverage{wave_tile(p, kernel, std::min(resident, blocks)), {}, shares_inside(p)};
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -241,12 +242,23 @@ inline std::map<std::string, int> computed_inputs(const expr::Expression& e, std
   return out;
 }
 
+// The loop of stages that are carried on: by stage the axis that it goes along, or -1, and how far at a time.
+struct RandomLoop {
+  std::vector<int> axes;
+  std::int64_t step = 1;
+
+  bool along(std::size_t stage, std::size_t axis) const {
+    return stage < axes.size() && axes[stage] == static_cast<int>(axis);
+  }
+};
+
 // Draws how stages of a group are cut, from the last one back: tiles hold what the stages behind them read.
 class RandomGroup {
  public:
-  RandomGroup(const expr::Expression& e, const arch::ArchSpec& chip)
+  RandomGroup(const expr::Expression& e, const arch::ArchSpec& chip, RandomLoop loop = {})
       : e_(e),
         chip_(chip),
+        loop_(std::move(loop)),
         threads_(one_of<std::int64_t>({1, 2, 4, 8, 8, 12, 16, 24, 32, 48, 64, 96, 128})),
         most_sharers_(one_of<std::int64_t>({1, 8, 64, 128})) {}
 
@@ -265,7 +277,8 @@ class RandomGroup {
     for (tile::StageProgram& stage : programs) p.simt().push_back(std::move(stage));
     for (std::size_t s = 0; s < e_.stages.size(); ++s)
       for (const auto& [tensor, from] : computed_inputs(e_, s))
-        p.edges.push_back({from, static_cast<int>(s), tensor, level_of(static_cast<std::size_t>(from), s)});
+        p.edges.push_back({from, static_cast<int>(s), tensor, level_of(static_cast<std::size_t>(from), s),
+                           carried_along(static_cast<std::size_t>(from), s)});
     return p;
   }
 
@@ -274,10 +287,17 @@ class RandomGroup {
     std::int64_t low = 0, high = 0;
   };
 
+  // The axis of the reader, where it reads a step's part at a time.
+  std::string carried_along(std::size_t from, std::size_t to) const {
+    if (loop_.axes.empty() || loop_.axes[from] < 0 || loop_.axes[to] < 0) return {};
+    const auto axis = [&](std::size_t s) { return e_.stages[s].axes[static_cast<std::size_t>(loop_.axes[s])]; };
+    return axis(from).reduction ? std::string() : axis(to).name;
+  }
+
   // Cuts the chain where no tensor but the last one before the cut is read behind it, or nowhere.
   void draw_kernels() {
     kernel_.assign(e_.stages.size(), 0);
-    if (evenly(0, 2) > 0) return;
+    if (!loop_.axes.empty() || evenly(0, 2) > 0) return;
     std::vector<std::size_t> cuts;
     for (std::size_t cut = 1; cut < e_.stages.size(); ++cut) {
       bool clean = true;
@@ -305,6 +325,8 @@ class RandomGroup {
     for (std::size_t s = 1; s < e_.stages.size(); ++s) {
       if (kernel_[s] != kernel_[s - 1] || evenly(0, 3) == 0) continue;
       const std::size_t holder = holder_[s - 1];
+      if (in_loop(s) ? !in_loop(holder) || carried(holder) : in_loop(holder) && in_loop(s - 1) && !carried(s - 1))
+        continue;
       bool any = false, all = true;
       for (const auto& [tensor, from] : computed_inputs(e_, s)) {
         const auto f = static_cast<std::size_t>(from);
@@ -336,28 +358,35 @@ class RandomGroup {
   tile::StageProgram any_stage(std::size_t s, std::size_t end) {
     const expr::Expression one = expr::single_stage(e_, s);
     const auto space = tile::make_space(one, tile::no_collapse(one.stages.front()));
-    std::vector<std::int64_t> threads = shared_out(*space, s == end ? most_sharers_ : 1);
+    std::vector<std::int64_t> threads = shared_out(s, *space, s == end ? most_sharers_ : 1);
     base::FixedVector<tile::AxisMapping, tile::kMaxAxes> mapping;
     for (std::size_t a = 0; a < space->spatial; ++a)
       mapping.push_back(any_mapping(s, end, a, space->axes[a].extent, threads[a]));
     tile::Extents step(space->axes.size(), 1);
-    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) step[a] = evenly(1, space->axes[a].extent);
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a)
+      step[a] = loop_.along(s, a) ? loop_.step : carried(s) ? space->axes[a].extent : evenly(1, space->axes[a].extent);
     tile::StageProgram p = tile::make_stage_program(space, mapping, step, {16});
     for (auto* order : {&p.thread_order, &p.reduction_order})
       for (std::size_t i = order->size(); i-- > 1;)
         std::swap((*order)[i], (*order)[static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(i)))]);
-    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) draw_sharing(p, a, threads[a]);
+    for (std::size_t a = space->spatial; a < space->axes.size(); ++a) draw_sharing(p, a, threads[a], loop_.along(s, a));
     draw_operands(s, end, p);
     if (s == end) draw_stores(s, p);
     p.unroll = evenly(0, 512);
-    p.num_stages = evenly(1, 2);
+    p.num_stages = carried(s) ? 1 : evenly(1, 2);
     p.block_order = one_of<tile::BlockOrder>({tile::BlockOrder::kRow, tile::BlockOrder::kColumn});
     note_reads(s, end, p);
     return p;
   }
 
+  bool in_loop(std::size_t s) const { return s < loop_.axes.size() && loop_.axes[s] >= 0; }
+  bool carried(std::size_t s) const {
+    return s < loop_.axes.size() && loop_.axes[s] >= 0 &&
+           e_.stages[s].axes[static_cast<std::size_t>(loop_.axes[s])].reduction;
+  }
+
   // The block's threads over the axes of the stage, those of reduced axes at most `most_sharers` in all.
-  std::vector<std::int64_t> shared_out(const tile::TileSpace& space, std::int64_t most_sharers) {
+  std::vector<std::int64_t> shared_out(std::size_t s, const tile::TileSpace& space, std::int64_t most_sharers) {
     std::vector<std::int64_t> out(space.axes.size(), 1);
     std::int64_t sharers = 1;
     for (std::int64_t rest = threads_, prime = 2; rest > 1;) {
@@ -367,7 +396,8 @@ class RandomGroup {
       }
       rest /= prime;
       auto a = static_cast<std::size_t>(evenly(0, static_cast<std::int64_t>(space.axes.size()) - 1));
-      if (a >= space.spatial && sharers * prime > most_sharers) a = 0;
+      if (a >= space.spatial && (sharers * prime > most_sharers || (carried(s) && !loop_.along(s, a)))) a = 0;
+      if (a >= space.spatial && carried(s) && loop_.step % (out[a] * prime) != 0) a = 0;
       if (a >= space.spatial) sharers *= prime;
       out[a] *= prime;
     }
@@ -387,8 +417,11 @@ class RandomGroup {
     return m;
   }
 
-  static void draw_sharing(tile::StageProgram& p, std::size_t a, std::int64_t sharers) {
-    if (sharers > 1) {
+  static void draw_sharing(tile::StageProgram& p, std::size_t a, std::int64_t sharers, bool fixed) {
+    if (sharers > 1 && fixed) {
+      p.reduction_threads[a] = sharers;
+      if (const std::int64_t n = evenly(1, 3); p.block[a] % (sharers * n) == 0) p.thread[a] = n;
+    } else if (sharers > 1) {
       p.reduction_threads[a] = sharers;
       p.thread[a] = evenly(1, 3);
       p.block[a] = sharers * p.thread[a] * evenly(1, 2);
@@ -425,7 +458,8 @@ class RandomGroup {
     for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
       const bool moved = a < p.space->spatial && !last_of_kernel(end);
       const std::int64_t low = moved ? needed_[s][a].low : 0;
-      const std::int64_t extent = a < p.space->spatial ? p.block[a] : p.space->axes[a].extent;
+      const bool part = a < p.space->spatial || loop_.along(s, a);
+      const std::int64_t extent = part ? p.block[a] : p.space->axes[a].extent;
       begin.push_back({low, low + extent - 1});
     }
     for (const expr::Read& r : e_.stages[s].reads) {
@@ -452,6 +486,7 @@ class RandomGroup {
 
   const expr::Expression& e_;
   const arch::ArchSpec& chip_;
+  const RandomLoop loop_;
   const std::int64_t threads_, most_sharers_;
   std::vector<int> kernel_;                           // by stage: the number of its kernel
   std::vector<std::size_t> holder_;                   // by stage: whose epilogue it is, or itself
