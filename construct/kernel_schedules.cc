@@ -39,13 +39,14 @@ class Schedules {
       for (std::int64_t each = 1; each <= widest; each *= 4) add(outwards(request_.threads, each), 1, 1, {});
       return std::move(out_);
     }
+    for (const tile::MicroKernel& kernel : request_.matrix)
+      if (std::holds_alternative<tile::Mma>(kernel)) add_fragments(kernel);
+    if (!out_.empty()) return std::move(out_);  // threads' multiply-adds are never faster
     const std::int64_t length = request_.carried ? request_.step : space_.axes[*shared_axis()].extent;
     for (std::int64_t sharers = 1; sharers <= request_.threads && sharers < 2 * length; sharers *= 2)
       for (std::int64_t each = 1; each <= std::min(widest, length); each *= 4)
         add(outwards(request_.threads / sharers, 1), sharers, each, {});
     if (reuses()) add_products();
-    for (const tile::MicroKernel& kernel : request_.matrix)
-      if (std::holds_alternative<tile::Mma>(kernel)) add_fragments(kernel);
     return std::move(out_);
   }
 

@@ -2,7 +2,6 @@
 #include "tile/group.h"
 
 #include <algorithm>
-#include <bitset>
 #include <map>
 #include <numeric>
 
@@ -10,9 +9,9 @@
 
 #include "arch/derive.h"
 #include "base/integer.h"
+#include "tile/detail/group_areas.h"
 #include "tile/fit.h"
 #include "tile/microkernel/epilogue.h"
-#include "tile/staging.h"
 
 namespace tilescope::tile {
 namespace {
@@ -322,82 +321,9 @@ class GroupBuilder {
     return std::nullopt;
   }
 
-  // Between two barriers of the kernel lies a phase, and more than these there are not.
-  static constexpr std::size_t kMaxPhases = 64;
-  using Phases = std::bitset<kMaxPhases>;
-  static_assert(expr::kMaxStages + 2 <= kMaxPhases);
-
-  // By stage, the phase in which it computes; then the one in which results leave behind the last step of the loop.
-  // A stage of the loop whose results do not leave in it has no barrier behind it.
-  std::vector<std::size_t> phases() const {
-    std::vector<std::size_t> out;
-    std::size_t phase = 0, leaving = 0;
-    for (std::size_t i = 0; i < group_.size(); ++i) {
-      out.push_back(phase);
-      if (!out_.loop || !out_.loop->leaves_behind(i)) ++phase;
-      if (!out_.loop || i != out_.loop->last) continue;
-      leaving = ++phase;
-      ++phase;
-    }
-    out.push_back(leaving);
-    return out;
-  }
-
-  static Phases from_to(std::size_t from, std::size_t to) {
-    Phases out;
-    for (std::size_t phase = from; phase <= to; ++phase) out.set(phase);
-    return out;
-  }
-
-  // Areas that are needed at a time lie apart; the larger ones first, each as low as it can.
+  // Where everything lies in the scratchpad, if it fits.
   void place_bytes() {
-    struct Area {
-      Phases phases;
-      std::int64_t bytes = 0;
-      base::Bytes* begin = nullptr;
-    };
-    std::vector<Area> areas;
-    const std::vector<std::size_t> phase = phases();
-    for (std::size_t i = 0; i < group_.size(); ++i) {
-      const bool behind = out_.loop && out_.loop->leaves_behind(i);
-      Phases works = from_to(phase[i], phase[i]);
-      if (behind) works.set(phase.back());
-      areas.push_back({works, staging_of(stage(i), arch_).bytes.n, &out_.stages[i].staging});
-      if (out_.loop && out_.loop->coefficient(i))
-        areas.push_back({from_to(phase[i], phase[out_.loop->last]), factor_bytes(i).n, &out_.stages[i].factors});
-      if (!out_.stages[i].keeps_output) continue;
-      const std::size_t from = behind ? phase.back() : phase[i];
-      std::size_t to = from;
-      for (std::size_t c = i + 1; c < group_.size(); ++c) {
-        const std::vector<int>& kept = out_.stages[c].kept_inputs;
-        if (std::count(kept.begin(), kept.end(), static_cast<int>(i)) == 0) continue;
-        // What was there before the loop is read in all its steps.
-        const bool all_steps = out_.loop && out_.loop->has(c) && !out_.loop->has(i);
-        to = std::max(to, all_steps ? phase[out_.loop->last] : phase[c]);
-      }
-      areas.push_back(
-          {from_to(from, to), kept_elements(stage(i)) * stage(i).space->output.element.n, &out_.stages[i].kept});
-    }
-    std::stable_sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.bytes > b.bytes; });
-    const std::int64_t alignment = arch::widest_access_of(arch_).n;
-    std::vector<Area> placed;
-    for (const Area& area : areas) {
-      if (area.bytes == 0) continue;
-      std::int64_t begin = 0;
-      for (bool moved = true; moved;) {
-        moved = false;
-        for (const Area& other : placed) {
-          const bool together = (other.phases & area.phases).any();
-          const std::int64_t end = other.begin->n + other.bytes;
-          if (!together || end <= begin || begin + area.bytes <= other.begin->n) continue;
-          begin = base::round_up(end, std::max(alignment, kStagingAlignment));
-          moved = true;
-        }
-      }
-      *area.begin = {begin};
-      out_.bytes = std::max(out_.bytes, base::Bytes{begin + area.bytes});
-      placed.push_back(area);
-    }
+    place_areas(p_, arch_, out_);
     const arch::ScratchpadLevel* level = arch::scratchpad_of(arch_);
     const std::int64_t have = level == nullptr ? 0 : arch::scratchpad_per_block(*level).n;
     if (group_.size() == 1 || out_.bytes.n <= have) return;
@@ -407,10 +333,6 @@ class GroupBuilder {
         all += fmt::format(", {} of {}", kept_elements(stage(i)) * stage(i).space->output.element.n, name(i));
     refuse(fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n, arch_.name, have,
                        all.empty() ? all : " (kept:" + all.substr(1) + ")"));
-  }
-
-  base::Bytes factor_bytes(std::size_t i) const {
-    return base::size_of(stage(i).space->expression.accumulate) * kept_elements(stage(i));
   }
 
   const RProgram& p_;

@@ -80,8 +80,9 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
     while (v > 1 && !parts_align(p, o, v)) v /= 2;
     return v;
   }
-  // Reads of neighbours begin one element apart.
+  // Reads of neighbours begin one element apart; of which of them an im2col operand's are, its tile does not say.
   if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
+  if (o.im2col && o.reads.size() > 1) return 1;
   std::int64_t per_thread = 1;
   if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
     const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/simt/detail/core_time.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/integer.h"
+#include "model/common/detail/overlap.h"
+
+namespace tilescope::model {
+namespace {
+
+using tile::StageProgram;
+
+// Cycles from a load's issue to its data, weighted by where the data are.
+double memory_latency_cycles(const Traffic& t, const Machine& m) {
+  if (m.device_caches.empty()) return m.dram_latency_cycles;
+  double latency = m.device_caches[0].latency_cycles;
+  if (t.cores.read <= 0) return latency;
+  double nearer = latency;
+  const auto add = [&](double level_latency, double read) {
+    latency += std::min(1.0, read / t.cores.read) * (level_latency - nearer);
+    nearer = level_latency;
+  };
+  for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, t.caches[c].read);
+  add(m.dram_latency_cycles, t.dram.read);
+  return latency;
+}
+
+// Cycles that a block waits for memory in one step: once for what it stages, and at every register tile for what its
+// threads read directly, for their registers hold one register tile's values.
+double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
+  const double memory = memory_latency_cycles(t, m);
+  const double hit = std::min(memory, m.core_cache_latency_cycles);
+  double once = 0, at_a_reduction_tile = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (kernel.inside(i)) continue;
+    if (p.operands[i].cached)
+      once = memory + m.scratchpad_latency_cycles;
+    else
+      at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
+  }
+  return once + at_a_reduction_tile * p.reduction_tiles_per_step();
+}
+
+}  // namespace
+
+double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache) {
+  return t.caches[cache].bytes() / m.device_caches[cache].bytes_per_us;
+}
+
+double dram_time_us(const Traffic& t, const Machine& m) {
+  const double mixed = std::min(t.dram.read, t.dram.written);
+  const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
+  return (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
+         m.dram_bytes_per_us;
+}
+
+CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,
+                   const Machine& m)
+    : work_(work),
+      machine_(m),
+      steps_(static_cast<double>(kernel.steps(p))),
+      repeats_(static_cast<double>(kernel.repeats)),
+      block_launch_cycles_(kernel.first ? m.block_launch_cycles : 0),
+      stages_(static_cast<int>(p.stages_held())) {
+  warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+  latency_cycles_ = waits_of_a_step(p, kernel, traffic, m);
+  Traffic reads = traffic, writes = traffic;
+  reads.dram.written = writes.dram.read = 0;
+  for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
+  const double share_cycles =
+      static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(kernel.blocks));
+  const auto shared = [&](const Traffic& t) {
+    Shared cycles;
+    for (std::size_t c = 0; c < m.device_caches.size(); ++c)
+      cycles.push_back(device_cache_time_us(t, m, c) * share_cycles);
+    cycles.push_back(dram_time_us(t, m) * share_cycles);
+    return cycles;
+  };
+  everything_ = shared(traffic);
+  reads_ = shared(reads);
+  writes_ = shared(writes);
+}
+
+double CoreTime::of(const Wave& w) const {
+  if (repeats_ == 1) return once(w, block_launch_cycles_);
+  const Wave first{w.blocks, w.share, w.first, false}, last{w.blocks, w.share, false, w.last};
+  const double between = repeats_ > 2 ? once({w.blocks, w.share, false, false}, 0) : 0;
+  return once(first, block_launch_cycles_) + (repeats_ - 2) * between + once(last, 0);
+}
+
+double CoreTime::once(const Wave& w, double block_launch_cycles) const {
+  const double uneven = unevenness(w.blocks);
+  const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
+  const double store = work_.store.longest(machine_, uneven);
+  // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
+  // dependent results.
+  const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
+  const double alone = copy + use;
+  // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
+  // used and its copy is there, which began as many steps before as there are copies under way besides the step in
+  // use.
+  const double next = stages_ == 1 ? alone : std::max({alone / stages_, use, copy / (stages_ - 1)});
+  // All steps under way, of all blocks and stages of their ring buffers, share the core's resources: what a step
+  // needs of the busiest one is queued for, and the rest of its phases overlaps other steps' work. One block's steps
+  // are used one after the other. Stores overlap the next wave's work; after the last wave there is none.
+  const double core = (work_.load + work_.compute).longest(machine_, uneven);
+  const Shared& beside = w.last ? reads_ : everything_;
+  base::FixedVector<double, kMaxResources> demand;
+  demand.push_back(core);
+  for (const double cycles : beside) demand.push_back(cycles * w.share);
+  demand.push_back(w.last ? 0 : store / steps_);
+  const auto round = [&](double alone_cycles, int stages) {
+    return cycles_per_round({demand.begin(), demand.size()}, std::max(0.0, alone_cycles - core),
+                            static_cast<int>(w.blocks) * stages);
+  };
+  const auto step = [&](double alone_cycles) {
+    return std::max(round(stages_ * alone_cycles, stages_) / stages_, use);
+  };
+  double longest_store = store;
+  for (const double cycles : writes_) longest_store = std::max(longest_store, steps_ * w.share * cycles);
+  const double stores_after = w.last ? w.blocks * longest_store : 0;
+  // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
+  // are not, so that others use what they leave idle meanwhile.
+  const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
+  if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
+  return steps_ * step((block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
+}
+
+double CoreTime::unevenness(double blocks) const {
+  const double warps = warps_ * blocks, partitions = static_cast<double>(machine_.partitions);
+  return std::ceil(warps / partitions) * partitions / warps;
+}
+
+}  // namespace tilescope::model

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Times of a core that runs waves of blocks: of one stage of their kernel.
+
+#include "base/fixed_vector.h"
+#include "model/simt/detail/block_work.h"
+#include "model/simt/detail/traffic.h"
+#include "model/simt/kernel_stage.h"
+#include "model/simt/machine.h"
+
+namespace tilescope::model {
+
+double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache);
+// DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency.
+double dram_time_us(const Traffic& t, const Machine& m);
+
+// Blocks that run side by side on every core.
+struct Wave {
+  double blocks = 0;                // of a core
+  double share = 1;                 // of all cores that have them
+  bool first = true, last = false;  // of the kernel
+};
+
+class CoreTime {
+ public:
+  CoreTime(const tile::StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,
+           const Machine& m);
+
+  // Cycles until the blocks of a wave are done. What they do several times they begin anew each time; the wave is the
+  // first one only in the first of them, and the last one in the last.
+  double of(const Wave& w) const;
+
+ private:
+  double once(const Wave& w, double block_launch_cycles) const;
+  // Warps stay on their partition: where they do not divide, the busiest one has so many times its share.
+  double unevenness(double blocks) const;
+
+  // A core's share of what all cores share, in its own cycles, for one step of one block: the device's caches, then
+  // DRAM.
+  using Shared = base::FixedVector<double, arch::kMaxDeviceCaches + 1>;
+
+  const BlockWork& work_;
+  const Machine& machine_;
+  double steps_, repeats_, block_launch_cycles_, warps_ = 1, latency_cycles_ = 0;
+  int stages_;
+  Shared everything_, reads_, writes_;
+};
+
+}  // namespace tilescope::model
