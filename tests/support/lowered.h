@@ -8,20 +8,9 @@
 #include <vector>
 
 #include "lower/lower.h"
-#include "tests/support/build.h"
-#include "tile/program_json.h"
+#include "tests/support/document.h"
 
 namespace tilescope::tests {
-
-// The program of a one-stage document, such as compile -o writes.
-inline tile::RProgram program(std::string_view json, const arch::ArchSpec& chip) {
-  base::Diagnostics diags;
-  const auto document = base::read_json(json, diags.add_source("program"), diags);
-  require_no_errors(diags);
-  const auto p = tile::read_program(*document, chip, diags);
-  require_no_errors(diags);
-  return p.value();
-}
 
 inline lower::Module lowered(const tile::RProgram& p, const arch::ArchSpec& chip) {
   base::Diagnostics diags;
