@@ -36,6 +36,8 @@ bool exact(const tile::TileSpace& s) {
 }
 
 constexpr double kOperationsAround = 32;
+// Of sums that are carried on from step to step: at most every step also multiplies by a rounded factor.
+constexpr double kCarriedOperations = 3;
 
 // Half a unit in the last place of the floats of a dtype, at most, of a value of one.
 double half_unit(base::Dtype dtype) {
@@ -126,12 +128,14 @@ ValueErrors allowed_errors(const tile::RProgram& p) {
   }
   if (all_exact) return {};
   ValueErrors out{allowed_neighbours(p), 0};
+  const bool carried =
+      std::any_of(p.edges.begin(), p.edges.end(), [](const tile::Edge& e) { return !e.carried.empty(); });
   for (std::size_t i = 0; i < p.stages(); ++i) {
     const tile::TileSpace& s = p.space(i);
     if (base::is_integer(s.expression.dtype))
       out.units = own_units(s) + gain(s) * out.units;
     else
-      out.ratio += allowed_ratio(s);
+      out.ratio += allowed_ratio(s) * (carried ? kCarriedOperations : 1);
   }
   return out;
 }

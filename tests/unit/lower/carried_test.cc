@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -49,15 +50,161 @@ TEST(Carried, AttentionIsThatOfPlainLoops) {
   }
 }
 
-// What rounding may take the values apart, which are of every step's own maximum before they are of the last one's.
+// The same, or why the interpreter refuses the kernel.
+std::string judged(const tile::RProgram& p, const Module& m, const NamedValues& values = {}) {
+  try {
+    const double apart = difference(p, m, values);
+    return apart < 1e-6 ? "" : fmt::format("{}", apart);
+  } catch (const KernelError& e) {
+    return e.what();
+  }
+}
+
+using tests::Body;
+
+// Removes the statements with that note; how many there were.
+std::size_t remove_noted(Kernel& k, const std::string& note) {
+  std::size_t removed = 0;
+  tests::each_body(
+      k.body, [&](Body& body) { removed += std::erase_if(body, [&](const Statement& s) { return s.note == note; }); });
+  return removed;
+}
+
+Loop& loop_over_steps(Kernel& k) {
+  for (Statement& s : k.body)
+    if (auto* loop = std::get_if<Loop>(&s.what);
+        loop != nullptr && k.indices[static_cast<std::size_t>(loop->index)].name == "step")
+      return *loop;
+  throw std::logic_error("no loop over steps");
+}
+
+// Mistakes in the kernel of small_carried_group.
+std::vector<tests::GroupFault> carried_faults() {
+  std::vector<tests::GroupFault> out;
+  for (const std::string note : {"S is whole", "M is whole", "E is whole", "sums as of the maximum so far",
+                                 "the factors of sums as of the M before"})
+    out.push_back({"without what is for: " + note, [=](Kernel& k) { EXPECT_GT(remove_noted(k, note), 0U); }});
+  out.push_back({"sums are read before they are whole",
+                 [](Kernel& k) { EXPECT_GT(remove_noted(k, "L is whole") + remove_noted(k, "U is whole"), 1U); }});
+  out.push_back({"one sum alone is rescaled", [](Kernel& k) {
+                   bool first = true;
+                   tests::each_body(k.body, [&](Body& body) {
+                     std::erase_if(body, [&](const Statement& s) {
+                       return s.note == "sums as of the maximum so far" && std::exchange(first, false);
+                     });
+                   });
+                 }});
+  out.push_back({"the first step is left out", [](Kernel& k) {
+                   Loop& loop = loop_over_steps(k);
+                   k.indices[static_cast<std::size_t>(loop.index)].range.low = 1;
+                 }});
+  out.push_back({"the last step is left out", [](Kernel& k) {
+                   Loop& loop = loop_over_steps(k);
+                   k.indices[static_cast<std::size_t>(loop.index)].range.high -= 1;
+                 }});
+  out.push_back({"the maximum of the first step stays the one before", [](Kernel& k) {
+                   tests::each_body(k.body, [&](Body& body) {
+                     std::erase_if(body, [&](const Statement& s) {
+                       const auto* c = std::get_if<Compute>(&s.what);
+                       return c != nullptr && c->body.front().kind == expr::NodeKind::kRead &&
+                              k.buffers[static_cast<std::size_t>(c->target.buffer)].name == "M_before";
+                     });
+                   });
+                 }});
+  out.push_back({"factors are exp(old - new) the wrong way round", [](Kernel& k) {
+                   tests::each_body(k.body, [&](Body& body) {
+                     for (Statement& s : body)
+                       if (auto* c = std::get_if<Compute>(&s.what);
+                           c != nullptr && k.buffers[static_cast<std::size_t>(c->target.buffer)].name == "M_factor")
+                         for (expr::Node& n : c->body) n.number = -n.number;
+                   });
+                 }});
+  out.push_back({"sums begin anew in every step", [](Kernel& k) {
+                   Loop& loop = loop_over_steps(k);
+                   for (const Statement& s : k.body) {
+                     bool sum = false;
+                     for_each_statement({s}, [&](const Statement& one) {
+                       const auto* c = std::get_if<Compute>(&one.what);
+                       sum = sum || (c != nullptr && c->operands.empty() &&
+                                     k.buffers[static_cast<std::size_t>(c->target.buffer)].name == "U_part");
+                     });
+                     if (sum) {
+                       loop.body.insert(loop.body.begin(), s);
+                       break;
+                     }
+                   }
+                 }});
+  out.push_back({"factors lie where the scores do", [](Kernel& k) {
+                   tests::buffer_of(k, "M_factors").offset_bytes = tests::buffer_of(k, "S_kept").offset_bytes;
+                 }});
+  out.push_back({"tiles of V lie where the exponentials do", [](Kernel& k) {
+                   tests::buffer_of(k, "V_tile").offset_bytes = tests::buffer_of(k, "E_kept").offset_bytes;
+                 }});
+  out.push_back({"sums go beyond the end", [](Kernel& k) {
+                   tests::each_body(k.body, [&](Body& body) {
+                     for (Statement& s : body) {
+                       if (auto* c = std::get_if<Compute>(&s.what)) c->when.clear();
+                       if (auto* branch = std::get_if<If>(&s.what)) branch->when.clear();
+                       if (auto* c = std::get_if<Copy>(&s.what);
+                           c != nullptr && k.buffers[static_cast<std::size_t>(c->from.buffer)].name == "E_kept")
+                         c->inside.clear();
+                     }
+                   });
+                 }});
+  return out;
+}
+
+TEST(Carried, PlantedMistakesAreFound) {
+  const tile::RProgram p = tests::program(tests::small_carried_group(), tests::v100());
+  const Module right = tests::lowered(p, tests::v100());
+  EXPECT_EQ(judged(p, right), "");
+  for (const tests::GroupFault& fault : carried_faults()) {
+    Module m = right;
+    fault.plant(m.kernels.front());
+    EXPECT_NE(print(m), print(right)) << fault.what;
+    EXPECT_NE(judged(p, m), "") << fault.what;
+  }
+}
+
+// Scores that fall as rows go on never move the maximum; scores that grow move it in every step, by so much that what
+// was before vanishes, and beyond what exp can say.
+TEST(Carried, MaximaThatStayOrMoveFar) {
+  const tile::RProgram p = tests::program(tests::small_carried_group(), tests::v100());
+  const Module m = tests::lowered(p, tests::v100());
+  for (const double by : {-2.0, 0.0, 0.25, 2.0, 100.0}) {
+    NamedValues values;
+    values["Q"].assign(20 * 6, 1);
+    for (std::int64_t n = 0; n < 50; ++n)
+      for (std::int64_t d = 0; d < 6; ++d) values["K"].push_back(static_cast<double>(n) * by);
+    EXPECT_EQ(judged(p, m, values), "") << by;
+  }
+}
+
+// Scores of -inf: none of the first steps, of the last ones, or of all but one; of all the quotient is 0 / 0, as plain
+// loops have it.
+TEST(Carried, MaskedScores) {
+  const tile::RProgram p = tests::program(tests::small_carried_group(), tests::v100());
+  const Module m = tests::lowered(p, tests::v100());
+  constexpr double kMasked = -std::numeric_limits<double>::infinity();
+  for (const auto& [first, last] : {std::pair(40, 50), {0, 7}, {33, 34}, {49, 50}, {0, 0}}) {
+    NamedValues values;
+    values["Q"].assign(20 * 6, 1);
+    for (std::int64_t n = 0; n < 50; ++n)
+      for (std::int64_t d = 0; d < 6; ++d) values["K"].push_back(n >= first && n < last ? 0.25 : kMasked);
+    EXPECT_EQ(judged(p, m, values), "") << first << " to " << last;
+  }
+}
+
+// What rounding may take the values apart, which are of every step's own maximum before they are of the last one's; of
+// 20,000 draws the worst was a third of that.
 double most_difference(const tile::RProgram& p) {
   switch (p.space(0).expression.dtype) {
     case base::Dtype::kF64:
       return 1e-13;
     case base::Dtype::kF16:
-      return 2e-2;
+      return 1e-1;
     default:
-      return 1e-5;
+      return 6e-5;
   }
 }
 
