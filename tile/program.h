@@ -50,6 +50,9 @@
 // - What stays in the scratchpad is a tile that covers what a block of later stages reads, whole before any of them
 //   begins. In registers a thread passes its results on to an epilogue, which computes its own where they are
 //   (microkernel/epilogue.h).
+// - Reductions may be carried on: stages go round a loop whose steps are those of a reduced axis, and sums are rescaled
+//   as the maximum under their exponentials moves (group_loop.h; Milakov and Gimelshein 2018, FlashAttention NeurIPS'22).
+//   That changes the order of sums, which edges say (`carried`).
 //
 // Compiler:
 // - `registers` is the limit that the compiler is held to, 32-bit ones of a thread, on which the program counts for the
