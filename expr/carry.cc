@@ -155,7 +155,8 @@ class Carrying {
       case NodeKind::kCall:
         if (a.free() && b.free()) return {};
         if (n.function == Function::kExp && a.kind == Dependence::kShifted) return {Dependence::kScaled, a.on};
-        if ((n.function == Function::kRelu || n.function == Function::kAbs) && a.kind == Dependence::kScaled) return a;
+        if ((n.function == Function::kRelu || n.function == Function::kAbs) && a.kind == Dependence::kScaled)
+          return Dependence(a);
         return misused(l, a.free() ? b : a);
     }
     return {};

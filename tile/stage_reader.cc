@@ -48,8 +48,8 @@ class StageReader {
   Fields& fields() { return fields_; }
 
   // Instead of read, where a tensor reaches the node in registers; nothing after an error.
-  std::optional<StageProgram> read_epilogue(std::shared_ptr<const TileSpace> space, const StageProgram& holder) {
-    node_.space = space.get();
+  std::optional<StageProgram> read_epilogue(const TileSpace& space, const StageProgram& holder) {
+    node_.space = &space;
     for (const std::string_view key : {"tiles", "mapping", "reduction_order", "registers", "unroll", "num_stages",
                                        "split", "order", "group_m", "mma", "rotate"})
       if (const Value* given = fields_.take(key))
@@ -57,14 +57,14 @@ class StageReader {
                      fmt::format("{0}: expected none: {1} reaches the node in registers, which has the tiles "
                                  "and threads of the node that writes {1}",
                                  key, holder.space->output.name));
-    if (const std::string why = epilogue_refusal(*space, *holder.space, holder.space->output.name); !why.empty()) {
+    if (const std::string why = epilogue_refusal(space, *holder.space, holder.space->output.name); !why.empty()) {
       diags_.error(node_.node.at,
                    fmt::format("{} does not reach the node in registers: {}", holder.space->output.name, why));
       for (const std::string_view key : {"cached", "padding", "copy", "box", "vector"}) fields_.take(key);
       return std::nullopt;
     }
     StageProgram p =
-        make_epilogue(epilogue_space(space->expression, *holder.space), holder, arch::widest_access_of(arch_));
+        make_epilogue(epilogue_space(space.expression, *holder.space), holder, arch::widest_access_of(arch_));
     node_.space = p.space.get();
     read_transfers(node_, true, p);
     return p;
@@ -303,7 +303,7 @@ std::optional<StageProgram> read_stage(const Value& node, const arch::ArchSpec& 
   else if (holder == nullptr)
     p = reader.read(std::move(space));
   else
-    p = reader.read_epilogue(std::move(space), *holder);
+    p = reader.read_epilogue(*space, *holder);
   reader.fields().finish();
   if (diags.errors().size() != before) return std::nullopt;
   return p;

@@ -106,11 +106,13 @@ class GroupLowering {
     std::string whole;  // the tensors that stay in the scratchpad
     do {
       const LoweredStage& s = lowered_.emplace_back(*programs_[end], chip_, place_of(holder, end), block_);
-      if (!group_.stages[end].keeps_output) continue;
-      const CachedTile& tile = s.stage.tiles.back();
-      kept_[end] = {tile.shared, tile.shape, tile.pitch, s.stage.place.begins};
-      whole += (whole.empty() ? "" : ", ") + s.stage.space().output.name;
-    } while (++end < programs_.size() && is_epilogue(end));
+      if (group_.stages[end].keeps_output) {
+        const CachedTile& tile = s.stage.tiles.back();
+        kept_[end] = {tile.shared, tile.shape, tile.pitch, s.stage.place.begins};
+        whole += (whole.empty() ? "" : ", ") + s.stage.space().output.name;
+      }
+      ++end;
+    } while (end < programs_.size() && is_epilogue(end));
     lowered_[holder].results->go_on_with([this, holder, end](const Meeting& meet) {
       Body epilogues;
       for (std::size_t i = holder + 1; i < end; ++i)

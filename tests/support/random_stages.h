@@ -76,7 +76,7 @@ class RandomStages {
     text_.push_back(fmt::format("{}[{}] {}", out.name, indices, rest));
     computed_.push_back(std::move(out));
   }
-  static Drawn sum_of(Drawn a, const Drawn& b) {
+  static Drawn sum_of(const Drawn& a, const Drawn& b) {
     return {{}, {}, a.magnitude + b.magnitude, std::max(a.fraction, b.fraction), a.exact && b.exact};
   }
   static Drawn product_of(const Drawn& a, const Drawn& b, std::int64_t times) {
