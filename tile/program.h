@@ -44,15 +44,14 @@
 //   step alone.
 //
 // Edges:
-// - A tensor passes from the stage that writes it to a later one through memory (an edge at the outermost level), in
-// the
-//   scratchpad, or in registers. Edges of the last two kinds join stages into one kernel (group.h).
+// - A tensor passes from the stage that writes it to a later one through memory (an edge at the outermost level), or in
+//   the scratchpad or registers. Edges of the last two kinds join stages into one kernel (group.h).
 // - What stays in the scratchpad is a tile that covers what a block of later stages reads, whole before any of them
 //   begins. In registers a thread passes its results on to an epilogue, which computes its own where they are
 //   (microkernel/epilogue.h).
 // - Reductions may be carried on: stages go round a loop whose steps are those of a reduced axis, and sums are rescaled
-//   as the maximum under their exponentials moves (group_loop.h; Milakov and Gimelshein 2018, FlashAttention NeurIPS'22).
-//   That changes the order of sums, which edges say (`carried`).
+//   as the maximum under their exponentials moves (group_loop.h; Milakov and Gimelshein 2018). That changes the order
+//   of sums, which edges say (`carried`).
 //
 // Compiler:
 // - `registers` is the limit that the compiler is held to, 32-bit ones of a thread, on which the program counts for the

@@ -106,7 +106,8 @@ std::vector<tile::RProgram> Constructor::programs(const expr::Expression& e, Con
   // What is fused comes first where it is faster; equal programs keep their order.
   const auto add_connected = [&](const expr::Expression& expression, const std::vector<tile::RProgram>& stages) {
     if (stages.empty() || given_.fuse != construct::Fuse::kAll) return;
-    if (auto connected = target_.connect(expression, stages.front(), arch_, given_)) programs.push_back(std::move(*connected));
+    if (auto connected = target_.connect(expression, stages.front(), arch_, given_))
+      programs.push_back(std::move(*connected));
   };
   add_connected(e, programs);
   if (const expr::Expression inlined = expr::with_everything_inlined(e); inlined.stages.size() < e.stages.size()) {
