@@ -60,18 +60,14 @@ std::optional<ConnectedStages> with_epilogues(const expr::Expression& e, std::si
   return best;
 }
 
-bool is_split(const StageProgram& p) {
-  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t parts) { return parts > 1; });
-}
-
 // Whether a run may be the best one: of a stage with epilogues all are in it or none, or it lies among them. Where the
 // best program of that stage splits its reduction, those behind it may as well go with what follows.
 bool worth_trying(const std::vector<Chain>& chains, const std::vector<Ranked>& alone, std::size_t first,
                   std::size_t last) {
   const Chain &begin = chains[first], &end = chains[last];
   if (begin.holder == end.holder) return true;
-  return (begin.holder == first || is_split(alone[begin.holder].program)) &&
-         (end.end == last || is_split(alone[end.holder].program));
+  return (begin.holder == first || alone[begin.holder].program.is_split()) &&
+         (end.end == last || alone[end.holder].program.is_split());
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ class Run {
   // Whether an input is an earlier stage's of the run.
   bool stays(std::size_t i, std::size_t operand) const {
     const tile::TileSpace& s = space(i);
-    const std::string& name = s.expression.tensors[static_cast<std::size_t>(s.inputs[operand].tensor)].name;
+    const std::string& name = s.tensor_name(s.inputs[operand]);
     return std::any_of(program_.edges.begin(), program_.edges.end(),
                        [&](const tile::Edge& e) { return e.tensor == name && static_cast<std::size_t>(e.to) == i; });
   }

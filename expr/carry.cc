@@ -2,7 +2,6 @@
 #include "expr/carry.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -220,14 +219,7 @@ std::optional<std::vector<std::optional<Rescaling>>> carried_on(const std::vecto
 }
 
 double furthest_finite(Reducer r, base::Dtype dtype) {
-  // The greatest of a format rounds to itself; what exceeds it does not.
-  const double greatest = dtype == base::Dtype::kF64    ? std::numeric_limits<double>::max()
-                          : dtype == base::Dtype::kF16  ? 65504.0
-                          : dtype == base::Dtype::kBf16 ? 0x1.FEp127
-                          : dtype == base::Dtype::kTf32 ? 0x1.FFCp127
-                                                        : double{std::numeric_limits<float>::max()};
-  const double furthest = base::is_float8(dtype) ? round_to(dtype, 0x1p20) : greatest;
-  return r == Reducer::kMax ? -furthest : furthest;
+  return r == Reducer::kMax ? -greatest_of(dtype) : greatest_of(dtype);
 }
 
 }  // namespace tilescope::expr

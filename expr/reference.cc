@@ -258,6 +258,34 @@ double round_to(base::Dtype dtype, double value) {
   return 0;
 }
 
+double greatest_of(base::Dtype dtype) {
+  switch (dtype) {
+    case base::Dtype::kF64:
+      return std::numeric_limits<double>::max();
+    case base::Dtype::kF32:
+      return double{std::numeric_limits<float>::max()};
+    case base::Dtype::kTf32:
+      return kTf32.greatest;
+    case base::Dtype::kF16:
+      return kF16.greatest;
+    case base::Dtype::kBf16:
+      return kBf16.greatest;
+    case base::Dtype::kF8E4M3:
+      return kF8E4M3.greatest;
+    case base::Dtype::kF8E5M2:
+      return kF8E5M2.greatest;
+    case base::Dtype::kF8E4M3Fnuz:
+      return kF8E4M3Fnuz.greatest;
+    case base::Dtype::kF8E5M2Fnuz:
+      return kF8E5M2Fnuz.greatest;
+    case base::Dtype::kI8:
+    case base::Dtype::kI32:
+      break;
+  }
+  base::check(false, "integers have no greatest finite number but their own");
+  return 0;
+}
+
 Numbers numbers_of(const std::vector<Node>& body, const std::vector<base::Dtype>& reads, Reducer reducer,
                    base::Dtype target) {
   const bool target_counts = reducer != Reducer::kNone || reads.empty();

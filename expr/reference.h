@@ -21,6 +21,9 @@ using Values = std::vector<double>;
 // pair, infinity becomes not-a-number and -0 becomes 0.
 double round_to(base::Dtype dtype, double value);
 
+// The greatest finite number of a float dtype.
+double greatest_of(base::Dtype dtype);
+
 // The numbers that a body is computed in.
 enum class Numbers : std::uint8_t {
   kReal,

@@ -25,7 +25,7 @@ std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec&
   for (const tile::StageProgram& p : program.simt()) check_lowerable(p, chip, diags, at);
   if (diags.count() > before) return std::nullopt;
   for (const tile::Group& group : tile::groups_of(program, chip))
-    if (const auto layout = tile::layout_of(program, group, chip, diags, at); layout && diags.count() == before)
+    if (const auto layout = tile::layout_of(program, group, chip, diags, {at, {}}); layout && diags.count() == before)
       lower_group(program, *layout, chip, names, module, diags, at);
   if (diags.count() > before) return std::nullopt;
   return module;

@@ -10,6 +10,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "tile/detail/group_areas.h"
+#include "tile/detail/group_view.h"
 #include "tile/fit.h"
 #include "tile/microkernel/epilogue.h"
 
@@ -66,11 +67,11 @@ std::optional<ReadRange> joined(const ReadRange& a, const ReadRange& b) {
   return out;
 }
 
-class GroupBuilder {
+class GroupBuilder : GroupView {
  public:
   GroupBuilder(const RProgram& p, const Group& group, const arch::ArchSpec& a, base::Diagnostics& diags,
-               base::Position at)
-      : p_(p), group_(group), arch_(a), diags_(diags), at_(at), before_(diags.count()) {
+               const ProgramPlaces& at)
+      : GroupView(p, group, a, diags, at) {
     for (const std::size_t s : group) out_.stages.emplace_back().stage = s;
     loop_axes_ = loop_axes(p, group, a);
   }
@@ -101,21 +102,16 @@ class GroupBuilder {
   }
 
  private:
-  const StageProgram& stage(std::size_t i) const { return p_.simt()[group_[i]]; }
   std::int64_t threads() const {
     std::int64_t most = 1;
     for (std::size_t i = 0; i < group_.size(); ++i) most = std::max(most, stage(i).threads());
     return most;
   }
-  const std::string& name(std::size_t i) const { return stage(i).space->output.name; }
-  bool ok() const { return diags_.count() == before_; }
-  void refuse(std::string why) { diags_.error(at_, std::move(why)); }
-
   void check_stages() {
     for (std::size_t i = 0; i < group_.size(); ++i) {
       const StageProgram& p = stage(i);
       const auto refuse_stage = [&](std::string_view why) {
-        refuse(fmt::format("the stage of {} cannot share a kernel: {}", name(i), why));
+        refuse(i, fmt::format("the stage of {} cannot share a kernel: {}", name(i), why));
       };
       // What passes in registers alone is where it is, however loops are collapsed.
       if ((keeps(i) || reads_kept(i)) &&
@@ -123,7 +119,7 @@ class GroupBuilder {
             return axis.axes.size() != 1 || axis.axes[0] != &axis - p.space->axes.data();
           }))
         refuse_stage("its loops are not those of the expression, one by one");
-      if (std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; }))
+      if (p.is_split())
         refuse_stage("blocks share its reduction (split)");
       if (keeps(i) && p.space->output.dims.size() !=
                           p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
@@ -131,7 +127,7 @@ class GroupBuilder {
       if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
       if (threads() % p.threads() != 0)
         refuse(
-            fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(), name(i)));
+            i, fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(), name(i)));
       if (i + 1 < group_.size()) check_output(i);
     }
   }
@@ -141,26 +137,19 @@ class GroupBuilder {
     const std::string& tensor = name(i);
     bool read = false;
     for (std::size_t s = group_[i] + 1; s < p_.stages(); ++s) {
-      if (!reads(s, tensor)) continue;
+      if (!p_.space(s).reads(tensor)) continue;
       const bool kept = std::any_of(p_.edges.begin(), p_.edges.end(), [&](const Edge& e) {
         return e.tensor == tensor && static_cast<std::size_t>(e.to) == s && inside_core(e, arch_);
       });
       read = true;
       if (!kept)
-        refuse(fmt::format("{} passes between stages of one kernel, and the stage of {} reads it outside", tensor,
+        refuse(i, fmt::format("{} passes between stages of one kernel, and the stage of {} reads it outside", tensor,
                            p_.space(s).output.name));
     }
     if (!read)
-      refuse(fmt::format("{} is a result of the program, and its stage is not the last of its kernel", tensor));
+      refuse(i, fmt::format("{} is a result of the program, and its stage is not the last of its kernel", tensor));
     if (stage(i).operands.back().cached)
-      refuse(fmt::format("{} stays in the core and does not leave through the scratchpad", tensor));
-  }
-
-  bool reads(std::size_t s, const std::string& tensor) const {
-    const TileSpace& space = p_.space(s);
-    return std::any_of(space.inputs.begin(), space.inputs.end(), [&](const Operand& o) {
-      return space.expression.tensors[static_cast<std::size_t>(o.tensor)].name == tensor;
-    });
+      refuse(i, fmt::format("{} stays in the core and does not leave through the scratchpad", tensor));
   }
 
   void anchor() {
@@ -186,18 +175,11 @@ class GroupBuilder {
       for (std::size_t o = 0; o < out_.stages[i].kept_inputs.size(); ++o)
         if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && stage(i).operands[o].cached)
           refuse(
-              fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o), name(i)));
-  }
-
-  std::optional<std::size_t> place_of(int stage) const {
-    const auto found = std::find(group_.begin(), group_.end(), static_cast<std::size_t>(stage));
-    if (found == group_.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - group_.begin());
+              i, fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o), name(i)));
   }
 
   const std::string& tensor_of(std::size_t i, std::size_t operand) const {
-    const TileSpace& space = *stage(i).space;
-    return space.expression.tensors[static_cast<std::size_t>(space.inputs[operand].tensor)].name;
+    return space(i).tensor_name(space(i).inputs[operand]);
   }
 
   // By dimension of the stage's output, what stages behind it read of it. Nothing after an error.
@@ -217,7 +199,7 @@ class GroupBuilder {
             const ReadRange one = range_of(stage(c), out_.stages[c].begins, read.at[d], shape[d], loop_axes_[c]);
             const std::optional<ReadRange> both = found[d] ? joined(*found[d], one) : one;
             if (!both) {
-              refuse(fmt::format("stages read {} at places along {} that move apart from block to block", name(i),
+              refuse(i, fmt::format("stages read {} at places along {} that move apart from block to block", name(i),
                                  p.space->axes[d].name));
               return std::nullopt;
             }
@@ -241,7 +223,7 @@ class GroupBuilder {
     for (std::size_t o = 0; unit != nullptr && o < p.space->inputs.size(); ++o) {
       if (p.operands[o].cached) continue;
       const auto cannot = [&](const std::string& why) {
-        refuse(fmt::format("instruction {}: {}", unit->instruction, why));
+        refuse(i, fmt::format("instruction {}: {}", unit->instruction, why));
       };
       if (out_.stages[i].kept_inputs[o] < 0) return cannot(tensor_of(i, o) + " is not cached");
       if (std::holds_alternative<Wgmma>(p.micro_kernel))
@@ -266,7 +248,7 @@ class GroupBuilder {
       any = true;
       const auto holder = static_cast<std::size_t>(from);
       const auto cannot = [&](std::string_view why) {
-        refuse(fmt::format("{} cannot pass to {} in registers: {}", name(holder), name(i), why));
+        refuse(i, fmt::format("{} cannot pass to {} in registers: {}", name(holder), name(i), why));
       };
       if (const std::string why = epilogue_refusal(*stage(i).space, *stage(holder).space, name(holder)); !why.empty())
         return cannot(why);
@@ -283,7 +265,7 @@ class GroupBuilder {
         return cannot("other threads, or blocks, compute other parts of them");
     }
     if (ok() && any != is_epilogue(i))
-      refuse(any ? fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i))
+      refuse(i, any ? fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i))
                  : fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers", name(i)));
   }
 
@@ -302,13 +284,13 @@ class GroupBuilder {
     const std::optional<std::vector<ReadRange>> read = begins.empty() ? ranges(i) : std::nullopt;
     for (std::size_t d = 0; read && d < read->size(); ++d) {
       if (const StageProgram& p = stage(i); p.block[d] < (*read)[d].extent)
-        return refuse(fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
+        return refuse(i, fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
                                   (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
       begins.push_back((*read)[d].begin);
     }
     for (auto c = epilogue_of(i, i + 1); ok() && c; c = epilogue_of(i, *c + 1))
       if (out_.stages[*c].begins != begins)
-        refuse(fmt::format("{} passes to {} in registers, and other stages read it from another place on", name(i),
+        refuse(*c, fmt::format("{} passes to {} in registers, and other stages read it from another place on", name(i),
                            name(*c)));
   }
 
@@ -331,16 +313,10 @@ class GroupBuilder {
     for (std::size_t i = 0; i < group_.size(); ++i)
       if (out_.stages[i].keeps_output)
         all += fmt::format(", {} of {}", kept_elements(stage(i)) * stage(i).space->output.element.n, name(i));
-    refuse(fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n, arch_.name, have,
+    refuse(group_.size() - 1, fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n, arch_.name, have,
                        all.empty() ? all : " (kept:" + all.substr(1) + ")"));
   }
 
-  const RProgram& p_;
-  const Group& group_;
-  const arch::ArchSpec& arch_;
-  base::Diagnostics& diags_;
-  base::Position at_;
-  std::size_t before_;
   GroupLayout out_;
   std::vector<std::optional<std::size_t>> loop_axes_;  // by place
 };
@@ -384,7 +360,7 @@ std::vector<Group> groups_of(const RProgram& p, const arch::ArchSpec& a) {
 }
 
 std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
-                                     base::Diagnostics& diags, base::Position at) {
+                                     base::Diagnostics& diags, const ProgramPlaces& at) {
   return GroupBuilder(p, group, a, diags, at).layout();
 }
 

@@ -64,10 +64,10 @@ struct GroupLayout {
   base::Bytes bytes;         // of a block's scratchpad
 };
 
-// Of a group of one, what staging_of says. Nothing, after errors `at` the program's place, where the stages cannot be
+// Of a group of one, what staging_of says. Nothing, after errors `at` the place of a stage, where the stages cannot be
 // one kernel: which axis and which extents, which tensor is read outside, which limit is exceeded by what.
 std::optional<GroupLayout> layout_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
-                                     base::Diagnostics& diags, base::Position at = {});
+                                     base::Diagnostics& diags, const ProgramPlaces& at = {});
 
 // Extents along its spatial axes of what a block reads of the i-th stage's tensor in the group, from the programs of
 // the stages behind it alone. Nothing where they read at places that move apart from block to block.

@@ -7,17 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/integer.h"
+#include "tile/detail/group_view.h"
 
 namespace tilescope::tile {
 namespace {
-
-using Group = std::vector<std::size_t>;
-
-std::optional<std::size_t> place_of(const Group& group, int stage) {
-  const auto found = std::find(group.begin(), group.end(), static_cast<std::size_t>(stage));
-  if (found == group.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - group.begin());
-}
 
 std::optional<std::size_t> axis_of_name(const TileSpace& space, const std::string& name) {
   for (std::size_t a = 0; a < space.axes.size(); ++a)
@@ -45,11 +38,11 @@ std::optional<std::size_t> dimension_along(const TileSpace& space, const std::st
   return found;
 }
 
-class LoopFinder {
+class LoopFinder : GroupView {
  public:
   LoopFinder(const RProgram& p, const Group& group, const arch::ArchSpec& a, base::Diagnostics& diags,
-             base::Position at)
-      : p_(p), group_(group), arch_(a), diags_(diags), at_(at), before_(diags.count()), axes_(group.size()) {}
+             const ProgramPlaces& at)
+      : GroupView(p, group, a, diags, at), axes_(group.size()) {}
 
   std::vector<std::optional<std::size_t>> axes() {
     for (const Edge& e : p_.edges)
@@ -74,35 +67,29 @@ class LoopFinder {
   }
 
  private:
-  const StageProgram& stage(std::size_t i) const { return p_.simt()[group_[i]]; }
-  const TileSpace& space(std::size_t i) const { return *stage(i).space; }
-  const std::string& name(std::size_t i) const { return space(i).output.name; }
-  bool ok() const { return diags_.count() == before_; }
-  void refuse(std::string why) { diags_.error(at_, std::move(why)); }
-
   // The axes of an edge's two stages.
   void note(const Edge& e) {
-    const auto from = place_of(group_, e.from), to = place_of(group_, e.to);
+    const auto from = place_of(e.from), to = place_of(e.to);
     if (!from || !to) return;
     const auto axis = axis_of_name(space(*to), e.carried);
     if (!axis)
       return refuse(
-          fmt::format("{} is carried along {}, which is no axis of the stage of {}", e.tensor, e.carried, name(*to)));
+          *to, fmt::format("{} is carried along {}, which is no axis of the stage of {}", e.tensor, e.carried, name(*to)));
     const auto dim = dimension_along(space(*to), e.tensor, *axis);
     if (!dim)
-      return refuse(fmt::format("{} is carried along {}, and the stage of {} does not read it along {} alone", e.tensor,
+      return refuse(*to, fmt::format("{} is carried along {}, and the stage of {} does not read it along {} alone", e.tensor,
                                 e.carried, name(*to), e.carried));
     set(*to, *axis);
     set(*from, *dim);
     if (const std::int64_t written = space(*from).axes[*dim].extent, read = space(*to).axes[*axis].extent;
         written != read)
-      refuse(fmt::format("{} is carried along {}, of which {} has {} elements and the stage of {} {}", e.tensor,
+      refuse(*to, fmt::format("{} is carried along {}, of which {} has {} elements and the stage of {} {}", e.tensor,
                          e.carried, e.tensor, written, name(*to), read));
   }
 
   void set(std::size_t i, std::size_t axis) {
     if (axes_[i].value_or(axis) != axis)
-      return refuse(fmt::format("the stage of {} is carried along {} and along {}", name(i),
+      return refuse(i, fmt::format("the stage of {} is carried along {} and along {}", name(i),
                                 space(i).axes[*axes_[i]].name, space(i).axes[axis].name));
     axes_[i] = axis;
   }
@@ -110,7 +97,7 @@ class LoopFinder {
   void add(std::size_t i) {
     if (!axes_[i])
       return refuse(
-          fmt::format("the stage of {} stands between stages that are carried on, and is not one of them", name(i)));
+          i, fmt::format("the stage of {} stands between stages that are carried on, and is not one of them", name(i)));
     out_.axes.push_back(*axes_[i]);
     out_.carried.push_back(*axes_[i] >= space(i).spatial);
     out_.running.push_back(false);
@@ -131,29 +118,29 @@ class LoopFinder {
         out_.steps = base::ceil_div(space(i).axes[axis].extent, p.block[axis]);
       }
       if (p.block[axis] != out_.extent)
-        refuse(fmt::format("the stage of {} takes steps of {} along {}, that of {} of {} along {}", name(*first),
+        refuse(i, fmt::format("the stage of {} takes steps of {} along {}, that of {} of {} along {}", name(*first),
                            out_.extent, axis_name(*first), name(i), p.block[axis], axis_name(i)));
       else if (p.steps() != out_.steps)
-        refuse(fmt::format("the stage of {} is carried along {} in {} steps, and its reduction takes {}", name(i),
+        refuse(i, fmt::format("the stage of {} is carried along {} in {} steps, and its reduction takes {}", name(i),
                            axis_name(i), out_.steps, p.steps()));
       if (p.num_stages > 1)
-        refuse(fmt::format("the stage of {} is carried along {}, and its num_stages is not 1", name(i), axis_name(i)));
+        refuse(i, fmt::format("the stage of {} is carried along {}, and its num_stages is not 1", name(i), axis_name(i)));
     }
     if (!first)
       return refuse(
-          fmt::format("{} is carried along {}, which no stage reduces", name(out_.first), axis_name(out_.first)));
+          out_.first, fmt::format("{} is carried along {}, which no stage reduces", name(out_.first), axis_name(out_.first)));
     if (!out_.carried[out_.last - out_.first])
-      refuse(fmt::format("the stage of {} has a step's part of its results, and no stage behind it is carried on",
+      refuse(out_.last, fmt::format("the stage of {} has a step's part of its results, and no stage behind it is carried on",
                          name(out_.last)));
   }
 
   // What there is of a step at a time is read in that step; what is read in the loop before it is whole runs.
   void check_edges() {
     for (const Edge& e : p_.edges) {
-      const auto from = place_of(group_, e.from), to = place_of(group_, e.to);
+      const auto from = place_of(e.from), to = place_of(e.to);
       if (!from || !to || !out_.has(*from)) continue;
       if (out_.stepped(*from) && e.carried.empty())
-        refuse(fmt::format("a step's part of {} is there at a time, and the stage of {} reads it whole", e.tensor,
+        refuse(*to, fmt::format("a step's part of {} is there at a time, and the stage of {} reads it whole", e.tensor,
                            name(*to)));
       if (!out_.stepped(*from) && out_.has(*to)) out_.running[*from - out_.first] = true;
     }
@@ -165,16 +152,10 @@ class LoopFinder {
       loop.push_back({&space(i).expression, static_cast<int>(*axes_[i])});
     std::string refusal;
     auto rescalings = expr::carried_on(loop, refusal);
-    if (!rescalings) return refuse("stages that are carried on: " + refusal);
+    if (!rescalings) return refuse(out_.first, "stages that are carried on: " + refusal);
     out_.rescalings = std::move(*rescalings);
   }
 
-  const RProgram& p_;
-  const Group& group_;
-  const arch::ArchSpec& arch_;
-  base::Diagnostics& diags_;
-  base::Position at_;
-  std::size_t before_;
   std::vector<std::optional<std::size_t>> axes_;  // by place
   GroupLoop out_;
 };
@@ -193,7 +174,7 @@ std::vector<std::optional<std::size_t>> loop_axes(const RProgram& p, const Group
 }
 
 std::optional<GroupLoop> loop_of(const RProgram& p, const Group& group, const arch::ArchSpec& a,
-                                 base::Diagnostics& diags, base::Position at) {
+                                 base::Diagnostics& diags, const ProgramPlaces& at) {
   return LoopFinder(p, group, a, diags, at).loop();
 }
 

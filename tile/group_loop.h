@@ -49,11 +49,11 @@ struct GroupLoop {
 std::vector<std::optional<std::size_t>> loop_axes(const RProgram& p, const std::vector<std::size_t>& group,
                                                   const arch::ArchSpec& a);
 
-// The loop of a group, or nothing where no edge is carried. Nothing, after errors `at` the program's place, also where
+// The loop of a group, or nothing where no edge is carried. Nothing, after errors `at` the place of a stage, also where
 // the stages cannot be carried on: which axis and which extents, which tensor is read otherwise. Loops of the stages
 // stand one by one.
 std::optional<GroupLoop> loop_of(const RProgram& p, const std::vector<std::size_t>& group, const arch::ArchSpec& a,
-                                 base::Diagnostics& diags, base::Position at);
+                                 base::Diagnostics& diags, const ProgramPlaces& at = {});
 
 // Whether the tensor of an edge passes inside the core.
 bool inside_core(const Edge& e, const arch::ArchSpec& a);

@@ -66,6 +66,7 @@
 #include <vector>
 
 #include "arch/spec.h"
+#include "base/diagnostics.h"
 #include "tile/bsp/schedule.h"
 #include "tile/schedule.h"
 #include "tile/tiling.h"
@@ -114,6 +115,14 @@ struct RProgram {
   const std::vector<StageProgram>& simt() const { return std::get<std::vector<StageProgram>>(nodes); }
   // As programs for tiles that exchange; checked.
   const std::vector<BspStage>& bsp() const { return std::get<std::vector<BspStage>>(nodes); }
+};
+
+// Where errors about a program stand: at its own place, or at those of its nodes, where they are known.
+struct ProgramPlaces {
+  base::Position program = {};
+  std::vector<base::Position> nodes = {};
+
+  base::Position of(std::size_t node) const { return nodes.empty() ? program : nodes[node]; }
 };
 
 // The program of a single stage.

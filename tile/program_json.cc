@@ -26,49 +26,49 @@ using base::List;
 using base::Map;
 using base::Value;
 
-std::optional<Edge> read_edge(const Value& v, int stages, const arch::ArchSpec& arch, Diagnostics& diags) {
+// An edge, and where it stands.
+struct PlacedEdge {
+  Edge edge;
+  base::Position at;
+};
+
+// Between kernels a tensor passes in the outermost level, inside one of threads in the scratchpad or in registers.
+std::vector<std::string_view> levels_of_edges(const arch::ArchSpec& arch) {
+  std::vector<std::string_view> out = {arch::spec_of(arch.memory.front()).name};
+  if (arch.link && arch.link->sync) return out;
+  if (const auto* level = arch::scratchpad_of(arch)) out.push_back(level->name);
+  if (const auto* level = arch::registers_of(arch)) out.push_back(level->name);
+  return out;
+}
+
+std::optional<PlacedEdge> read_edge(const Value& v, int stages, const arch::ArchSpec& arch, Diagnostics& diags) {
   Fields f(v, "an edge", diags);
   const base::IntegerRange stage{0, stages - 1};
   const auto from = base::as_integer(f.require("from"), "from", stage, diags);
   const auto to = base::as_integer(f.require("to"), "to", stage, diags);
   const auto tensor = base::as_text(f.require("tensor"), "tensor", diags);
-  std::vector<std::string_view> levels;
-  for (const arch::Level& l : arch.memory) levels.push_back(arch::spec_of(l).name);
+  const std::vector<std::string_view> levels = levels_of_edges(arch);
   const auto level = base::as_choice(f.require("level"), "level", levels, diags);
   const auto carried = base::as_text(f.take("carried"), "carried", diags);
   f.finish();
   if (!from || !to || !tensor || !level) return std::nullopt;
-  return Edge{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level]),
-              carried.value_or("")};
+  return PlacedEdge{{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level]),
+                     carried.value_or("")},
+                    v.at};
 }
 
 bool writes(const TileSpace& space, const std::string& tensor) { return space.output.name == tensor; }
 
-bool reads(const TileSpace& space, const std::string& tensor) {
-  const auto& tensors = space.expression.tensors;
-  return std::any_of(space.inputs.begin(), space.inputs.end(),
-                     [&](const Operand& o) { return tensors[static_cast<std::size_t>(o.tensor)].name == tensor; });
-}
-
-// An edge leads from the node that writes its tensor to a later one that reads it. Between kernels a tensor passes in
-// the outermost level, inside one in the scratchpad or in registers.
-void check_edge(const Edge& e, const RProgram& p, const arch::ArchSpec& arch, base::Position at, Diagnostics& diags) {
-  const std::string& outermost = arch::spec_of(arch.memory.front()).name;
-  const bool threads = std::holds_alternative<std::vector<StageProgram>>(p.nodes);
-  std::vector<std::string> inside;
-  if (const auto* level = arch::scratchpad_of(arch); threads && level != nullptr) inside.push_back(level->name);
-  if (const auto* level = arch::registers_of(arch); threads && level != nullptr) inside.push_back(level->name);
-  if (e.level != outermost && std::find(inside.begin(), inside.end(), e.level) == inside.end())
-    diags.error(at, fmt::format("an edge: {} passes between nodes in {}{}{}, not in {}", e.tensor, outermost,
-                                inside.empty() ? "" : " or, inside a kernel, in ", fmt::join(inside, " or "), e.level));
-
-  if (e.level == outermost && !e.carried.empty())
+// An edge leads from the node that writes its tensor to a later one that reads it.
+void check_edge(const PlacedEdge& placed, const RProgram& p, const arch::ArchSpec& arch, Diagnostics& diags) {
+  const auto& [e, at] = placed;
+  if (!inside_core(e, arch) && !e.carried.empty())
     diags.error(at, fmt::format("an edge: {} passes between kernels in {}, and is carried inside one alone", e.tensor,
-                                outermost));
+                                e.level));
   const TileSpace &from = p.space(static_cast<std::size_t>(e.from)), &to = p.space(static_cast<std::size_t>(e.to));
   if (e.from >= e.to) diags.error(at, fmt::format("an edge: expected 'from' before 'to', got {} and {}", e.from, e.to));
   if (!writes(from, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not write '{}'", e.from, e.tensor));
-  if (!reads(to, e.tensor)) diags.error(at, fmt::format("an edge: node {} does not read '{}'", e.to, e.tensor));
+  if (!to.reads(e.tensor)) diags.error(at, fmt::format("an edge: node {} does not read '{}'", e.to, e.tensor));
 }
 
 Map named(const TileSpace& space, const Extents& extents, std::size_t first, std::size_t last) {
@@ -230,36 +230,26 @@ void read_format(Fields& f, Diagnostics& diags) {
   if (n && *n != kProgramFormat) diags.error(v->at, fmt::format("format: expected {}, got {}", kProgramFormat, *n));
 }
 
-// The nodes whose threads hold what edges pass in registers to the node of that number: the first of each, read before.
-const StageProgram* holder_of(const List* edges, std::int64_t to, const arch::ArchSpec& arch, const RProgram& program) {
+// Whose results an edge passes in registers to the node of that number: the first such node, or nothing.
+std::optional<std::size_t> holder_of(const std::vector<PlacedEdge>& edges, std::size_t to, const arch::ArchSpec& arch) {
   const arch::RegisterLevel* registers = arch::registers_of(arch);
-  const auto* nodes = std::get_if<std::vector<StageProgram>>(&program.nodes);
-  if (edges == nullptr || registers == nullptr || nodes == nullptr) return nullptr;
-  for (const Value& v : *edges) {
-    const auto integer = [&](std::string_view key) {
-      const Value* n = v.is_map() ? v.find(key) : nullptr;
-      const auto* value = n == nullptr ? nullptr : n->get_if<std::int64_t>();
-      return value == nullptr ? std::int64_t{-1} : *value;
-    };
-    const Value* level = v.is_map() ? v.find("level") : nullptr;
-    const auto* name = level == nullptr ? nullptr : level->get_if<std::string>();
-    const std::int64_t from = integer("from");
-    if (name != nullptr && *name == registers->name && integer("to") == to && from >= 0 &&
-        from < static_cast<std::int64_t>(nodes->size()))
-      return &(*nodes)[static_cast<std::size_t>(from)];
-  }
-  return nullptr;
+  for (const auto& [e, at] : edges)
+    if (static_cast<std::size_t>(e.to) == to && e.from < e.to && registers != nullptr && e.level == registers->name)
+      return static_cast<std::size_t>(e.from);
+  return std::nullopt;
 }
 
-// One node, of either class of machines, at the end of the program, whose nodes are all of one class. `holder`: what
-// holds in registers what the node reads, or null.
+// One node, of either class of machines, at the end of the program, whose nodes are all of one class. `holder`: the
+// node before it whose threads hold what it reads, if one does.
 void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Diagnostics& diags, RProgram& program,
-               const StageProgram* holder, const std::function<void(Fields&)>& further_keys) {
+               std::optional<std::size_t> holder, const std::function<void(Fields&)>& further_keys) {
   if (!is_bsp_node(v)) {
+    const auto* nodes = std::get_if<std::vector<StageProgram>>(&program.nodes);
+    const StageProgram* held = holder && nodes != nullptr ? &(*nodes)[*holder] : nullptr;
     if (arch::registers_of(arch) == nullptr) {
       diags.error(v.at, fmt::format("a node of threads, which have registers; {} has none: its nodes have a 'grid'",
                                     arch.name));
-    } else if (auto stage = read_stage(v, arch, cache, holder, diags, further_keys)) {
+    } else if (auto stage = read_stage(v, arch, cache, held, diags, further_keys)) {
       if (!program.add(std::move(*stage))) diags.error(v.at, "a node of threads behind one with a grid of cores");
     }
     return;
@@ -270,13 +260,14 @@ void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Di
   if (stage && !program.add(std::move(*stage))) diags.error(v.at, "a node with a grid of cores behind one of threads");
 }
 
-// Widths of accesses that the document leaves out: those of a kernel's stages also fit where their tiles begin.
-void align_vectors(const List& nodes, const arch::ArchSpec& arch, RProgram& program) {
+// What the stages of kernels refuse of each other, and widths of accesses that the document leaves out: those of a
+// kernel's stages also fit where their tiles begin.
+void check_kernels(const List& nodes, const arch::ArchSpec& arch, RProgram& program, Diagnostics& diags) {
+  ProgramPlaces places;
+  for (const Value& v : nodes) places.nodes.push_back(v.at);
   for (const Group& group : groups_of(program, arch)) {
-    if (group.size() == 1) continue;
-    Diagnostics refusals;  // for those who use the program
-    const std::optional<GroupLayout> layout = layout_of(program, group, arch, refusals);
-    for (std::size_t place = 0; layout && place < group.size(); ++place) {
+    const std::optional<GroupLayout> layout = layout_of(program, group, arch, diags, places);
+    for (std::size_t place = 0; layout && group.size() > 1 && place < group.size(); ++place) {
       StageProgram& p = program.simt()[group[place]];
       const Value* given = nodes[group[place]].find("vector");
       for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
@@ -295,28 +286,31 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
   program.arch = base::as_text(f.take("arch"), "arch", diags).value_or(arch.name);
   further_keys(f);
   const List* stages = base::as_list(f.require("nodes"), "nodes", diags);
-  const List* edges = base::as_list(f.take("edges"), "edges", diags);
+  const List* given_edges = base::as_list(f.take("edges"), "edges", diags);
+  std::vector<PlacedEdge> edges;
+  if (stages != nullptr && given_edges != nullptr)
+    for (const Value& v : *given_edges)
+      if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) edges.push_back(std::move(*edge));
   if (stages != nullptr) {
     SharedTensors shared;
-    for (const Value& v : *stages) {
+    for (std::size_t n = 0; n < stages->size(); ++n) {
+      const Value& v = (*stages)[n];
       const std::size_t before_it = program.stages();
-      const StageProgram* holder = holder_of(edges, &v - stages->data(), arch, program);
+      const std::optional<std::size_t> holder = holder_of(edges, n, arch);
+      // Nodes that could not be read are reported already, and hold nothing.
+      if (holder && before_it < n) continue;
       read_node(v, arch, cache, diags, program, holder, [](Fields&) {});
       if (program.stages() > before_it) shared.add(program.space(before_it), v.at, diags);
     }
     if (stages->empty()) diags.error(document.at, "nodes: expected at least one node");
-    if (edges != nullptr)
-      for (const Value& v : *edges)
-        if (auto edge = read_edge(v, static_cast<int>(stages->size()), arch, diags)) {
-          // Nodes that could not be read are reported already, and say nothing about the edge.
-          if (program.stages() == stages->size()) check_edge(*edge, program, arch, v.at, diags);
-          program.edges.push_back(std::move(*edge));
-        }
+    if (program.stages() == stages->size())
+      for (const PlacedEdge& e : edges) check_edge(e, program, arch, diags);
   }
   f.finish();
   if (diags.errors().size() != before) return std::nullopt;
-  if (!program.edges.empty() && std::holds_alternative<std::vector<StageProgram>>(program.nodes))
-    align_vectors(*stages, arch, program);
+  for (PlacedEdge& e : edges) program.edges.push_back(std::move(e.edge));
+  if (std::holds_alternative<std::vector<StageProgram>>(program.nodes)) check_kernels(*stages, arch, program, diags);
+  if (diags.errors().size() != before) return std::nullopt;
   return program;
 }
 
@@ -345,7 +339,7 @@ std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec
     out.program = std::move(*program);
     return out;
   }
-  read_node(line, arch, cache, diags, out.program, nullptr, [&](Fields& f) {
+  read_node(line, arch, cache, diags, out.program, std::nullopt, [&](Fields& f) {
     read_format(f, diags);
     keys_of_lines(f);
   });

@@ -86,6 +86,15 @@ struct TileSpace {
 
   const expr::Stage& stage() const { return expression.stages.front(); }
   std::size_t operand_count() const { return inputs.size() + 1; }
+  // The name of an operand's tensor, and whether the stage reads the tensor of a name.
+  const std::string& tensor_name(const Operand& o) const {
+    return expression.tensors[static_cast<std::size_t>(o.tensor)].name;
+  }
+  bool reads(std::string_view tensor) const {
+    for (const Operand& o : inputs)
+      if (tensor_name(o) == tensor) return true;
+    return false;
+  }
   // Inputs in order, then the output.
   const Operand& operand(std::size_t i) const { return i < inputs.size() ? inputs[i] : output; }
 };

@@ -24,6 +24,10 @@ std::int64_t Tiling::steps() const {
   return n;
 }
 
+bool Tiling::is_split() const {
+  return std::any_of(split.begin(), split.end(), [](std::int64_t parts) { return parts > 1; });
+}
+
 std::int64_t Tiling::iterations_along(std::size_t axis) const {
   return std::min(block[axis], base::ceil_div(space->axes[axis].extent, split[axis]));
 }

@@ -22,6 +22,8 @@ struct Tiling {
   std::int64_t blocks() const;
   // Reduction steps of one block.
   std::int64_t steps() const;
+  // Whether blocks share a reduction.
+  bool is_split() const;
   // Iterations of a reduced axis in one step of one part.
   std::int64_t iterations_along(std::size_t axis) const;
 };

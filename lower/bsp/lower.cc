@@ -52,7 +52,7 @@ class StageLowering {
   }
 
   int tensor_of(const tile::Operand& o) const {
-    const std::string& name = s_.space->expression.tensors[static_cast<std::size_t>(o.tensor)].name;
+    const std::string& name = s_.space->tensor_name(o);
     for (std::size_t t = 0; t < program_.tensors.size(); ++t)
       if (program_.tensors[t].name == name) return static_cast<int>(t);
     base::check(false, "every tensor of a stage is one of the program's");

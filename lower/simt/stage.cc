@@ -29,10 +29,6 @@ const expr::Tensor& Stage::tensor_of(const Operand& o) const {
   return expression().tensors[static_cast<std::size_t>(o.tensor)];
 }
 
-bool Stage::split() const {
-  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; });
-}
-
 bool Stage::any_cached() const {
   return std::any_of(p.operands.begin(), p.operands.begin() + space().inputs.size(),
                      [](const tile::OperandPlan& o) { return o.cached; });

@@ -144,16 +144,6 @@ double block_bytes(const StageCosts& s) {
   return bytes;
 }
 
-const std::string& tensor_of(const StageProgram& p, std::size_t input) {
-  return p.space->expression.tensors[static_cast<std::size_t>(p.space->inputs[input].tensor)].name;
-}
-
-bool reads(const StageCosts& s, const std::string& tensor) {
-  for (std::size_t i = 0; i < s.program->space->inputs.size(); ++i)
-    if (tensor_of(*s.program, i) == tensor) return true;
-  return false;
-}
-
 // What a stage reads again of its own block's earlier stages comes from the core's cache, or from the device's, as far
 // as what the blocks of the core, or of all cores, touch from the one reading to the other fits there.
 void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machine& m) {
@@ -167,7 +157,8 @@ void read_again(std::span<StageCosts> stages, std::int64_t per_core, const Machi
       Traffic& t = stages[i].traffic;
       OperandTraffic& operand = t.operand[o];
       std::size_t before = i;
-      while (before > 0 && !reads(stages[before - 1], tensor_of(*stages[i].program, o))) --before;
+      const tile::TileSpace& space = *stages[i].program->space;
+      while (before > 0 && !stages[before - 1].program->space->reads(space.tensor_name(space.inputs[o]))) --before;
       if (before == 0 || operand.block_bytes <= 0) continue;
       double between = 0;
       for (std::size_t k = before - 1; k < i; ++k) between += touched[k];

@@ -11,19 +11,11 @@ namespace {
 using tile::Operand;
 using tile::StageProgram;
 
-const std::string& tensor_of(const StageProgram& p, const Operand& o) {
-  return p.space->expression.tensors[static_cast<std::size_t>(o.tensor)].name;
-}
-
 double whole_bytes_of(const Operand& o) { return static_cast<double>(o.elements * o.element.n); }
-
-bool is_split(const StageProgram& p) {
-  return std::any_of(p.split.begin(), p.split.end(), [](std::int64_t parts) { return parts > 1; });
-}
 
 TensorUse parts_of(const StageProgram& p, const Traffic& traffic) {
   const double bytes = traffic.operand[p.space->inputs.size()].total_bytes;
-  return {tensor_of(p, p.space->output) + " parts", bytes, bytes, true};
+  return {p.space->tensor_name(p.space->output) + " parts", bytes, bytes, true};
 }
 
 const TensorUse* use_of(const KernelUses& kernel, const std::string& tensor) {
@@ -73,20 +65,22 @@ void add_uses(KernelUses& uses, const StageProgram& p, const KernelStage& kernel
   const std::size_t inputs = p.space->inputs.size();
   for (std::size_t i = 0; i < inputs; ++i) {
     const Operand& o = p.space->inputs[i];
-    if (!kernel.inside(i)) add(uses, {tensor_of(p, o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
+    if (!kernel.inside(i))
+      add(uses, {p.space->tensor_name(o), traffic.operand[i].total_bytes, whole_bytes_of(o), false});
   }
   if (kernel.stays()) return;
   const Operand& out = p.space->output;
-  add(uses, is_split(p) ? parts_of(p, traffic)
-                        : TensorUse{tensor_of(p, out), traffic.operand[inputs].total_bytes, whole_bytes_of(out), true});
+  add(uses, p.is_split()
+                ? parts_of(p, traffic)
+                : TensorUse{p.space->tensor_name(out), traffic.operand[inputs].total_bytes, whole_bytes_of(out), true});
 }
 
 KernelUses uses_of_combining(const StageProgram& p, const Machine& m, const Traffic& traffic) {
-  if (!is_split(p)) return {};
+  if (!p.is_split()) return {};
   TensorUse parts = parts_of(p, traffic);
   parts.written = false;
   const Operand& out = p.space->output;
-  return {{std::move(parts), {tensor_of(p, out), whole_bytes_of(out), whole_bytes_of(out), true}},
+  return {{std::move(parts), {p.space->tensor_name(out), whole_bytes_of(out), whole_bytes_of(out), true}},
           static_cast<double>(out.elements) / static_cast<double>(m.cores * m.max_threads)};
 }
 
@@ -153,7 +147,7 @@ double WarmCache::held(const TensorUse& use, const KernelUses& kernel, std::size
 void WarmCache::serve(Traffic& t, const StageProgram& p, const KernelUses& kernel) const {
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     OperandTraffic& o = t.operand[i];
-    const TensorUse* use = use_of(kernel, tensor_of(p, p.space->inputs[i]));
+    const TensorUse* use = use_of(kernel, p.space->tensor_name(p.space->inputs[i]));
     if (o.total_bytes <= 0 || use == nullptr) continue;
     for (std::size_t c = 0; c < room_.size(); ++c) {
       const double found = held(*use, kernel, c) * o.total_bytes;

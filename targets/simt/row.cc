@@ -34,7 +34,7 @@ std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a
     for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
   }
   if (diags.count() == before)
-    for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, at);
+    for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, {at, {}});
   if (diags.count() > before) return std::nullopt;
   return p;
 }
@@ -58,7 +58,7 @@ Estimator estimator(const arch::ArchSpec& a) {
     auto estimate = model::estimate(p, machine);
     if (!estimate && diags != nullptr)
       for (const tile::Group& group : tile::groups_of(p, *machine.arch))
-        tile::layout_of(p, group, *machine.arch, *diags, at);
+        tile::layout_of(p, group, *machine.arch, *diags, {at, {}});
     for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages(); ++s)
       if (const std::string none = no_instruction(p.space(s).expression, machine); !none.empty())
         diags->error(at, stage_name(p, s) + none);

@@ -2,7 +2,9 @@
 #pragma once
 // Programs that a test writes down as documents.
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/support/build.h"
 #include "tile/program_json.h"
@@ -17,6 +19,14 @@ inline tile::RProgram program(std::string_view json, const arch::ArchSpec& chip)
   const auto p = tile::read_program(*document, chip, diags);
   require_no_errors(diags);
   return p.value();
+}
+
+// Why a document is no program, without places.
+inline std::vector<std::string> refusals(std::string_view json, const arch::ArchSpec& chip) {
+  base::Diagnostics diags;
+  if (const auto document = base::read_json(json, diags.add_source("program"), diags))
+    tile::read_program(*document, chip, diags);
+  return diags.sentences();
 }
 
 }  // namespace tilescope::tests

@@ -26,8 +26,7 @@ std::int64_t neighbours_of_thread(const StageProgram& p) {
 }  // namespace
 
 base::Bytes result_element(const StageProgram& p) {
-  const bool split = std::any_of(p.split.begin(), p.split.end(), [](std::int64_t n) { return n > 1; });
-  return split ? base::size_of(p.space->expression.accumulate) : p.space->output.element;
+  return p.is_split() ? base::size_of(p.space->expression.accumulate) : p.space->output.element;
 }
 
 base::Bytes result_tile_bytes(const StageProgram& p) {

@@ -23,32 +23,21 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::v100;
 
-// The small group, each first text replaced by its second one where it stands first.
-RProgram changed(const std::vector<std::pair<std::string, std::string>>& changes) {
-  std::string text = tests::small_carried_group();
-  for (const auto& [from, to] : changes) {
-    const std::size_t at = text.find(from);
-    if (at == std::string::npos) throw std::logic_error("the document has no " + from);
-    text.replace(at, from.size(), to);
-  }
-  return tests::program(text, v100());
-}
+RProgram small() { return tests::program(tests::small_carried_group(), v100()); }
 
-std::vector<std::string> refusals(const RProgram& p) {
-  base::Diagnostics diags;
-  for (const Group& group : groups_of(p, v100())) layout_of(p, group, v100(), diags);
-  return diags.sentences();
-}
-
+// Of the small group where the first text, where it stands first, is replaced by the second one.
 std::vector<std::string> refusals(const std::string& from, const std::string& to) {
-  return refusals(changed({{from, to}}));
+  std::string text = tests::small_carried_group();
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) throw std::logic_error("the document has no " + from);
+  return tests::refusals(text.replace(at, from.size(), to), v100());
 }
 
 const std::string kStoM = R"("from":0,"to":1,"tensor":"S","level":"smem","carried":"n")";
 const std::string kEtoU = R"("from":2,"to":4,"tensor":"E","level":"smem","carried":"n")";
 
 TEST(GroupLoop, GoesAroundStagesThatEdgesCarry) {
-  const RProgram p = changed({});
+  const RProgram p = small();
   base::Diagnostics diags;
   const auto layout = layout_of(p, groups_of(p, v100()).front(), v100(), diags);
   tests::require_no_errors(diags);
@@ -69,7 +58,7 @@ TEST(GroupLoop, GoesAroundStagesThatEdgesCarry) {
 }
 
 TEST(GroupLoop, IsWrittenAndReadAgain) {
-  const RProgram p = changed({});
+  const RProgram p = small();
   EXPECT_THAT(base::to_json(to_document(p, v100())), HasSubstr(R"("level":"smem","carried":"n"})"));
   EXPECT_EQ(tests::program(base::to_json(to_document(p, v100())), v100()).edges, p.edges);
 }
@@ -107,13 +96,7 @@ TEST(GroupLoopErrors, OfWhatHangsOnTheMaximum) {
 }
 
 TEST(GroupLoopErrors, OfEdgesBetweenKernels) {
-  base::Diagnostics diags;
-  std::string text = tests::small_carried_group();
-  const std::size_t at = text.find(kStoM);
-  text.replace(at, kStoM.size(), R"("from":0,"to":1,"tensor":"S","level":"dram","carried":"n")");
-  const auto document = base::read_json(text, diags.add_source("program"), diags);
-  EXPECT_FALSE(read_program(*document, v100(), diags));
-  EXPECT_THAT(diags.sentences(),
+  EXPECT_THAT(refusals(kStoM, R"("from":0,"to":1,"tensor":"S","level":"dram","carried":"n")"),
               Contains("an edge: S passes between kernels in dram, and is carried inside one alone"));
 }
 

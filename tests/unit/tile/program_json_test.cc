@@ -14,7 +14,11 @@
 namespace tilescope::tile {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
 using tests::v100;
 
 void expect_same(const StageProgram& a, const StageProgram& b) {
@@ -189,12 +193,38 @@ TEST(ProgramJsonErrors, OfLevelsThatNoTensorPassesIn) {
   EXPECT_THAT(at_level("smem"), ElementsAre());
   for (const std::string level : {"l2", "l1"})
     EXPECT_THAT(at_level(level),
-                ElementsAre("p.json:3:11: an edge: T passes between nodes in dram or, inside a kernel, "
-                            "in smem or reg, not in " +
-                            level));
+                ElementsAre("p.json:3:56: level: expected one of dram, smem, reg, got '" + level + "'"));
   const std::string why =
       ": expected none: T reaches the node in registers, which has the tiles and threads of the node that writes T";
   EXPECT_THAT(at_level("reg"), ElementsAre("p.json:2:59: tiles" + why, "p.json:2:91: mapping" + why));
+}
+
+// Where stages refuse each other the node that cannot be is named by its place.
+TEST(ProgramJsonErrors, OfStagesThatShareAKernel) {
+  const std::string wide =
+      R"json({"nodes": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}},
+{"expr": "O[i] = exp(T[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 64}}, "mapping": {"i": {"threads": 64}}}],
+"edges": [{"from": 0, "to": 1, "tensor": "T", "level": "smem"}]})json";
+  EXPECT_THAT(errors_of(wide), Contains(HasSubstr("p.json:1:12: a block reads 64 elements of T along i")));
+}
+
+// In registers a tensor passes to a stage that reads it.
+TEST(ProgramJsonErrors, OfRegistersThatTheNodeDoesNotRead) {
+  const std::string text =
+      R"json({"nodes": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}, "tiles": {"smem": {"i": 32}}, "mapping": {"i": {"threads": 32}}},
+{"expr": "O[i] = exp(J[i])", "sizes": {"i": 64}}],
+"edges": [{"from": 0, "to": 1, "tensor": "T", "level": "reg"}]})json";
+  EXPECT_THAT(errors_of(text),
+              ElementsAre("p.json:2:1: T does not reach the node in registers: the stage of O does not read T"));
+}
+
+// What hangs on a node that could not be read is left alone.
+TEST(ProgramJsonErrors, OfTheNodeBeforeAnEpilogue) {
+  const std::string text = R"json({"nodes": [{"expr": "T[i] = relu(I[i])", "sizes": {"i": 64}},
+{"expr": "O[i] = exp(T[i])", "sizes": {"i": 64}}],
+"edges": [{"from": 0, "to": 1, "tensor": "T", "level": "reg"}]})json";
+  for (const std::string& error : errors_of(text)) EXPECT_THAT(error, HasSubstr("p.json:1:"));
+  EXPECT_THAT(errors_of(text), Not(IsEmpty()));
 }
 
 // A product, its bias by every thread, and twice the sum, which leaves in rows.
@@ -265,10 +295,9 @@ RC_GTEST_PROP(ProgramJson, ReadsBackAnyGroup, ()) {
 
 TEST(ProgramJsonErrors, OfTheEdges) {
   const std::string head = "{\"nodes\": [" + tests::kStage + "],\n\"edges\": ";
-  EXPECT_THAT(
-      errors_of(head + R"([{"from": 0, "to": 1, "tensor": "C", "level": "smme"}]})"),
-      ElementsAre("p.json:15:29: to: expected a whole number from 0 to 0, got the number 1",
-                  "p.json:15:56: level: expected one of dram, l2, l1, smem, reg, got 'smme'; did you mean 'smem'?"));
+  EXPECT_THAT(errors_of(head + R"([{"from": 0, "to": 1, "tensor": "C", "level": "smme"}]})"),
+              ElementsAre("p.json:15:29: to: expected a whole number from 0 to 0, got the number 1",
+                          "p.json:15:56: level: expected one of dram, smem, reg, got 'smme'; did you mean 'smem'?"));
   EXPECT_THAT(
       errors_of(head + "[{}]}"),
       ElementsAre("p.json:15:11: an edge lacks the key 'from'", "p.json:15:11: an edge lacks the key 'to'",
