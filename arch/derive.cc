@@ -10,9 +10,10 @@
 namespace tilescope::arch {
 namespace {
 
-// Bytes a cycle of the banks, or of the core's own paths where they are narrower.
+// Bytes a cycle of the banks and their port, or of the core's own paths where they are narrower.
 double bytes_per_cycle(const ScratchpadLevel& level) {
-  const double banks = static_cast<double>(level.banks) * static_cast<double>(level.bank_width.n);
+  const Bytes words = level.bank_width * level.banks;
+  const auto banks = static_cast<double>(level.width.value_or(words).n);
   const double load = level.load ? static_cast<double>(level.load->n) : banks;
   const double store = level.store ? static_cast<double>(level.store->n) : banks;
   return std::min(banks, load + store);

@@ -31,7 +31,7 @@ std::vector<Path> causes_of(const Level& level) {
   if (cache != nullptr)
     causes = {own("slices"), own("width")};
   else
-    causes = {own("banks"), own("bank_width"), own("load"), own("store")};
+    causes = {own("banks"), own("bank_width"), own("width"), own("load"), own("store")};
   causes.push_back(cache != nullptr && cache->clock ? own("clock") : Path{"clock"});
   if (l.scope == Scope::kCore) causes.push_back({"core", "count"});
   return causes;

@@ -207,6 +207,8 @@ struct ScratchpadLevel : AddressedLevel {
   std::int64_t banks = 0;
   Bytes bank_width;
   std::int64_t broadcast_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
+  std::optional<Bytes> width;         // that pass its port in a cycle, whatever a pass holds; a word of every bank
+  std::optional<std::int64_t> lanes;  // whose addresses it takes in a cycle; a warp
   std::optional<Bytes> per_block;     // the most that one block may use; the capacity where absent
   Bytes reserved_per_block;           // that the system keeps for itself of every resident block
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity
@@ -357,8 +359,9 @@ struct ArchSpec {
   std::vector<ComputeSpec> compute;
   std::vector<Level> memory;  // outermost first
   std::optional<LinkSpec> link;
-  Microseconds launch_overhead;          // from one kernel's end to the next one's first instruction
-  std::optional<CompilerSpec> compiler;  // nothing is known of it where absent
+  Microseconds launch_overhead;                // from one kernel's end to the next one's first instruction
+  std::optional<Microseconds> block_interval;  // from one block's start to the next one's on any core; none
+  std::optional<CompilerSpec> compiler;        // nothing is known of it where absent
   std::map<std::string, Calibration> calibration;
   std::map<std::string, ErrorBand> error_bands;  // by kind of operator, and kAllOperators; read by experiments/ alone
   bool error_bands_hold = true;  // the chip is the one that they were measured on: nothing that times follow from was

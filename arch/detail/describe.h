@@ -319,6 +319,11 @@ void describe_own(V& v, ScratchpadLevel& s) {
                "Groups of lanes, each of which fills the banks once, that one pass serves where neighbouring lanes, "
                "or neighbours but one, ask for the same words throughout; 1 where absent."),
       s.broadcast_groups);
+  v.field(optional("width",
+                   "Bytes that its port moves in a cycle: a pass takes as many cycles as a word of every bank needs, "
+                   "whatever it holds; one where absent."),
+          s.width);
+  v.field(optional("lanes", "Lanes whose accesses it takes in a cycle; a warp where absent."), s.lanes);
   v.field(optional("load", "Of a bsp chip: bytes a cycle that one core loads at most; of all banks where absent."),
           s.load);
   v.field(optional("store", "Of a bsp chip: bytes a cycle that one core stores at most; of all banks where absent."),
@@ -476,6 +481,10 @@ void describe(V& v, ArchSpec& s) {
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
   v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
           s.launch_overhead);
+  v.field(optional("block_interval",
+                   "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
+                   "at once where absent."),
+          s.block_interval);
   v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
          s.compiler);
   v.entries(optional("calibration",

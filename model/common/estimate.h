@@ -15,8 +15,8 @@ namespace tilescope::model {
 
 // Scratchpad, core cache, device caches, DRAM.
 inline constexpr std::size_t kMaxLevels = arch::kMaxDeviceCaches + 3;
-// A term a level, and of what is no level: issue, arithmetic, latency, launch.
-inline constexpr std::size_t kMaxTerms = kMaxLevels + 4;
+// A term a level, and of what is no level: issue, arithmetic, dispatch, latency, launch.
+inline constexpr std::size_t kMaxTerms = kMaxLevels + 5;
 
 // What a time is made of.
 struct NamedTerm {

@@ -135,10 +135,13 @@ class BlockCounter {
                    cached_access(kept_read(p_, i, *kernel_.kept_pitch[i], vector, m_.warp), reads, 0, chip));
   }
 
+  // Cycles of the scratchpad's port for so many passes, each of a whole warp's own words.
+  double pass_cycles(double passes) const { return passes * m_.scratchpad_pass_cycles / m_.scratchpad_ratio; }
+
   void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const CachedAccess& access) const {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
-    phase.scratchpad_cycles += static_cast<double>(access.served) * access.accesses / m_.scratchpad_ratio;
+    phase.scratchpad_cycles += access.served * access.accesses / m_.scratchpad_ratio;
     passes.passes += static_cast<double>(use.passes) * access.accesses;
     passes.min_passes += static_cast<double>(use.groups) * access.accesses;
     passes.bytes += bytes * access.accesses;
@@ -180,7 +183,7 @@ class BlockCounter {
       for (const std::int64_t n : one) factors *= static_cast<double>(n);
       factors = std::min(factors, results_);
       work_.compute.issue_cycles += issue_cycles(factors + results_);
-      work_.compute.scratchpad_cycles += factors * warps_ / m_.scratchpad_ratio;
+      work_.compute.scratchpad_cycles += pass_cycles(factors * warps_);
       work_.step_passes.passes += factors * warps_;
       work_.step_passes.min_passes += factors * warps_;
       work_.step_passes.bytes += factors * warps_ * static_cast<double>(m_.bank_width_bytes);
@@ -191,7 +194,7 @@ class BlockCounter {
     const double special = m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle;
     work_.store.issue_cycles += issue_cycles(4 * results_);  // difference, product, exponential, and the write
     work_.store.arithmetic_cycles += results_ * lanes * (2 / arithmetic_.per_cycle + 1 / special);
-    work_.store.scratchpad_cycles += results_ * warps_ / m_.scratchpad_ratio;
+    work_.store.scratchpad_cycles += pass_cycles(results_ * warps_);
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 
@@ -228,7 +231,7 @@ class BlockCounter {
     const auto groups = static_cast<double>(sharing.groups);
     work_.store.issue_cycles += issue_cycles(results_ * 2 * groups);  // a write, reads, and one step less
     work_.store.arithmetic_cycles += results_ * (groups - 1) * warps_ * add / static_cast<double>(m_.partitions);
-    work_.store.scratchpad_cycles += results_ * warps_ * (1 + groups * words) / m_.scratchpad_ratio;
+    work_.store.scratchpad_cycles += pass_cycles(results_ * warps_ * (1 + groups * words));
     work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + (groups - 1) * arithmetic_.latency_cycles;
   }
 

@@ -2,6 +2,7 @@
 #include "model/simt/cached_costs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "arch/derive.h"
@@ -30,12 +31,17 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   banks = scratchpad->banks;
   bank_width = scratchpad->bank_width.n;
   broadcast_groups = scratchpad->broadcast_groups;
+  pass_cycles = cycles_of_pass(*scratchpad);
+  lanes_per_cycle = static_cast<double>(scratchpad->lanes.value_or(a.core.warp));
 }
 
 CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {
   CachedAccess out{bank_use(access, chip.banks, chip.bank_width), 0, accesses, instructions};
   const bool together = chip.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
-  out.served = together ? bank_use(access, chip.banks, chip.bank_width, chip.broadcast_groups).passes : out.use.passes;
+  const std::int64_t passes =
+      together ? bank_use(access, chip.banks, chip.bank_width, chip.broadcast_groups).passes : out.use.passes;
+  out.served = std::max(static_cast<double>(passes) * chip.pass_cycles,
+                        std::ceil(static_cast<double>(access.offset.size()) / chip.lanes_per_cycle));
   return out;
 }
 
@@ -53,6 +59,8 @@ void CachedCosts::read_words(const tile::StageProgram& p, std::size_t operand) {
   add(reinterpret_cast<std::intptr_t>(p.space.get()), operand, p.operands[operand].blocked);
   for (const tile::AxisMapping& m : p.mapping) add(m.vthread, m.threads, m.per_thread);
   for (const int axis : p.thread_order) add(axis);
+  for (const int axis : p.reduction_order) add(axis);
+  add(p.unroll);
   for (std::size_t a = 0; a < p.space->axes.size(); ++a) add(p.block[a]);
   for (std::size_t a = p.space->spatial; a < p.space->axes.size(); ++a) {
     // Of the part in which a reduction is split it matters alone at multiples of what it begins: vectors have to as

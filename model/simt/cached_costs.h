@@ -16,7 +16,7 @@ namespace tilescope::model {
 // One access instruction of one warp.
 struct CachedAccess {
   BankUse use;
-  std::int64_t served = 0;  // passes, where groups of lanes whose neighbours agree are served together
+  double served = 0;  // cycles at the port of passes, where groups of lanes whose neighbours agree are served together
   double accesses = 0;      // of all warps, in one reduction step
   double instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
 };
@@ -30,6 +30,8 @@ struct StagingChip {
   explicit StagingChip(const arch::ArchSpec& a);
 
   std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
+  double pass_cycles = 1;       // of the port
+  double lanes_per_cycle = 1;   // that the port takes
   base::Bytes max_access;
 };
 

@@ -52,8 +52,11 @@ double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cach
 double dram_time_us(const Traffic& t, const Machine& m) {
   const double mixed = std::min(t.dram.read, t.dram.written);
   const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
-  return (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
-         m.dram_bytes_per_us;
+  const double bus_us = (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
+                        m.dram_bytes_per_us;
+  if (m.dram_rows.activates_per_us <= 0) return bus_us;
+  const double activates = t.dram.read * t.activates_per_byte.read + t.dram.written * t.activates_per_byte.written;
+  return std::max(bus_us, activates / m.dram_rows.activates_per_us);
 }
 
 CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const BlockWork& work, const Traffic& traffic,

@@ -21,12 +21,12 @@ namespace {
 
 using tile::StageProgram;
 
-// The second kernel of a split reduction, one thread an element of the output, which adds up the parts in their order,
+// The second kernel of a split reduction, one thread an element of the output and a warp a partition in a block, which adds up the parts in their order,
 // each after the one before has come: partial results come from a cache of the device as far as they fit it, of the
 // first one as far as they fit the part of it that their reader's own partition is.
 struct Combining {
   std::array<double, arch::kMaxDeviceCaches> cache_us{};
-  double dram_us = 0, latency_us = 0;
+  double dram_us = 0, latency_us = 0, blocks = 0;
   double dram_read_bytes = 0, dram_written_bytes = 0;
 };
 
@@ -39,6 +39,7 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   const double partial = parts * elements * static_cast<double>(base::size_of(e.accumulate).n);
   const double written = elements * static_cast<double>(p.space->output.element.n);
   Combining c;
+  c.blocks = std::ceil(elements / static_cast<double>(m.warp * m.partitions));
   double kept = 0, latency_cycles = 0, nearer = 0;
   const auto come_from = [&](double level_latency) {
     latency_cycles += (1 - kept) * (level_latency - nearer);
@@ -284,6 +285,13 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     kernel.busy_us.push_back(sum(stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
   kernel.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
+  if (m.block_interval_us > 0) {
+    // The last block begins once all are handed out, and takes no less than it would with the chip to itself.
+    const double dispatch_us = static_cast<double>(s.blocks) * m.block_interval_us;
+    const double least_us = cycles_of_wave({1, 1 / static_cast<double>(m.cores), true, true}) * us_per_cycle;
+    kernel.elapsed_us = std::max(kernel.elapsed_us, dispatch_us - m.block_interval_us + least_us);
+    kernel.busy_us.push_back(dispatch_us);
+  }
   add(s, kernel);
   s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.read; });
   s.dram_written_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.written; });
@@ -292,6 +300,7 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
     second.busy_us.assign(kCoreTerms, 0);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
     second.busy_us.push_back(combining.dram_us);
+    if (m.block_interval_us > 0) second.busy_us.push_back(combining.blocks * m.block_interval_us);
     add(s, second);
     s.dram_read_bytes += combining.dram_read_bytes;
     s.dram_written_bytes += combining.dram_written_bytes;

@@ -2,8 +2,10 @@
 #include "model/simt/machine.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "arch/derive.h"
+#include "model/simt/detail/dram_rows.h"
 
 namespace tilescope::model {
 namespace {
@@ -20,6 +22,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
   m.launch_us = a.launch_overhead.v;
+  m.block_interval_us = a.block_interval.value_or(base::Microseconds{0}).v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
@@ -44,6 +47,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_bytes = s->capacity.n;
     m.scratchpad_reserved_bytes = s->reserved_per_block.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
+    m.scratchpad_pass_cycles = cycles_of_pass(*s);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
   if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
@@ -80,6 +84,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   }
   if (!hierarchy.device_caches.empty())
     m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
+  m.dram_rows = dram_rows_of(a);
   m.load_sector_bytes = m.sector_bytes;
   if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
     m.load_sector_bytes =
@@ -102,6 +107,7 @@ void name_terms(const arch::ArchSpec& a, Machine& m) {
   add_term(m.has_core_cache ? hierarchy.core_cache->name : std::string_view("addresses"));
   for (const arch::CacheLevel* cache : hierarchy.device_caches) add_term(cache->name);
   add_term(hierarchy.dram->name);
+  if (m.block_interval_us > 0) add_term("dispatch");
   add_term("latency", false);
   add_term("launch", false);
   add_level(*hierarchy.dram);
@@ -111,6 +117,11 @@ void name_terms(const arch::ArchSpec& a, Machine& m) {
 }
 
 }  // namespace
+
+double cycles_of_pass(const arch::ScratchpadLevel& level) {
+  const auto words = static_cast<double>((level.bank_width * level.banks).n);
+  return level.width ? std::ceil(words / static_cast<double>(level.width->n)) : 1;
+}
 
 Machine make_machine(const arch::ArchSpec& a) {
   Machine m;

@@ -23,6 +23,16 @@ struct DeviceCache {
   std::int64_t sector_bytes = 0;
 };
 
+// What the rows of a DRAM's banks cost.
+struct DramRows {
+  double row_bytes = 0, line_bytes = 0;  // of one channel; that lie in one channel side by side
+  double granule_bytes = 0;              // the least that is moved
+  double channels = 1, banks = 1;        // of the chip, of a channel
+  // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc. 0: rows
+  // cost nothing, where the file says neither `row` nor `timing`.
+  double activates_per_us = 0;
+};
+
 struct Machine {
   double clock_hz = 0;
   std::int64_t cores = 0, partitions = 1, warp = 0;
@@ -38,7 +48,7 @@ struct Machine {
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
   std::int64_t broadcast_groups = 1;           // of lanes that one pass serves where neighbours ask for the same words
-  double scratchpad_ratio = 1;
+  double scratchpad_ratio = 1, scratchpad_pass_cycles = 1;
   double scratchpad_latency_cycles = 0;
 
   double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
@@ -55,9 +65,11 @@ struct Machine {
   std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
+  DramRows dram_rows;
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
 
   double launch_us = 0;
+  double block_interval_us = 0;    // from one block's start to the next one's, on any core; 0: all at once
   double block_launch_cycles = 0;  // from a block's end to its successor's first instruction
   double special_per_cycle = 0;    // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
 
@@ -78,6 +90,9 @@ struct Arithmetic {
 };
 
 Machine make_machine(const arch::ArchSpec& a);
+
+// That the port of a scratchpad is busy with one pass through its banks.
+double cycles_of_pass(const arch::ScratchpadLevel& level);
 
 // The calibration ratios that a machine of this chip works with: of levels, outermost first, then of instructions.
 std::vector<std::string> ratios_read(const arch::ArchSpec& a);

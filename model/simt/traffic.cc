@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/integer.h"
+#include "model/simt/detail/dram_rows.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
@@ -101,6 +102,14 @@ Extents wave_tile(const StageProgram& p, const KernelStage& kernel, std::int64_t
   return tile;
 }
 
+// What they cover at one moment: of a reduction, and of what a block goes through, one step.
+Extents moment_tile(const StageProgram& p, const KernelStage& kernel, const Extents& wave) {
+  Extents tile = wave;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    if (a >= p.space->spatial || a == kernel.stepped) tile[a] = std::min(p.space->axes[a].extent, p.block[a]);
+  return tile;
+}
+
 // Bytes of the lines of the core's cache under a tile of an operand.
 double line_bytes_of(const StageProgram& p, const Machine& m, const Operand& o, const Extents& tile) {
   const tile::Runs runs = tile::runs_of(o, tile);
@@ -186,36 +195,25 @@ Stretch stretch_of(const StageProgram& p, std::size_t loops) {
   return s;
 }
 
-// Innermost reduction loops whose lines all stay in the core's cache, so that their steps share sectors.
-std::size_t loops_in_core_cache(const StageProgram& p, const Machine& m, const KernelStage& kernel,
-                                std::int64_t per_core) {
-  const double room = room_in_core_cache(m, kernel, per_core);
-  std::size_t loops = 0;
-  while (loops < p.reduction_order.size()) {
-    const Stretch s = stretch_of(p, loops + 1);
-    double lines = 0;
-    for (const Operand& o : p.space->inputs) lines += line_bytes_of(p, m, o, s.tile);
-    if (lines * static_cast<double>(per_core) > room) break;
-    ++loops;
-  }
-  return loops;
-}
-
 // Bytes of a cached operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
 // in the core's cache touch, over their steps.
 double cached_bytes(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::size_t i, double alone,
                     std::int64_t per_core) {
   const Operand& o = p.space->inputs[i];
   const std::int64_t multiple = start_multiple_of_runs(p, o);
-  const std::size_t loops_in_cache = loops_in_core_cache(p, m, kernel, per_core);
+  const double room = room_in_core_cache(m, kernel, per_core);
   double least = alone;
-  for (std::size_t loops = 1; loops <= loops_in_cache; ++loops) {
+  for (std::size_t loops = 1; loops <= p.reduction_order.size(); ++loops) {
     const Stretch s = stretch_of(p, loops);
+    double lines = 0;
+    for (const Operand& input : p.space->inputs) lines += line_bytes_of(p, m, input, s.tile);
+    const double kept = std::clamp(room / (lines * static_cast<double>(per_core)), 0.0, 1.0);
+    if (kept == 0) break;
     const tile::Runs runs = tile::runs_of(o, s.tile);
     double bytes = static_cast<double>(runs.count) * run_bytes_of(o, runs, multiple, sector_of(p, m, i)) / s.steps;
     for (std::size_t a = 0; a < s.longer.size(); ++a)
       if (o.uses(static_cast<int>(a))) bytes *= s.longer[a];  // the share inside takes off what was cut
-    least = std::min(least, bytes);
+    least = std::min(least, kept * bytes + (1 - kept) * alone);
   }
   return least;
 }
@@ -289,6 +287,8 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
   for (const tile::TileAxis& a : p.space->axes) coverage.all.push_back(a.extent);
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
+  const Extents moment = moment_tile(p, kernel, coverage.wave);
+  Moved activates;
   const auto stays = [&](std::size_t i) { return i == inputs ? kernel.stays() : kernel.inside(i); };
   for (std::size_t i = 0; i <= inputs; ++i) {
     if (stays(i)) continue;
@@ -320,7 +320,11 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     add(t.cores, o.cache_bytes);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) add(t.caches[c], behind(c));
     add(t.dram, o.dram_bytes);
+    if (m.dram_rows.activates_per_us > 0)
+      add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
   }
+  if (t.dram.read > 0) t.activates_per_byte.read = activates.read / t.dram.read;
+  if (t.dram.written > 0) t.activates_per_byte.written = activates.written / t.dram.written;
   return t;
 }
 

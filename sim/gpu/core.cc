@@ -14,6 +14,7 @@ Core::Core(int number, const Machine& machine)
       machine_(machine),
       unit_free_(static_cast<std::size_t>(machine.limits.partitions), 0),
       scratchpad_(machine.scratchpad),
+      scratchpad_lanes_(machine.scratchpad_lanes),
       cache_port_(Rate{}),
       address_(machine.address) {}
 
@@ -54,15 +55,26 @@ void Core::count_stall(Warp& w, Stall why, Cycle until) {
 
 // --- blocks
 
-void Core::start(std::int64_t block, Cycle now, Cycle skipped) {
+std::vector<Core::Block>::const_iterator Core::next_place() const {
   const auto free = std::min_element(blocks_.begin(), blocks_.end(), [](const Block& a, const Block& b) {
     return a.resident != b.resident ? b.resident : a.end < b.end;
   });
   base::check(free != blocks_.end() && !free->resident, "a block starts where there is room");
+  return free;
+}
+
+Cycle Core::room_since(Cycle now) const {
+  const Cycle end = next_place()->end;
+  return end > 0 ? end : now;
+}
+
+void Core::start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped) {
+  const auto free = blocks_.begin() + (next_place() - blocks_.cbegin());
   // Its place is its own from when the block before it ended; the chip's `launch` holds what the first blocks wait for.
   const bool succeeds = free->end > 0;
   const Cycle since = succeeds ? free->end : now;
-  const Cycle first = succeeds ? std::max(now, since + machine_.block_launch) : now;
+  const Cycle first =
+      succeeds ? std::max(now, std::max(since, handed_out) + machine_.block_launch) : std::max(now, handed_out);
   const auto slot = static_cast<int>(free - blocks_.begin());
   *free = {.resident = true,
            .running = warps_per_block_,

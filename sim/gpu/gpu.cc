@@ -2,6 +2,7 @@
 #include "sim/gpu/detail/gpu.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/timeline.h"
@@ -49,6 +50,7 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   has_steps_ = code.step_loop() >= 0;
   footprint_ = footprint;
   end_ = now;
+  next_handed_out_ = static_cast<double>(now);
   sampler_.emplace(SamplerSpec{.enabled = sampled,
                                .resident = occupancy.blocks_per_core * machine_.cores,
                                .steps = code.steps(),
@@ -121,6 +123,15 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   }
 }
 
+// When the chip hands out its next block, for which there has been room since then. Ends of blocks within a turn come in
+// any order, so the next one waits for the rate alone.
+Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
+  if (machine_.block_interval == 0) return room_since;
+  const double at = std::max(next_handed_out_, static_cast<double>(room_since));
+  next_handed_out_ = std::max(next_handed_out_, static_cast<double>(now - turn_)) + machine_.block_interval;
+  return static_cast<Cycle>(std::ceil(at));
+}
+
 // One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.
 void Gpu::dispatch(Cycle now) {
   bool some = next_block_ < blocks_ && resident_blocks_ < static_cast<std::int64_t>(cores_.size()) * core(0).capacity();
@@ -128,7 +139,7 @@ void Gpu::dispatch(Cycle now) {
     some = false;
     for (int c = 0; c < cores() && next_block_ < blocks_; ++c) {
       if (!core(c).has_room()) continue;
-      core(c).start(next_block_++, now, sampler_->skipped());
+      core(c).start(next_block_++, now, handed_out(core(c).room_since(now), now), sampler_->skipped());
       ++resident_blocks_;
       touched_[static_cast<std::size_t>(c)] = true;
       some = true;

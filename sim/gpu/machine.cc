@@ -131,6 +131,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.clock = chip.clock;
   m.cores = chip.core.count;
   m.launch = std::llround(chip.launch_overhead.v * static_cast<double>(chip.clock.n) * 1e-6);
+  if (chip.block_interval) m.block_interval = chip.block_interval->v * static_cast<double>(chip.clock.n) * 1e-6;
   m.issue = {chip.core.issue.value_or(1), 1};
   m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
   m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
@@ -154,7 +155,8 @@ Machine machine_of(const ArchSpec& chip) {
   if (const arch::ScratchpadLevel* l = hierarchy.scratchpad) {
     m.scratchpad_name = l->name;
     m.banks = {l->banks, l->bank_width.n};
-    m.scratchpad = {1, 1};
+    m.scratchpad = {1, l->width ? base::ceil_div(l->banks * l->bank_width.n, l->width->n) : 1};
+    m.scratchpad_lanes = {l->lanes.value_or(chip.core.warp), 1};
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;

@@ -34,6 +34,7 @@ struct Traffic {
   Moved cores;                                               // what cores ask of the device and send there
   std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
   Moved dram;
+  Moved activates_per_byte;  // rows that DRAM opens for each byte that it gives or takes
 };
 
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any

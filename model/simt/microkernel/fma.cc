@@ -40,14 +40,40 @@ bool reads_reduction_tiles(const StageProgram& p) {
   return std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 
+// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are one
+// body to the compiler, and what neighbouring taps share in it is read once.
+double elements_read_in_step(const StageProgram& p, std::size_t operand) {
+  const tile::Operand& o = p.space->inputs[operand];
+  tile::Extents together = p.thread;
+  double statements = 1, apart = 1, bodies = p.reduction_tiles_per_step();
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
+    if (a >= p.space->spatial) {
+      statements *= static_cast<double>(p.thread[a]);
+      continue;
+    }
+    statements *= static_cast<double>(p.mapping[a].thread_extent());
+    together[a] = p.mapping[a].per_thread;  // elements that vthreads stride apart share nothing
+    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].vthread);
+  }
+  for (auto a = p.reduction_order.rbegin(); a != p.reduction_order.rend(); ++a) {
+    const auto axis = static_cast<std::size_t>(*a);
+    const auto tiles = static_cast<double>(p.block[axis] / p.thread[axis]);
+    if (statements * tiles > static_cast<double>(p.unroll)) break;
+    statements *= tiles;
+    bodies /= tiles;
+    together[axis] = p.block[axis];
+  }
+  return std::min(apart * tile::touched_elements(o, together) * bodies,
+                  tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
+}
+
 }  // namespace
 
 CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access) {
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
-  const double elements = tile::fragment_elements(p, operand);
   return {scratchpad_read(p, operand, vector, warp),
-          elements / static_cast<double>(vector * p.lanes()) * p.reduction_tiles_per_step()};
+          elements_read_in_step(p, operand) / static_cast<double>(vector * p.lanes())};
 }
 
 RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {

@@ -47,8 +47,11 @@ class Core {
   void prepare(WarpCode& code, const Occupancy& occupancy, Statistics& statistics);
   bool has_room() const { return resident_ < static_cast<std::int64_t>(blocks_.size()); }
   std::int64_t capacity() const { return static_cast<std::int64_t>(blocks_.size()); }
-  // A block takes the place of one that has ended, or one that is still empty. `skipped` cycles were left out before.
-  void start(std::int64_t block, Cycle now, Cycle skipped);
+  // Since when there has been room: the end of the block whose place the next one takes, `now` where it had none.
+  Cycle room_since(Cycle now) const;
+  // A block takes the place of one that has ended, or one that is still empty, once the chip has handed it out.
+  // `skipped` cycles were left out before.
+  void start(std::int64_t block, Cycle now, Cycle handed_out, Cycle skipped);
 
   // Does all that is due before `until`.
   void run(Cycle until);
@@ -164,6 +167,7 @@ class Core {
   };
 
   // The warps of a place to the partitions in turn.
+  std::vector<Block>::const_iterator next_place() const;
   void deal_partitions(std::size_t place);
   void push(Event::Kind kind, Cycle at, int who);
   void push(Warp& w, Cycle at);
@@ -235,7 +239,7 @@ class Core {
   Cycle stored_ = 0;    // when the latest store was accepted
 
   std::vector<std::int64_t> unit_free_;  // by partition, in kCycleParts
-  ReservationTable scratchpad_, cache_port_, address_;
+  ReservationTable scratchpad_, scratchpad_lanes_, cache_port_, address_;
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;
   Chains<Waiter> others_;  // of misses

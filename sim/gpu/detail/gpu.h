@@ -47,6 +47,7 @@ class Gpu {
   void take_requests(Cycle end, const std::vector<int>& ran);
   void take_finished(Cycle end, const std::vector<int>& ran);
   void dispatch(Cycle now);
+  Cycle handed_out(Cycle room_since, Cycle now);
   void sample(Cycle now);
   void warm(const FastForward& t);
   void jump(const FastForward& t);
@@ -62,6 +63,7 @@ class Gpu {
   std::vector<bool> touched_;  // by core: due anew in this turn
   std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
+  double next_handed_out_ = 0;  // when the chip can hand out another block
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
   bool has_steps_ = false;
   std::int64_t footprint_ = 0;  // bytes of all tensors

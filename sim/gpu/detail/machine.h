@@ -39,7 +39,8 @@ struct Machine {
   CoreLimits limits;
   Rate issue;       // warp instructions of one partition
   Rate address;     // lanes of address generation of one core
-  Rate scratchpad;  // bank passes
+  Rate scratchpad;        // bank passes
+  Rate scratchpad_lanes;  // whose accesses it takes
   Banks banks;
   Cycle scratchpad_latency = 0;
   std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any
@@ -52,6 +53,7 @@ struct Machine {
   std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty
   base::Hertz clock;
   Cycle launch = 0;
+  double block_interval = 0;  // cycles from one block's start to the next one's, on any core; 0: all at once
 };
 
 // What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic
