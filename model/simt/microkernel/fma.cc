@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <cstdlib>
 
 #include "arch/derive.h"
 #include "base/integer.h"
@@ -40,30 +43,73 @@ bool reads_reduction_tiles(const StageProgram& p) {
   return std::any_of(p.thread.begin() + p.space->spatial, p.thread.end(), [](std::int64_t n) { return n > 1; });
 }
 
-// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are one
-// body to the compiler, and what neighbouring taps share in it is read once.
-double elements_read_in_step(const StageProgram& p, std::size_t operand) {
-  const tile::Operand& o = p.space->inputs[operand];
-  tile::Extents together = p.thread;
-  double statements = 1, apart = 1, bodies = p.reduction_tiles_per_step();
-  for (std::size_t a = 0; a < p.space->axes.size(); ++a) {
-    if (a >= p.space->spatial) {
-      statements *= static_cast<double>(p.thread[a]);
+// Places along one dimension of a tensor, from its lowest one on.
+class Places {
+ public:
+  Places() { at_[0] = true; }
+  // Every place also so many times so far on.
+  void repeat(std::int64_t times, std::int64_t apart) {
+    all_ *= static_cast<double>(times);
+    const std::int64_t further = (times - 1) * std::abs(apart);
+    if (fits_ = fits_ && reach_ + further < static_cast<std::int64_t>(at_.size()); !fits_) return;
+    reach_ += further;
+    const std::bitset<kMost> before = at_;
+    for (std::int64_t n = 1; n < times; ++n) at_ |= before << static_cast<std::size_t>(n * std::abs(apart));
+  }
+  double different() const { return fits_ ? static_cast<double>(at_.count()) : all_; }
+
+ private:
+  static constexpr std::size_t kMost = 1024;  // beyond which all count as different
+  std::bitset<kMost> at_;
+  std::int64_t reach_ = 0;
+  double all_ = 1;
+  bool fits_ = true;
+};
+
+// Different elements of an operand that a thread reads in one body of `iterations` along each reduced axis.
+double different_elements(const StageProgram& p, const tile::Operand& o, const tile::Extents& iterations) {
+  double by_dims = 1, by_points = 1;
+  std::array<bool, tile::kMaxAxes> counted{};
+  for (const tile::TileDim& d : o.dims) {
+    if (d.whole) {
+      by_dims *= static_cast<double>(d.extent);
+      by_points *= static_cast<double>(d.extent);
       continue;
     }
-    statements *= static_cast<double>(p.mapping[a].thread_extent());
-    together[a] = p.mapping[a].per_thread;  // elements that vthreads stride apart share nothing
-    if (o.uses(static_cast<int>(a))) apart *= static_cast<double>(p.mapping[a].vthread);
+    Places places;
+    places.repeat(1 + d.spread, 1);
+    double points = 1 + static_cast<double>(d.spread);
+    for (const expr::Term& t : d.terms) {
+      const auto a = static_cast<std::size_t>(t.axis);
+      const bool spatial = a < p.space->spatial;
+      const std::int64_t beside = spatial ? p.mapping[a].per_thread : iterations[a];
+      places.repeat(beside, t.coefficient);
+      if (spatial) places.repeat(p.mapping[a].vthread, t.coefficient * p.mapping[a].threads * p.mapping[a].per_thread);
+      if (!counted[a]) points *= static_cast<double>(spatial ? p.mapping[a].thread_extent() : iterations[a]);
+      counted[a] = true;
+    }
+    by_dims *= places.different();
+    by_points *= points;
   }
+  return std::min(by_dims, by_points);
+}
+
+// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are one
+// body to the compiler, and what its taps share is read once.
+double elements_read_in_step(const StageProgram& p, std::size_t operand) {
+  double statements = 1, bodies = p.reduction_tiles_per_step();
+  tile::Extents iterations = p.thread;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    statements *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
   for (auto a = p.reduction_order.rbegin(); a != p.reduction_order.rend(); ++a) {
     const auto axis = static_cast<std::size_t>(*a);
     const auto tiles = static_cast<double>(p.block[axis] / p.thread[axis]);
     if (statements * tiles > static_cast<double>(p.unroll)) break;
     statements *= tiles;
     bodies /= tiles;
-    together[axis] = p.block[axis];
+    iterations[axis] = p.block[axis];
   }
-  return std::min(apart * tile::touched_elements(o, together) * bodies,
+  return std::min(different_elements(p, p.space->inputs[operand], iterations) * bodies,
                   tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
 }
 
