@@ -30,8 +30,8 @@ struct StagingChip {
   explicit StagingChip(const arch::ArchSpec& a);
 
   std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
-  double pass_cycles = 1;       // of the port
-  double lanes_per_cycle = 1;   // that the port takes
+  double pass_cycles = 1;      // of the port
+  double lanes_per_cycle = 1;  // that the port takes
   base::Bytes max_access;
 };
 

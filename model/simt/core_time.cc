@@ -27,8 +27,17 @@ double memory_latency_cycles(const Traffic& t, const Machine& m) {
   return latency;
 }
 
-// Cycles that a block waits for memory in one step: once for what it stages, and at every register tile for what its
-// threads read directly, for their registers hold one register tile's values.
+// Register tiles whose loads a thread has under way at a time: those that its innermost loop is unrolled to.
+double tiles_ahead(const StageProgram& p, const Machine& m) {
+  double statements = 1;
+  for (std::size_t a = 0; a < p.space->axes.size(); ++a)
+    statements *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
+  const double ahead = p.unroll > 0 ? std::floor(static_cast<double>(p.unroll) / statements) : m.compiler_unroll;
+  return std::clamp(ahead, 1.0, std::max(1.0, p.reduction_tiles_per_step()));
+}
+
+// Cycles that a block waits for memory in one step: once for what it stages, and once for the register tiles that its
+// threads read directly together.
 double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
@@ -40,7 +49,7 @@ double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const T
     else
       at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
   }
-  return once + at_a_reduction_tile * p.reduction_tiles_per_step();
+  return once + at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
 }
 
 }  // namespace
@@ -52,8 +61,8 @@ double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cach
 double dram_time_us(const Traffic& t, const Machine& m) {
   const double mixed = std::min(t.dram.read, t.dram.written);
   const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
-  const double bus_us = (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) /
-                        m.dram_bytes_per_us;
+  const double bus_us =
+      (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) / m.dram_bytes_per_us;
   if (m.dram_rows.activates_per_us <= 0) return bus_us;
   const double activates = t.dram.read * t.activates_per_byte.read + t.dram.written * t.activates_per_byte.written;
   return std::max(bus_us, activates / m.dram_rows.activates_per_us);
@@ -65,9 +74,9 @@ CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const Block
       machine_(m),
       steps_(static_cast<double>(kernel.steps(p))),
       repeats_(static_cast<double>(kernel.repeats)),
-      block_launch_cycles_(kernel.first ? m.block_launch_cycles : 0),
       stages_(static_cast<int>(p.stages_held())) {
   warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
+  if (kernel.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
   latency_cycles_ = waits_of_a_step(p, kernel, traffic, m);
   Traffic reads = traffic, writes = traffic;
   reads.dram.written = writes.dram.read = 0;
@@ -114,9 +123,15 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   demand.push_back(core);
   for (const double cycles : beside) demand.push_back(cycles * w.share);
   demand.push_back(w.last ? 0 : store / steps_);
+  // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
+  // behind all others.
+  const double apart = work_.cached || work_.reads_kept ? 1 : warps_;
+  for (double& cycles : demand) cycles /= apart;
   const auto round = [&](double alone_cycles, int stages) {
-    return cycles_per_round({demand.begin(), demand.size()}, std::max(0.0, alone_cycles - core),
-                            static_cast<int>(w.blocks) * stages);
+    const double waiting = std::max(0.0, alone_cycles - core);
+    const double cycles =
+        cycles_per_round({demand.begin(), demand.size()}, waiting, static_cast<int>(w.blocks * apart) * stages);
+    return apart == 1 ? cycles : std::max(cycles, waiting + core / apart + core * (1 - 1 / apart) / steps_);
   };
   const auto step = [&](double alone_cycles) {
     return std::max(round(stages_ * alone_cycles, stages_) / stages_, use);

@@ -33,8 +33,8 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
 
 double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const DramRows& rows) {
   const tile::Runs runs = tile::runs_of(operand, moment);
-  const double run_bytes = std::max(
-      rows.granule_bytes, static_cast<double>(((runs.length - 1) * runs.stride + 1) * operand.element.n));
+  const double run_bytes =
+      std::max(rows.granule_bytes, static_cast<double>(((runs.length - 1) * runs.stride + 1) * operand.element.n));
   // Lines that follow each other lie in different channels, and come back to a channel's row until that is full.
   const double lines = std::ceil(run_bytes / rows.line_bytes);
   const double of_run = lines <= rows.channels

@@ -24,6 +24,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.launch_us = a.launch_overhead.v;
   m.block_interval_us = a.block_interval.value_or(base::Microseconds{0}).v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
+  m.warp_launch_cycles = cycles_or_zero(a.core.warp_launch);
   for (const arch::ComputeSpec& c : a.compute)
     if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
 }
@@ -31,6 +32,7 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
 void read_compiler(const arch::ArchSpec& a, Machine& m) {
   if (!a.compiler) return;
   m.address_instructions = static_cast<double>(a.compiler->address_instructions.value_or(0));
+  m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
   m.allowances = a.compiler->registers;
 }
 

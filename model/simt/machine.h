@@ -43,6 +43,7 @@ struct Machine {
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
   double address_instructions = 0;                       // of one access to memory, in addition to it
+  double compiler_unroll = 1;                            // iterations of a loop of its own choice
   arch::RegisterAllowances allowances;                   // what its compiler holds besides values
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
@@ -69,9 +70,10 @@ struct Machine {
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
 
   double launch_us = 0;
-  double block_interval_us = 0;    // from one block's start to the next one's, on any core; 0: all at once
-  double block_launch_cycles = 0;  // from a block's end to its successor's first instruction
-  double special_per_cycle = 0;    // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
+  double block_interval_us = 0;  // from one block's start to the next one's, on any core; 0: all at once
+  // From a block's end to its successor's first instruction, and from the first one of a warp to that of the next.
+  double block_launch_cycles = 0, warp_launch_cycles = 0;
+  double special_per_cycle = 0;  // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
 
   bool has_core_cache = false;
   Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch

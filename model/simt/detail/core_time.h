@@ -41,7 +41,7 @@ class CoreTime {
 
   const BlockWork& work_;
   const Machine& machine_;
-  double steps_, repeats_, block_launch_cycles_, warps_ = 1, latency_cycles_ = 0;
+  double steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1, latency_cycles_ = 0;
   int stages_;
   Shared everything_, reads_, writes_;
 };

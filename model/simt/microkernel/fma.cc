@@ -94,8 +94,8 @@ double different_elements(const StageProgram& p, const tile::Operand& o, const t
   return std::min(by_dims, by_points);
 }
 
-// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are one
-// body to the compiler, and what its taps share is read once.
+// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are
+// one body to the compiler, and what its taps share is read once.
 double elements_read_in_step(const StageProgram& p, std::size_t operand) {
   double statements = 1, bodies = p.reduction_tiles_per_step();
   tile::Extents iterations = p.thread;
