@@ -43,25 +43,43 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
   return accumulators_of(p) + std::max(moving(p, operands.held, copies) + bookkeeping, operands.least);
 }
 
-// --- kernels of others
+// --- kernels of others, as compilers make them (docs/model.md, "Registers")
 
-// Registers that hold addresses, loop counters and predicates. An allowance, not a fit: two for each operand's pointer,
-// two for each loop, and as many again in flight.
+// What a thread holds of its operands: of the largest fragment a few elements at a time, the others whole, and as much
+// again where the compiler has more than one iteration in a body and reads one ahead.
+std::int64_t held_by_others(const StageProgram& p) {
+  constexpr std::int64_t kStreamed = 4;  // elements: one access of the widest kind
+  std::int64_t all = 0, largest = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    const std::int64_t fragment =
+        of_micro_kernel(p, [&](const auto& kernel) { return fragment_registers(kernel, p, i); });
+    all += fragment;
+    largest = std::max(largest, fragment);
+  }
+  if (p.matrix() != nullptr) return all;
+  const std::int64_t held = all - largest + std::min(largest, kStreamed);
+  return unrolled_reduction(p).iterations > 1 ? 2 * held : held;
+}
+
+// Addresses and counters: a pointer of 64 bits and two places in the scratchpad for each cached operand, a pointer for
+// one that is read directly, a counter of steps, and what the block's own place and the calling convention take.
 std::int64_t bookkeeping_of_others(const StageProgram& p) {
-  return static_cast<std::int64_t>(4 * p.space->operand_count() + 2 * p.space->axes.size());
+  constexpr std::int64_t kPointer = 2, kPlaces = 2, kCounter = 1, kOwn = 4;
+  std::int64_t n = kOwn + kCounter;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) n += kPointer + (p.operands[i].cached ? kPlaces : 0);
+  return n;
 }
 
 std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
-  std::int64_t fragments = 0, copies = 0, addresses = 0;
+  std::int64_t copies = 0, addresses = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
-    fragments += of_micro_kernel(p, [&](const auto& kernel) { return fragment_registers(kernel, p, i); });
     if (!p.operands[i].cached) continue;
     const CopyRegisters c =
-        std::visit([&](const auto& entry) { return others_registers(entry, p, i); }, transfer_of(p, i, m));
+        std::visit([&](const auto& entry) { return others_registers(entry, p, i, m); }, transfer_of(p, i, m));
     copies += c.pieces;
     addresses += c.bookkeeping;
   }
-  return accumulators_of(p) + moving(p, fragments, copies) + addresses + bookkeeping_of_others(p);
+  return accumulators_of(p) + moving(p, held_by_others(p), copies) + addresses + bookkeeping_of_others(p);
 }
 
 }  // namespace

@@ -94,11 +94,19 @@ double different_elements(const StageProgram& p, const tile::Operand& o, const t
   return std::min(by_dims, by_points);
 }
 
-// Elements of an operand that a thread reads in one step. The loops that `unroll` covers, from the innermost one, are
-// one body to the compiler, and what its taps share is read once.
+// Elements of an operand that a thread reads in one step: what the taps of one body share is read once.
 double elements_read_in_step(const StageProgram& p, std::size_t operand) {
-  double statements = 1, bodies = p.reduction_tiles_per_step();
-  tile::Extents iterations = p.thread;
+  const UnrolledReduction body = unrolled_reduction(p);
+  const double bodies = p.reduction_tiles_per_step() / body.iterations;
+  return std::min(different_elements(p, p.space->inputs[operand], body.extents) * bodies,
+                  tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
+}
+
+}  // namespace
+
+UnrolledReduction unrolled_reduction(const StageProgram& p) {
+  UnrolledReduction body{p.thread};
+  double statements = 1;
   for (std::size_t a = 0; a < p.space->axes.size(); ++a)
     statements *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
   for (auto a = p.reduction_order.rbegin(); a != p.reduction_order.rend(); ++a) {
@@ -106,14 +114,11 @@ double elements_read_in_step(const StageProgram& p, std::size_t operand) {
     const auto tiles = static_cast<double>(p.block[axis] / p.thread[axis]);
     if (statements * tiles > static_cast<double>(p.unroll)) break;
     statements *= tiles;
-    bodies /= tiles;
-    iterations[axis] = p.block[axis];
+    body.iterations *= tiles;
+    body.extents[axis] = p.block[axis];
   }
-  return std::min(different_elements(p, p.space->inputs[operand], iterations) * bodies,
-                  tile::fragment_elements(p, operand) * p.reduction_tiles_per_step());
+  return body;
 }
-
-}  // namespace
 
 CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access) {

@@ -22,9 +22,14 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
 
-std::int64_t address_registers(const StageProgram& p, std::size_t operand) {
+std::int64_t address_registers(const StageProgram& p, std::size_t operand, const Machine& m) {
   constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
-  return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_of(p, operand);
+  return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_together(p, operand, m);
+}
+
+std::int64_t pieces_together(const StageProgram& p, std::size_t operand, const Machine& m) {
+  const std::int64_t pieces = pieces_of(p, operand);
+  return pieces <= p.unroll ? pieces : std::min(pieces, static_cast<std::int64_t>(m.compiler_unroll));
 }
 
 std::int64_t bookkeeping_of(const StageProgram& p, const Machine& m) {

@@ -26,8 +26,9 @@ CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& 
   return {pieces * (p.space->inputs[operand].im2col ? a.im2col_piece : a.uneven_piece).value_or(0), bookkeeping};
 }
 
-CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand) {
-  return {0, address_registers(p, operand)};
+CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
+                               const Machine& m) {
+  return {0, address_registers(p, operand, m)};
 }
 
 }  // namespace tilescope::model

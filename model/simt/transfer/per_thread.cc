@@ -17,10 +17,10 @@ CopyWork copy_work(const tile::PerThread& /*entry*/, const StageProgram& p, std:
 
 namespace {
 
-// Pieces stand in registers between their load and their store.
-std::int64_t in_flight(const StageProgram& p, std::size_t operand) {
+// So many pieces stand in registers between their load and their store.
+std::int64_t in_flight(const StageProgram& p, std::size_t operand, std::int64_t pieces) {
   const std::int64_t bytes = p.operands[operand].vector * p.space->inputs[operand].element.n;
-  return base::ceil_div(pieces_of(p, operand) * bytes, tile::kRegisterBytes);
+  return base::ceil_div(pieces * bytes, tile::kRegisterBytes);
 }
 
 }  // namespace
@@ -33,11 +33,12 @@ WarpAccess cached_write(const tile::PerThread& /*entry*/, const StageProgram& p,
 CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
                             const Machine& m) {
   // A piece of less than a register has one of its own.
-  return {std::max(in_flight(p, operand), pieces_of(p, operand)), bookkeeping_of(p, m)};
+  return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)), bookkeeping_of(p, m)};
 }
 
-CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand) {
-  return {in_flight(p, operand), address_registers(p, operand)};
+CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
+                               const Machine& m) {
+  return {in_flight(p, operand, pieces_together(p, operand, m)), address_registers(p, operand, m)};
 }
 
 }  // namespace tilescope::model

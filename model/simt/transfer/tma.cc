@@ -30,7 +30,8 @@ CopyRegisters own_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*
   return {};
 }
 
-CopyRegisters others_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/) {
+CopyRegisters others_registers(const tile::Tma& /*entry*/, const StageProgram& /*p*/, std::size_t /*operand*/,
+                               const Machine& /*m*/) {
   return {};
 }
 

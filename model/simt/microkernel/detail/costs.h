@@ -14,6 +14,14 @@
 
 namespace tilescope::model {
 
+// What the compiler has of a step in one body: the loops over register tiles that `unroll` covers, from the innermost
+// one. Iterations of the reduction along each axis, and how many register tiles that is.
+struct UnrolledReduction {
+  tile::Extents extents;
+  double iterations = 1;
+};
+UnrolledReduction unrolled_reduction(const tile::StageProgram& p);
+
 // How a block's warps read a cached operand in one reduction step.
 struct CachedRead {
   WarpAccess access;            // the first of the first warp

@@ -44,9 +44,9 @@ struct CopyRegisters {
 CopyRegisters own_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 CopyRegisters own_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 CopyRegisters own_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand);
-CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand);
-CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand);
+CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 // --- shared by entries
 
@@ -57,7 +57,10 @@ std::int64_t pieces_of(const tile::StageProgram& p, std::size_t operand);
 // are whole rows.
 bool pieces_lie_evenly(const tile::StageProgram& p, std::size_t operand);
 // Of a kernel that others wrote: addresses of pieces that do not lie evenly.
-std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand);
+std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m);
+// Pieces of a copy that a thread of such a kernel has under way at a time: all that `unroll` covers, else as many as
+// its compiler unrolls a loop to.
+std::int64_t pieces_together(const tile::StageProgram& p, std::size_t operand, const Machine& m);
 // Of a kernel of lower/: what a cached operand takes through all steps.
 std::int64_t bookkeeping_of(const tile::StageProgram& p, const Machine& m);
 
