@@ -26,13 +26,13 @@
 namespace tilescope::experiments {
 namespace {
 
-// Of the first stage, whatever its class of machines.
+// Of the first stage, whatever its class of machines: what a block covers along every axis in one step.
 std::string tile_of(const tile::RProgram& p) {
   std::vector<std::string> words;
   const auto& axes = p.space(0).axes;
   std::visit(
       [&](const auto& stages) {
-        for (std::size_t a = 0; a < p.space(0).spatial; ++a)
+        for (std::size_t a = 0; a < axes.size(); ++a)
           words.push_back(fmt::format("{}={}", axes[a].name, stages.front().block[a]));
       },
       p.nodes);

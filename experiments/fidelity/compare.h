@@ -35,7 +35,7 @@ struct CompareOptions {
 // One program, or why it cannot be compared.
 struct ComparedRow {
   std::string id, kind, group;
-  std::string tile;  // block tile over the spatial axes: "m=128 n=64"
+  std::string tile;  // block tile, with the reduction step: "m=128 n=64 k=8"
   std::optional<double> measured_us;
   std::optional<double> library_us;  // of the vendor's fastest library that was measured
   std::string library;               // which it is

@@ -70,9 +70,9 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
     const Cycle over = computes ? work / kCycleParts : 0;
     moved = scratchpad_.book(passes_from, base::ceil_div(c.passes, pieces), over);
     if (c.accesses > 0 && machine_.scratchpad_lanes.units < machine_.limits.warp)
-      moved = std::max(moved, scratchpad_lanes_.book(
-                                  passes_from, base::ceil_div(c.accesses * machine_.limits.warp, pieces), over));
-    if (!computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - 1;
+      moved = std::max(
+          moved, scratchpad_lanes_.book(passes_from, base::ceil_div(c.accesses * machine_.limits.warp, pieces), over));
+    if (!computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - machine_.scratchpad.cycles;
   }
   count_stall(w, Stall::kIssue, done);
   count_stall(w, Stall::kScratchpad, moved);
@@ -140,7 +140,8 @@ Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t 
   // What is copied asynchronously passes the banks once, when it arrives.
   const Cycle passes = asynchronous ? 0 : p.cache_passes;
   if (c.shares_scratchpad)
-    return std::max(lanes, scratchpad_.book(t, std::max(passes, base::ceil_div(tags, machine_.scratchpad.cycles))) - 1);
+    return std::max(lanes, scratchpad_.book(t, std::max(passes, base::ceil_div(tags, machine_.scratchpad.cycles))) -
+                               machine_.scratchpad.cycles);
   const Cycle data = asynchronous ? 0 : cycles_of(c.rate, p.count.global.sectors * machine_.memory.shape.sector);
   return std::max(lanes, cache_port_.book(t, std::max(data, tags)) - 1);
 }

@@ -153,12 +153,25 @@ TEST(Estimate, OfADtypeThatTheChipDoesNotMultiplyIsNone) {
   EXPECT_EQ(estimate_stage(p, machine(tests::source_path("tests/error/arch/minimal.yaml").string())), std::nullopt);
 }
 
+// A kernel's blocks are handed out one by one: the last one begins after all others, and takes what one block takes.
+TEST(Estimate, BlocksAreHandedOutAtARate) {
+  Machine at_once = machine("v100"), slow = at_once;
+  at_once.block_interval_us = 0;
+  at_once.terms = make_machine(tests::chip("a100")).terms;  // without one for it
+  slow.block_interval_us = 0.1;
+  const tile::StageProgram few = row_sums(1, 1, 1), many = row_sums(4000, 1, 1);
+  const double alone_us = estimate_stage(few, at_once)->total_us;
+  EXPECT_NEAR(estimate_stage(many, slow)->total_us, alone_us + 0.1 * 3999, 0.1);
+  EXPECT_NEAR(estimate_stage(many, slow)->term_us("dispatch"), 400, 1e-9);
+  EXPECT_LT(estimate_stage(many, at_once)->total_us, 50);
+}
+
 TEST(Estimate, NamesEveryTerm) {
   const arch::ArchSpec v100 = tests::chip("v100");
   std::vector<std::string_view> names;
   for (const NamedTerm& t : make_machine(v100).terms) names.push_back(t.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string_view>{"issue", "arithmetic", "smem", "l1", "l2", "dram", "latency", "launch"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"issue", "arithmetic", "smem", "l1", "l2", "dram", "dispatch",
+                                                  "latency", "launch"}));
 }
 
 TEST(Estimate, BarelyMoreBlocksThanFitCostAnotherRound) {

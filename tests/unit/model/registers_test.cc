@@ -21,9 +21,16 @@ tile::StageProgram matmul(std::int64_t step) {
                                   {1, 1, step}, {16});
 }
 
-TEST(Registers, OfOthersAreGuessedFromWhatAPointNeeds) {
-  // Three operands and three loops beside results and pieces on their way, which are more than the 8 + 4 fragments.
-  EXPECT_EQ(registers_needed(matmul(16), machine("a100")), 32 + (8 + 8) + 18);
+TEST(Registers, OfOthersFollowFromWhatIsHeldAndOnItsWay) {
+  // Results, four pieces of four elements of both operands on their way, two pointers and four places in the
+  // scratchpad, a counter, four of its own: more than the fragment of 4 and four elements of that of 8.
+  tile::StageProgram p = matmul(16);
+  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (8 + 8) + 13);
+  // Two iterations in a body, of which one is read ahead.
+  p.unroll = 64;
+  p.block[2] = 2;
+  p.operands[0].cached = p.operands[1].cached = false;
+  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + 2 * (4 + 4) + 2 * 2 + 1 + 4);
 }
 
 TEST(Registers, OfOurOwnHoldWhatIsReadAtOnce) {

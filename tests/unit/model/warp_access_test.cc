@@ -12,12 +12,49 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/simt/cached_costs.h"
+#include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
+#include "tests/support/build.h"
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
 
 namespace tilescope::model {
 namespace {
+
+// Passes take the port for as long as their words need, and lanes are taken so many a cycle: the longer counts.
+TEST(CachedAccess, PassesAPortOfSomeWidthAndLanes) {
+  WarpAccess words, quads;
+  words.bytes = 4, quads.bytes = 16;
+  for (std::int64_t lane = 0; lane < 32; ++lane) words.offset.push_back(4 * lane), quads.offset.push_back(16 * lane);
+  const auto served = [](const WarpAccess& a, const std::vector<arch::Override>& set) {
+    const arch::ArchSpec chip = tests::chip("v100", set);
+    return cached_access(a, 1, 1, StagingChip(chip)).served;
+  };
+  EXPECT_EQ(served(words, {}), 1);
+  EXPECT_EQ(served(words, {{"memory.smem.width", "64 B"}}), 2);
+  EXPECT_EQ(served(words, {{"memory.smem.lanes", "8"}}), 4);
+  EXPECT_EQ(served(quads, {}), 4);
+  EXPECT_EQ(served(quads, {{"memory.smem.lanes", "8"}}), 4);
+  EXPECT_EQ(served(quads, {{"memory.smem.width", "48 B"}}), 12) << "three cycles a pass";
+}
+
+// Four neighbours of one thread read six places for three taps, and the same six again at every tap where no loop is
+// unrolled.
+TEST(CachedRead, TakesWhatTapsShareOnce) {
+  const expr::Expression e = tests::expression("O[x] +=! I[x+s] * F[s]", "x=4096,s=3");
+  tile::StageProgram p =
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 32, 4}}, {1, 3}, {16});
+  const auto reads = [&](std::size_t i) { return cached_read(tile::Fma{}, p, i, 32, base::Bytes{4}).accesses; };
+  EXPECT_EQ(reads(0), 12);
+  p.unroll = 12;
+  EXPECT_EQ(reads(0), 6);
+  EXPECT_EQ(reads(1), 3);
+  p.mapping[0] = {4, 32, 1};  // 32 apart, so that none is shared
+  EXPECT_EQ(reads(0), 12);
+  p.mapping[0] = {2, 2, 2};  // {0, 1, 4, 5} and three taps: 0 to 7
+  EXPECT_EQ(reads(0), 8);
+}
 
 using tests::any_of_range;
 using tests::Point;

@@ -55,6 +55,35 @@ TEST(BlockLaunch, LiesBetweenABlockAndItsSuccessor) {
   EXPECT_NEAR(cycles("700 cycles") - cycles("300 cycles"), 9 * 400, 60);  // but for what the DRAM does then
 }
 
+// Blocks that do next to nothing end no faster than the chip hands them out.
+TEST(BlockInterval, BoundsBlocks) {
+  const auto cycles = [](const char* interval) {
+    HandKernel k(8000, 32);
+    const int a = k.global("A", 8000 * 32, lower::Role::kOutput), r = k.registers("r", 1);
+    k.add(copy({a, affine({{0, 32}, {1, 1}})}, {r, {}}));
+    return running_cycles(simulated(k.module(), chip("v100", {{"block_interval", interval}})));
+  };
+  EXPECT_NEAR(cycles("10 ns"), 8000 * 13.8, 800) << "10 ns are 13.8 cycles of 1.38 GHz, and the last block ends later";
+  EXPECT_NEAR(cycles("20 ns") - cycles("10 ns"), 8000 * 13.8, 200);
+}
+
+// A warp's loads of words of different banks, one after the other and all independent, of eight warps.
+TEST(ScratchpadPort, HasAWidthAndLanes) {
+  const auto cycles = [](std::vector<arch::Override> set, std::int64_t vector) {
+    set.push_back({"core.block_launch", "1 cycle"});
+    HandKernel k(80, 256);
+    const int tile = k.shared("tile", 256 * 16), r = k.registers("r", 4), i = k.loop("i", 1024);
+    k.add(loop_over(i, {copy({r, {}}, {tile, affine({{1, vector}})}, vector)}));
+    return running_cycles(simulated(k.module(), chip("v100", set)));
+  };
+  const double scalar = cycles({}, 1);
+  EXPECT_NEAR(scalar, 8 * 1024, 300) << "a pass of 128 B a cycle";
+  EXPECT_NEAR(cycles({{"memory.smem.width", "64 B"}}, 1) / scalar, 2, 0.1);
+  EXPECT_NEAR(cycles({{"memory.smem.lanes", "16"}}, 1) / scalar, 2, 0.1);
+  EXPECT_NEAR(cycles({{"memory.smem.lanes", "16"}}, 4) / cycles({}, 4), 1, 0.05)
+      << "four passes take longer than lanes";
+}
+
 // One warp follows a chain through half of a cache's own partition, through both, and beyond.
 TEST(Partitions, AreNearAndFar) {
   const arch::ArchSpec c = chip("a100", {{"memory.l2.capacity", "2560 KiB"},
