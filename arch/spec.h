@@ -55,6 +55,12 @@ struct TmaSpec {
   std::optional<std::int64_t> rate;  // lines that the engine asks for in a cycle; no bound where absent
 };
 
+// Units that compute addresses, loop counters and predicates.
+struct IntegerSpec {
+  std::int64_t lanes = 0;             // a cycle and core
+  std::optional<std::string> shares;  // the instruction of `compute` whose lanes they take as well; their own
+};
+
 // One core: a GPU's SM or CU, an IPU's tile.
 struct CoreSpec {
   std::string name;
@@ -68,6 +74,7 @@ struct CoreSpec {
   std::optional<Bytes> async_copy;    // the least that one thread copies asynchronously; no such copies where absent
   std::optional<TmaSpec> tma;         // no TMA copies where absent
   std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
+  std::optional<IntegerSpec> integer;  // issue slots alone bound such instructions where absent
   std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
   // Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar and with its
   // latency; lanes cannot where absent.
@@ -344,6 +351,7 @@ struct CompilerSpec {
   std::optional<std::int64_t> unroll;  // iterations whose loads it issues first, of a loop of its own choice; 1
   // 32-bit registers of a thread that carry a copy's pieces, all loads before the first store; all pieces where absent.
   std::optional<std::int64_t> copy_registers;
+  std::optional<std::int64_t> predicates;  // that a thread keeps; any number
   std::optional<std::int64_t> address_instructions;  // of one access to memory, its predicate among them; none
   RegisterAllowances registers;
 };

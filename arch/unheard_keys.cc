@@ -98,6 +98,7 @@ constexpr std::array kUnheard = {
     UnheardKey{"core.max_threads", "a block has all workers of a core", "chips of class bsp", is_bsp},
     UnheardKey{"core.max_blocks", "a core runs one call at a time", "chips of class bsp", is_bsp},
     UnheardKey{"block_interval", "all cores begin a step together", "chips of class bsp", is_bsp},
+    UnheardKey{"core.integer", "a call's instructions are counted together", "chips of class bsp", is_bsp},
     UnheardKey{"core.max_access", "what a core loads a cycle bounds it", "chips of class bsp", is_bsp},
     UnheardKey{"compute.<name>.latency", "a result is there at the worker's next turn", "chips of class bsp", is_bsp},
     UnheardKey{"memory.<scratchpad>.banks", "what a core loads a cycle bounds it, from any banks",

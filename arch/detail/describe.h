@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "arch/detail/describe_core.h"
 #include "arch/detail/describe_link.h"
 #include "arch/key.h"
 #include "arch/spec.h"
@@ -72,56 +73,6 @@ inline constexpr std::array<Key, 22> kTimings = {{
     optional("rfc_sb", "Length of a refresh of one bank."),
     optional("refi", "Refresh to refresh."),
 }};
-
-template <class V>
-void describe(V& v, TmaSpec& s) {
-  v.field(required("row", "Longest row of a box, whose pieces are swizzled."), s.row);
-  v.field(optional("min_row", "Shortest row of a box; one granule where absent."), s.min_row);
-  v.field(required("granule", "What a tensor's rows begin at multiples of; pieces of a row that stay together."),
-          s.granule);
-  v.field(required("alignment", "What tiles begin at multiples of in the scratchpad."), s.alignment);
-  v.field(required("mbarrier", "Bytes of one barrier in the scratchpad; two for each slot."), s.mbarrier);
-  v.field(required("max_extent", "Elements of a box along one dimension."), s.max_extent);
-  v.field(required("max_dims", "Dimensions of a tensor."), s.max_dims);
-  v.field(optional("max_stride", "Between neighbours along a dimension of a tensor; no bound where absent."),
-          s.max_stride);
-  v.field(optional("rate", "Lines that the engine asks for in a cycle; no bound where absent."), s.rate);
-}
-
-template <class V>
-void describe(V& v, CoreSpec& s) {
-  v.field(required("name", "What the vendor calls one core: SM, CU, tile."), s.name);
-  v.field(required("count", "Cores of the chip."), s.count);
-  v.field(optional("partitions", "Parts of a core with a scheduler each; 1 where absent."), s.partitions);
-  v.field(required("warp", "Threads that issue together."), s.warp);
-  v.field(required("max_threads", "Threads resident on one core."), s.max_threads);
-  v.field(required("max_blocks", "Blocks resident on one core."), s.max_blocks);
-  v.field(required("max_block_threads", "Threads of one block."), s.max_block_threads);
-  v.field(optional("max_access", "Widest access to memory of one thread; one element where absent."), s.max_access);
-  v.field(
-      optional(
-          "async_copy",
-          "Least that one thread copies from memory to the scratchpad asynchronously (cp.async); absent: it cannot."),
-      s.async_copy);
-  v.part(
-      optional("tma",
-               "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),
-      s.tma);
-  v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
-  v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
-  v.field(optional("shuffle",
-                   "Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar "
-                   "and with its latency; absent: they cannot."),
-          s.shuffle);
-  v.field(optional("block_launch", "From a block's end to the first instruction of its successor; none where absent."),
-          s.block_launch);
-  v.field(optional("warp_launch", "Between the first instructions of a block's warps; none where absent."),
-          s.warp_launch);
-  v.field(optional("issue_interval",
-                   "Of a bsp chip: from one instruction of a thread to its next one, whether others issue or not; "
-                   "1 cycle where absent."),
-          s.issue_interval);
-}
 
 template <class V>
 void describe(V& v, ShapeFields s) {
@@ -390,6 +341,10 @@ void describe(V& v, CompilerSpec& s) {
                    "32-bit registers of a thread that carry a copy's pieces, loads before stores; all pieces where "
                    "absent."),
           s.copy_registers);
+  v.field(optional("predicates",
+                   "Predicates that a thread keeps; those of more guards are computed again where they are used; any "
+                   "number where absent."),
+          s.predicates);
   v.field(optional("address_instructions",
                    "Instructions of one access to memory apart from it: address and predicate; none where absent."),
           s.address_instructions);

@@ -141,7 +141,8 @@ class BlockCounter {
   void add_scratchpad(CoreBusy& phase, BlockWork::Passes& passes, const CachedAccess& access) const {
     const BankUse& use = access.use;
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
-    phase.scratchpad_cycles += access.served * access.accesses / m_.scratchpad_ratio;
+    const double made = access.instructions > 0 ? access.instructions : access.accesses;
+    phase.scratchpad_cycles += access.served * made / m_.scratchpad_ratio;
     passes.passes += static_cast<double>(use.passes) * access.accesses;
     passes.min_passes += static_cast<double>(use.groups) * access.accesses;
     passes.bytes += bytes * access.accesses;

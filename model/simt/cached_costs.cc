@@ -31,7 +31,8 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   banks = scratchpad->banks;
   bank_width = scratchpad->bank_width.n;
   broadcast_groups = scratchpad->broadcast_groups;
-  pass_cycles = cycles_of_pass(*scratchpad);
+  pass_cycles = cycles_of_pass(*scratchpad, warp);
+  if (scratchpad->width) port_bytes = static_cast<double>(scratchpad->width->n);
   lanes_per_cycle = static_cast<double>(scratchpad->lanes.value_or(a.core.warp));
 }
 
@@ -40,8 +41,10 @@ CachedAccess cached_access(const WarpAccess& access, double accesses, double ins
   const bool together = chip.broadcast_groups > 1 && out.use.groups > 1 && neighbours_agree(access);
   const std::int64_t passes =
       together ? bank_use(access, chip.banks, chip.bank_width, chip.broadcast_groups).passes : out.use.passes;
-  out.served = std::max(static_cast<double>(passes) * chip.pass_cycles,
-                        std::ceil(static_cast<double>(access.offset.size()) / chip.lanes_per_cycle));
+  const auto bytes = static_cast<double>(out.use.words * chip.bank_width);
+  out.served = std::max({static_cast<double>(passes) * chip.pass_cycles,
+                         chip.port_bytes > 0 ? std::ceil(bytes / chip.port_bytes) : 0.0,
+                         std::ceil(static_cast<double>(access.offset.size()) / chip.lanes_per_cycle)});
   return out;
 }
 

@@ -18,7 +18,7 @@ struct CachedAccess {
   BankUse use;
   double served = 0;  // cycles at the port of passes, where groups of lanes whose neighbours agree are served together
   double accesses = 0;      // of all warps, in one reduction step
-  double instructions = 0;  // as many, or none where the instruction that multiplies reads for itself
+  double instructions = 0;  // CachedUse::read_instructions, or as many
 };
 
 struct CachedCost {
@@ -30,6 +30,7 @@ struct StagingChip {
   explicit StagingChip(const arch::ArchSpec& a);
 
   std::int64_t warp = 0, banks = 0, bank_width = 0, broadcast_groups = 1;
+  double port_bytes = 0;       // a cycle; 0: what a pass has
   double pass_cycles = 1;      // of the port
   double lanes_per_cycle = 1;  // that the port takes
   base::Bytes max_access;

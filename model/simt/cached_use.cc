@@ -21,7 +21,7 @@ CachedUse cached_use(const tile::StageProgram& p, std::size_t operand, std::int6
   const CachedRead read =
       of_micro_kernel(p, [&](const auto& kernel) { return cached_read(kernel, p, operand, warp, max_access); });
   const double reads = read.accesses * warps;
-  return {write, read.access, std::max(1.0, pieces), reads, read.by_instruction ? 0 : reads};
+  return {write, read.access, std::max(1.0, pieces), reads, read.by_instruction ? 0 : reads * read.left};
 }
 
 }  // namespace tilescope::model

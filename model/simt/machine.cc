@@ -49,7 +49,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.scratchpad_bytes = s->capacity.n;
     m.scratchpad_reserved_bytes = s->reserved_per_block.n;
     m.scratchpad_latency_cycles = cycles_or_zero(s->latency);
-    m.scratchpad_pass_cycles = cycles_of_pass(*s);
+    m.scratchpad_pass_cycles = cycles_of_pass(*s, m.warp);
     m.scratchpad_ratio = arch::ratio_of(a, s->name + ".read");
   }
   if (const arch::CacheLevel* l1 = arch::core_cache_of(a)) {
@@ -120,8 +120,8 @@ void name_terms(const arch::ArchSpec& a, Machine& m) {
 
 }  // namespace
 
-double cycles_of_pass(const arch::ScratchpadLevel& level) {
-  const auto words = static_cast<double>((level.bank_width * level.banks).n);
+double cycles_of_pass(const arch::ScratchpadLevel& level, std::int64_t warp) {
+  const auto words = static_cast<double>((level.bank_width * std::min(level.banks, warp)).n);
   return level.width ? std::ceil(words / static_cast<double>(level.width->n)) : 1;
 }
 

@@ -93,8 +93,8 @@ struct Arithmetic {
 
 Machine make_machine(const arch::ArchSpec& a);
 
-// That the port of a scratchpad is busy with one pass through its banks.
-double cycles_of_pass(const arch::ScratchpadLevel& level);
+// That the port of a scratchpad is busy with one pass through its banks: a word of each, or of each lane of a warp.
+double cycles_of_pass(const arch::ScratchpadLevel& level, std::int64_t warp);
 
 // The calibration ratios that a machine of this chip works with: of levels, outermost first, then of instructions.
 std::vector<std::string> ratios_read(const arch::ArchSpec& a);

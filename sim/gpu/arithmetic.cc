@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/gpu/detail/arithmetic.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "arch/derive.h"
@@ -140,6 +142,19 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   if (special == nullptr) special = &unit;
   cost.special_parts = n.special * parts_of(chip, *special);
   cost.latency += n.special * special->latency.n;
+  return cost;
+}
+
+ArithmeticCost integer_cost(double instructions, const arch::ArchSpec& chip) {
+  ArithmeticCost cost{.issue = std::llround(instructions)};
+  if (!chip.core.integer) return cost;
+  const auto parts = [&](std::int64_t lanes) {
+    return std::llround(instructions * static_cast<double>(chip.core.warp * chip.core.partitions * kCycleParts) /
+                        static_cast<double>(lanes));
+  };
+  cost.integer_parts = parts(chip.core.integer->lanes);
+  for (const ComputeSpec& unit : chip.compute)
+    if (unit.name == chip.core.integer->shares) cost.arithmetic_parts = parts(unit.per_core);
   return cost;
 }
 

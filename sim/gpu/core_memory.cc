@@ -21,7 +21,7 @@ std::int64_t parts(const Rate& r, std::int64_t units) {
 
 std::int64_t pieces_of(const SegmentCost& c) {
   const std::int64_t longest =
-      std::max({c.arithmetic_parts, c.special_parts, c.issue * kCycleParts, c.passes * kCycleParts});
+      std::max({c.arithmetic_parts, c.special_parts, c.integer_parts, c.issue * kCycleParts, c.passes * kCycleParts});
   return std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
 }
 
@@ -48,7 +48,8 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
 
 Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
   const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
-  const std::int64_t work = std::max({issue, c.arithmetic_parts / pieces, c.special_parts / pieces});
+  const std::int64_t work =
+      std::max({issue, c.arithmetic_parts / pieces, c.special_parts / pieces, c.integer_parts / pieces});
   const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
   std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
   const bool computes = c.arithmetic_parts + c.special_parts > 0;

@@ -20,6 +20,7 @@ void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
   issue += o.issue * times;
   arithmetic_parts += o.arithmetic_parts * times;
   special_parts += o.special_parts * times;
+  integer_parts += o.integer_parts * times;
   passes += o.passes * times;
   accesses += o.accesses * times;
   reads_scratchpad = reads_scratchpad || o.reads_scratchpad;
@@ -182,6 +183,7 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
       c.issue = n.cost.issue;
       c.arithmetic_parts = n.cost.arithmetic_parts;
       c.special_parts = n.cost.special_parts;
+      c.integer_parts = n.cost.integer_parts;
       c.passes = n.cost.passes;
       c.latency = n.cost.latency;
       return c;

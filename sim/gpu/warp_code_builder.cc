@@ -44,7 +44,12 @@ bool accumulates(const std::vector<Statement>& body, int index) {
 
 WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
                                  const arch::ArchSpec& chip, const AccessShapes& shapes)
-    : code_(code), kernel_(kernel), bases_(bases), chip_(chip), shapes_(shapes) {}
+    : code_(code),
+      kernel_(kernel),
+      address_code_(kernel, chip.compiler ? chip.compiler->predicates : std::nullopt),
+      bases_(bases),
+      chip_(chip),
+      shapes_(shapes) {}
 
 void WarpCodeBuilder::build() {
   const std::vector<const Copy*> copies = lower::copies_of(kernel_);
@@ -55,6 +60,7 @@ void WarpCodeBuilder::build() {
                                std::min(static_cast<int>(group_of_buffer_.size()), kLoadGroups - 1));
   }
   code_.load_groups_ = std::min(static_cast<int>(group_of_buffer_.size()), kLoadGroups);
+  emit_beside(nullptr);
   emit(kernel_.body, Part::kAll);
   emit_op({.kind = Kind::kEnd});
   find_step_loop();
@@ -160,6 +166,23 @@ void WarpCodeBuilder::emit(const Body& body, Part part) {
   flush();
 }
 
+SegmentNode WarpCodeBuilder::beside(const Loop* loop) const {
+  const bool gone = loop != nullptr && AddressCode::unrolled(*loop, kernel_);
+  const IssuedBeside issued = gone ? IssuedBeside{} : address_code_.of(loop);
+  SegmentNode n;
+  n.kind = SegmentNode::Kind::kCompute;
+  n.cost = integer_cost(issued.all(), chip_);
+  return n;
+}
+
+void WarpCodeBuilder::emit_beside(const Loop* loop) {
+  std::vector<SegmentNode> nodes = {beside(loop)};
+  if (nodes.front().cost.issue == 0) return;
+  const WarpOp op{.kind = Kind::kSegment, .number = static_cast<int>(code_.segments_.size())};
+  code_.segments_.emplace_back(code_.indices_, std::move(nodes), shapes_.banks.width);
+  emit_op(op);
+}
+
 // What is alone, or runs by itself, went into a segment.
 void WarpCodeBuilder::emit(const Statement& s, Part part) {
   std::visit(
@@ -210,7 +233,10 @@ void WarpCodeBuilder::emit_counted(const CodeLoop& l, Inside inside) {
 void WarpCodeBuilder::emit_loop(const Loop& l, Part part) {
   if (part == Part::kAll && loads_ahead(l)) return emit_ahead(l);
   const expr::Span range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
-  emit_counted({.slot = l.index, .low = range.low, .high = range.high}, [&] { emit(l.body, part); });
+  emit_counted({.slot = l.index, .low = range.low, .high = range.high}, [&] {
+    if (part != Part::kRest) emit_beside(&l);
+    emit(l.body, part);
+  });
 }
 
 void WarpCodeBuilder::emit_ahead(const Loop& l) {
@@ -223,7 +249,10 @@ void WarpCodeBuilder::emit_ahead(const Loop& l) {
       .slot = slot, .own = true, .low = range.low, .high = range.high, .stride = ahead, .inner = l.index};
   const CodeLoop inner{.slot = l.index, .high = range.high, .from = slot, .count = ahead};
   emit_counted(outer, [&] {
-    emit_counted(inner, [&] { emit(l.body, Part::kLoads); });
+    emit_counted(inner, [&] {
+      emit_beside(&l);
+      emit(l.body, Part::kLoads);
+    });
     emit_counted(inner, [&] { emit(l.body, Part::kRest); });
   });
 }
@@ -305,6 +334,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
             n.index = l.index;
             n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
             n.accumulates = accumulates(l.body, l.index);
+            if (SegmentNode own = beside(&l); own.cost.issue > 0) n.children.push_back(std::move(own));
             children(l.body);
           },
           [&](const If& i) {

@@ -34,7 +34,7 @@ TEST_F(Compare, BearsTheContractsNames) {
   EXPECT_THAT(keys_of(document), ElementsAre("rows", "summary"));
   const Json& row = document.at("rows").at(0);
   EXPECT_EQ(row.at("kind"), "matmul");
-  EXPECT_EQ(row.at("tile"), "m=16 n=16");
+  EXPECT_EQ(row.at("tile"), "m=16 n=16 k=8");
   EXPECT_NEAR(row.at("error_ratio").get<double>(), row.at("predicted_us").get<double>() / 30 - 1, 1e-12);
   EXPECT_NEAR(row.at("simulated_error_ratio").get<double>(), row.at("simulated_us").get<double>() / 30 - 1, 1e-12);
   const Json& summary = document.at("summary");

@@ -123,8 +123,12 @@ UnrolledReduction unrolled_reduction(const StageProgram& p) {
 CachedRead cached_read(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand, std::int64_t warp,
                        base::Bytes max_access) {
   const std::int64_t vector = scratchpad_vector(p, operand, max_access);
-  return {scratchpad_read(p, operand, vector, warp),
-          elements_read_in_step(p, operand) / static_cast<double>(vector * p.lanes())};
+  const double elements = tile::fragment_elements(p, operand) * p.reduction_tiles_per_step();
+  CachedRead read;
+  read.access = scratchpad_read(p, operand, vector, warp);
+  read.accesses = elements / static_cast<double>(vector * p.lanes());
+  read.left = elements_read_in_step(p, operand) / elements;
+  return read;
 }
 
 RowPlaces cached_places(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {

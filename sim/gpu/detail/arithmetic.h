@@ -14,6 +14,7 @@ struct ArithmeticCost {
   std::int64_t issue = 0;             // warp instructions
   std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
   std::int64_t special_parts = 0;     // of the special function units
+  std::int64_t integer_parts = 0;     // of the units for addresses
   std::int64_t passes = 0;            // of the scratchpad, for operands that the instruction reads there
   std::int64_t latency = 0;           // cycles from operands to result
 };
@@ -24,6 +25,9 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
 // A shuffle and a step of the reducer for each doubling of the lanes, every one of which waits for the one before it. A
 // shuffle passes the scratchpad's crossbar. Throws SimError where the chip has no shuffles.
 ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip);
+
+// So many instructions on integers and predicates.
+ArithmeticCost integer_cost(double instructions, const arch::ArchSpec& chip);
 
 // One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
 // it names. Throws SimError where the chip has none.

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/gpu/detail/address_code.h"
 #include "sim/gpu/detail/warp_code.h"
 
 namespace tilescope::sim {
@@ -30,6 +31,9 @@ class WarpCodeBuilder {
   bool loads_ahead(const lower::Loop& l) const;
   bool has(const lower::Statement& s, Part part) const;
 
+  // The instructions for addresses, guards and control of one iteration of the loop, or of the kernel.
+  SegmentNode beside(const lower::Loop* loop) const;
+  void emit_beside(const lower::Loop* loop);
   void emit(const Body& body, Part part);
   void emit(const lower::Statement& s, Part part);
   void emit_loop(const lower::Loop& l, Part part);
@@ -57,6 +61,7 @@ class WarpCodeBuilder {
 
   WarpCode& code_;
   const lower::Kernel& kernel_;
+  AddressCode address_code_;
   const std::vector<std::int64_t>& bases_;
   const arch::ArchSpec& chip_;
   AccessShapes shapes_;

@@ -292,12 +292,6 @@ TEST(MatrixInstructions, LanesThatReadOtherRowsThanTheirsAreFound) {
   EXPECT_THROW(tests::wrong_outputs(p, m), KernelError);
 }
 
-std::string refusal(const std::string& text, const arch::ArchSpec& chip) {
-  base::Diagnostics diags;
-  EXPECT_FALSE(lower(tests::program(text, chip), chip, diags).has_value());
-  return diags.count() == 1 ? diags.errors().front().text : testing::PrintToString(diags.sentences());
-}
-
 // What is made for one chip is evaluated with the instruction that another has of that name.
 TEST(MatrixInstructions, OfAnotherChipAreItsOwn) {
   const std::string text = tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16");
@@ -361,8 +355,9 @@ TEST(SharedFactors, InOtherCoreMatricesAreRefused) {
 }
 
 TEST(MatrixInstructions, OperandsHaveToBeCached) {
-  EXPECT_EQ(refusal(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"), a100()),
-            "instruction mma.f16: B is not cached");
+  EXPECT_THAT(tests::refusals(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"),
+                              a100()),
+              testing::ElementsAre("instruction mma.f16: B is not cached"));
 }
 
 // --- factors in the scratchpad

@@ -25,7 +25,8 @@ UnrolledReduction unrolled_reduction(const tile::StageProgram& p);
 // How a block's warps read a cached operand in one reduction step.
 struct CachedRead {
   WarpAccess access;            // the first of the first warp
-  double accesses = 0;          // of one warp
+  double accesses = 0;          // of one warp, as the program has them
+  double left = 1;              // the share of them that is left where a body's equal ones are made once
   bool by_instruction = false;  // the instruction that multiplies reads for itself; else each takes an issue slot
 };
 

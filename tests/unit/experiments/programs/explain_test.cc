@@ -56,7 +56,7 @@ void expect_about(const ExplainedOperator& op, const std::string& path, double e
 TEST(Explain, ElementwiseAnswersToDramAlone) {
   const ExplainedOperator op = explained(workload("O[i] = A[i] + B[i]", "i=100000000")).at(0);
   EXPECT_EQ(op.prediction->bottleneck, "dram");
-  EXPECT_EQ(op.next, "l2");
+  EXPECT_EQ(op.next, "dispatch");
   for (const char* path : {"memory.dram.rate", "memory.dram.clock", "memory.dram.channels", "memory.dram.width"})
     expect_about(op, path, -1);
   for (const char* path : {"core.count", "clock", "compute.fma.f32.per_core", "launch_overhead"})

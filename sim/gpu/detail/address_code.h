@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Instructions that a compiler issues beside a kernel's statements: for addresses, for guards, for loops. They follow
+// from the kernel alone, by the rules that compilers share:
+// - A loop that is unrolled wholly is no loop: its index is a constant in each copy of its body.
+// - What does not change in a loop is computed before it; so every value belongs to the innermost loop that it changes
+//   in, and is computed there once, however many accesses want it.
+// - Accesses whose addresses differ by a constant share one, and say the difference.
+// - An address of memory has 64 bits: its offset is widened and added to the array's pointer in one instruction. One of
+//   the scratchpad is an offset in bytes.
+// - A division or remainder by a power of two is one instruction; another division is a multiplication whose upper half
+//   is shifted, its remainder one more.
+// - A guard that can fail sets a predicate; where a body has more guards than a thread keeps predicates, all of them are
+//   computed where they are used. A loop adds, compares and branches.
+//
+// Ignores: predicates and values that a compiler computes again for want of registers, offsets that no instruction can
+// say, moves, and scheduling. How far off it is: experiments/studies/machine_code/run.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "lower/kernel.h"
+
+namespace tilescope::sim {
+
+struct IssuedBeside {
+  double integer = 0, predicate = 0, control = 0;
+  double all() const { return integer + predicate + control; }
+};
+
+class AddressCode {
+ public:
+  // `predicates`: how many a thread keeps; any number where absent.
+  AddressCode(const lower::Kernel& k, std::optional<std::int64_t> predicates);
+
+  // Of one iteration of a loop that is not unrolled wholly; of the kernel once, where the loop is null. Instructions of
+  // a loop inside are its own.
+  IssuedBeside of(const lower::Loop* loop) const;
+  // Whether the loop is gone from the code.
+  static bool unrolled(const lower::Loop& l, const lower::Kernel& k);
+
+ private:
+  friend class AddressCodeMaker;
+  std::map<const lower::Loop*, IssuedBeside> of_;
+};
+
+}  // namespace tilescope::sim

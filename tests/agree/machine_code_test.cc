@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instructions that the simulator counts of kernels against those that vendors' compilers made of them
+// (experiments/data/machine_code, made again by experiments/studies/machine_code/run --write).
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "lower/lower.h"
+#include "lower/statement_parts.h"
+#include "sim/gpu/detail/address_code.h"
+#include "tests/support/build.h"
+#include "tests/support/document.h"
+#include "tests/support/paths.h"
+
+namespace tilescope {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Counts {
+  double multiply_adds = 0, loads = 0, stores = 0, beside = 0;
+
+  void add(const Counts& o, double times) {
+    multiply_adds += o.multiply_adds * times;
+    loads += o.loads * times;
+    stores += o.stores * times;
+    beside += o.beside * times;
+  }
+};
+
+// --- of a kernel
+
+class KernelCounter {
+ public:
+  KernelCounter(const lower::Kernel& k, const arch::ArchSpec& chip) : kernel_(k), code_(k, chip.compiler->predicates) {}
+  Counts count() {
+    Counts all = of(kernel_.body);
+    all.beside += beside(nullptr);
+    return all;
+  }
+
+ private:
+  double beside(const lower::Loop* l) const {
+    const sim::IssuedBeside b = code_.of(l);
+    return b.integer + b.predicate;
+  }
+  Counts of(const std::vector<lower::Statement>& body) {
+    Counts all;
+    for (const lower::Statement& s : body) all.add(of(s), 1);
+    return all;
+  }
+  Counts of(const lower::Statement& s) {
+    Counts c;
+    if (const auto* l = std::get_if<lower::Loop>(&s.what)) {
+      const expr::Span range = kernel_.indices[static_cast<std::size_t>(l->index)].range;
+      Counts body = of(l->body);
+      if (!sim::AddressCode::unrolled(*l, kernel_)) body.beside += beside(l);
+      c.add(body, static_cast<double>(range.high - range.low + 1));
+      return c;
+    }
+    lower::for_inner_bodies(s, [&](const auto& inner) { c.add(of(inner), 1); });
+    if (const auto* copy = std::get_if<lower::Copy>(&s.what)) {
+      if (space(copy->from) == lower::Space::kGlobal && space(copy->to) == lower::Space::kRegister) c.loads = 1;
+      if (space(copy->to) == lower::Space::kGlobal) c.stores = 1;
+    }
+    if (const auto* compute = std::get_if<lower::Compute>(&s.what))  // a move computes nothing
+      c.multiply_adds = compute->reducer != expr::Reducer::kNone || compute->body.size() > 1 ? 1 : 0;
+    return c;
+  }
+  lower::Space space(const lower::Access& a) const { return kernel_.buffers[static_cast<std::size_t>(a.buffer)].space; }
+
+  const lower::Kernel& kernel_;
+  sim::AddressCode code_;
+};
+
+// --- of a table's row: how often its loops run, as loops.py has it
+
+Counts counts_of(const Json& row) {
+  std::vector<std::pair<double, double>> runs;
+  Counts all;
+  const auto take = [&](const Json& counts, double times) {
+    for (const auto& [kind, n] : counts.items()) {
+      const double all_of_it = times * n.get<double>();
+      if (kind == "fma" || kind == "arith") all.multiply_adds += all_of_it;
+      if (kind.starts_with("load_global")) all.loads += all_of_it;
+      if (kind.starts_with("store_global")) all.stores += all_of_it;
+      if (kind == "integer" || kind == "predicate" || kind == "scalar") all.beside += all_of_it;
+    }
+  };
+  for (const Json& loop : row.at("loops")) {
+    double entered = 1;
+    if (!loop.at("parent").is_null()) {
+      const auto& [times, trips] = runs[loop.at("parent").get<std::size_t>()];
+      entered = times * loop.value("entered", trips);
+    }
+    const double trips = loop.at("trips").is_null() ? 1 : loop.at("trips").get<double>();
+    runs.emplace_back(entered, trips);
+    take(loop.at("counts"), entered * trips);
+    for (const Json& part : loop.value("parts", Json::array()))
+      take(part.at("counts"), -entered * (trips - part.at("times").get<double>()));
+  }
+  return all;
+}
+
+bool all_trips_known(const Json& row) {
+  for (const Json& loop : row.at("loops"))
+    if (loop.at("trips").is_null()) return false;
+  return true;
+}
+
+bool within(double counted, double real, double share) { return std::abs(counted - real) <= share * real; }
+
+class MachineCode : public testing::TestWithParam<std::string> {};
+
+TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
+  std::ifstream table(tests::source_path("experiments/data/machine_code/" + GetParam() + ".jsonl"));
+  std::string line;
+  std::getline(table, line);
+  const arch::ArchSpec chip = tests::chip(GetParam());
+  int kernels = 0, products = 0, loads = 0, beside = 0;
+  double log_ratio = 0;
+  std::optional<lower::Module> module;
+  while (std::getline(table, line)) {
+    const Json row = Json::parse(line);
+    if (row.contains("program")) {
+      module.reset();
+      base::Diagnostics diags;
+      if (!row.contains("refused"))
+        module = lower::lower(tests::program(row.at("program").dump(), chip), chip, diags);
+    }
+    if (!module || row.contains("refused") || !all_trips_known(row)) continue;
+    const auto kernel =
+        std::find_if(module->kernels.begin(), module->kernels.end(),
+                     [&](const lower::Kernel& k) { return k.name == row.at("kernel").get<std::string>(); });
+    ASSERT_NE(kernel, module->kernels.end()) << row.at("kernel");
+    const Counts counted = KernelCounter(*kernel, chip).count();
+    const Counts real = counts_of(row);
+    ++kernels;
+    products += within(counted.multiply_adds, real.multiply_adds, 0.05);
+    loads += within(counted.loads, real.loads, 0.05) && within(counted.stores, real.stores, 0.05);
+    beside += within(counted.beside, real.beside, 0.25);
+    log_ratio += std::log((counted.beside + 1) / (real.beside + 1));
+    if (std::getenv("SHOW") != nullptr)
+      fmt::print("{} {}: fma {:.0f} {:.0f} loads {:.0f} {:.0f} stores {:.0f} {:.0f} beside {:.0f} {:.0f} = {:.2f}\n",
+                 row.at("id").get<std::string>(), row.at("kernel").get<std::string>(), counted.multiply_adds,
+                 real.multiply_adds, counted.loads, real.loads, counted.stores, real.stores, counted.beside,
+                 real.beside, counted.beside / real.beside);
+  }
+  fmt::print("{}: of {} kernels whose trips are known multiply-adds agree on {}, loads and stores on {}, integer and "
+             "predicate instructions within a quarter on {}, {:+.0f} % in the mean\n",
+             GetParam(), kernels, products, loads, beside, 100 * (std::exp(log_ratio / kernels) - 1));
+  EXPECT_GE(kernels, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, MachineCode, testing::Values("k80", "v100", "t4", "a100"),
+                         [](const auto& named) { return named.param; });
+
+}  // namespace
+}  // namespace tilescope
