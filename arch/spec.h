@@ -70,12 +70,12 @@ struct CoreSpec {
   std::int64_t max_threads = 0;  // resident on one core
   std::int64_t max_blocks = 0;   // resident on one core
   std::int64_t max_block_threads = 0;
-  std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
-  std::optional<Bytes> async_copy;    // the least that one thread copies asynchronously; no such copies where absent
-  std::optional<TmaSpec> tma;         // no TMA copies where absent
-  std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
+  std::optional<Bytes> max_access;     // the widest access to memory of one thread; one element where absent
+  std::optional<Bytes> async_copy;     // the least that one thread copies asynchronously; no such copies where absent
+  std::optional<TmaSpec> tma;          // no TMA copies where absent
+  std::optional<std::int64_t> issue;   // warp instructions a cycle and partition; 1 where absent
   std::optional<IntegerSpec> integer;  // issue slots alone bound such instructions where absent
-  std::optional<std::int64_t> lsu;    // lanes of address generation a cycle and core; `warp` where absent
+  std::optional<std::int64_t> lsu;     // lanes of address generation a cycle and core; `warp` where absent
   // Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar and with its
   // latency; lanes cannot where absent.
   std::optional<std::int64_t> shuffle;
@@ -352,7 +352,6 @@ struct CompilerSpec {
   // 32-bit registers of a thread that carry a copy's pieces, all loads before the first store; all pieces where absent.
   std::optional<std::int64_t> copy_registers;
   std::optional<std::int64_t> predicates;  // that a thread keeps; any number
-  std::optional<std::int64_t> address_instructions;  // of one access to memory, its predicate among them; none
   RegisterAllowances registers;
 };
 

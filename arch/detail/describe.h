@@ -345,9 +345,6 @@ void describe(V& v, CompilerSpec& s) {
                    "Predicates that a thread keeps; those of more guards are computed again where they are used; any "
                    "number where absent."),
           s.predicates);
-  v.field(optional("address_instructions",
-                   "Instructions of one access to memory apart from it: address and predicate; none where absent."),
-          s.address_instructions);
   v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }
@@ -436,10 +433,11 @@ void describe(V& v, ArchSpec& s) {
   v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
   v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
           s.launch_overhead);
-  v.field(optional("block_interval",
-                   "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
-                   "at once where absent."),
-          s.block_interval);
+  v.field(
+      optional("block_interval",
+               "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
+               "at once where absent."),
+      s.block_interval);
   v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
          s.compiler);
   v.entries(optional("calibration",

@@ -7,6 +7,7 @@
 #include "arch/derive.h"
 #include "base/integer.h"
 #include "model/simt/cached_costs.h"
+#include "model/simt/detail/address_work.h"
 #include "model/simt/microkernel/detail/costs.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
@@ -56,6 +57,16 @@ class BlockCounter {
     return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
   }
 
+  // `instructions` on integers and predicates of every warp of the block: slots, and lanes of their units, which may be
+  // those of the arithmetic.
+  void add_integer(CoreBusy& phase, double instructions) const {
+    phase.issue_cycles += issue_cycles(instructions);
+    const double lanes = instructions * warps_ * static_cast<double>(m_.warp);
+    if (m_.integer_lanes <= 0) return;
+    phase.integer_cycles += lanes / m_.integer_lanes;
+    if (m_.integer_shares_lanes > 0) phase.arithmetic_cycles += lanes / m_.integer_shares_lanes;
+  }
+
   // Cycles of the core's path to memory for one access instruction of one warp.
   double memory_cycles(const WarpAccess& access) const {
     const double lanes = static_cast<double>(access.offset.size()) / m_.access_lanes;
@@ -96,7 +107,8 @@ class BlockCounter {
     const double written = work_.load.scratchpad_cycles - before;
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
-    work_.load.issue_cycles += issue_cycles(copy.requests * (copy.instructions + m_.address_instructions));
+    work_.load.issue_cycles += issue_cycles(copy.requests * copy.instructions);
+    add_integer(work_.load, instructions_beside_copies(p_, i, copy.requests));
     // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
     if (copy.asynchronous)
@@ -111,7 +123,8 @@ class BlockCounter {
   void count_direct(std::size_t i) {
     const auto vector = static_cast<double>(p_.operands[i].vector * p_.lanes());
     const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
-    work_.load.issue_cycles += issue_cycles(reads * (1 + m_.address_instructions));
+    work_.load.issue_cycles += issue_cycles(reads);
+    add_integer(work_.load, instructions_beside_reads(p_, i));
     work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
   }
 
@@ -157,6 +170,7 @@ class BlockCounter {
     const double special = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
     work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + special);
+    add_integer(work_.compute, instructions_of_loops(p_));
     double cycles = operations * lanes / arithmetic_.per_cycle;
     cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
     work_.compute.arithmetic_cycles += cycles;
@@ -246,7 +260,8 @@ class BlockCounter {
     if (kernel_.stays()) return;
     const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
     if (!stores.by_engine) {
-      work_.store.issue_cycles += issue_cycles(stores.per_warp * (1 + m_.address_instructions));
+      work_.store.issue_cycles += issue_cycles(stores.per_warp);
+      add_integer(work_.store, instructions_beside_stores(p_, stores.per_warp));
       work_.store.core_cache_cycles += stores.per_warp * warps_ * memory_cycles(stores.access);
     }
     const ResultGathering gathered = of_results(
@@ -276,12 +291,13 @@ class BlockCounter {
 double CoreBusy::longest(const Machine& m, double uneven) const {
   const double port =
       m.core_cache_shared ? scratchpad_cycles + core_cache_cycles : std::max(scratchpad_cycles, core_cache_cycles);
-  return std::max({issue_cycles * uneven, arithmetic_cycles * uneven, port});
+  return std::max({issue_cycles * uneven, arithmetic_cycles * uneven, integer_cycles * uneven, port});
 }
 
 CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
   return {a.issue_cycles + b.issue_cycles, a.arithmetic_cycles + b.arithmetic_cycles,
-          a.scratchpad_cycles + b.scratchpad_cycles, a.core_cache_cycles + b.core_cache_cycles};
+          a.integer_cycles + b.integer_cycles, a.scratchpad_cycles + b.scratchpad_cycles,
+          a.core_cache_cycles + b.core_cache_cycles};
 }
 
 BlockWork work_of_block(const StageProgram& p, const Machine& m, const KernelStage& kernel,

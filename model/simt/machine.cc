@@ -21,6 +21,11 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
   m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
+  if (a.core.integer) {
+    m.integer_lanes = static_cast<double>(a.core.integer->lanes);
+    for (const arch::ComputeSpec& c : a.compute)
+      if (c.name == a.core.integer->shares) m.integer_shares_lanes = static_cast<double>(c.per_core);
+  }
   m.launch_us = a.launch_overhead.v;
   m.block_interval_us = a.block_interval.value_or(base::Microseconds{0}).v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
@@ -31,7 +36,6 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
 
 void read_compiler(const arch::ArchSpec& a, Machine& m) {
   if (!a.compiler) return;
-  m.address_instructions = static_cast<double>(a.compiler->address_instructions.value_or(0));
   m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
   m.allowances = a.compiler->registers;
 }

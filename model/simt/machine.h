@@ -42,9 +42,10 @@ struct Machine {
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
-  double address_instructions = 0;                       // of one access to memory, in addition to it
-  double compiler_unroll = 1;                            // iterations of a loop of its own choice
-  arch::RegisterAllowances allowances;                   // what its compiler holds besides values
+  double integer_lanes = 0;             // a cycle and core, for addresses and predicates; 0: no bound but issue
+  double integer_shares_lanes = 0;      // of the instruction whose lanes these take as well; 0: none
+  double compiler_unroll = 1;           // iterations of a loop of its own choice
+  arch::RegisterAllowances allowances;  // what its compiler holds besides values
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block

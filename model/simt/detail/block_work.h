@@ -17,6 +17,7 @@ namespace tilescope::model {
 struct CoreBusy {
   double issue_cycles = 0;  // warp schedulers, all partitions busy alike
   double arithmetic_cycles = 0;
+  double integer_cycles = 0;  // units for addresses, where the chip tells them apart
   double scratchpad_cycles = 0;
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
 
