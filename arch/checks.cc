@@ -53,8 +53,8 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
     for (const ComputeSpec& unit : a.compute) names.push_back(unit.name);
     const std::string& shared = *c.integer->shares;
     if (std::find(names.begin(), names.end(), shared) == names.end())
-      complaints.add({"core", "integer", "shares"},
-                     fmt::format("no instruction of compute is named '{}'{}", shared, base::did_you_mean(shared, names)));
+      complaints.add({"core", "integer", "shares"}, fmt::format("no instruction of compute is named '{}'{}", shared,
+                                                                base::did_you_mean(shared, names)));
   }
   if (c.tma) check_tma(*c.tma, complaints);
 }

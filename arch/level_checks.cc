@@ -225,13 +225,13 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
                    fmt::format("{} B are more than a word of every bank, {} B", l.width->n, pass.n),
                    {{"memory", l.name, "banks"}, {"memory", l.name, "bank_width"}});
   else if (l.width && a.core.max_access && *l.width < *a.core.max_access)
-    complaints.add({"memory", l.name, "width"},
-                   fmt::format("{} B are less than one access, core.max_access of {} B", l.width->n,
-                               a.core.max_access->n),
-                   {{"core", "max_access"}});
+    complaints.add(
+        {"memory", l.name, "width"},
+        fmt::format("{} B are less than one access, core.max_access of {} B", l.width->n, a.core.max_access->n),
+        {{"core", "max_access"}});
   if (l.lanes && a.core.warp > 0 && *l.lanes > a.core.warp)
-    complaints.add({"memory", l.name, "lanes"},
-                   fmt::format("{} lanes are more than a warp, {}", *l.lanes, a.core.warp), {{"core", "warp"}});
+    complaints.add({"memory", l.name, "lanes"}, fmt::format("{} lanes are more than a warp, {}", *l.lanes, a.core.warp),
+                   {{"core", "warp"}});
   complaints.require_product(
       {clock_factor(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }

@@ -119,15 +119,14 @@ class GroupBuilder : GroupView {
             return axis.axes.size() != 1 || axis.axes[0] != &axis - p.space->axes.data();
           }))
         refuse_stage("its loops are not those of the expression, one by one");
-      if (p.is_split())
-        refuse_stage("blocks share its reduction (split)");
+      if (p.is_split()) refuse_stage("blocks share its reduction (split)");
       if (keeps(i) && p.space->output.dims.size() !=
                           p.space->expression.tensors[static_cast<std::size_t>(p.space->output.tensor)].shape.size())
         refuse_stage("its output's tile has other dimensions than its tensor");
       if (p.by_tma() || p.operands.back().box != 0) refuse_stage("TMA copies its tiles");
       if (threads() % p.threads() != 0)
-        refuse(
-            i, fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(), name(i)));
+        refuse(i, fmt::format("a block has {} threads, which the {} for {} do not divide", threads(), p.threads(),
+                              name(i)));
       if (i + 1 < group_.size()) check_output(i);
     }
   }
@@ -144,7 +143,7 @@ class GroupBuilder : GroupView {
       read = true;
       if (!kept)
         refuse(i, fmt::format("{} passes between stages of one kernel, and the stage of {} reads it outside", tensor,
-                           p_.space(s).output.name));
+                              p_.space(s).output.name));
     }
     if (!read)
       refuse(i, fmt::format("{} is a result of the program, and its stage is not the last of its kernel", tensor));
@@ -174,8 +173,8 @@ class GroupBuilder : GroupView {
     for (std::size_t i = 0; i < group_.size(); ++i)
       for (std::size_t o = 0; o < out_.stages[i].kept_inputs.size(); ++o)
         if ((out_.stages[i].kept_inputs[o] >= 0 || out_.stages[i].held_inputs[o] >= 0) && stage(i).operands[o].cached)
-          refuse(
-              i, fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o), name(i)));
+          refuse(i, fmt::format("{} stays in the core; {} copies it to the scratchpad once more", tensor_of(i, o),
+                                name(i)));
   }
 
   const std::string& tensor_of(std::size_t i, std::size_t operand) const {
@@ -200,7 +199,7 @@ class GroupBuilder : GroupView {
             const std::optional<ReadRange> both = found[d] ? joined(*found[d], one) : one;
             if (!both) {
               refuse(i, fmt::format("stages read {} at places along {} that move apart from block to block", name(i),
-                                 p.space->axes[d].name));
+                                    p.space->axes[d].name));
               return std::nullopt;
             }
             found[d] = both;
@@ -266,7 +265,7 @@ class GroupBuilder : GroupView {
     }
     if (ok() && any != is_epilogue(i))
       refuse(i, any ? fmt::format("the stage of {} is no epilogue, and reads what passes in registers", name(i))
-                 : fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers", name(i)));
+                    : fmt::format("the stage of {} is an epilogue, and nothing reaches it in registers", name(i)));
   }
 
   static bool same_threads(const StageProgram& p, const StageProgram& holder) {
@@ -285,13 +284,13 @@ class GroupBuilder : GroupView {
     for (std::size_t d = 0; read && d < read->size(); ++d) {
       if (const StageProgram& p = stage(i); p.block[d] < (*read)[d].extent)
         return refuse(i, fmt::format("a block reads {} elements of {} along {}, and its stage's tile has {}",
-                                  (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
+                                     (*read)[d].extent, name(i), p.space->axes[d].name, p.block[d]));
       begins.push_back((*read)[d].begin);
     }
     for (auto c = epilogue_of(i, i + 1); ok() && c; c = epilogue_of(i, *c + 1))
       if (out_.stages[*c].begins != begins)
         refuse(*c, fmt::format("{} passes to {} in registers, and other stages read it from another place on", name(i),
-                           name(*c)));
+                               name(*c)));
   }
 
   // The first stage from `from` on that a stage's results reach in registers.
@@ -313,8 +312,8 @@ class GroupBuilder : GroupView {
     for (std::size_t i = 0; i < group_.size(); ++i)
       if (out_.stages[i].keeps_output)
         all += fmt::format(", {} of {}", kept_elements(stage(i)) * stage(i).space->output.element.n, name(i));
-    refuse(group_.size() - 1, fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n, arch_.name, have,
-                       all.empty() ? all : " (kept:" + all.substr(1) + ")"));
+    refuse(group_.size() - 1, fmt::format("scratchpad bytes a block: its stages need {} B, {} has {} B{}", out_.bytes.n,
+                                          arch_.name, have, all.empty() ? all : " (kept:" + all.substr(1) + ")"));
   }
 
   GroupLayout out_;

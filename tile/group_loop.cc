@@ -73,24 +73,24 @@ class LoopFinder : GroupView {
     if (!from || !to) return;
     const auto axis = axis_of_name(space(*to), e.carried);
     if (!axis)
-      return refuse(
-          *to, fmt::format("{} is carried along {}, which is no axis of the stage of {}", e.tensor, e.carried, name(*to)));
+      return refuse(*to, fmt::format("{} is carried along {}, which is no axis of the stage of {}", e.tensor, e.carried,
+                                     name(*to)));
     const auto dim = dimension_along(space(*to), e.tensor, *axis);
     if (!dim)
-      return refuse(*to, fmt::format("{} is carried along {}, and the stage of {} does not read it along {} alone", e.tensor,
-                                e.carried, name(*to), e.carried));
+      return refuse(*to, fmt::format("{} is carried along {}, and the stage of {} does not read it along {} alone",
+                                     e.tensor, e.carried, name(*to), e.carried));
     set(*to, *axis);
     set(*from, *dim);
     if (const std::int64_t written = space(*from).axes[*dim].extent, read = space(*to).axes[*axis].extent;
         written != read)
       refuse(*to, fmt::format("{} is carried along {}, of which {} has {} elements and the stage of {} {}", e.tensor,
-                         e.carried, e.tensor, written, name(*to), read));
+                              e.carried, e.tensor, written, name(*to), read));
   }
 
   void set(std::size_t i, std::size_t axis) {
     if (axes_[i].value_or(axis) != axis)
       return refuse(i, fmt::format("the stage of {} is carried along {} and along {}", name(i),
-                                space(i).axes[*axes_[i]].name, space(i).axes[axis].name));
+                                   space(i).axes[*axes_[i]].name, space(i).axes[axis].name));
     axes_[i] = axis;
   }
 
@@ -119,18 +119,20 @@ class LoopFinder : GroupView {
       }
       if (p.block[axis] != out_.extent)
         refuse(i, fmt::format("the stage of {} takes steps of {} along {}, that of {} of {} along {}", name(*first),
-                           out_.extent, axis_name(*first), name(i), p.block[axis], axis_name(i)));
+                              out_.extent, axis_name(*first), name(i), p.block[axis], axis_name(i)));
       else if (p.steps() != out_.steps)
         refuse(i, fmt::format("the stage of {} is carried along {} in {} steps, and its reduction takes {}", name(i),
-                           axis_name(i), out_.steps, p.steps()));
+                              axis_name(i), out_.steps, p.steps()));
       if (p.num_stages > 1)
-        refuse(i, fmt::format("the stage of {} is carried along {}, and its num_stages is not 1", name(i), axis_name(i)));
+        refuse(i,
+               fmt::format("the stage of {} is carried along {}, and its num_stages is not 1", name(i), axis_name(i)));
     }
     if (!first)
-      return refuse(
-          out_.first, fmt::format("{} is carried along {}, which no stage reduces", name(out_.first), axis_name(out_.first)));
+      return refuse(out_.first, fmt::format("{} is carried along {}, which no stage reduces", name(out_.first),
+                                            axis_name(out_.first)));
     if (!out_.carried[out_.last - out_.first])
-      refuse(out_.last, fmt::format("the stage of {} has a step's part of its results, and no stage behind it is carried on",
+      refuse(out_.last,
+             fmt::format("the stage of {} has a step's part of its results, and no stage behind it is carried on",
                          name(out_.last)));
   }
 
@@ -141,7 +143,7 @@ class LoopFinder : GroupView {
       if (!from || !to || !out_.has(*from)) continue;
       if (out_.stepped(*from) && e.carried.empty())
         refuse(*to, fmt::format("a step's part of {} is there at a time, and the stage of {} reads it whole", e.tensor,
-                           name(*to)));
+                                name(*to)));
       if (!out_.stepped(*from) && out_.has(*to)) out_.running[*from - out_.first] = true;
     }
   }

@@ -52,9 +52,9 @@ std::optional<PlacedEdge> read_edge(const Value& v, int stages, const arch::Arch
   const auto carried = base::as_text(f.take("carried"), "carried", diags);
   f.finish();
   if (!from || !to || !tensor || !level) return std::nullopt;
-  return PlacedEdge{{static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level]),
-                     carried.value_or("")},
-                    v.at};
+  return PlacedEdge{
+      {static_cast<int>(*from), static_cast<int>(*to), *tensor, std::string(levels[*level]), carried.value_or("")},
+      v.at};
 }
 
 bool writes(const TileSpace& space, const std::string& tensor) { return space.output.name == tensor; }

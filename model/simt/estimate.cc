@@ -21,9 +21,9 @@ namespace {
 
 using tile::StageProgram;
 
-// The second kernel of a split reduction, one thread an element of the output and a warp a partition in a block, which adds up the parts in their order,
-// each after the one before has come: partial results come from a cache of the device as far as they fit it, of the
-// first one as far as they fit the part of it that their reader's own partition is.
+// The second kernel of a split reduction, one thread an element of the output and a warp a partition in a block, which
+// adds up the parts in their order, each after the one before has come: partial results come from a cache of the device
+// as far as they fit it, of the first one as far as they fit the part of it that their reader's own partition is.
 struct Combining {
   std::array<double, arch::kMaxDeviceCaches> cache_us{};
   double dram_us = 0, latency_us = 0, blocks = 0;

@@ -123,8 +123,8 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   }
 }
 
-// When the chip hands out its next block, for which there has been room since then. Ends of blocks within a turn come in
-// any order, so the next one waits for the rate alone.
+// When the chip hands out its next block, for which there has been room since then. Ends of blocks within a turn come
+// in any order, so the next one waits for the rate alone.
 Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
   if (machine_.block_interval == 0) return room_since;
   const double at = std::max(next_handed_out_, static_cast<double>(room_since));

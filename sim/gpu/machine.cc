@@ -155,7 +155,8 @@ Machine machine_of(const ArchSpec& chip) {
   if (const arch::ScratchpadLevel* l = hierarchy.scratchpad) {
     m.scratchpad_name = l->name;
     m.banks = {l->banks, l->bank_width.n};
-    m.scratchpad = {1, l->width ? base::ceil_div(std::min(l->banks, chip.core.warp) * l->bank_width.n, l->width->n) : 1};
+    m.scratchpad = {1,
+                    l->width ? base::ceil_div(std::min(l->banks, chip.core.warp) * l->bank_width.n, l->width->n) : 1};
     m.scratchpad_lanes = {l->lanes.value_or(chip.core.warp), 1};
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;

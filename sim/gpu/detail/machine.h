@@ -37,8 +37,8 @@ struct Machine {
   std::string name;
   std::int64_t cores = 1;
   CoreLimits limits;
-  Rate issue;       // warp instructions of one partition
-  Rate address;     // lanes of address generation of one core
+  Rate issue;             // warp instructions of one partition
+  Rate address;           // lanes of address generation of one core
   Rate scratchpad;        // bank passes
   Rate scratchpad_lanes;  // whose accesses it takes
   Banks banks;

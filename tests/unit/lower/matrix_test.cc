@@ -355,9 +355,9 @@ TEST(SharedFactors, InOtherCoreMatricesAreRefused) {
 }
 
 TEST(MatrixInstructions, OperandsHaveToBeCached) {
-  EXPECT_THAT(tests::refusals(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"),
-                              a100()),
-              testing::ElementsAre("instruction mma.f16: B is not cached"));
+  EXPECT_THAT(
+      tests::refusals(tests::matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16", R"(,"cached":{"A":"smem"})"), a100()),
+      testing::ElementsAre("instruction mma.f16: B is not cached"));
 }
 
 // --- factors in the scratchpad

@@ -45,7 +45,10 @@ TEST(CachedRead, TakesWhatTapsShareOnce) {
   const expr::Expression e = tests::expression("O[x] +=! I[x+s] * F[s]", "x=4096,s=3");
   tile::StageProgram p =
       tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 32, 4}}, {1, 3}, {16});
-  const auto reads = [&](std::size_t i) { return cached_read(tile::Fma{}, p, i, 32, base::Bytes{4}).accesses; };
+  const auto reads = [&](std::size_t i) {
+    const CachedRead read = cached_read(tile::Fma{}, p, i, 32, base::Bytes{4});
+    return read.accesses * read.left;
+  };
   EXPECT_EQ(reads(0), 12);
   p.unroll = 12;
   EXPECT_EQ(reads(0), 6);

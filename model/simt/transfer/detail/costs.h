@@ -44,8 +44,10 @@ struct CopyRegisters {
 CopyRegisters own_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 CopyRegisters own_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 CopyRegisters own_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
-CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+CopyRegisters others_registers(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand,
+                               const Machine& m);
+CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p, std::size_t operand,
+                               const Machine& m);
 CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 // --- shared by entries

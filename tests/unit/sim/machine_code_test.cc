@@ -21,7 +21,7 @@
 #include "tests/support/document.h"
 #include "tests/support/paths.h"
 
-namespace tilescope {
+namespace tilescope::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -50,7 +50,7 @@ class KernelCounter {
 
  private:
   double beside(const lower::Loop* l) const {
-    const sim::IssuedBeside b = code_.of(l);
+    const IssuedBeside b = code_.of(l);
     return b.integer + b.predicate;
   }
   Counts of(const std::vector<lower::Statement>& body) {
@@ -63,7 +63,7 @@ class KernelCounter {
     if (const auto* l = std::get_if<lower::Loop>(&s.what)) {
       const expr::Span range = kernel_.indices[static_cast<std::size_t>(l->index)].range;
       Counts body = of(l->body);
-      if (!sim::AddressCode::unrolled(*l, kernel_)) body.beside += beside(l);
+      if (!AddressCode::unrolled(*l, kernel_)) body.beside += beside(l);
       c.add(body, static_cast<double>(range.high - range.low + 1));
       return c;
     }
@@ -79,7 +79,7 @@ class KernelCounter {
   lower::Space space(const lower::Access& a) const { return kernel_.buffers[static_cast<std::size_t>(a.buffer)].space; }
 
   const lower::Kernel& kernel_;
-  sim::AddressCode code_;
+  AddressCode code_;
 };
 
 // --- of a table's row: how often its loops run, as loops.py has it
@@ -119,13 +119,20 @@ bool all_trips_known(const Json& row) {
 
 bool within(double counted, double real, double share) { return std::abs(counted - real) <= share * real; }
 
-class MachineCode : public testing::TestWithParam<std::string> {};
+// Least shares of a chip's kernels on which loads and stores, and on which integer and predicate instructions agree;
+// the aim is all, and nine of ten (docs/accuracy.md).
+struct Aim {
+  std::string chip;
+  double accesses = 0, beside = 0;
+};
+
+class MachineCode : public testing::TestWithParam<Aim> {};
 
 TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
-  std::ifstream table(tests::source_path("experiments/data/machine_code/" + GetParam() + ".jsonl"));
+  std::ifstream table(tests::source_path("experiments/data/machine_code/" + GetParam().chip + ".jsonl"));
   std::string line;
   std::getline(table, line);
-  const arch::ArchSpec chip = tests::chip(GetParam());
+  const arch::ArchSpec chip = tests::chip(GetParam().chip);
   int kernels = 0, products = 0, loads = 0, beside = 0;
   double log_ratio = 0;
   std::optional<lower::Module> module;
@@ -134,13 +141,12 @@ TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
     if (row.contains("program")) {
       module.reset();
       base::Diagnostics diags;
-      if (!row.contains("refused"))
-        module = lower::lower(tests::program(row.at("program").dump(), chip), chip, diags);
+      if (!row.contains("refused")) module = lower::lower(tests::program(row.at("program").dump(), chip), chip, diags);
     }
     if (!module || row.contains("refused") || !all_trips_known(row)) continue;
-    const auto kernel =
-        std::find_if(module->kernels.begin(), module->kernels.end(),
-                     [&](const lower::Kernel& k) { return k.name == row.at("kernel").get<std::string>(); });
+    const auto kernel = std::find_if(module->kernels.begin(), module->kernels.end(), [&](const lower::Kernel& k) {
+      return k.name == row.at("kernel").get<std::string>();
+    });
     ASSERT_NE(kernel, module->kernels.end()) << row.at("kernel");
     const Counts counted = KernelCounter(*kernel, chip).count();
     const Counts real = counts_of(row);
@@ -149,20 +155,21 @@ TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
     loads += within(counted.loads, real.loads, 0.05) && within(counted.stores, real.stores, 0.05);
     beside += within(counted.beside, real.beside, 0.25);
     log_ratio += std::log((counted.beside + 1) / (real.beside + 1));
-    if (std::getenv("SHOW") != nullptr)
-      fmt::print("{} {}: fma {:.0f} {:.0f} loads {:.0f} {:.0f} stores {:.0f} {:.0f} beside {:.0f} {:.0f} = {:.2f}\n",
-                 row.at("id").get<std::string>(), row.at("kernel").get<std::string>(), counted.multiply_adds,
-                 real.multiply_adds, counted.loads, real.loads, counted.stores, real.stores, counted.beside,
-                 real.beside, counted.beside / real.beside);
   }
-  fmt::print("{}: of {} kernels whose trips are known multiply-adds agree on {}, loads and stores on {}, integer and "
-             "predicate instructions within a quarter on {}, {:+.0f} % in the mean\n",
-             GetParam(), kernels, products, loads, beside, 100 * (std::exp(log_ratio / kernels) - 1));
-  EXPECT_GE(kernels, 50);
+  fmt::print(
+      "{}: of {} kernels whose trips are known multiply-adds agree on {}, loads and stores on {}, integer and "
+      "predicate instructions within a quarter on {}, {:+.0f} % in the mean\n",
+      GetParam().chip, kernels, products, loads, beside, 100 * (std::exp(log_ratio / kernels) - 1));
+  EXPECT_GE(kernels, 80);
+  EXPECT_GE(loads, GetParam().accesses * kernels);
+  EXPECT_GE(beside, GetParam().beside * kernels);
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, MachineCode, testing::Values("k80", "v100", "t4", "a100"),
-                         [](const auto& named) { return named.param; });
+INSTANTIATE_TEST_SUITE_P(Chips, MachineCode,
+                         testing::Values(Aim{"k80", 0.85, 0.45}, Aim{"v100", 0.9, 0.65}, Aim{"t4", 0.9, 0.7},
+                                         Aim{"a100", 0.9, 0.7}, Aim{"h100_pcie", 0.9, 0.65}, Aim{"mi50", 0.75, 0.2},
+                                         Aim{"mi100", 0.8, 0.4}, Aim{"mi210", 0.8, 0.4}),
+                         [](const auto& named) { return named.param.chip; });
 
 }  // namespace
-}  // namespace tilescope
+}  // namespace tilescope::sim
