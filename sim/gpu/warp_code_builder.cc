@@ -249,11 +249,11 @@ void WarpCodeBuilder::emit_ahead(const Loop& l) {
       .slot = slot, .own = true, .low = range.low, .high = range.high, .stride = ahead, .inner = l.index};
   const CodeLoop inner{.slot = l.index, .high = range.high, .from = slot, .count = ahead};
   emit_counted(outer, [&] {
+    emit_counted(inner, [&] { emit(l.body, Part::kLoads); });
     emit_counted(inner, [&] {
-      emit_beside(&l);
-      emit(l.body, Part::kLoads);
+      emit_beside(&l);  // for the next loads, while these are under way
+      emit(l.body, Part::kRest);
     });
-    emit_counted(inner, [&] { emit(l.body, Part::kRest); });
   });
 }
 

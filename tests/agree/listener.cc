@@ -479,7 +479,7 @@ void Listener::add_kernels() {
   add_kernel("sums", false, sums(4, 2 * warp, 32));
   add_kernel("a stream", false, stream(16, 4 * warp, 2, Stream::kCopy));
   add_kernel("scattered reads", false, scattered(4, 4 * warp, 4, false));
-  add_kernel("scattered copies", false, scattered(4, 4 * warp, 4, true));
+  add_kernel("scattered copies", false, scattered(4, 4 * warp, 16, true));
   add_kernel("a tiled product", false, tiled_product(64, 64, 3));
 }
 

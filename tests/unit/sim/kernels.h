@@ -2,6 +2,7 @@
 #pragma once
 // Kernels written by hand for tests of the simulator, and ways to run them.
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,13 +129,15 @@ inline lower::Module ring(std::int64_t blocks, std::int64_t steps, std::int64_t 
   return std::move(k).take();
 }
 
-// Every warp does `count` multiply-adds on eight independent sums.
+// Every warp does `count` multiply-adds on eight independent sums, `rounds` of each before the loop's own instructions.
 inline lower::Module arithmetic(std::int64_t blocks, std::int64_t threads, std::int64_t count,
                                 base::Dtype dtype = base::Dtype::kF32) {
+  const std::int64_t rounds = std::gcd(count / 8, 16);
   HandKernel k(blocks, threads);
   const int sums = k.registers("sums", 8, base::default_accumulator(dtype)), x = k.registers("x", 1, dtype);
-  const int i = k.loop("i", count / 8), j = k.loop("j", 8);
-  k.add(loop_over(i, {loop_over(j, {multiply_add({sums, affine({{j, 1}})}, {x, {}}, {x, {}})}, 8)}, 0));
+  const int i = k.loop("i", count / 8 / rounds), round = k.loop("round", rounds), j = k.loop("j", 8);
+  const Statement all = loop_over(j, {multiply_add({sums, affine({{j, 1}})}, {x, {}}, {x, {}})}, 8);
+  k.add(loop_over(i, {loop_over(round, {all}, rounds)}));
   return std::move(k).take();
 }
 

@@ -54,7 +54,7 @@ TEST(Latency, OfScratchpadAndArithmeticAddUpInAChain) {
   constexpr std::int64_t kCount = 1000;
   HandKernel k(1, 1);
   const int sum = k.registers("sum", 1), x = k.registers("x", 1), i = k.loop("i", kCount);
-  k.add(loop_over(i, {multiply_add({sum, {}}, {x, {}}, {x, {}})}, 0));
+  k.add(loop_over(i, {multiply_add({sum, {}}, {x, {}}, {x, {}})}, kCount));
   EXPECT_NEAR(running_cycles(simulated(k.module(), v100())), 4 * kCount, 8);
 }
 
@@ -67,7 +67,8 @@ lower::MatrixInstruction instruction(const arch::ArchSpec& chip, const std::stri
   return {name, {16, 8, 16}, chip.core.warp, base::Dtype::kF16, base::Dtype::kF32, {}, {}, {}, {}, {}};
 }
 
-// Warps that multiply fragments, each `chains` sums in turn, `count` times.
+// Warps that multiply fragments, each `chains` sums in turn, `count` times; the loop is unrolled wholly, so that
+// nothing else is issued.
 lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t count, const arch::ArchSpec& chip,
                        const std::string& name = "mma.f16") {
   const lower::MatrixInstruction of = instruction(chip, name);
@@ -79,7 +80,7 @@ lower::Module products(std::int64_t warps, std::int64_t chains, std::int64_t cou
   const int chain = k.loop("chain", chains);
   k.kernel().matrix_instructions = {of};
   const lower::Mma multiply{0, {sums, affine({{chain, each}})}, {a, {}}, {b, {}}};
-  k.add(loop_over(i, {loop_over(chain, {{multiply, {}}}, chains)}, 0));
+  k.add(loop_over(i, {loop_over(chain, {{multiply, {}}}, chains)}, count));
   return std::move(k).take();
 }
 
