@@ -2,6 +2,7 @@
 #include "backends/cuda/installed.h"
 
 #include <cstddef>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,6 +96,26 @@ Installed installed_cudnn() {
   if (!library.find("cudnnGetVersion", get_version)) return {false, library.path() + " does not tell its version"};
   const std::size_t v = get_version(), major = v < 10000 ? 1000 : 10000;
   return {true, fmt::format("{}.{}.{} in {}", v / major, v % major / 100, v % 100, library.path())};
+}
+
+Installed installed_nvrtc_of_old_chips() {
+  const Library library({"libnvrtc.so.11.2"});
+  if (!library.ok()) return {false, library.refusal() + " (Debian, non-free: libnvrtc11.2)"};
+  int (*version)(int* major, int* minor) = nullptr;
+  if (!library.find("nvrtcVersion", version)) return {false, library.path() + " does not tell its version"};
+  int major = 0, minor = 0;
+  version(&major, &minor);
+  return {true, fmt::format("{}.{} in {}", major, minor, library.path())};
+}
+
+Installed installed_disassembler() {
+  const std::string answer = run_program({"nvdisasm", "--version"}).output;
+  constexpr std::string_view kRelease = "release ";
+  const std::size_t at = answer.find(kRelease);
+  if (at == std::string::npos)
+    return {false, "no nvdisasm on $PATH prints its release (Debian, non-free: nvidia-cuda-toolkit)"};
+  const std::size_t begin = at + kRelease.size();
+  return {true, fmt::format("nvdisasm {}", answer.substr(begin, answer.find_first_of(",\n", begin) - begin))};
 }
 
 HipCompiler find_hip_compiler() {

@@ -16,6 +16,10 @@ Installed installed_nvrtc();
 Installed installed_driver();
 Installed installed_cublas();
 Installed installed_cudnn();
+// What shows the machine code of chips before sm_75: the release of NVRTC that still compiles for them, and nvdisasm,
+// which prints the code (experiments/studies/machine_code/run).
+Installed installed_nvrtc_of_old_chips();
+Installed installed_disassembler();
 
 // A compiler of HIP for AMD's GPUs: the first of $HIPCXX, clang++-19 and clang++ that has their instruction set.
 struct HipCompiler {

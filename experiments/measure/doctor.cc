@@ -75,7 +75,9 @@ std::vector<Finding> examine() {
           found("CUDA driver", cuda::installed_driver()),
           found("cuBLAS", cuda::installed_cublas()),
           found("cuDNN", cuda::installed_cudnn()),
-          hip_compiler()};
+          hip_compiler(),
+          found("NVRTC 11", cuda::installed_nvrtc_of_old_chips()),
+          found("nvdisasm", cuda::installed_disassembler())};
 }
 
 }  // namespace tilescope::experiments

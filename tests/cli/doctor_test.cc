@@ -35,7 +35,8 @@ TEST_F(Doctor, SaysOfEveryPartWhatIsThereOrWhyNot) {
     EXPECT_THAT(table, HasSubstr(p.at("detail").get<std::string>()));
     names.push_back(p.at("part"));
   }
-  EXPECT_THAT((std::vector<std::string>{"kernels on the CPU", "NVRTC", "CUDA driver", "cuBLAS", "cuDNN", "HIP"}),
+  EXPECT_THAT((std::vector<std::string>{"kernels on the CPU", "NVRTC", "CUDA driver", "cuBLAS", "cuDNN", "HIP",
+                                        "NVRTC 11", "nvdisasm"}),
               IsSubsetOf(names));
 }
 
@@ -43,7 +44,8 @@ TEST_F(Doctor, NamesTheFileThatCannotBeOpened) {
   const std::vector<std::pair<std::string, std::string>> files = {{"NVRTC", "libnvrtc.so.13"},
                                                                   {"CUDA driver", "libcuda.so.1"},
                                                                   {"cuBLAS", "libcublas.so.13"},
-                                                                  {"cuDNN", "libcudnn.so.9"}};
+                                                                  {"cuDNN", "libcudnn.so.9"},
+                                                                  {"NVRTC 11", "libnvrtc.so.11.2"}};
   const EnvironmentVariable chosen("TILESCOPE_CUDA_PATH", path("").string());
   for (const auto& [name, file] : files) {
     write(file, "no library");
