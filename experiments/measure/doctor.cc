@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <omp.h>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -68,7 +68,7 @@ std::vector<Finding> examine() {
   return {devices(),
           suites(),
           shared_data(),
-          {"threads", true, fmt::format("{} processors for --jobs", omp_get_num_procs())},
+          {"threads", true, fmt::format("{} processors for --jobs", std::thread::hardware_concurrency())},
           {"simulator", true, "in worker processes of this binary"},
           host_compiler(),
           found("NVRTC", cuda::installed_nvrtc()),
