@@ -15,8 +15,6 @@
 namespace tilescope::arch {
 namespace {
 
-constexpr const char* kUnknown = "no reader of class bsp knows it";
-
 // A key that some chips or links alone have, and whether it was given.
 struct OwnKey {
   Path path;
@@ -39,6 +37,33 @@ std::vector<OwnKey> keys_of_bsp(const ArchSpec& a) {
     keys.push_back({{"memory", l->name, "load"}, l->load.has_value()});
     keys.push_back({{"memory", l->name, "store"}, l->store.has_value()});
     keys.push_back({{"memory", l->name, "interleaved"}, l->interleaved.has_value()});
+  }
+  return keys;
+}
+
+// Keys that only readers of other classes know: of warps and the units that they share, of blocks that wait for a core
+// and of their compiler, of a scratchpad's port, of caches before a DRAM and of addresses that a program names.
+std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
+  std::vector<OwnKey> keys = {{{"block_interval"}, a.block_interval.has_value()},
+                              {{"compiler"}, a.compiler.has_value()},
+                              {{"core", "async_copy"}, a.core.async_copy.has_value()},
+                              {{"core", "tma"}, a.core.tma.has_value()},
+                              {{"core", "issue"}, a.core.issue.has_value()},
+                              {{"core", "integer"}, a.core.integer.has_value()},
+                              {{"core", "lsu"}, a.core.lsu.has_value()},
+                              {{"core", "shuffle"}, a.core.shuffle.has_value()},
+                              {{"core", "block_launch"}, a.core.block_launch.has_value()},
+                              {{"core", "warp_launch"}, a.core.warp_launch.has_value()}};
+  for (const Level& level : a.memory) {
+    if (const auto* l = std::get_if<ScratchpadLevel>(&level)) {
+      keys.push_back({{"memory", l->name, "width"}, l->width.has_value()});
+      keys.push_back({{"memory", l->name, "lanes"}, l->lanes.has_value()});
+    }
+    if (const auto* l = std::get_if<DramLevel>(&level)) {
+      keys.push_back({{"memory", l->name, "mapping"}, l->mapping.has_value()});
+      keys.push_back({{"memory", l->name, "write_backlog"}, l->write_backlog.has_value()});
+      keys.push_back({{"memory", l->name, "tlb"}, l->tlb.has_value()});
+    }
   }
   return keys;
 }
@@ -149,33 +174,6 @@ void check_scratchpad(const ScratchpadLevel& l, Complaints& complaints) {
                    "a scratchpad of a chip of class bsp has core scope: its tiles share none");
 }
 
-// Keys that only readers of other classes know: of warps and the units that they share, of blocks that wait for a core,
-// of a scratchpad's port.
-std::vector<OwnKey> keys_of_warps(const ArchSpec& a) {
-  std::vector<OwnKey> keys = {{{"block_interval"}, a.block_interval.has_value()},
-                              {{"core", "async_copy"}, a.core.async_copy.has_value()},
-                              {{"core", "tma"}, a.core.tma.has_value()},
-                              {{"core", "issue"}, a.core.issue.has_value()},
-                              {{"core", "integer"}, a.core.integer.has_value()},
-                              {{"core", "lsu"}, a.core.lsu.has_value()},
-                              {{"core", "shuffle"}, a.core.shuffle.has_value()},
-                              {{"core", "block_launch"}, a.core.block_launch.has_value()},
-                              {{"core", "warp_launch"}, a.core.warp_launch.has_value()}};
-  for (const Level& level : a.memory)
-    if (const auto* l = std::get_if<ScratchpadLevel>(&level)) {
-      keys.push_back({{"memory", l->name, "width"}, l->width.has_value()});
-      keys.push_back({{"memory", l->name, "lanes"}, l->lanes.has_value()});
-    }
-  return keys;
-}
-
-// Keys of a DRAM that only readers of other classes know: of caches before it, of addresses that a program names.
-std::vector<OwnKey> keys_of_other_drams(const DramLevel& l) {
-  return {{{"memory", l.name, "mapping"}, l.mapping.has_value()},
-          {{"memory", l.name, "write_backlog"}, l.write_backlog.has_value()},
-          {{"memory", l.name, "tlb"}, l.tlb.has_value()}};
-}
-
 // Every port beside a router of the mesh, all with as many channels.
 void check_ports(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   const Path path = {"memory", l.name, "ports"};
@@ -197,7 +195,6 @@ void check_ports(const ArchSpec& a, const DramLevel& l, Complaints& complaints) 
 
 // A memory that cores reach over their mesh.
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
-  refuse(keys_of_other_drams(l), kUnknown, complaints);
   if (l.scope != Scope::kDevice) complaints.add({"memory", l.name, "scope"}, "a dram has device scope");
   if (a.link && a.link->kind == LinkKind::kExchange)
     return complaints.add({"memory", l.name, "kind"},
@@ -219,7 +216,6 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
 }
 
 void check_levels_of_bsp(const ArchSpec& a, Complaints& complaints) {
-  refuse(keys_of_warps(a), kUnknown, complaints);
   for (const Level& l : a.memory) {
     if (const auto* dram = std::get_if<DramLevel>(&l)) check_dram(a, *dram, complaints);
     if (const auto* scratchpad = std::get_if<ScratchpadLevel>(&l)) check_scratchpad(*scratchpad, complaints);
@@ -239,6 +235,7 @@ void check_bsp(const Layers& layers, const ArchSpec& a, bool complete, base::Dia
   const bool between_cores = a.link && links_cores(*a.link);
   const std::string_view class_name = name_of_choice(a.chip_class);
   if (a.chip_class == ChipClass::kBsp) {
+    refuse(keys_of_other_classes(a), "no reader of class bsp knows it", complaints);
     check_levels_of_bsp(a, complaints);
     if (!between_cores)
       complaints.add(a.link ? Path{"link", "kind"} : Path{"link"},

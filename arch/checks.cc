@@ -50,11 +50,13 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
   if (c.integer && c.integer->shares) {
     std::vector<std::string_view> names;
-    for (const ComputeSpec& unit : a.compute) names.push_back(unit.name);
+    for (const ComputeSpec& unit : a.compute)
+      if (unit.m * unit.n * unit.k == 1) names.push_back(unit.name);
     const std::string& shared = *c.integer->shares;
     if (std::find(names.begin(), names.end(), shared) == names.end())
-      complaints.add({"core", "integer", "shares"}, fmt::format("no instruction of compute is named '{}'{}", shared,
-                                                                base::did_you_mean(shared, names)));
+      complaints.add({"core", "integer", "shares"},
+                     fmt::format("no instruction of compute that is one multiply-add of a lane is named '{}'{}", shared,
+                                 base::did_you_mean(shared, names)));
   }
   if (c.tma) check_tma(*c.tma, complaints);
 }

@@ -106,7 +106,7 @@ class DocumentWriter {
   Map take() { return std::move(map_); }
 
  private:
-  bool is_there(const Key& key) const { return key.need != Need::kComputing || chip_.chip_class != ChipClass::kMemory; }
+  bool is_there(const Key& key) const { return !only_computing(key.need) || chip_.chip_class != ChipClass::kMemory; }
 
   template <class T>
   Map map_of(T& member) const {

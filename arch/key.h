@@ -16,7 +16,8 @@ namespace tilescope::arch {
 enum class Need : std::uint8_t {
   kRequired,
   kOptional,
-  kComputing,  // required of a chip that computes; a chip of class memory has none
+  kComputing,          // required of a chip that computes; a chip of class memory has none
+  kOptionalComputing,  // a chip that computes may have one; a chip of class memory has none
 };
 
 inline constexpr base::IntegerRange kCounts{1, 1'000'000'000};
@@ -30,6 +31,12 @@ struct Key {
 constexpr Key required(std::string_view name, std::string_view doc) { return {name, doc, Need::kRequired}; }
 constexpr Key optional(std::string_view name, std::string_view doc) { return {name, doc, Need::kOptional}; }
 constexpr Key computing(std::string_view name, std::string_view doc) { return {name, doc, Need::kComputing}; }
+constexpr Key optional_computing(std::string_view name, std::string_view doc) {
+  return {name, doc, Need::kOptionalComputing};
+}
+
+// Whether only a chip that computes has it.
+constexpr bool only_computing(Need need) { return need == Need::kComputing || need == Need::kOptionalComputing; }
 
 // The texts of a choice, in the order of its enumerators.
 template <class E>

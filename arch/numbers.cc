@@ -93,7 +93,7 @@ class NumberCollector {
   void fallback(T&, T) {}
 
  private:
-  bool is_there(const Key& key) const { return key.need != Need::kComputing || computes_; }
+  bool is_there(const Key& key) const { return !only_computing(key.need) || computes_; }
 
   std::string path_of(std::string_view key) const {
     return prefix_.empty() ? std::string(key) : fmt::format("{}.{}", prefix_, key);

@@ -141,11 +141,11 @@ class ChipReader {
   }
 
   const Value* find(const Key& key) {
-    if (key.need == Need::kRequired) return fields_.require(key.name);
-    if (key.need == Need::kOptional) return fields_.take(key.name);
-    if (computes_) return fields_.require(key.name);
-    if (const Value* v = fields_.take(key.name))
-      diags_.error(v->at, fmt::format("{}: a chip of class memory has none", path_of(key.name)));
+    const bool there = computes_ || !only_computing(key.need);
+    if (there && (key.need == Need::kRequired || key.need == Need::kComputing)) return fields_.require(key.name);
+    const Value* v = fields_.take(key.name);
+    if (there) return v;
+    if (v != nullptr) diags_.error(v->at, fmt::format("{}: a chip of class memory has none", path_of(key.name)));
     return nullptr;
   }
 

@@ -45,13 +45,14 @@ class SchemaWriter {
       add(schema, "required", list_of(std::vector<std::string_view>{"extends", "name"}));
       return schema;
     }
-    const List computing = keys_of_need(chip_shape().fields, Need::kComputing);
     List none;
-    for (const Value& key : computing) none.emplace_back(object({{"required", List{key}}}));
+    for (const Need need : {Need::kComputing, Need::kOptionalComputing})
+      for (const Value& key : keys_of_need(chip_shape().fields, need))
+        none.emplace_back(object({{"required", List{key}}}));
     const Value memory = object({{"properties", object({{"class", object({{"const", "memory"}})}})}});
     add(schema, "if", memory);
     add(schema, "then", object({{"not", object({{"anyOf", none}})}}));
-    add(schema, "else", object({{"required", computing}}));
+    add(schema, "else", object({{"required", keys_of_need(chip_shape().fields, Need::kComputing)}}));
     return schema;
   }
 

@@ -430,26 +430,31 @@ void describe(V& v, ArchSpec& s) {
   v.part(computing("core", "One core and how many there are."), s.core);
   v.list(computing("compute", "Arithmetic instructions and their rates."), s.compute);
   v.levels(required("memory", "Levels of memory by name, outermost first."), s.memory);
-  v.part(optional("link", "What connects the cores with the levels of device scope, or with each other."), s.link);
+  v.part(optional_computing("link", "What connects the cores with the levels of device scope, or with each other."),
+         s.link);
   v.field(computing("launch_overhead", "Time from one kernel's end to the next one's first instruction."),
           s.launch_overhead);
-  v.field(
-      optional("block_interval",
-               "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
-               "at once where absent."),
-      s.block_interval);
-  v.part(optional("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
-         s.compiler);
-  v.entries(optional("calibration",
-                     "Measured efficiencies: by level (dram.read, smem.copy), instruction (fma.f32), or link.copy of "
-                     "an exchange."),
+  v.field(optional_computing(
+              "block_interval",
+              "The chip hands out a kernel's blocks one by one, to whatever core, this long after one another; all "
+              "at once where absent."),
+          s.block_interval);
+  v.part(
+      optional_computing("compiler", "What the compiler of the chip's kernels does, as one version of it was seen to."),
+      s.compiler);
+  v.entries(optional_computing(
+                "calibration",
+                "Measured efficiencies: by level (dram.read, smem.copy), instruction (fma.f32), or link.copy of "
+                "an exchange."),
             s.calibration);
-  v.entries(optional("error_bands",
-                     "What 8 of 10 measured times are of predicted ones, on this very chip: by kind of operator "
-                     "(matmul, conv 1x1), of all kinds together (all), each of one element type; a second one of "
-                     "a kind has its type behind (matmul f16)."),
-            s.error_bands);
-  v.part(optional("baselines", "Other people's constants about this chip, for the searches that reproduce them."),
+  v.entries(
+      optional_computing("error_bands",
+                         "What 8 of 10 measured times are of predicted ones, on this very chip: by kind of operator "
+                         "(matmul, conv 1x1), of all kinds together (all), each of one element type; a second one of "
+                         "a kind has its type behind (matmul f16)."),
+      s.error_bands);
+  v.part(optional_computing("baselines",
+                            "Other people's constants about this chip, for the searches that reproduce them."),
          s.baselines);
 }
 

@@ -286,10 +286,11 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
     kernel.busy_us.push_back(sum(stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
   kernel.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));
   if (m.block_interval_us > 0) {
-    // The last block begins once all are handed out, and takes no less than it would with the chip to itself.
-    const double dispatch_us = static_cast<double>(s.blocks) * m.block_interval_us;
+    // The first block waits for none. The last one begins once all are handed out, and takes no less than it would
+    // with the chip to itself.
+    const double dispatch_us = static_cast<double>(s.blocks - 1) * m.block_interval_us;
     const double least_us = cycles_of_wave({1, 1 / static_cast<double>(m.cores), true, true}) * us_per_cycle;
-    kernel.elapsed_us = std::max(kernel.elapsed_us, dispatch_us - m.block_interval_us + least_us);
+    kernel.elapsed_us = std::max(kernel.elapsed_us, dispatch_us + least_us);
     kernel.busy_us.push_back(dispatch_us);
   }
   add(s, kernel);
@@ -300,7 +301,7 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
     second.busy_us.assign(kCoreTerms, 0);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) second.busy_us.push_back(combining.cache_us[c]);
     second.busy_us.push_back(combining.dram_us);
-    if (m.block_interval_us > 0) second.busy_us.push_back(combining.blocks * m.block_interval_us);
+    if (m.block_interval_us > 0) second.busy_us.push_back((combining.blocks - 1) * m.block_interval_us);
     add(s, second);
     s.dram_read_bytes += combining.dram_read_bytes;
     s.dram_written_bytes += combining.dram_written_bytes;

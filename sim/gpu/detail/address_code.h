@@ -10,9 +10,8 @@
 //   the scratchpad is an offset in bytes.
 // - A division or remainder by a power of two is one instruction; another division is a multiplication whose upper half
 //   is shifted, its remainder one more.
-// - A guard that can fail sets a predicate; where a body has more guards than a thread keeps predicates, all of them
-// are
-//   computed where they are used. A loop adds, compares and branches.
+// - A guard that can fail sets a predicate; where a body has more guards than a thread keeps predicates, all
+//   of them are computed where they are used. A loop adds, compares and branches.
 //
 // Ignores: predicates and values that a compiler computes again for want of registers, offsets that no instruction can
 // say, moves, and scheduling. How far off it is: experiments/studies/machine_code/run.
