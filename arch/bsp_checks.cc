@@ -49,16 +49,13 @@ std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
                               {{"core", "async_copy"}, a.core.async_copy.has_value()},
                               {{"core", "tma"}, a.core.tma.has_value()},
                               {{"core", "issue"}, a.core.issue.has_value()},
-                              {{"core", "integer"}, a.core.integer.has_value()},
-                              {{"core", "lsu"}, a.core.lsu.has_value()},
+                              {{"core", "pipes"}, !a.core.pipes.empty()},
                               {{"core", "shuffle"}, a.core.shuffle.has_value()},
                               {{"core", "block_launch"}, a.core.block_launch.has_value()},
                               {{"core", "warp_launch"}, a.core.warp_launch.has_value()}};
   for (const Level& level : a.memory) {
-    if (const auto* l = std::get_if<ScratchpadLevel>(&level)) {
+    if (const auto* l = std::get_if<ScratchpadLevel>(&level))
       keys.push_back({{"memory", l->name, "width"}, l->width.has_value()});
-      keys.push_back({{"memory", l->name, "lanes"}, l->lanes.has_value()});
-    }
     if (const auto* l = std::get_if<DramLevel>(&level)) {
       keys.push_back({{"memory", l->name, "mapping"}, l->mapping.has_value()});
       keys.push_back({{"memory", l->name, "write_backlog"}, l->write_backlog.has_value()});

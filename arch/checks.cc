@@ -48,16 +48,6 @@ void check_core(const ArchSpec& a, Complaints& complaints) {
                    fmt::format("a block of {} threads is more than the core's {}", c.max_block_threads, c.max_threads),
                    {{"core", "max_threads"}});
   complaints.require_product({{{"core", "max_threads"}, c.max_threads}, {{"core", "count"}, c.count}});
-  if (c.integer && c.integer->shares) {
-    std::vector<std::string_view> names;
-    for (const ComputeSpec& unit : a.compute)
-      if (unit.m * unit.n * unit.k == 1) names.push_back(unit.name);
-    const std::string& shared = *c.integer->shares;
-    if (std::find(names.begin(), names.end(), shared) == names.end())
-      complaints.add({"core", "integer", "shares"},
-                     fmt::format("no instruction of compute that is one multiply-add of a lane is named '{}'{}", shared,
-                                 base::did_you_mean(shared, names)));
-  }
   if (c.tma) check_tma(*c.tma, complaints);
 }
 
@@ -131,6 +121,7 @@ void check_chip(const Layers& layers, const ArchSpec& a, bool complete, base::Di
   check_error_bands(a, complaints);
   if (!complete) return;
   check_hierarchy(layers, a, diags);
+  check_pipes(layers, a, diags);
   if (a.chip_class != ChipClass::kMemory && a.compute.empty())
     complaints.add({"compute"}, "a chip that computes needs an instruction");
 }

@@ -26,6 +26,7 @@ void add(Map& map, std::string_view key, std::string_view unit, Value value) {
 // clang-format off
 void write(Map& to, std::string_view key, const std::string& v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, const FragmentMap& v) { add(to, key, "", text_of(v)); }
+void write(Map& to, std::string_view key, const std::vector<std::string>& v) { add(to, key, "", List(v.begin(), v.end())); }
 void write(Map& to, std::string_view key, std::int64_t v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, double v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, const Positive& v) { add(to, key, "", v.value); }
@@ -92,6 +93,11 @@ class DocumentWriter {
       items.emplace_back(std::move(item));
     }
     if (is_there(key)) add(map_, key.name, "", std::move(items));
+  }
+  void list(const Key& key, std::vector<PipeSpec>& pipes) {
+    List items;
+    for (PipeSpec& pipe : pipes) items.emplace_back(map_of(pipe));
+    if (!items.empty()) add(map_, key.name, "", std::move(items));
   }
   void levels(const Key& key, std::vector<Level>& levels);
   template <class T>

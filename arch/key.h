@@ -81,10 +81,13 @@ inline std::vector<std::string_view> names_of<Dtype>() {
 // Keys that had another name once.
 inline constexpr base::RenamedKey kRenamedKeys[] = {{"core.", "bulk_copy", "core.tma.row"},
                                                     {"core.", "turn", "issue_interval"},
+                                                    {"core.", "lsu", "core.pipes"},
+                                                    {"core.", "integer", "core.pipes"},
                                                     {"compute.", ".lanes", "threads"},
                                                     {"compute.", ".factors", "operands"},
                                                     {"compute.", ".shape.most_n", "shape.max_n"},
                                                     {"compute.", ".weights", "weight_load_width"},
+                                                    {"memory.", ".lanes", "core.pipes"},
                                                     {"memory.", ".misses", "mshrs"},
                                                     {"memory.", ".tags", "tag_lookups"},
                                                     {"memory.", ".uniform_groups", "broadcast_groups"},

@@ -229,9 +229,6 @@ void check_scratchpad(const ArchSpec& a, const ScratchpadLevel& l, Complaints& c
         {"memory", l.name, "width"},
         fmt::format("{} B are less than one access, core.max_access of {} B", l.width->n, a.core.max_access->n),
         {{"core", "max_access"}});
-  if (l.lanes && a.core.warp > 0 && *l.lanes > a.core.warp)
-    complaints.add({"memory", l.name, "lanes"}, fmt::format("{} lanes are more than a warp, {}", *l.lanes, a.core.warp),
-                   {{"core", "warp"}});
   complaints.require_product(
       {clock_factor(a, l), factor(l, "banks", l.banks), factor(l, "bank_width", l.bank_width), instances(a, l)});
 }

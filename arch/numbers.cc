@@ -78,8 +78,9 @@ class NumberCollector {
   }
   void part(const Key&, Baselines&) {}
   void part(const Key&, ShapeFields) {}
-  void list(const Key& key, std::vector<ComputeSpec>& units) {
-    for (ComputeSpec& unit : units) collect(fmt::format("{}.{}", path_of(key.name), unit.name), unit);
+  template <class T>
+  void list(const Key& key, std::vector<T>& members) {
+    for (T& member : members) collect(fmt::format("{}.{}", path_of(key.name), member.name), member);
   }
   void levels(const Key& key, std::vector<Level>& levels) {
     for (Level& level : levels) {
@@ -111,6 +112,7 @@ class NumberCollector {
 
   // clang-format off
   void take(const std::string&, const std::string&) {}
+  void take(const std::string&, const std::vector<std::string>&) {}
   void take(const std::string&, const FragmentMap&) {}
   void take(const std::string&, bool) {}
   template <class E> requires std::is_enum_v<E> void take(const std::string&, E) {}

@@ -45,6 +45,13 @@ void read(const Value& v, const Context& c, std::string& to) {
   store(text, to);
 }
 
+void read(const Value& v, const Context& c, std::vector<std::string>& to) {
+  const base::List* list = as_list(&v, c.path, c.diags);
+  if (list == nullptr) return;
+  for (std::size_t i = 0; i < list->size(); ++i)
+    read((*list)[i], {fmt::format("{}[{}]", c.path, i), c.diags}, to.emplace_back());
+}
+
 void read(const Value& v, const Context& c, FragmentMap& to) {
   const std::optional<std::string> text = as_text(&v, c.path, c.diags);
   if (!text) return;

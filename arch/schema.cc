@@ -113,6 +113,8 @@ class SchemaWriter {
     switch (shape.type) {
       case Type::kText:
         return object({{"type", "string"}, {"minLength", 1}});
+      case Type::kTexts:
+        return object({{"type", "array"}, {"items", object({{"type", "string"}, {"minLength", 1}})}, {"minItems", 1}});
       case Type::kFlag:
         return object({{"type", "boolean"}});
       case Type::kCount:

@@ -30,6 +30,7 @@ template <class T>
 struct ShapeOf<Scaled<T>> : ShapeOf<T> {};
 // clang-format off
 template <> struct ShapeOf<std::string> { static Shape make() { return plain(Type::kText); } };
+template <> struct ShapeOf<std::vector<std::string>> { static Shape make() { return plain(Type::kTexts); } };
 template <> struct ShapeOf<bool> { static Shape make() { return plain(Type::kFlag); } };
 template <> struct ShapeOf<FragmentMap> { static Shape make() { return plain(Type::kText); } };
 template <> struct ShapeOf<std::int64_t> { static Shape make() { return plain(Type::kCount); } };

@@ -55,10 +55,11 @@ struct TmaSpec {
   std::optional<std::int64_t> rate;  // lines that the engine asks for in a cycle; no bound where absent
 };
 
-// Units that compute addresses, loop counters and predicates.
-struct IntegerSpec {
-  std::int64_t lanes = 0;             // a cycle and core
-  std::optional<std::string> shares;  // the instruction of `compute` whose lanes they take as well; their own
+// Lanes of a core that execute instructions of some kinds, a warp's lane by lane (arch/pipes.h).
+struct PipeSpec {
+  std::string name;
+  std::optional<std::int64_t> lanes;  // a cycle and core; as its instructions' rates say where absent
+  std::vector<std::string> executes;  // entries of `compute`, and of kOtherInstructions
 };
 
 // One core: a GPU's SM or CU, an IPU's tile.
@@ -70,12 +71,11 @@ struct CoreSpec {
   std::int64_t max_threads = 0;  // resident on one core
   std::int64_t max_blocks = 0;   // resident on one core
   std::int64_t max_block_threads = 0;
-  std::optional<Bytes> max_access;     // the widest access to memory of one thread; one element where absent
-  std::optional<Bytes> async_copy;     // the least that one thread copies asynchronously; no such copies where absent
-  std::optional<TmaSpec> tma;          // no TMA copies where absent
-  std::optional<std::int64_t> issue;   // warp instructions a cycle and partition; 1 where absent
-  std::optional<IntegerSpec> integer;  // issue slots alone bound such instructions where absent
-  std::optional<std::int64_t> lsu;     // lanes of address generation a cycle and core; `warp` where absent
+  std::optional<Bytes> max_access;    // the widest access to memory of one thread; one element where absent
+  std::optional<Bytes> async_copy;    // the least that one thread copies asynchronously; no such copies where absent
+  std::optional<TmaSpec> tma;         // no TMA copies where absent
+  std::optional<std::int64_t> issue;  // warp instructions a cycle and partition; 1 where absent
+  std::vector<PipeSpec> pipes;        // those of arch/pipes.h where empty
   // Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar and with its
   // latency; lanes cannot where absent.
   std::optional<std::int64_t> shuffle;
@@ -215,7 +215,6 @@ struct ScratchpadLevel : AddressedLevel {
   Bytes bank_width;
   std::int64_t broadcast_groups = 1;  // of lanes that one pass serves where neighbours ask for the same words
   std::optional<Bytes> width;         // that pass its port in a cycle, whatever a pass holds; a word of every bank
-  std::optional<std::int64_t> lanes;  // whose addresses it takes in a cycle; a warp
   std::optional<Bytes> per_block;     // the most that one block may use; the capacity where absent
   Bytes reserved_per_block;           // that the system keeps for itself of every resident block
   // bsp: what one core loads and stores a cycle at most, however many banks there are; and how much of the capacity

@@ -16,6 +16,10 @@ void check_levels(const Layers& layers, const ArchSpec& a, base::Diagnostics& di
 // missing is really missing.
 void check_chip(const Layers& layers, const ArchSpec& a, bool complete, base::Diagnostics& diags);
 
+// Checks of a core's pipes: that each executes something and that nothing a program issues lacks one. Called once every
+// value was read.
+void check_pipes(const Layers& layers, const ArchSpec& a, base::Diagnostics& diags);
+
 // Checks of the levels together: their order, a role for each, none that is lacking. Called once every value was read.
 void check_hierarchy(const Layers& layers, const ArchSpec& a, base::Diagnostics& diags);
 

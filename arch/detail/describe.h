@@ -2,7 +2,7 @@
 #pragma once
 // The one table of a chip file's keys. A visitor sees each key with the member that holds it:
 //
-//   field(key, member)      a text, count, ratio, quantity or choice; the member's type says which
+//   field(key, member)      a text, texts, a count, ratio, quantity or choice; the member's type says which
 //   part(key, member)       a map with a description of its own
 //   list(key, members)      a list of maps that bear names
 //   levels(key, levels)     a map of levels by name; what a level may hold depends on its kind
@@ -274,7 +274,6 @@ void describe_own(V& v, ScratchpadLevel& s) {
                    "Bytes that its port moves in a cycle: a pass takes as many cycles as a word of every bank needs, "
                    "whatever it holds; one where absent."),
           s.width);
-  v.field(optional("lanes", "Lanes whose accesses it takes in a cycle; a warp where absent."), s.lanes);
   v.field(optional("load", "Of a bsp chip: bytes a cycle that one core loads at most; of all banks where absent."),
           s.load);
   v.field(optional("store", "Of a bsp chip: bytes a cycle that one core stores at most; of all banks where absent."),

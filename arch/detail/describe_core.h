@@ -23,12 +23,16 @@ void describe(V& v, TmaSpec& s) {
 }
 
 template <class V>
-void describe(V& v, IntegerSpec& s) {
-  v.field(required("lanes", "Lanes a cycle and core of instructions on integers and predicates."), s.lanes);
-  v.field(optional("shares",
-                   "The instruction of `compute` whose lanes they take as well, one for one; lanes of their own where "
-                   "absent."),
-          s.shares);
+void describe(V& v, PipeSpec& s) {
+  v.field(required("name", "Name of the pipe."), s.name);
+  v.field(optional("lanes",
+                   "Lanes a cycle and core; needed where it executes integer, memory or scratchpad, or what another "
+                   "pipe executes too."),
+          s.lanes);
+  v.field(required("executes",
+                   "Entries of `compute`, and integer (sums and comparisons of addresses, indices and guards), memory "
+                   "and scratchpad (accesses). What several pipes execute takes lanes of each."),
+          s.executes);
 }
 
 template <class V>
@@ -51,10 +55,11 @@ void describe(V& v, CoreSpec& s) {
                "Engine that loads boxes of tensors to the scratchpad as one thread asks (NVIDIA's TMA); absent: none."),
       s.tma);
   v.field(optional("issue", "Warp instructions a cycle and partition; 1 where absent."), s.issue);
-  v.part(optional("integer",
-                  "Units for addresses, loop counters and predicates; issue slots alone bound these where absent."),
-         s.integer);
-  v.field(optional("lsu", "Lanes whose addresses one core generates a cycle; the warp where absent."), s.lsu);
+  v.list(optional("pipes",
+                  "What executes which instructions: every entry of `compute`, integer, memory, scratchpad. Where "
+                  "absent fragments, special functions and other arithmetic have a pipe each, and accesses to memory "
+                  "the lanes of a warp; nothing else bounds the others."),
+         s.pipes);
   v.field(optional("shuffle",
                    "Lanes a cycle that get a register of another lane of their warp, through the scratchpad's crossbar "
                    "and with its latency; absent: they cannot."),

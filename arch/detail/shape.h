@@ -16,6 +16,7 @@ struct Field;
 struct Shape {
   enum class Type : std::uint8_t {
     kText,
+    kTexts,
     kFlag,
     kCount,
     kRatio,

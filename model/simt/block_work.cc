@@ -57,15 +57,24 @@ class BlockCounter {
     return instructions * warps_ / (static_cast<double>(m_.partitions) * m_.issue_per_cycle);
   }
 
-  // `instructions` on integers and predicates of every warp of the block: slots, and lanes of their units, which may be
-  // those of the arithmetic.
+  // `instructions` on integers and predicates of every warp of the block: slots, and lanes of their pipes.
   void add_integer(CoreBusy& phase, double instructions) const {
     phase.issue_cycles += issue_cycles(instructions);
-    const double lanes = instructions * warps_ * static_cast<double>(m_.warp);
-    if (m_.integer_lanes <= 0) return;
-    phase.integer_cycles += lanes / m_.integer_lanes;
-    if (m_.integer_shares_lanes > 0) phase.arithmetic_cycles += lanes / m_.integer_shares_lanes;
+    phase.execute(m_.integer, instructions * warps_ * static_cast<double>(m_.warp));
   }
+
+  // So many accesses to memory of whole warps.
+  void add_memory(CoreBusy& phase, const WarpAccess& access, double accesses) const {
+    phase.core_cache_cycles += accesses * memory_cycles(access);
+    phase.execute(m_.memory, accesses * static_cast<double>(access.offset.size()));
+  }
+
+  // Steps of the reducer, each of all lanes of the block.
+  void add_steps(CoreBusy& phase, double steps) const {
+    phase.execute(arithmetic_.use, steps * warps_ * static_cast<double>(m_.warp));
+  }
+
+  const PipeUse& special() const { return m_.special.any ? m_.special : arithmetic_.use; }
 
   // Cycles of the core's path to memory for one access instruction of one warp.
   double memory_cycles(const WarpAccess& access) const {
@@ -111,11 +120,8 @@ class BlockCounter {
     add_integer(work_.load, instructions_beside_copies(p_, i, copy.requests));
     // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
-    if (copy.asynchronous)
-      work_.load.core_cache_cycles += std::max(0.0, fill_cycles(i) - written);
-    else
-      work_.load.core_cache_cycles +=
-          use.write.accesses * memory_cycles(copied_access(p_, i, m_.warp)) + fill_cycles(i);
+    work_.load.core_cache_cycles += copy.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
+    if (!copy.asynchronous) add_memory(work_.load, copied_access(p_, i, m_.warp), use.write.accesses);
     work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
     add_scratchpad(work_.compute, work_.step_passes, use.read);
   }
@@ -125,7 +131,8 @@ class BlockCounter {
     const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
     work_.load.issue_cycles += issue_cycles(reads);
     add_integer(work_.load, instructions_beside_reads(p_, i));
-    work_.load.core_cache_cycles += reads * warps_ * memory_cycles(memory_access(p_, i, m_.warp)) + fill_cycles(i);
+    work_.load.core_cache_cycles += fill_cycles(i);
+    add_memory(work_.load, memory_access(p_, i, m_.warp), reads * warps_);
   }
 
   // Reads of a tile that an earlier stage of the kernel left, as wide as rows allow.
@@ -156,6 +163,7 @@ class BlockCounter {
     const auto bytes = static_cast<double>(use.words * m_.bank_width_bytes);
     const double made = access.instructions > 0 ? access.instructions : access.accesses;
     phase.scratchpad_cycles += access.served * made / m_.scratchpad_ratio;
+    phase.execute(m_.scratchpad, made * static_cast<double>(std::min(m_.warp, p_.threads())));
     passes.passes += static_cast<double>(use.passes) * access.accesses;
     passes.min_passes += static_cast<double>(use.groups) * access.accesses;
     passes.bytes += bytes * access.accesses;
@@ -167,13 +175,12 @@ class BlockCounter {
     // No special unit computes in f64: its functions are polynomials.
     constexpr double kOfWideFunction = 20;
     const bool wide = space_.expression.accumulate == base::Dtype::kF64;
-    const double special = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
+    const double functions = points * space_.special_per_iteration * (wide ? kOfWideFunction : 1);
     const double lanes = warps_ * static_cast<double>(m_.warp);
-    work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + special);
+    work_.compute.issue_cycles += issue_cycles(operations / instruction_.iterations + functions);
     add_integer(work_.compute, instructions_of_loops(p_));
-    double cycles = operations * lanes / arithmetic_.per_cycle;
-    cycles += special * lanes / (m_.special_per_cycle > 0 && !wide ? m_.special_per_cycle : arithmetic_.per_cycle);
-    work_.compute.arithmetic_cycles += cycles;
+    work_.compute.execute(arithmetic_.use, operations * lanes);
+    work_.compute.execute(wide ? arithmetic_.use : special(), functions * lanes);
     // A block alone: the independent results of a partition's warps hide each other's latency, one after the other.
     const auto partitions = static_cast<double>(m_.partitions);
     const double cycles_per_result = static_cast<double>(m_.warp) * partitions / arithmetic_.per_cycle;
@@ -202,13 +209,13 @@ class BlockCounter {
       work_.step_passes.passes += factors * warps_;
       work_.step_passes.min_passes += factors * warps_;
       work_.step_passes.bytes += factors * warps_ * static_cast<double>(m_.bank_width_bytes);
-      if (p_.matrix() == nullptr) work_.compute.arithmetic_cycles += results_ * lanes / arithmetic_.per_cycle;
+      if (p_.matrix() == nullptr) add_steps(work_.compute, results_);
       work_.compute_latency_cycles += m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
     }
     if (!kernel_.leaves_factors) return;
-    const double special = m_.special_per_cycle > 0 ? m_.special_per_cycle : arithmetic_.per_cycle;
     work_.store.issue_cycles += issue_cycles(4 * results_);  // difference, product, exponential, and the write
-    work_.store.arithmetic_cycles += results_ * lanes * (2 / arithmetic_.per_cycle + 1 / special);
+    add_steps(work_.store, 2 * results_);
+    work_.store.execute(special(), results_ * lanes);
     work_.store.scratchpad_cycles += pass_cycles(results_ * warps_);
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
@@ -229,14 +236,13 @@ class BlockCounter {
     const tile::ReductionSharing sharing = tile::sharing_of(p_, m_.arch->core);
     const double words = std::ceil(static_cast<double>(base::size_of(space_.expression.accumulate).n) /
                                    static_cast<double>(arch::kRegisterBytes));
-    const double add = static_cast<double>(m_.warp) * static_cast<double>(m_.partitions) / arithmetic_.per_cycle;
     double shuffles = 0;
     for (std::int64_t lanes = 1; lanes < sharing.lanes; lanes *= 2) shuffles += words;
     const auto step_latency = m_.scratchpad_latency_cycles + arithmetic_.latency_cycles;
     if (shuffles > 0) {
       const double rounds = shuffles / words;
       work_.store.issue_cycles += issue_cycles(results_ * (shuffles + rounds));
-      work_.store.arithmetic_cycles += results_ * rounds * warps_ * add / static_cast<double>(m_.partitions);
+      add_steps(work_.store, results_ * rounds);
       work_.store.scratchpad_cycles +=
           results_ * shuffles * warps_ *
           std::ceil(static_cast<double>(m_.warp) / static_cast<double>(*m_.arch->core.shuffle));
@@ -245,7 +251,7 @@ class BlockCounter {
     if (sharing.groups == 1) return;
     const auto groups = static_cast<double>(sharing.groups);
     work_.store.issue_cycles += issue_cycles(results_ * 2 * groups);  // a write, reads, and one step less
-    work_.store.arithmetic_cycles += results_ * (groups - 1) * warps_ * add / static_cast<double>(m_.partitions);
+    add_steps(work_.store, results_ * (groups - 1));
     work_.store.scratchpad_cycles += pass_cycles(results_ * warps_ * (1 + groups * words));
     work_.sharing_latency_cycles += 2 * m_.scratchpad_latency_cycles + (groups - 1) * arithmetic_.latency_cycles;
   }
@@ -262,7 +268,7 @@ class BlockCounter {
     if (!stores.by_engine) {
       work_.store.issue_cycles += issue_cycles(stores.per_warp);
       add_integer(work_.store, instructions_beside_stores(p_, stores.per_warp));
-      work_.store.core_cache_cycles += stores.per_warp * warps_ * memory_cycles(stores.access);
+      add_memory(work_.store, stores.access, stores.per_warp * warps_);
     }
     const ResultGathering gathered = of_results(
         p_, [&](const auto& entry) { return gathering(entry, p_, m_.warp, arch::widest_access_of(*m_.arch)); });
@@ -288,16 +294,38 @@ class BlockCounter {
 
 }  // namespace
 
+void CoreBusy::execute(const PipeUse& use, double lanes) {
+  for (std::size_t p = 0; p < pipe_cycles.size(); ++p) pipe_cycles[p] += lanes * use.cycles_per_lane[p];
+}
+
+double CoreBusy::arithmetic_cycles(const Machine& m) const {
+  double longest = 0;
+  for (std::size_t p = 0; p < m.pipes; ++p)
+    if (!m.accesses[p]) longest = std::max(longest, pipe_cycles[p]);
+  return longest;
+}
+
 double CoreBusy::longest(const Machine& m, double uneven) const {
   const double port =
       m.core_cache_shared ? scratchpad_cycles + core_cache_cycles : std::max(scratchpad_cycles, core_cache_cycles);
-  return std::max({issue_cycles * uneven, arithmetic_cycles * uneven, integer_cycles * uneven, port});
+  double cycles = std::max(issue_cycles * uneven, port);
+  for (std::size_t p = 0; p < m.pipes; ++p) cycles = std::max(cycles, pipe_cycles[p] * (m.accesses[p] ? 1 : uneven));
+  return cycles;
 }
 
 CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
-  return {a.issue_cycles + b.issue_cycles, a.arithmetic_cycles + b.arithmetic_cycles,
-          a.integer_cycles + b.integer_cycles, a.scratchpad_cycles + b.scratchpad_cycles,
-          a.core_cache_cycles + b.core_cache_cycles};
+  CoreBusy sum{a.issue_cycles + b.issue_cycles,
+               {},
+               a.scratchpad_cycles + b.scratchpad_cycles,
+               a.core_cache_cycles + b.core_cache_cycles};
+  for (std::size_t p = 0; p < sum.pipe_cycles.size(); ++p) sum.pipe_cycles[p] = a.pipe_cycles[p] + b.pipe_cycles[p];
+  return sum;
+}
+
+CoreBusy operator*(double times, const CoreBusy& b) {
+  CoreBusy all{times * b.issue_cycles, {}, times * b.scratchpad_cycles, times * b.core_cache_cycles};
+  for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
+  return all;
 }
 
 BlockWork work_of_block(const StageProgram& p, const Machine& m, const KernelStage& kernel,

@@ -7,6 +7,7 @@
 
 #include "arch/derive.h"
 #include "arch/hierarchy.h"
+#include "arch/pipes.h"
 #include "base/integer.h"
 
 namespace tilescope::model {
@@ -33,7 +34,8 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   broadcast_groups = scratchpad->broadcast_groups;
   pass_cycles = cycles_of_pass(*scratchpad, warp);
   if (scratchpad->width) port_bytes = static_cast<double>(scratchpad->width->n);
-  lanes_per_cycle = static_cast<double>(scratchpad->lanes.value_or(a.core.warp));
+  const std::int64_t lanes = arch::lanes_of(a.core.pipes, arch::kScratchpadAccesses);
+  lanes_per_cycle = static_cast<double>(lanes > 0 ? lanes : a.core.warp);
 }
 
 CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {

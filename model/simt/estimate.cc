@@ -271,17 +271,13 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
 
   // What each resource alone would take on the core that gets the most blocks.
   const double max_blocks = full * per_core + last;
-  const auto alone_us = [&](double CoreBusy::* cycles) {
-    return sum(stages, [&](const StageCosts& c) {
-      return max_blocks *
-             (c.steps() * (c.work.load.*cycles + c.work.compute.*cycles) + c.repeats() * c.work.store.*cycles) *
-             us_per_cycle;
-    });
-  };
+  CoreBusy alone;
+  for (const StageCosts& c : stages)
+    alone = alone + max_blocks * (c.steps() * (c.work.load + c.work.compute) + c.repeats() * c.work.store);
   Part kernel{.elapsed_us = core_cycles * us_per_cycle, .launch_us = m.launch_us};
-  for (double CoreBusy::* cycles : {&CoreBusy::issue_cycles, &CoreBusy::arithmetic_cycles, &CoreBusy::scratchpad_cycles,
-                                    &CoreBusy::core_cache_cycles})
-    kernel.busy_us.push_back(alone_us(cycles));
+  for (const double cycles :
+       {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles, alone.core_cache_cycles})
+    kernel.busy_us.push_back(cycles * us_per_cycle);
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     kernel.busy_us.push_back(sum(stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));
   kernel.busy_us.push_back(sum(stages, [&](const StageCosts& c) { return dram_time_us(c.traffic, m); }));

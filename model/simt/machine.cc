@@ -20,18 +20,39 @@ void read_core(const arch::ArchSpec& a, Machine& m) {
   m.max_threads = a.core.max_threads;
   m.max_blocks = a.core.max_blocks;
   m.issue_per_cycle = static_cast<double>(a.core.issue.value_or(1));
-  m.access_lanes = static_cast<double>(a.core.lsu.value_or(a.core.warp));
-  if (a.core.integer) {
-    m.integer_lanes = static_cast<double>(a.core.integer->lanes);
-    for (const arch::ComputeSpec& c : a.compute)
-      if (c.name == a.core.integer->shares) m.integer_shares_lanes = static_cast<double>(c.per_core);
-  }
   m.launch_us = a.launch_overhead.v;
   m.block_interval_us = a.block_interval.value_or(base::Microseconds{0}).v;
   m.block_launch_cycles = cycles_or_zero(a.core.block_launch);
   m.warp_launch_cycles = cycles_or_zero(a.core.warp_launch);
-  for (const arch::ComputeSpec& c : a.compute)
-    if (c.name == "special.f32") m.special_per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
+}
+
+// What a lane of an instruction holds each of its pipes, of which the narrowest executes so many of them in a cycle.
+PipeUse use_of(const std::vector<arch::PipeSpec>& pipes, std::string_view instruction, double lanes_per_cycle) {
+  PipeUse use;
+  for (const arch::PipeShare& s : arch::shares_of(pipes, instruction)) {
+    use.any = true;
+    use.cycles_per_lane[s.pipe] = s.share / lanes_per_cycle;
+  }
+  return use;
+}
+
+void read_pipes(const arch::ArchSpec& a, Machine& m) {
+  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(a);
+  m.pipes = pipes.size();
+  const auto other = [&](std::string_view name) {
+    return use_of(pipes, name, static_cast<double>(arch::lanes_of(pipes, name)));
+  };
+  m.integer = other(arch::kIntegers);
+  m.memory = other(arch::kMemoryAccesses);
+  m.scratchpad = other(arch::kScratchpadAccesses);
+  for (std::size_t p = 0; p < pipes.size(); ++p)
+    m.accesses[p] = m.memory.cycles_per_lane[p] > 0 || m.scratchpad.cycles_per_lane[p] > 0;
+  m.access_lanes = static_cast<double>(arch::lanes_of(pipes, arch::kMemoryAccesses));
+  for (const arch::ComputeSpec& c : a.compute) {
+    const double per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
+    m.arithmetic.push_back({per_cycle, static_cast<double>(c.latency.n), use_of(pipes, c.name, per_cycle)});
+    if (c.name == "special.f32") m.special = m.arithmetic.back().use;
+  }
 }
 
 void read_compiler(const arch::ArchSpec& a, Machine& m) {
@@ -97,8 +118,8 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
         std::max(m.sector_bytes, std::min(hierarchy.core_cache->sector.n, hierarchy.device_caches[0]->line.n));
 }
 
-Arithmetic arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
-  return {static_cast<double>(unit.per_core) * arch::ratio_of(*m.arch, unit.name), static_cast<double>(unit.latency.n)};
+const Arithmetic& arithmetic_of(const Machine& m, const arch::ComputeSpec& unit) {
+  return m.arithmetic[static_cast<std::size_t>(&unit - m.arch->compute.data())];
 }
 
 // Without a cache, the core's path to memory is that of its addresses.
@@ -133,6 +154,7 @@ Machine make_machine(const arch::ArchSpec& a) {
   Machine m;
   m.arch = &a;
   read_core(a, m);
+  read_pipes(a, m);
   read_compiler(a, m);
   read_core_levels(a, m);
   read_device_levels(a, m);

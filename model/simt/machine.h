@@ -3,12 +3,14 @@
 // The figures of a chip that the model works with, derived once from its ArchSpec: rates per cycle and core, latencies
 // in core cycles, calibration ratios applied to the rates they name.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "arch/hierarchy.h"
+#include "arch/pipes.h"
 #include "arch/spec.h"
 #include "base/dtype.h"
 #include "base/fixed_vector.h"
@@ -16,6 +18,15 @@
 #include "tile/program.h"
 
 namespace tilescope::model {
+
+// Core cycles, by pipe of the core.
+using PipeCycles = std::array<double, arch::kMaxPipes>;
+
+// What an instruction holds its pipes: for one lane of it, all partitions busy alike.
+struct PipeUse {
+  PipeCycles cycles_per_lane{};
+  bool any = false;  // nothing but issue slots bounds it where false
+};
 
 // One cache of device scope.
 struct DeviceCache {
@@ -33,19 +44,28 @@ struct DramRows {
   double activates_per_us = 0;
 };
 
+// What the chip offers for one kind of product: multiply-adds a cycle and core, calibrated, latency, and what one of
+// them holds its pipes.
+struct Arithmetic {
+  double per_cycle = 0;
+  double latency_cycles = 0;
+  PipeUse use;
+};
+
 struct Machine {
   double clock_hz = 0;
   std::int64_t cores = 0, partitions = 1, warp = 0;
   std::int64_t max_threads = 0, max_blocks = 0;
   double issue_per_cycle = 1;  // warp instructions a cycle and partition
-  double access_lanes = 0;     // lanes of address generation a cycle and core
+  std::size_t pipes = 0;
+  std::array<bool, arch::kMaxPipes> accesses{};  // whether a pipe executes accesses, and no arithmetic
+  PipeUse integer, memory, scratchpad;           // of arch::kOtherInstructions
+  double access_lanes = 0;                       // whose accesses to memory a core takes in a cycle
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
-  double integer_lanes = 0;             // a cycle and core, for addresses and predicates; 0: no bound but issue
-  double integer_shares_lanes = 0;      // of the instruction whose lanes these take as well; 0: none
-  double compiler_unroll = 1;           // iterations of a loop of its own choice
-  arch::RegisterAllowances allowances;  // what its compiler holds besides values
+  double compiler_unroll = 1;                            // iterations of a loop of its own choice
+  arch::RegisterAllowances allowances;                   // what its compiler holds besides values
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block
@@ -74,7 +94,8 @@ struct Machine {
   double block_interval_us = 0;  // from one block's start to the next one's, on any core; 0: all at once
   // From a block's end to its successor's first instruction, and from the first one of a warp to that of the next.
   double block_launch_cycles = 0, warp_launch_cycles = 0;
-  double special_per_cycle = 0;  // exp, sqrt, divisions a cycle and core; 0: as fast as other arithmetic
+  PipeUse special;  // exp, sqrt, divisions; they are as fast as other arithmetic where the chip has none
+  std::vector<Arithmetic> arithmetic;  // of the entries of `compute`, in their order
 
   bool has_core_cache = false;
   Terms terms;       // what times are made of: issue, arithmetic, levels from the cores outwards, latency, launch
@@ -85,12 +106,6 @@ struct Machine {
 
 // Terms of a core's own resources, which stand before those of the device: issue, arithmetic, scratchpad, core cache.
 inline constexpr std::size_t kCoreTerms = 4;
-
-// The arithmetic that a chip offers for products of `dtype`: multiply-adds a cycle and core, calibrated, and latency.
-struct Arithmetic {
-  double per_cycle = 0;
-  double latency_cycles = 0;
-};
 
 Machine make_machine(const arch::ArchSpec& a);
 

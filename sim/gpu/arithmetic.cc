@@ -117,9 +117,15 @@ const ComputeSpec* special_unit(const arch::ArchSpec& chip) {
   return nullptr;
 }
 
-// One warp instruction in parts of a cycle of the partition's share of the unit.
+// One warp instruction, in parts of a cycle of the partition's share of the unit.
 std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
   return base::ceil_div(chip.core.warp * chip.core.partitions * kCycleParts, unit.per_core);
+}
+
+// An instruction holds the narrowest of its pipes for so long, and the others for as many lanes.
+void hold(PipeParts& pipes, const arch::ArchSpec& chip, std::string_view instruction, std::int64_t parts) {
+  for (const arch::PipeShare& s : arch::shares_of(arch::pipes_of(chip), instruction))
+    pipes[s.pipe] += std::llround(static_cast<double>(parts) * s.share);
 }
 
 }  // namespace
@@ -135,26 +141,23 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
   const ComputeSpec& unit = unit_for(chip, operand, target);
   ArithmeticCost cost;
   cost.issue = n.ordinary + n.special;
-  cost.arithmetic_parts = n.ordinary * parts_of(chip, unit);
+  cost.computes = true;
+  hold(cost.pipes, chip, unit.name, n.ordinary * parts_of(chip, unit));
   cost.latency = n.ordinary * unit.latency.n;
   if (n.special == 0) return cost;
   const ComputeSpec* special = special_unit(chip);
   if (special == nullptr) special = &unit;
-  cost.special_parts = n.special * parts_of(chip, *special);
+  hold(cost.pipes, chip, special->name, n.special * parts_of(chip, *special));
   cost.latency += n.special * special->latency.n;
   return cost;
 }
 
-ArithmeticCost integer_cost(double instructions, const arch::ArchSpec& chip) {
+ArithmeticCost beside_cost(double instructions, double of_integers, const arch::ArchSpec& chip) {
   ArithmeticCost cost{.issue = std::llround(instructions)};
-  if (!chip.core.integer) return cost;
-  const auto parts = [&](std::int64_t lanes) {
-    return std::llround(instructions * static_cast<double>(chip.core.warp * chip.core.partitions * kCycleParts) /
-                        static_cast<double>(lanes));
-  };
-  cost.integer_parts = parts(chip.core.integer->lanes);
-  for (const ComputeSpec& unit : chip.compute)
-    if (unit.name == chip.core.integer->shares) cost.arithmetic_parts = parts(unit.per_core);
+  const std::int64_t lanes = arch::lanes_of(arch::pipes_of(chip), arch::kIntegers);
+  if (lanes == 0) return cost;
+  const auto of_one = static_cast<double>(chip.core.warp * chip.core.partitions * kCycleParts);
+  hold(cost.pipes, chip, arch::kIntegers, std::llround(of_integers * of_one / static_cast<double>(lanes)));
   return cost;
 }
 
@@ -165,11 +168,11 @@ ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel&
   const ComputeSpec& unit = unit_for(chip, dtype, dtype);
   const std::int64_t words = base::ceil_div(base::size_of(dtype).n, arch::kRegisterBytes);
   const std::int64_t latency = scratchpad != nullptr && scratchpad->latency ? scratchpad->latency->n : 0;
-  ArithmeticCost cost;
+  ArithmeticCost cost{.computes = true};
   for (std::int64_t lanes = 1; lanes < r.lanes; lanes *= 2) {
     cost.issue += words + 1;
     cost.passes += words * base::ceil_div(chip.core.warp, *chip.core.shuffle);
-    cost.arithmetic_parts += parts_of(chip, unit);
+    hold(cost.pipes, chip, unit.name, parts_of(chip, unit));
     cost.latency += latency + unit.latency.n;
   }
   return cost;
@@ -190,10 +193,10 @@ ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, cons
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
   const ComputeSpec& c = unit_of(chip, i);
   const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
-  return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip.core.partitions * kCycleParts,
-                                             c.per_core * warps),
-          .latency = c.latency.n};
+  ArithmeticCost cost{.issue = 1, .computes = true, .latency = c.latency.n};
+  hold(cost.pipes, chip, c.name,
+       base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip.core.partitions * kCycleParts, c.per_core * warps));
+  return cost;
 }
 
 ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, const arch::ArchSpec& chip,
@@ -204,11 +207,11 @@ ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, co
     throw SimError(fmt::format("{}: {} takes no {} columns", chip.name, c.name, m.columns));
   const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
   const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
-  return {.issue = 1,
-          .arithmetic_parts = base::ceil_div(i.shape.m * m.columns * i.shape.k * chip.core.partitions * kCycleParts,
-                                             c.per_core * warps),
-          .passes = base::ceil_div(bytes, pass_bytes * warps),
-          .latency = c.latency.n};
+  ArithmeticCost cost{
+      .issue = 1, .computes = true, .passes = base::ceil_div(bytes, pass_bytes * warps), .latency = c.latency.n};
+  hold(cost.pipes, chip, c.name,
+       base::ceil_div(i.shape.m * m.columns * i.shape.k * chip.core.partitions * kCycleParts, c.per_core * warps));
+  return cost;
 }
 
 }  // namespace tilescope::sim

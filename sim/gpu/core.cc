@@ -12,11 +12,12 @@ using Kind = WarpOp::Kind;
 Core::Core(int number, const Machine& machine)
     : number_(number),
       machine_(machine),
-      unit_free_(static_cast<std::size_t>(machine.limits.partitions), 0),
+      issue_free_(static_cast<std::size_t>(machine.limits.partitions), 0),
+      pipes_free_(static_cast<std::size_t>(machine.limits.partitions), PipeParts{}),
       scratchpad_(machine.scratchpad),
-      scratchpad_lanes_(machine.scratchpad_lanes),
       cache_port_(Rate{}),
-      address_(machine.address) {}
+      memory_lanes_(machine.memory_lanes),
+      own_scratchpad_lanes_(machine.scratchpad_lanes) {}
 
 void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& statistics) {
   base::check(resident_ == 0 && events_.empty(), "a core is prepared when nothing runs on it");
@@ -319,7 +320,7 @@ void Core::wake(int warp) {
 void Core::show(Cycle until) const {
   if (timeline_ == nullptr) return;
   timeline_->port({Track::Kind::kScratchpad, number_}, scratchpad_, until);
-  timeline_->port({Track::Kind::kAddress, number_}, address_, until);
+  timeline_->port({Track::Kind::kAddress, number_}, memory_lanes_, until);
   if (machine_.cache && !machine_.cache->shares_scratchpad)
     timeline_->port({Track::Kind::kCoreCache, number_}, cache_port_, until);
 }
@@ -327,7 +328,7 @@ void Core::show(Cycle until) const {
 // --- steps
 
 void Core::progress(std::vector<StepProgress>& out) const {
-  std::vector<std::int64_t> in_partition(unit_free_.size(), 0);
+  std::vector<std::int64_t> in_partition(issue_free_.size(), 0);
   for (const Warp& w : warps_)
     if (w.state != State::kEnded) ++in_partition[static_cast<std::size_t>(w.partition)];
   for (std::size_t b = 0; b < blocks_.size(); ++b) {

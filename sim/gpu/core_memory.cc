@@ -21,7 +21,7 @@ std::int64_t parts(const Rate& r, std::int64_t units) {
 
 std::int64_t pieces_of(const SegmentCost& c) {
   const std::int64_t longest =
-      std::max({c.arithmetic_parts, c.special_parts, c.integer_parts, c.issue * kCycleParts, c.passes * kCycleParts});
+      std::max({*std::max_element(c.pipes.begin(), c.pipes.end()), c.issue * kCycleParts, c.passes * kCycleParts});
   return std::max<std::int64_t>(1, longest / (kLongestPiece * kCycleParts));
 }
 
@@ -46,34 +46,37 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
   return then;
 }
 
-Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
-  const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
-  const std::int64_t work =
-      std::max({issue, c.arithmetic_parts / pieces, c.special_parts / pieces, c.integer_parts / pieces});
-  const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
-  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
-  const bool computes = c.arithmetic_parts + c.special_parts > 0;
-  Cycle done = 0, passes_from = t;
-  if (computes) {
-    const std::int64_t begin = std::max((t + first) * kCycleParts, free);
+Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
+  const auto partition = static_cast<std::size_t>(w.partition);
+  Taken last{from * kCycleParts, from * kCycleParts};
+  const auto take = [&](std::int64_t& free, std::int64_t work) {
+    if (work <= 0) return;
+    const std::int64_t begin = std::max(from * kCycleParts, free);
     free = begin + work;
-    done = base::ceil_div(free, kCycleParts);
-    passes_from = begin / kCycleParts - first;
-    if (timeline_ != nullptr) show_unit(w, true, work);
-  } else {  // slots between other warps' instructions
-    free = std::max(free, t * kCycleParts) + issue;
-    if (timeline_ != nullptr) show_unit(w, false, issue);
-    done = t + base::ceil_div(issue, kCycleParts);
-  }
+    if (free > last.end) last = {begin, free};
+  };
+  take(issue_free_[partition], parts(machine_.issue, c.issue) / pieces);
+  for (std::size_t p = 0; p < machine_.pipes; ++p) take(pipes_free_[partition][p], c.pipes[p] / pieces);
+  return last;
+}
+
+Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
+  const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
+  const Taken taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
+  if (timeline_ != nullptr) show_unit(w, c.computes, taken);
+  // What only moves and computes addresses has slots and lanes between other warps' instructions.
+  Cycle done = c.computes ? base::ceil_div(taken.end, kCycleParts) : t + base::ceil_div(taken.parts(), kCycleParts);
+  const Cycle passes_from = c.computes ? taken.begin / kCycleParts - first : t;
   done = std::max(done, t + first + c.latency / pieces);
   Cycle moved = 0;
   if (c.passes > 0) {
-    const Cycle over = computes ? work / kCycleParts : 0;
+    const Cycle over = c.computes ? taken.parts() / kCycleParts : 0;
     moved = scratchpad_.book(passes_from, base::ceil_div(c.passes, pieces), over);
-    if (c.accesses > 0 && machine_.scratchpad_lanes.units < machine_.limits.warp)
-      moved = std::max(
-          moved, scratchpad_lanes_.book(passes_from, base::ceil_div(c.accesses * machine_.limits.warp, pieces), over));
-    if (!computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - machine_.scratchpad.cycles;
+    if (c.accesses > 0 && (machine_.lanes_shared || machine_.scratchpad_lanes.units < machine_.limits.warp)) {
+      ReservationTable& lanes = machine_.lanes_shared ? memory_lanes_ : own_scratchpad_lanes_;
+      moved = std::max(moved, lanes.book(passes_from, base::ceil_div(c.accesses * machine_.limits.warp, pieces), over));
+    }
+    if (!c.computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - machine_.scratchpad.cycles;
   }
   count_stall(w, Stall::kIssue, done);
   count_stall(w, Stall::kScratchpad, moved);
@@ -89,19 +92,17 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
     w.pieces_left = pieces;
     statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
-  const std::int64_t issue = parts(machine_.issue, c.issue) / pieces;
-  const std::int64_t work = std::max(issue, c.arithmetic_parts / pieces);
-  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
-  const std::int64_t begin = std::max(t * kCycleParts, free);
-  free = begin + work;
-  if (timeline_ != nullptr) show_unit(w, true, work);
-  Cycle done = std::max(base::ceil_div(free, kCycleParts), begin / kCycleParts + c.latency / pieces);
+  const Taken taken = take_pipes(w, c, pieces, t);
+  if (timeline_ != nullptr) show_unit(w, true, taken);
+  const Cycle begin = taken.begin / kCycleParts;
+  Cycle done = std::max(base::ceil_div(taken.end, kCycleParts), begin + c.latency / pieces);
   if (c.passes > 0)
-    done = std::max(done, scratchpad_.book(begin / kCycleParts, base::ceil_div(c.passes, pieces), work / kCycleParts));
+    done = std::max(done, scratchpad_.book(begin, base::ceil_div(c.passes, pieces), taken.parts() / kCycleParts));
   w.wgmma_end = std::max(w.wgmma_end, done);
   const bool last = --w.pieces_left == 0;
   if (last) ++w.pc;
-  const Cycle then = last ? t + base::ceil_div(issue, kCycleParts) : done;
+  const Cycle then =
+      last ? std::max(t, begin) + base::ceil_div(parts(machine_.issue, c.issue) / pieces, kCycleParts) : done;
   count_stall(w, Stall::kIssue, then);
   return then;
 }
@@ -113,18 +114,17 @@ std::optional<Cycle> Core::wait_for_wgmma(Warp& w, Cycle t) {
   return then;
 }
 
-// The warp's partition has just been taken for so many parts of a cycle.
-void Core::show_unit(const Warp& w, bool computes, std::int64_t parts) const {
-  const std::int64_t free = unit_free_[static_cast<std::size_t>(w.partition)];
-  timeline_->unit(number_, w.partition, computes, static_cast<double>(free - parts) / kCycleParts,
-                  static_cast<double>(free) / kCycleParts);
+// The warp's partition has just been taken.
+void Core::show_unit(const Warp& w, bool computes, const Taken& taken) const {
+  timeline_->unit(number_, w.partition, computes, static_cast<double>(taken.begin) / kCycleParts,
+                  static_cast<double>(taken.end) / kCycleParts);
 }
 
 Cycle Core::issue_one(const Warp& w, Cycle t) {
-  std::int64_t& free = unit_free_[static_cast<std::size_t>(w.partition)];
+  std::int64_t& free = issue_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
   free = std::max(free, t * kCycleParts) + one;
-  if (timeline_ != nullptr) show_unit(w, false, one);
+  if (timeline_ != nullptr) show_unit(w, false, {free - one, free});
   return t + base::ceil_div(one, kCycleParts);
 }
 
@@ -134,7 +134,7 @@ Cycle Core::issue_one(const Warp& w, Cycle t) {
 // the time of a whole warp's lanes and of one pass.
 Cycle Core::access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t) {
   const std::int64_t warp = machine_.limits.warp;
-  const Cycle lanes = address_.book(t, warp) - cycles_of(machine_.address, warp);
+  const Cycle lanes = memory_lanes_.book(t, warp) - cycles_of(machine_.memory_lanes, warp);
   if (!machine_.cache) return lanes;
   const CoreCacheSpec& c = *machine_.cache;
   const Cycle tags = tag_passes(line, p.touches, c.tags);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/pipes.h"
 
 namespace tilescope::sim {
 namespace {
@@ -102,6 +103,20 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
   return c;
 }
 
+void read_pipes(const ArchSpec& chip, Machine& m) {
+  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip);
+  m.pipes = pipes.size();
+  const auto lanes = [&](std::string_view instruction) {
+    const std::int64_t n = arch::lanes_of(pipes, instruction);
+    return Rate{n > 0 ? n : chip.core.warp, 1};
+  };
+  m.memory_lanes = lanes(arch::kMemoryAccesses);
+  m.scratchpad_lanes = lanes(arch::kScratchpadAccesses);
+  for (const arch::PipeShare& of_memory : arch::shares_of(pipes, arch::kMemoryAccesses))
+    for (const arch::PipeShare& of_scratchpad : arch::shares_of(pipes, arch::kScratchpadAccesses))
+      m.lanes_shared = m.lanes_shared || of_memory.pipe == of_scratchpad.pipe;
+}
+
 std::array<std::string, kStalls> stall_names(const arch::Hierarchy& hierarchy) {
   std::array<std::string, kStalls> names;
   const auto at = [&](Stall s) -> std::string& { return names[static_cast<std::size_t>(s)]; };
@@ -133,7 +148,7 @@ Machine machine_of(const ArchSpec& chip) {
   m.launch = std::llround(chip.launch_overhead.v * static_cast<double>(chip.clock.n) * 1e-6);
   if (chip.block_interval) m.block_interval = chip.block_interval->v * static_cast<double>(chip.clock.n) * 1e-6;
   m.issue = {chip.core.issue.value_or(1), 1};
-  m.address = {chip.core.lsu.value_or(chip.core.warp), 1};
+  read_pipes(chip, m);
   m.block_launch = chip.core.block_launch.value_or(base::Cycles{0}).n;
   m.warp_launch = chip.core.warp_launch.value_or(base::Cycles{0}).n;
   const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
@@ -157,7 +172,6 @@ Machine machine_of(const ArchSpec& chip) {
     m.banks = {l->banks, l->bank_width.n};
     m.scratchpad = {1,
                     l->width ? base::ceil_div(std::min(l->banks, chip.core.warp) * l->bank_width.n, l->width->n) : 1};
-    m.scratchpad_lanes = {l->lanes.value_or(chip.core.warp), 1};
     m.scratchpad_latency = latency_of(chip, *l);
     m.limits.scratchpad_bytes = l->capacity.n;
     m.limits.scratchpad_per_block = arch::scratchpad_per_block(*l).n;

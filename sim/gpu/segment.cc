@@ -18,9 +18,8 @@ constexpr std::int64_t kAnyAmount = 0;  // instead of a modulus
 
 void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
   issue += o.issue * times;
-  arithmetic_parts += o.arithmetic_parts * times;
-  special_parts += o.special_parts * times;
-  integer_parts += o.integer_parts * times;
+  for (std::size_t p = 0; p < pipes.size(); ++p) pipes[p] += o.pipes[p] * times;
+  computes = computes || o.computes;
   passes += o.passes * times;
   accesses += o.accesses * times;
   reads_scratchpad = reads_scratchpad || o.reads_scratchpad;
@@ -181,9 +180,8 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
     case Kind::kCompute: {
       SegmentCost c;
       c.issue = n.cost.issue;
-      c.arithmetic_parts = n.cost.arithmetic_parts;
-      c.special_parts = n.cost.special_parts;
-      c.integer_parts = n.cost.integer_parts;
+      c.pipes = n.cost.pipes;
+      c.computes = n.cost.computes;
       c.passes = n.cost.passes;
       c.latency = n.cost.latency;
       return c;

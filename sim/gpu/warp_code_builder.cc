@@ -171,7 +171,7 @@ SegmentNode WarpCodeBuilder::beside(const Loop* loop) const {
   const IssuedBeside issued = gone ? IssuedBeside{} : address_code_.of(loop);
   SegmentNode n;
   n.kind = SegmentNode::Kind::kCompute;
-  n.cost = integer_cost(issued.all(), chip_);
+  n.cost = beside_cost(issued.all(), issued.integer + issued.predicate, chip_);
   return n;
 }
 

@@ -16,15 +16,20 @@ namespace tilescope::model {
 // Core cycles that each resource of one core is busy with.
 struct CoreBusy {
   double issue_cycles = 0;  // warp schedulers, all partitions busy alike
-  double arithmetic_cycles = 0;
-  double integer_cycles = 0;  // units for addresses, where the chip tells them apart
-  double scratchpad_cycles = 0;
+  PipeCycles pipe_cycles{};
+  double scratchpad_cycles = 0;  // its port, and the lanes of what waits there
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
+
+  // Lanes of an instruction hold its pipes.
+  void execute(const PipeUse& use, double lanes);
+  // Of the pipe for arithmetic that is busy longest.
+  double arithmetic_cycles(const Machine& m) const;
 
   // Of the resource that is busy longest, where the busiest partition has `uneven` times its share of the warps. A
   // cache that shares the scratchpad's memory shares its port.
   double longest(const Machine& m, double uneven) const;
   friend CoreBusy operator+(const CoreBusy& a, const CoreBusy& b);
+  friend CoreBusy operator*(double times, const CoreBusy& b);
 };
 
 // The work of one block, split where a block has to wait for itself.

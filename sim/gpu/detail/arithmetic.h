@@ -2,6 +2,9 @@
 #pragma once
 // What one statement that computes costs a warp, in instructions of the chip's units.
 
+#include <array>
+
+#include "arch/pipes.h"
 #include "arch/spec.h"
 #include "lower/kernel.h"
 
@@ -10,13 +13,15 @@ namespace tilescope::sim {
 // Work of one partition is kept in this many parts of a cycle.
 inline constexpr std::int64_t kCycleParts = 1024;
 
+// By pipe of the core (arch/pipes.h): that one partition's share of it is held.
+using PipeParts = std::array<std::int64_t, arch::kMaxPipes>;
+
 struct ArithmeticCost {
-  std::int64_t issue = 0;             // warp instructions
-  std::int64_t arithmetic_parts = 0;  // of the units that multiply and add
-  std::int64_t special_parts = 0;     // of the special function units
-  std::int64_t integer_parts = 0;     // of the units for addresses
-  std::int64_t passes = 0;            // of the scratchpad, for operands that the instruction reads there
-  std::int64_t latency = 0;           // cycles from operands to result
+  std::int64_t issue = 0;  // warp instructions
+  PipeParts pipes{};
+  bool computes = false;     // its values, and not addresses or guards alone
+  std::int64_t passes = 0;   // of the scratchpad, for operands that the instruction reads there
+  std::int64_t latency = 0;  // cycles from operands to result
 };
 
 // Throws SimError where the chip has no unit for the dtype.
@@ -26,8 +31,8 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
 // shuffle passes the scratchpad's crossbar. Throws SimError where the chip has no shuffles.
 ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip);
 
-// So many instructions on integers and predicates.
-ArithmeticCost integer_cost(double instructions, const arch::ArchSpec& chip);
+// Instructions beside a kernel's statements, of which so many are on integers and predicates.
+ArithmeticCost beside_cost(double instructions, double of_integers, const arch::ArchSpec& chip);
 
 // One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
 // it names. Throws SimError where the chip has none.

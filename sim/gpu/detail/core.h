@@ -3,8 +3,9 @@
 // One core of a GPU: resident blocks, their warps, the partitions' units, the scratchpad's port, the core's cache. It
 // runs when a warp can go on; what it asks of memory stands in its outbox until the GPU hands it over.
 //
-// A segment takes its units when it begins and ends when the slowest of units, scratchpad and longest chain does. Loads
-// and stores are issued past segments that wait for units, as a scheduler would between two of their instructions.
+// A segment takes issue slots and pipes when it begins, each from when it is free, and ends when the slowest of them,
+// of scratchpad and longest chain does. Loads, stores and addresses are issued past segments that wait for pipes, as a
+// scheduler would between two of their instructions.
 //
 // An access waits while as many lines are under way as the core can have, even if it would hit.
 //
@@ -200,7 +201,13 @@ class Core {
   void land(int box, std::int64_t bytes, Cycle at, Stall from);
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
-  void show_unit(const Warp& w, bool computes, std::int64_t parts) const;
+  // Of the issue slots and pipes that a piece of work takes, the one that is done last, in kCycleParts.
+  struct Taken {
+    std::int64_t begin = 0, end = 0;
+    std::int64_t parts() const { return end - begin; }
+  };
+  Taken take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
+  void show_unit(const Warp& w, bool computes, const Taken& taken) const;
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
@@ -238,8 +245,9 @@ class Core {
   Cycle launched_ = 0;  // when the latest warp was
   Cycle stored_ = 0;    // when the latest store was accepted
 
-  std::vector<std::int64_t> unit_free_;  // by partition, in kCycleParts
-  ReservationTable scratchpad_, scratchpad_lanes_, cache_port_, address_;
+  std::vector<std::int64_t> issue_free_;  // by partition, in kCycleParts
+  std::vector<PipeParts> pipes_free_;     // likewise
+  ReservationTable scratchpad_, cache_port_, memory_lanes_, own_scratchpad_lanes_;
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;
   Chains<Waiter> others_;  // of misses

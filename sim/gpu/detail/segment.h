@@ -16,9 +16,9 @@
 namespace tilescope::sim {
 
 struct SegmentCost {
-  std::int64_t issue = 0;             // warp instructions
-  std::int64_t arithmetic_parts = 0;  // of a cycle of the partition's units
-  std::int64_t special_parts = 0, integer_parts = 0;
+  std::int64_t issue = 0;                                  // warp instructions
+  PipeParts pipes{};                                       // that they hold
+  bool computes = false;                                   // more than addresses and guards
   std::int64_t passes = 0;                                 // of the scratchpad
   std::int64_t accesses = 0;                               // warp instructions to the scratchpad
   bool reads_scratchpad = false;                           // something waits for what it gives

@@ -54,6 +54,7 @@ TEST_F(Extends, AFileBesideIt) {
 TEST_F(Extends, InstructionsMergeByNameAndLevelsKeepTheirOrder) {
   const LoadedChip loaded = load_text(
       "extends: v100\nname: mine\n"
+      "core: {pipes: [{name: fp32, executes: [fma.f32, fma.f16, fma.bf16]}]}\n"
       "compute:\n  - {name: mma.f16, per_core: 1024}\n"
       "  - {name: fma.bf16, dtype: bf16, shape: {m: 1, n: 1, k: 1}, per_core: 64, latency: 4 cycles}\n"
       "memory:\n  reg: {capacity: 128 KiB}\n  dram: {channels: 32}\n");
@@ -99,7 +100,8 @@ TEST_F(Extends, BandsHoldForTheChipThatTheyWereMeasuredOn) {
   EXPECT_FALSE(hold("core: {count: 40}\n"));
   EXPECT_FALSE(hold("compute:\n  - {name: fma.f32, per_core: 32}\n"));
   EXPECT_FALSE(
-      hold("compute:\n  - {name: fma.bf16, dtype: bf16, shape: {m: 1, n: 1, k: 1}, per_core: 64, "
+      hold("core: {pipes: [{name: fp32, executes: [fma.f32, fma.f16, fma.bf16]}]}\n"
+           "compute:\n  - {name: fma.bf16, dtype: bf16, shape: {m: 1, n: 1, k: 1}, per_core: 64, "
            "latency: 4 cycles}\n"));
   write("own.yaml",
         "extends: v100\nname: own\ncore: {count: 40}\n"

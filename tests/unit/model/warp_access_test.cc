@@ -33,9 +33,9 @@ TEST(CachedAccess, PassesAPortOfSomeWidthAndLanes) {
   };
   EXPECT_EQ(served(words, {}), 1);
   EXPECT_EQ(served(words, {{"memory.smem.width", "64 B"}}), 2);
-  EXPECT_EQ(served(words, {{"memory.smem.lanes", "8"}}), 4);
+  EXPECT_EQ(served(words, {{"core.pipes.lsu.lanes", "8"}}), 4);
   EXPECT_EQ(served(quads, {}), 4);
-  EXPECT_EQ(served(quads, {{"memory.smem.lanes", "8"}}), 4);
+  EXPECT_EQ(served(quads, {{"core.pipes.lsu.lanes", "8"}}), 4);
   EXPECT_EQ(served(quads, {{"memory.smem.width", "48 B"}}), 12) << "three cycles a pass";
 }
 

@@ -79,8 +79,8 @@ TEST(ScratchpadPort, HasAWidthAndLanes) {
   const double scalar = cycles({}, 1);
   EXPECT_NEAR(scalar, 8 * 1024, 300) << "a pass of 128 B a cycle";
   EXPECT_NEAR(cycles({{"memory.smem.width", "64 B"}}, 1) / scalar, 2, 0.1);
-  EXPECT_NEAR(cycles({{"memory.smem.lanes", "16"}}, 1) / scalar, 2, 0.1);
-  EXPECT_NEAR(cycles({{"memory.smem.lanes", "16"}}, 4) / cycles({}, 4), 1, 0.05)
+  EXPECT_NEAR(cycles({{"core.pipes.lsu.lanes", "16"}}, 1) / scalar, 2, 0.1);
+  EXPECT_NEAR(cycles({{"core.pipes.lsu.lanes", "16"}}, 4) / cycles({}, 4), 1, 0.05)
       << "four passes take longer than lanes";
 }
 

@@ -48,8 +48,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{"compute.fma.f32.per_core", "128", true}, Change{"memory.dram.latency", "850 cycles", false},
                     Change{"memory.l2.latency", "320 cycles", false}, Change{"memory.smem.latency", "60 cycles", false},
                     Change{"memory.smem.banks", "8", false}, Change{"link.width", "8 B", false},
-                    Change{"memory.dram.channels", "32", false},
-                    Change{"compute.fma.f32.latency", "16 cycles", false}));
+                    Change{"memory.dram.channels", "32", false}, Change{"compute.fma.f32.latency", "16 cycles", false},
+                    Change{"core.issue", "2", true}, Change{"core.pipes.lsu.lanes", "8", false},
+                    Change{"core.pipes.int32.lanes", "16", false}));
 
 TEST(Metamorphic, WhatBindsCounts) {
   const lower::Module read = stream(2000, 256, 2, Stream::kRead);

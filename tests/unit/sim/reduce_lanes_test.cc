@@ -25,14 +25,20 @@ std::int64_t step_latency(const arch::ArchSpec& a, base::Dtype dtype = base::Dty
   return arch::scratchpad_of(a)->latency->n + arch::scalar_unit_of(a, dtype, dtype)->latency.n;
 }
 
+// The one pipe of an instruction, for so many cycles, and no other.
+PipeParts held(const arch::ArchSpec& a, std::string_view instruction, std::int64_t cycles) {
+  PipeParts pipes{};
+  pipes[arch::shares_of(arch::pipes_of(a), instruction).at(0).pipe] = cycles * kCycleParts;
+  return pipes;
+}
+
 TEST(ReduceLanes, TakeAShuffleAndAStepForEachDoubling) {
   for (const auto& [lanes, steps] : {std::pair(2, 1), {8, 3}, {32, 5}}) {
     SCOPED_TRACE(lanes);
     const ArithmeticCost c = cost(lanes, v100());
     EXPECT_EQ(c.issue, 2 * steps);
     EXPECT_EQ(c.passes, steps) << "32 lanes a cycle";
-    EXPECT_EQ(c.arithmetic_parts, steps * 2 * kCycleParts) << "a warp on 16 lanes of a partition";
-    EXPECT_EQ(c.special_parts, 0);
+    EXPECT_EQ(c.pipes, held(v100(), "fma.f32", steps * 2)) << "a warp on 16 lanes of a partition";
     EXPECT_EQ(c.latency, steps * step_latency(v100()));
   }
 }
@@ -41,7 +47,7 @@ TEST(ReduceLanes, ShuffleEveryWord) {
   const ArithmeticCost c = cost(32, v100(), base::Dtype::kF64);
   EXPECT_EQ(c.issue, 5 * (2 + 1));
   EXPECT_EQ(c.passes, 5 * 2);
-  EXPECT_EQ(c.arithmetic_parts, 5 * 4 * kCycleParts) << "a warp on 8 lanes of a partition";
+  EXPECT_EQ(c.pipes, held(v100(), "fma.f64", 5 * 4)) << "a warp on 8 lanes of a partition";
   EXPECT_EQ(c.latency, 5 * step_latency(v100(), base::Dtype::kF64));
 }
 
