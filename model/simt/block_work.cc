@@ -100,12 +100,18 @@ class BlockCounter {
                     static_cast<double>(use.words * m_.bank_width_bytes) / m_.core_cache_bytes_per_cycle);
   }
 
-  // What reaches the core's cache for an operand in one step takes its port for as long as the link takes to deliver
-  // it.
+  // What reaches the core for an operand in one step, over its link.
+  double arriving_bytes(std::size_t i) const {
+    return traffic_.operand[i].block_bytes / static_cast<double>(kernel_.all_steps(p_));
+  }
+
+  void add_arrivals(CoreBusy& phase, std::size_t i) const {
+    if (m_.link_bytes_per_cycle > 0) phase.link_cycles += arriving_bytes(i) / m_.link_bytes_per_cycle;
+  }
+
+  // Cycles of its cache's port for that, whole lines at a time.
   double fill_cycles(std::size_t i) const {
-    if (m_.core_cache_fill_bytes_per_cycle <= 0) return 0;
-    return traffic_.operand[i].block_bytes / static_cast<double>(kernel_.all_steps(p_)) /
-           m_.core_cache_fill_bytes_per_cycle;
+    return m_.core_cache_bytes_per_cycle > 0 ? arriving_bytes(i) / m_.core_cache_bytes_per_cycle : 0;
   }
 
   void count_cached(std::size_t i) {
@@ -120,6 +126,7 @@ class BlockCounter {
     add_integer(work_.load, instructions_beside_copies(p_, i, copy.requests));
     // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
+    add_arrivals(work_.load, i);
     work_.load.core_cache_cycles += copy.asynchronous ? std::max(0.0, fill_cycles(i) - written) : fill_cycles(i);
     if (!copy.asynchronous) add_memory(work_.load, copied_access(p_, i, m_.warp), use.write.accesses);
     work_.compute.issue_cycles += issue_cycles(use.read.instructions / warps_);
@@ -131,6 +138,7 @@ class BlockCounter {
     const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
     work_.load.issue_cycles += issue_cycles(reads);
     add_integer(work_.load, instructions_beside_reads(p_, i));
+    add_arrivals(work_.load, i);
     work_.load.core_cache_cycles += fill_cycles(i);
     add_memory(work_.load, memory_access(p_, i, m_.warp), reads * warps_);
   }
@@ -305,11 +313,17 @@ double CoreBusy::arithmetic_cycles(const Machine& m) const {
   return longest;
 }
 
+CoreBusy::Stations CoreBusy::stations(const Machine& m, double uneven) const {
+  const double units = std::max(issue_cycles, arithmetic_cycles(m)) * uneven;
+  if (m.core_cache_shared) return {units, scratchpad_cycles + core_cache_cycles, 0, link_cycles};
+  return {units, scratchpad_cycles, core_cache_cycles, link_cycles};
+}
+
 double CoreBusy::longest(const Machine& m, double uneven) const {
-  const double port =
-      m.core_cache_shared ? scratchpad_cycles + core_cache_cycles : std::max(scratchpad_cycles, core_cache_cycles);
-  double cycles = std::max(issue_cycles * uneven, port);
-  for (std::size_t p = 0; p < m.pipes; ++p) cycles = std::max(cycles, pipe_cycles[p] * (m.accesses[p] ? 1 : uneven));
+  const Stations each = stations(m, uneven);
+  double cycles = *std::max_element(each.begin(), each.end());
+  for (std::size_t p = 0; p < m.pipes; ++p)
+    if (m.accesses[p]) cycles = std::max(cycles, pipe_cycles[p]);
   return cycles;
 }
 
@@ -317,13 +331,15 @@ CoreBusy operator+(const CoreBusy& a, const CoreBusy& b) {
   CoreBusy sum{a.issue_cycles + b.issue_cycles,
                {},
                a.scratchpad_cycles + b.scratchpad_cycles,
-               a.core_cache_cycles + b.core_cache_cycles};
+               a.core_cache_cycles + b.core_cache_cycles,
+               a.link_cycles + b.link_cycles};
   for (std::size_t p = 0; p < sum.pipe_cycles.size(); ++p) sum.pipe_cycles[p] = a.pipe_cycles[p] + b.pipe_cycles[p];
   return sum;
 }
 
 CoreBusy operator*(double times, const CoreBusy& b) {
-  CoreBusy all{times * b.issue_cycles, {}, times * b.scratchpad_cycles, times * b.core_cache_cycles};
+  CoreBusy all{
+      times * b.issue_cycles, {}, times * b.scratchpad_cycles, times * b.core_cache_cycles, times * b.link_cycles};
   for (std::size_t p = 0; p < all.pipe_cycles.size(); ++p) all.pipe_cycles[p] = times * b.pipe_cycles[p];
   return all;
 }

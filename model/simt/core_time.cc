@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/integer.h"
 #include "model/common/detail/overlap.h"
@@ -114,13 +115,16 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   // used and its copy is there, which began as many steps before as there are copies under way besides the step in
   // use.
   const double next = stages_ == 1 ? alone : std::max({alone / stages_, use, copy / (stages_ - 1)});
-  // All steps under way, of all blocks and stages of their ring buffers, share the core's resources: what a step
-  // needs of the busiest one is queued for, and the rest of its phases overlaps other steps' work. One block's steps
-  // are used one after the other. Stores overlap the next wave's work; after the last wave there is none.
-  const double core = (work_.load + work_.compute).longest(machine_, uneven);
+  // All steps under way, of all blocks and stages of their ring buffers, share the core's resources and queue for each
+  // of them. One block's steps are used one after the other. Stores overlap the next wave's work; after the last wave
+  // there is none.
+  const CoreBusy busy = work_.load + work_.compute;
+  const double core = busy.longest(machine_, uneven);
+  const CoreBusy::Stations stations = busy.stations(machine_, uneven);
+  const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
   const Shared& beside = w.last ? reads_ : everything_;
   base::FixedVector<double, kMaxResources> demand;
-  demand.push_back(core);
+  for (const double cycles : stations) demand.push_back(cycles);
   for (const double cycles : beside) demand.push_back(cycles * w.share);
   demand.push_back(w.last ? 0 : store / steps_);
   // Warps of a block that meet at no barrier go their own ways, and the block ends with its last one, which began
@@ -128,9 +132,12 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   const double apart = work_.cached || work_.reads_kept ? 1 : warps_;
   for (double& cycles : demand) cycles /= apart;
   const auto round = [&](double alone_cycles, int stages) {
+    // Alone, it is at several resources at a time: its phases take as long as the busiest one in each.
     const double waiting = std::max(0.0, alone_cycles - core);
-    const double cycles =
-        cycles_per_round({demand.begin(), demand.size()}, waiting, static_cast<int>(w.blocks * apart) * stages);
+    const double together = (visits - core) / apart;
+    const int customers = static_cast<int>(w.blocks * apart) * stages;
+    const double cycles = std::max(cycles_per_round({demand.begin(), demand.size()}, waiting - together, customers),
+                                   customers * core / apart);
     return apart == 1 ? cycles : std::max(cycles, waiting + core / apart + core * (1 - 1 / apart) / steps_);
   };
   const auto step = [&](double alone_cycles) {

@@ -275,8 +275,8 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
   for (const StageCosts& c : stages)
     alone = alone + max_blocks * (c.steps() * (c.work.load + c.work.compute) + c.repeats() * c.work.store);
   Part kernel{.elapsed_us = core_cycles * us_per_cycle, .launch_us = m.launch_us};
-  for (const double cycles :
-       {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles, alone.core_cache_cycles})
+  for (const double cycles : {alone.issue_cycles, alone.arithmetic_cycles(m), alone.scratchpad_cycles,
+                              std::max(alone.core_cache_cycles, alone.link_cycles)})
     kernel.busy_us.push_back(cycles * us_per_cycle);
   for (std::size_t c = 0; c < m.device_caches.size(); ++c)
     kernel.busy_us.push_back(sum(stages, [&](const StageCosts& of) { return device_cache_time_us(of.traffic, m, c); }));

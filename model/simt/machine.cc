@@ -81,7 +81,6 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     const double width = arch::bytes_per_core_cycle(a, *l1);
     m.core_cache_ratio = arch::ratio_of(a, l1->name + ".read");
     m.core_cache_bytes_per_cycle = width * m.core_cache_ratio;
-    m.core_cache_fill_bytes_per_cycle = a.link ? std::min(width, static_cast<double>(a.link->width.n)) : width;
     m.core_cache_tags = static_cast<double>(l1->tag_lookups.value_or(0));
     m.line_bytes = static_cast<double>(l1->line.n);
     m.core_cache_bytes = static_cast<double>(l1->capacity.n);
@@ -101,6 +100,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
   m.sector_bytes = arch::device_transaction_of(a).n;
   m.dram_granule_bytes = arch::transaction_of(dram).n;
+  if (a.link) m.link_bytes_per_cycle = static_cast<double>(a.link->width.n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches) {
     m.device_caches.push_back(
         {.bytes_per_us = arch::bandwidth_of(a, *cache).v * 1e-6 * arch::ratio_of(a, cache->name + ".read"),

@@ -74,8 +74,8 @@ struct Machine {
   double scratchpad_latency_cycles = 0;
 
   double core_cache_bytes_per_cycle = 0, core_cache_tags = 0;  // of one core; 0: no such cache, or unknown tags
-  double core_cache_ratio = 1;                 // of passes through its banks; the bandwidth has it already
-  double core_cache_fill_bytes_per_cycle = 0;  // of what arrives over the link
+  double core_cache_ratio = 1;      // of passes through its banks; the bandwidth has it already
+  double link_bytes_per_cycle = 0;  // of one core; 0: any number
   double line_bytes = 0, core_cache_bytes = 0, core_cache_latency_cycles = 0;
   bool core_cache_shared = false;  // with the scratchpad: its capacity, and the port to its banks
 

@@ -16,8 +16,9 @@
 namespace tilescope::model {
 
 // Cycles from step to step of all of `customers` blocks, each of which needs resource r for demand[r] cycles and waits
-// for `waiting` cycles per step. At most kMaxResources demands; customers may be any number above 0.
-inline constexpr std::size_t kMaxResources = 8;
+// for `waiting` cycles per step: less than none where it is at several resources at a time. At most kMaxResources
+// demands; customers may be any number above 0.
+inline constexpr std::size_t kMaxResources = 10;
 double cycles_per_round(std::span<const double> demand, double waiting, int customers);
 
 // What begins when all before it has ended: a kernel.

@@ -3,6 +3,7 @@
 // What one block asks of the resources of its core: instructions, scratchpad passes and cache passes, for one reduction
 // step and for the stores at its end.
 
+#include <array>
 #include <optional>
 
 #include "model/simt/cached_costs.h"
@@ -13,20 +14,28 @@
 
 namespace tilescope::model {
 
+// A core's resources that work side by side: its busiest pipe or its schedulers, the ports of scratchpad and cache, its
+// link.
+inline constexpr std::size_t kCoreStations = 4;
+
 // Core cycles that each resource of one core is busy with.
 struct CoreBusy {
   double issue_cycles = 0;  // warp schedulers, all partitions busy alike
   PipeCycles pipe_cycles{};
   double scratchpad_cycles = 0;  // its port, and the lanes of what waits there
   double core_cache_cycles = 0;  // the path to memory: address lanes, tags and data of the core's cache
+  double link_cycles = 0;        // what arrives
 
   // Lanes of an instruction hold its pipes.
   void execute(const PipeUse& use, double lanes);
   // Of the pipe for arithmetic that is busy longest.
   double arithmetic_cycles(const Machine& m) const;
 
-  // Of the resource that is busy longest, where the busiest partition has `uneven` times its share of the warps. A
-  // cache that shares the scratchpad's memory shares its port.
+  // Of each station, where the busiest partition has `uneven` times its share of the warps. A cache that shares the
+  // scratchpad's memory shares its port.
+  using Stations = std::array<double, kCoreStations>;
+  Stations stations(const Machine& m, double uneven) const;
+  // Of the resource that is busy longest, pipes of accesses among them.
   double longest(const Machine& m, double uneven) const;
   friend CoreBusy operator+(const CoreBusy& a, const CoreBusy& b);
   friend CoreBusy operator*(double times, const CoreBusy& b);

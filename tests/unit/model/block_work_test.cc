@@ -69,7 +69,7 @@ TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
     const Occupancy occupancy = occupancy_of(p, m);
     const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
     const BlockWork work = work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic);
-    const double arriving = traffic.operand[0].block_bytes / m.core_cache_fill_bytes_per_cycle;
+    const double arriving = traffic.operand[0].block_bytes / m.core_cache_bytes_per_cycle;
     const double cycles = work.load.core_cache_cycles - arriving, measured = std::stod(row.at("measured"));
     // Lines that are looked up cost more than a quarter of a cycle each at odd strides (docs/model.md).
     const bool in_banks = std::stoi(stride) % 16 == 0;
@@ -80,24 +80,39 @@ TEST(BlockWork, StridedReadsOfTheCoresCacheTakeTheirMeasuredCycles) {
   EXPECT_EQ(strides, 65U);
 }
 
-// Cycles of the port in the loads of a step where the link is so wide.
-double port_cycles(const std::vector<arch::Override>& changes) {
-  const arch::ArchSpec chip = tests::chip("v100", changes);
-  const Machine m = make_machine(chip);
+// The loads of a step.
+CoreBusy loads(const Machine& m) {
   const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=256,n=256,k=256");
   const tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
                                                         {{1, 16, 4}, {1, 16, 4}}, {1, 1, 16}, {16});
   const Occupancy occupancy = occupancy_of(p, m);
   const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
-  return work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic)
-      .load.core_cache_cycles;
+  return work_of_block(p, m, arithmetic_of(m, e.dtype, e.accumulate).value(), occupancy, traffic).load;
 }
 
-TEST(BlockWork, WhatArrivesTakesThePortAsLongAsTheLinkBringsIt) {
-  // A step's tiles, 64 x 16 of A and of B: 8 KiB.
-  EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "16 B"}}) - port_cycles({{"link.width", "32 B"}}), 8192 / 32);
-  EXPECT_DOUBLE_EQ(port_cycles({{"link.width", "256 B"}}), port_cycles({{"link.width", "128 B"}}))
-      << "no wider than the cache";
+TEST(BlockWork, WhatArrivesTakesTheLinkAndThePort) {
+  constexpr double kTiles = 8192;  // bytes of a step's: 64 x 16 of A and of B
+  const arch::ArchSpec chip = tests::chip("v100"), narrow = tests::chip("v100", {{"link.width", "16 B"}});
+  const Machine wide = make_machine(chip), slow = make_machine(narrow);
+  EXPECT_DOUBLE_EQ(loads(wide).link_cycles, kTiles / 32);
+  EXPECT_DOUBLE_EQ(loads(slow).link_cycles, kTiles / 16);
+  EXPECT_DOUBLE_EQ(loads(slow).core_cache_cycles, loads(wide).core_cache_cycles) << "the port takes what comes at once";
+  EXPECT_GT(loads(wide).core_cache_cycles, kTiles / 128);
+}
+
+// Warps of a partition that has more of them than others; a cache in the scratchpad's memory queues for its port.
+TEST(CoreBusy, LastsAsLongAsItsBusiestStation) {
+  const Machine& shared = tests::machine("v100");
+  const arch::ArchSpec chip = tests::chip("k80");
+  const Machine apart = make_machine(chip);
+  CoreBusy busy{.issue_cycles = 10, .scratchpad_cycles = 6, .core_cache_cycles = 7, .link_cycles = 9};
+  EXPECT_EQ(busy.longest(shared, 1), 6 + 7);
+  EXPECT_EQ(busy.longest(apart, 1), 10);
+  EXPECT_EQ(busy.longest(shared, 2), 2 * 10);
+  busy.link_cycles = 30;
+  EXPECT_EQ(busy.longest(shared, 2), 30);
+  const CoreBusy::Stations twice = (busy + 1.0 * busy).stations(apart, 1);
+  EXPECT_EQ(twice, (CoreBusy::Stations{20, 12, 14, 60}));
 }
 
 // A block of four warps whose threads have one row sum each, by so many threads a row.
