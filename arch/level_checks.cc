@@ -109,6 +109,38 @@ void check_row(const DramLevel& l, Bytes burst, const CacheLevel* cache, Complai
                    {{"memory", l.name, "row"}});
 }
 
+// What happens to parts of sectors is said of one cache and the DRAM behind it together.
+void check_partial_writes(const ArchSpec& a, const DramLevel& l, Bytes burst, const Hierarchy& hierarchy,
+                          Complaints& complaints) {
+  if (!l.write_granule) return;
+  const Path path = {"memory", l.name, "write_granule"};
+  const CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.front();
+  if (a.chip_class == ChipClass::kBsp) complaints.add(path, "exchanges of a bsp chip write whole bursts");
+  if (hierarchy.device_caches.size() > 1)
+    complaints.add(path, "not with several caches of device scope, of which none says what it does with parts");
+  else if (cache != nullptr && !cache->partial_write)
+    complaints.add(path, fmt::format("what comes in parts is not said: {}.partial_write is missing", cache->name));
+  if (!divides(*l.write_granule, burst))
+    complaints.add(path, fmt::format("{} B do not divide a burst of {} B (width x burst)", l.write_granule->n, burst.n),
+                   {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
+  else if (cache != nullptr && !divides(*l.write_granule, cache->line))
+    complaints.add(
+        path, fmt::format("{} B do not divide the line of {}, {} B", l.write_granule->n, cache->name, cache->line.n),
+        {{"memory", cache->name, "line"}});
+}
+
+void check_partial_write(const ArchSpec& a, const CacheLevel& l, Complaints& complaints) {
+  if (!l.partial_write) return;
+  const Path path = {"memory", l.name, "partial_write"};
+  const Hierarchy hierarchy = hierarchy_of(a);
+  if (hierarchy.device_caches.size() != 1 || hierarchy.device_caches.front() != &l)
+    return complaints.add(path, "only the one cache of device scope before the DRAM says so");
+  if (*l.partial_write == PartialWrite::kMasked && hierarchy.dram != nullptr && !hierarchy.dram->write_granule)
+    complaints.add(path,
+                   fmt::format("masked, but {}.write_granule is missing: what the DRAM does with a part of a burst",
+                               hierarchy.dram->name));
+}
+
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (l.bank_groups && !divides(*l.bank_groups, l.banks))
     complaints.add({"memory", l.name, "banks"},
@@ -123,6 +155,7 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   const Hierarchy hierarchy = hierarchy_of(a);
   const CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.back();
   check_row(l, burst, cache, complaints);
+  check_partial_writes(a, l, burst, hierarchy, complaints);
   if (cache != nullptr && !divides(burst, cache->sector) && !divides(cache->sector, burst))
     complaints.add(
         {"memory", l.name, "burst"},
@@ -204,6 +237,7 @@ void check_cache(const ArchSpec& a, const CacheLevel& l, Complaints& complaints)
       {clock_factor(a, l), factor(l, "slices", l.slices), factor(l, "width", l.width), instances(a, l)});
   check_cache_name(l, complaints);
   check_partitions(l, complaints);
+  check_partial_write(a, l, complaints);
   check_sets(l, complaints);
 }
 

@@ -23,13 +23,18 @@ struct Burst {
   BurstPlace place;
   std::int64_t address = 0;
   bool write = false;
+  bool merges = false;  // writes a part of a granule alone
 };
 
 std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
   std::vector<Burst> out;
   for (const TraceRequest& r : trace)
-    for (std::int64_t a = r.address; a < r.address + r.bytes; a = (a / spec.burst_bytes + 1) * spec.burst_bytes)
-      out.push_back({spec.place(a), a, r.write});
+    for (std::int64_t a = r.address, next = a; a < r.address + r.bytes; a = next) {
+      next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
+      const std::int64_t end = std::min(next, r.address + r.bytes);
+      const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
+      out.push_back({spec.place(a), a, r.write, r.write && !whole});
+    }
   return out;
 }
 
@@ -71,7 +76,7 @@ class Replay {
         const std::size_t before = served_.size();
         c.run(now + 1, served_);
         for (std::size_t i = before; i < served_.size(); ++i)
-          if (!served_[i].write) ends.push(served_[i].done + kDramHandshake);
+          if (!served_[i].write && !served_[i].merges) ends.push(served_[i].done + kDramHandshake);
         later = std::min(later, c.next().value_or(kNever));
       }
       if (!ends.empty()) later = std::min(later, ends.top());
@@ -86,7 +91,8 @@ class Replay {
     std::vector<Clock> latencies;
     for (const DramServed& s : served_) {
       r.clocks = std::max(r.clocks, s.done);
-      if (!s.write)
+      r.bursts += s.merges ? s.bursts : 0;
+      if (!s.write && !s.merges)
         latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
     }
     for (const DramChannel& c : channels_) r.activates += c.activates();
@@ -105,9 +111,11 @@ class Replay {
     arrivals_[i] = at;
     const Burst& b = bursts_[i];
     channels_[static_cast<std::size_t>(b.place.channel)].push(
-        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at, b.address});
+        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at, b.address, b.merges});
   }
-  bool has_room(const Burst& b) const { return channels_[static_cast<std::size_t>(b.place.channel)].accepts(b.write); }
+  bool has_room(const Burst& b) const {
+    return channels_[static_cast<std::size_t>(b.place.channel)].accepts(b.write && !b.merges);
+  }
   void drain() {
     for (DramChannel& c : channels_) c.run(kNever, served_);
   }
@@ -160,6 +168,7 @@ TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   s.dram = dram_spec(dram);
   s.channels = dram.channels;
   s.burst_bytes = arch::transaction_of(dram).n;
+  s.write_granule = dram.write_granule.value_or(base::Bytes{1}).n;
   s.place = dram.mapping ? mapped_place(dram, s.dram) : hashed_place(hierarchy, derived);
   return s;
 }

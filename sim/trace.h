@@ -35,6 +35,7 @@ struct TraceSpec {
   DramSpec dram;
   std::int64_t channels = 1;
   std::int64_t burst_bytes = 1;
+  std::int64_t write_granule = 1;  // that is written whole, else read before
   std::function<BurstPlace(std::int64_t address)> place;
 };
 
@@ -43,10 +44,10 @@ struct TraceSpec {
 TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived);
 
 struct TraceResult {
-  std::int64_t requests = 0, bursts = 0;
+  std::int64_t requests = 0, bursts = 0;  // those that writes of parts had to read included
   std::int64_t useful_bytes = 0;  // asked for
   std::int64_t activates = 0;
-  Clock clocks = 0;  // until the last burst is done
+  Clock clocks = 0;         // until the last burst is done
   // Of reads, in clocks: from acceptance by the controller, or from arrival where the rate is given.
   double mean_latency = 0, p95_latency = 0;
 };

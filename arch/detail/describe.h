@@ -224,6 +224,11 @@ void describe_own(V& v, DramLevel& s) {
           s.mapping);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
+  v.field(
+      optional("write_granule",
+               "Bytes of a burst that are written whole, else read, merged and written: what one error-correcting "
+               "code covers, or 1 B where devices take a mask of bytes. Writes of parts cost nothing where absent."),
+      s.write_granule);
   v.part(optional("tlb", "Translations of addresses; every address is translated for nothing where absent."), s.tlb);
   v.field(optional("ports",
                    "Of a bsp chip, which must say: beside which routers of its mesh the channels are, dealt out in "
@@ -254,6 +259,10 @@ void describe_own(V& v, CacheLevel& s) {
       s.l2_partitions);
   v.field(optional("remote_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
           s.remote_latency);
+  v.field(optional("partial_write",
+                   "What a write of a part of a sector does that is not there: the cache keeps which bytes it wrote "
+                   "until they leave (masked), or fetches the rest at once (fetched). It costs nothing where absent."),
+          s.partial_write);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
 }
 

@@ -65,6 +65,10 @@ struct Machine {
   std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
   std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
   std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
+  // What a store of a part of a sector does that is not there, and what DRAM reads of a burst where it does not get
+  // whole granules of so many bytes. Such stores cost nothing where the chip does not say.
+  std::optional<arch::PartialWrite> partial_write;
+  std::int64_t burst_bytes = 0, write_granule_bytes = 0;
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
   DramRows dram_rows;

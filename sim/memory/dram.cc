@@ -44,7 +44,6 @@ DramChannel::DramChannel(const DramSpec& spec)
 
 // --- on the way to the banks
 
-// Requests are announced ahead of their arrival, and not quite in its order.
 void DramChannel::push(const DramRequest& r) {
   if (free_.empty()) {
     free_.push_back(pending_.size());
@@ -52,13 +51,22 @@ void DramChannel::push(const DramRequest& r) {
   }
   const std::size_t place = free_.back();
   free_.pop_back();
-  pending_[place] = {r, static_cast<std::int32_t>(r.bursts)};
+  Pending& p = pending_[place];
+  p = {r, static_cast<std::int32_t>(r.bursts)};
+  p.merges = r.write && r.merges;
+  p.request.write = r.write && !r.merges;
+  waiting_writes_ += r.write ? 1 : 0;
+  wait(place);
+}
+
+// Requests are announced ahead of their arrival, and not quite in its order.
+void DramChannel::wait(std::size_t place) {
+  const DramRequest& r = pending_[place].request;
   auto at = waiting_.end();
   const auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_);
   while (at != first && std::prev(at)->arrival > r.arrival) --at;
   waiting_.insert(at, {r.arrival, static_cast<std::uint32_t>(place), r.write});
   ++arriving_[r.write];
-  waiting_writes_ += r.write ? 1 : 0;
   next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
 }
 
@@ -89,12 +97,13 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
     return kNone;
   };
   if (find(true) != kNone) {
-    served.push_back({r.id, r.write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
-    waiting_writes_ -= r.write ? 1 : 0;
+    const bool write = r.write || p.merges;
+    served.push_back({r.id, write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
+    waiting_writes_ -= write ? 1 : 0;
     free_.push_back(place);
     return true;
   }
-  const std::size_t reader = r.write ? kNone : find(false);
+  const std::size_t reader = r.write || p.merges ? kNone : find(false);
   if (reader == kNone) return false;
   pending_[reader].shared = true;
   sharers_.emplace_back(place, reader);
@@ -335,20 +344,30 @@ void DramChannel::log_column(Pending& p) {
 }
 
 void DramChannel::finish(std::size_t place, std::vector<DramServed>& served) {
-  const Pending& p = pending_[place];
-  const DramRequest& r = p.request;
+  Pending& p = pending_[place];
+  DramRequest& r = p.request;
   const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
-  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done});
+  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done, p.merges});
   waiting_writes_ -= r.write ? 1 : 0;
-  if (p.shared)
-    std::erase_if(sharers_, [&](const auto& sharer) {
-      if (sharer.second != place) return false;
-      const DramRequest& s = pending_[sharer.first].request;
-      served.push_back({s.id, false, true, s.bursts, s.arrival, done});
-      free_.push_back(sharer.first);
-      return true;
-    });
-  free_.push_back(place);
+  if (p.shared) finish_sharers(place, done, served);
+  if (!p.merges) {
+    free_.push_back(place);
+    return;
+  }
+  r.write = true;
+  r.arrival = done;
+  p = {r, static_cast<std::int32_t>(r.bursts)};
+  wait(place);
+}
+
+void DramChannel::finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served) {
+  std::erase_if(sharers_, [&](const auto& sharer) {
+    if (sharer.second != place) return false;
+    const DramRequest& s = pending_[sharer.first].request;
+    served.push_back({s.id, false, true, s.bursts, s.arrival, done});
+    free_.push_back(sharer.first);
+    return true;
+  });
 }
 
 // --- refresh

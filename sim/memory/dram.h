@@ -28,6 +28,8 @@ struct DramRequest {
   Clock arrival = 0;
   // What is read or written, where that is known: reads of one place are served together, and by a write that waits.
   std::optional<std::int64_t> place = std::nullopt;
+  // A write of a part of what is only written whole: the controller reads it first.
+  bool merges = false;
 };
 
 struct DramServed {
@@ -35,8 +37,9 @@ struct DramServed {
   bool write = false;
   bool row_hit = false;  // no row was opened for it
   std::int64_t bursts = 0;
-  Clock accepted = 0;  // the controller saw it
-  Clock done = 0;      // its last burst has left the bus
+  Clock accepted = 0;   // the controller saw it
+  Clock done = 0;       // its last burst has left the bus
+  bool merges = false;  // the read of a write that merges and is still to come
 };
 
 // What a channel did, for timelines: columns on the data bus, and refreshes of ranks.
@@ -85,6 +88,7 @@ class DramChannel {
     std::int32_t left = 0;     // bursts
     bool opened = false;       // its row, for itself
     bool shared = false;       // others read the same
+    bool merges = false;       // becomes a write once it is read
     bool logged_miss = false;  // a column of it was logged as the one that was missed
   };
   // One of them that has not reached the controller.
@@ -142,6 +146,7 @@ class DramChannel {
   bool starves(const Bank& bank);
 
   // Requests on their way to the banks.
+  void wait(std::size_t place);
   void expect(std::size_t place) const { __builtin_prefetch(&pending_[place], 1); }  // it is looked at soon
   std::size_t held(bool write) const;
   bool has_room(bool write) const;
@@ -162,6 +167,7 @@ class DramChannel {
   bool serve(const Wish& w, std::vector<DramServed>& served);
   void log_column(Pending& p);
   void finish(std::size_t place, std::vector<DramServed>& served);
+  void finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served);
   bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
 

@@ -103,6 +103,8 @@ const std::set<std::string> kWellFormed = {"bsp_keys_of_warps",
                                            "no_latency",
                                            "outer_caches",
                                            "overflow",
+                                           "partial_write_alone",
+                                           "partial_writes_of_two_caches",
                                            "peak_contradicts",
                                            "ports_of_scratchpads",
                                            "reserved",
@@ -121,7 +123,8 @@ const std::set<std::string> kWellFormed = {"bsp_keys_of_warps",
                                            "two_drams",
                                            "wide_access",
                                            "wide_burst",
-                                           "wider_warp"};
+                                           "wider_warp",
+                                           "write_granule_alone"};
 
 class SchemaOnErrors : public testing::TestWithParam<std::string> {};
 

@@ -37,12 +37,13 @@ DramSpec xsim() {
 constexpr Clock kForever = 1'000'000'000;
 
 // Clocks until all of `count` requests are done, which stand in the queue at once.
-Clock served(const DramSpec& spec, int count, const std::function<DramRequest(int)>& request, int* hits = nullptr) {
+Clock served(const DramSpec& spec, int count, const std::function<DramRequest(int)>& request, int* hits = nullptr,
+             int times = 1) {
   DramChannel c(spec);
   for (int i = 0; i < count; ++i) c.push(request(i));
   std::vector<DramServed> all;
   c.run(kForever, all);
-  EXPECT_EQ(all.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(all.size(), static_cast<std::size_t>(count * times));
   EXPECT_FALSE(c.next());
   Clock last = 0;
   for (const DramServed& s : all) {
@@ -170,6 +171,51 @@ TEST(Dram, AnAddressIsReadOnceForAllWhoWaitForIt) {
   const DramSpec spec = xsim();
   EXPECT_EQ(served(spec, 32, same, &hits), kDramHandshake + spec.t.rcd + spec.t.cl + spec.t.burst);
   EXPECT_EQ(hits, 32 - 1);
+}
+
+// A write that merges is a read and, once that is there, a write; the row is open by then.
+TEST(Dram, AWriteThatMergesIsReadFirst) {
+  const DramSpec spec = xsim();
+  const DramTimes& t = spec.t;
+  DramChannel c(spec);
+  std::vector<DramServed> all;
+  c.push({.id = 1, .write = true, .bank = 3, .row = 5, .merges = true});
+  EXPECT_EQ(c.waiting_writes(), 1);
+  c.run(kForever, all);
+  ASSERT_EQ(all.size(), 2u);
+  const Clock there = kDramHandshake + t.rcd + t.cl + t.burst;
+  EXPECT_TRUE(all[0].merges && !all[0].write && !all[0].row_hit);
+  EXPECT_EQ(all[0].done, there);
+  EXPECT_TRUE(!all[1].merges && all[1].write && all[1].row_hit);
+  // A lone write waits until the banks have rested.
+  EXPECT_EQ(all[1].done, kDramHandshake + t.rcd + spec.write_idle + t.cwl + t.burst);
+  EXPECT_EQ(c.waiting_writes(), 0);
+  EXPECT_EQ(c.activates(), 1);
+}
+
+// Each burst passes the bus twice, and the bus turns for a queue at a time.
+TEST(Dram, WritesThatMergeTakeTheBusTwice) {
+  const auto end = [](bool merges) {
+    return static_cast<double>(served(
+        xsim(), 8000, [&](int i) { return DramRequest{.write = true, .bank = i / 32 % 16, .merges = merges}; }, nullptr,
+        merges ? 2 : 1));
+  };
+  EXPECT_GE(end(true), 2 * 8000 * 2);
+  EXPECT_LE(end(true), 1.5 * 2 * 8000 * 2);
+  EXPECT_NEAR(end(false), 8000 * 2, 0.02 * 8000 * 2);
+}
+
+TEST(Dram, AReadSharesTheReadOfAWriteThatMerges) {
+  DramChannel c(xsim());
+  std::vector<DramServed> all;
+  c.push({.id = 1, .write = true, .bank = 3, .row = 5, .place = 7, .merges = true});
+  c.push({.id = 2, .bank = 3, .row = 5, .place = 7});
+  c.run(kForever, all);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_TRUE(all[0].id == 1 && all[0].merges);
+  EXPECT_TRUE(all[1].id == 2 && !all[1].write);
+  EXPECT_EQ(all[1].done, all[0].done);
+  EXPECT_TRUE(all[2].id == 1 && all[2].write);
 }
 
 TEST(Dram, AReadOfWhatWaitsToBeWrittenTakesNoBank) {
