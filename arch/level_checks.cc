@@ -147,6 +147,13 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
                    fmt::format("{} banks are no multiple of {} bank groups; {} would be", l.banks, *l.bank_groups,
                                multiples_near(l.banks, *l.bank_groups)),
                    {{"memory", l.name, "bank_groups"}});
+  if (!divides(l.pseudo_channels, l.channels))
+    complaints.add({"memory", l.name, "channels"},
+                   fmt::format("{} channels are no multiple of {} pseudo-channels; {} would be", l.channels,
+                               l.pseudo_channels, multiples_near(l.channels, l.pseudo_channels)),
+                   {{"memory", l.name, "pseudo_channels"}});
+  if (a.chip_class == ChipClass::kBsp && l.pseudo_channels > 1)
+    complaints.add({"memory", l.name, "pseudo_channels"}, "each channel of a bsp chip has a port and a controller");
   complaints.require_product({factor(l, "width", l.width), factor(l, "burst", l.burst)});
   complaints.require_product(
       {clock_factor(a, l), factor(l, "rate", l.rate), factor(l, "channels", l.channels), factor(l, "width", l.width)});
@@ -166,6 +173,7 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (base::Diagnostics of_mapping; l.mapping && countable && !mapping_of(l, of_mapping))
     complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
                    {{"memory", l.name, "channels"},
+                    {"memory", l.name, "pseudo_channels"},
                     {"memory", l.name, "ranks"},
                     {"memory", l.name, "bank_groups"},
                     {"memory", l.name, "banks"},

@@ -43,7 +43,7 @@ class Replay {
   Replay(const TraceSpec& spec, const std::vector<Burst>& bursts)
       : spec_(spec),
         bursts_(bursts),
-        channels_(static_cast<std::size_t>(spec.channels), DramChannel(spec.dram)),
+        channels_(static_cast<std::size_t>(spec.channels / spec.dram.pseudo_channels), DramChannel(spec.dram)),
         arrivals_(bursts.size(), 0) {}
 
   void all_at_once() {
@@ -110,12 +110,13 @@ class Replay {
   void push(std::size_t i, Clock at) {
     arrivals_[i] = at;
     const Burst& b = bursts_[i];
-    channels_[static_cast<std::size_t>(b.place.channel)].push(
-        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at, b.address, b.merges});
+    controller_of(b).push({static_cast<int>(i), b.write, spec_.dram.first_bank_of(b.place.channel) + b.place.bank,
+                           b.place.row, 1, at, b.address, b.merges});
   }
-  bool has_room(const Burst& b) const {
-    return channels_[static_cast<std::size_t>(b.place.channel)].accepts(b.write && !b.merges);
+  DramChannel& controller_of(const Burst& b) {
+    return channels_[static_cast<std::size_t>(spec_.dram.controller_of(b.place.channel))];
   }
+  bool has_room(const Burst& b) { return controller_of(b).accepts(b.write && !b.merges); }
   void drain() {
     for (DramChannel& c : channels_) c.run(kNever, served_);
   }
@@ -139,7 +140,7 @@ std::function<BurstPlace(std::int64_t)> mapped_place(const arch::DramLevel& dram
   return [mapping = *mapping, spec](std::int64_t address) {
     using enum arch::DramPart;
     const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
-    return BurstPlace{mapping.value(kChannel, address),
+    return BurstPlace{mapping.value(kChannel, address) * spec.pseudo_channels + mapping.value(kPseudoChannel, address),
                       group * (spec.banks / spec.groups) + mapping.value(kBank, address), mapping.value(kRow, address)};
   };
 }

@@ -180,18 +180,26 @@ template <class V>
 void describe_own(V& v, DramLevel& s) {
   v.field(required("clock", "Clock of the command bus; `timing` counts its cycles."), s.clock);
   v.field(required("rate", "Transfers a clock."), s.rate);
-  v.field(required("channels", "Channels (pseudo-channels) that work independently."), s.channels);
+  v.field(required("channels", "Channels, pseudo-channels each, with a data bus of their own."), s.channels);
+  v.field(
+      optional("pseudo_channels",
+               "Of the channels, how many share one controller and its command buses, as those of HBM2 do in pairs; "
+               "1 where absent."),
+      s.pseudo_channels);
   v.field(optional("ranks", "Ranks that share one channel's bus; 1 where absent."), s.ranks);
   v.field(optional("dual_command_bus",
                    "Whether rows and columns have a command bus each, as HBM's do; false where absent."),
           s.dual_command_bus);
+  v.field(optional("activate_command", "Cycles that an activate holds its command bus; 1 where absent."),
+          s.activate_command);
   v.field(optional("address_mapping",
                    "Fields of an address from the highest to the lowest, as DRAM simulators write them: rows that "
                    "follow each other lie in neighbouring banks of a group (RoRaBgBaCoCh, where absent), or in "
                    "different groups (RoBaRaBgCoCh)."),
           s.address_mapping);
   v.field(optional("queue_depth",
-                   "Reads, and as many writes, that the controller of a channel holds; no bound where absent."),
+                   "Reads, and as many writes, that a controller holds, of all its pseudo-channels; no bound where "
+                   "absent."),
           s.queue_depth);
   v.field(optional("per_bank_queue_depth",
                    "Requests that the controller queues at each bank beyond those it holds; none where absent."),
@@ -219,9 +227,12 @@ void describe_own(V& v, DramLevel& s) {
   v.field(optional("bank_groups", "Bank groups of one rank."), s.bank_groups);
   v.field(optional("banks", "Banks of one rank, in all its groups."), s.banks);
   v.field(optional("row", "Bytes of one row of one channel."), s.row);
-  v.field(optional("mapping",
-                   "Address bits to their parts, from the lowest: off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]."),
-          s.mapping);
+  v.field(
+      optional(
+          "mapping",
+          "Address bits to their parts, from the lowest: off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]; ch, pc and ra "
+          "likewise. ba^1[14+1] permutes: bit 14 is added to the bank's bit 1 by exclusive or."),
+      s.mapping);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
   v.field(

@@ -27,7 +27,11 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   if (!dram.row || dram.timing.empty()) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);
   const double apart = std::max({cycles("faw") / 4, cycles("rrd_s"), cycles("rc") / rows.banks});
-  if (apart > 0) rows.activates_per_us = rows.channels * static_cast<double>(dram.clock.n) * 1e-6 / apart;
+  if (apart <= 0) return rows;
+  // An activate and a precharge pass the command bus that pseudo-channels share, and a column where rows lack their own.
+  const double activate = dram.activate_command ? static_cast<double>(dram.activate_command->n) : 1;
+  const double bus = static_cast<double>(dram.pseudo_channels) * (activate + 1 + (dram.dual_command_bus ? 0 : 1));
+  rows.activates_per_us = rows.channels * static_cast<double>(dram.clock.n) * 1e-6 / std::max(apart, bus);
   return rows;
 }
 

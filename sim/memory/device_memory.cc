@@ -34,7 +34,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
     slices_.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
-  channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
+  channels_.assign(static_cast<std::size_t>(spec.map.channels / spec.dram.pseudo_channels), DramChannel(spec.dram));
   next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
@@ -269,7 +269,7 @@ bool DeviceMemory::send_to_dram(const Waiter* writer) {
 }
 
 bool DeviceMemory::write_to_dram(std::int64_t line, const DramWrites& writes, Cycle at, const Waiter* writer) {
-  const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
+  const auto channel = static_cast<std::size_t>(spec_.dram.controller_of(map_.dram(line).channel));
   const bool waits =
       writer != nullptr && spec_.write_backlog > 0 && channels_[channel].waiting_writes() >= spec_.write_backlog;
   int fill = waits ? new_fill(nullptr, *writer) : kNoWaiter;
@@ -295,10 +295,10 @@ std::int64_t DeviceMemory::bursts_of(std::uint32_t sectors) const {
 
 void DeviceMemory::to_dram(std::int64_t line, DramRequest request, Cycle at) {
   const DramPlace place = map_.dram(line);
-  request.bank = place.bank;
+  request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
   request.arrival = clock_at(at + to_channel_);
-  const auto c = static_cast<std::size_t>(place.channel);
+  const auto c = static_cast<std::size_t>(spec_.dram.controller_of(place.channel));
   channels_[c].push(request);
   note_next(c);
 }
@@ -396,12 +396,14 @@ void DeviceMemory::show_channel(std::size_t channel) {
   const auto cycle = [&](Clock c) {
     return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
   };
-  const int number = static_cast<int>(channel);
+  const auto number = [&](std::int64_t pseudo_channel) {
+    return static_cast<int>(static_cast<std::int64_t>(channel) * spec_.dram.pseudo_channels + pseudo_channel);
+  };
   for (const DramLog::Column& c : log_.columns)
-    timeline_->burst(number, c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
+    timeline_->burst(number(c.pseudo_channel), c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
                      spec_.burst_bytes);
   for (const DramLog::Refresh& r : log_.refreshes)
-    timeline_->refresh(number, r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
+    timeline_->refresh(number(r.pseudo_channel), r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
   log_.columns.clear();
   log_.refreshes.clear();
 }

@@ -18,10 +18,10 @@ constexpr std::size_t number(DramCommand c) { return static_cast<std::size_t>(c)
 
 DramChannel::DramChannel(const DramSpec& spec)
     : spec_(spec),
-      banks_(static_cast<std::size_t>(spec.ranks * spec.banks)),
+      banks_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks * spec.banks)),
       asked_(banks_.size()),
-      groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
-      ranks_(static_cast<std::size_t>(spec.ranks)),
+      groups_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks * spec.groups)),
+      ranks_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks)),
       room_(banks_.size(),
             spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
   for (auto& scopes : after_)
@@ -37,7 +37,8 @@ DramChannel::DramChannel(const DramSpec& spec)
   }
   for (Group& g : groups_) g.asked.fill(kNever);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
-    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * static_cast<Clock>(r + 1) / spec.ranks : kNever;
+    const Clock turn = static_cast<Clock>(r) % spec.ranks + 1;
+    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * turn / spec.ranks : kNever;
     ranks_[r].activates.assign(kManyActivates, kLongAgo);
   }
 }
@@ -193,8 +194,9 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   wait(b.earliest, DramScope::kBank);
   wait(groups_[b.group].earliest, DramScope::kGroup);
   wait(rank.earliest, DramScope::kRank);
-  for (Rank& other : ranks_)
-    if (&other != &rank) wait(other.earliest, DramScope::kOtherRanks);
+  const auto ranks = static_cast<std::size_t>(spec_.ranks);
+  for (std::size_t r = b.rank / ranks * ranks; r < (b.rank / ranks + 1) * ranks; ++r)  // of its pseudo-channel
+    if (r != b.rank) wait(ranks_[r].earliest, DramScope::kOtherRanks);
   if (c == DramCommand::kPrecharge) b.closed = at + spec_.t.rp;
   if (c != DramCommand::kActivate) return;
   ++activates_;
@@ -281,8 +283,9 @@ void DramChannel::plan(Clock from) {
   first.fill(kNever);
   for (const Group& g : groups_)
     for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = std::min(first[n], first_of(g, n));
-  column_ = std::max(from, std::min(first[number(kRead)], first[number(kWrite)]));
-  row_ = std::max(from, std::min(first[number(kActivate)], first[number(kPrecharge)]));
+  const Clock row_bus = std::max(from, row_bus_), column_bus = spec_.row_bus ? from : row_bus;
+  column_ = std::max(column_bus, std::min(first[number(kRead)], first[number(kWrite)]));
+  row_ = std::max(row_bus, std::min(first[number(kActivate)], first[number(kPrecharge)]));
 }
 
 // Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
@@ -318,7 +321,10 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   Pending& p = pending_[q.place];
   if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
     const bool opens = w.command == DramCommand::kActivate;
-    if (opens) p.opened = true;
+    if (opens) {
+      p.opened = true;
+      row_bus_ = now_ + spec_.activate_command;
+    }
     set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }
@@ -340,7 +346,8 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
 void DramChannel::log_column(Pending& p) {
   const bool hit = !p.opened || p.logged_miss;
   p.logged_miss = !hit || p.logged_miss;
-  log_->columns.push_back({p.request.write, hit, now_ + (p.request.write ? spec_.t.cwl : spec_.t.cl)});
+  log_->columns.push_back({p.request.write, hit, now_ + (p.request.write ? spec_.t.cwl : spec_.t.cl),
+                           p.request.bank / (spec_.ranks * spec_.banks)});
 }
 
 void DramChannel::finish(std::size_t place, std::vector<DramServed>& served) {
@@ -393,7 +400,10 @@ void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
   }
   Clock& activate = rank.earliest[number(DramCommand::kActivate)];
   activate = std::max(activate, begin + spec_.t.rfc);
-  if (log_ != nullptr) log_->refreshes.push_back({static_cast<std::int64_t>(number_of_rank), begin});
+  if (log_ != nullptr) {
+    const auto r = static_cast<std::int64_t>(number_of_rank);
+    log_->refreshes.push_back({r % spec_.ranks, begin, r / spec_.ranks});
+  }
 }
 
 bool DramChannel::refresh_what_is_due() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
-// commands, and a controller. It takes requests in their order, so many reads and so many writes, hands them to their
-// banks, and serves what finds its row open or else what is oldest; banks with queues take turns. Rows stay open;
-// writes gather and drain together; ranks are refreshed whole. Times are clocks of the channel; between two commands
-// nothing is simulated.
+// commands, and a controller. Pseudo-channels share the controller and its command buses, and nothing else. It takes
+// requests in their order, so many reads and so many writes, hands them to their banks, and serves what finds its row
+// open or else what is oldest; banks with queues take turns. Rows stay open; writes gather and drain together; ranks
+// are refreshed whole. Times are clocks of the channel; between two commands nothing is simulated.
 //
 // Ignores: postponed refreshes, power-down, that a write may not overtake an older read of its address.
 
@@ -22,7 +22,7 @@ namespace tilescope::sim {
 struct DramRequest {
   int id = 0;
   bool write = false;
-  std::int64_t bank = 0;  // of all ranks
+  std::int64_t bank = 0;  // of all ranks of all pseudo-channels
   std::int64_t row = 0;
   std::int64_t bursts = 1;
   Clock arrival = 0;
@@ -48,10 +48,12 @@ struct DramLog {
     bool write = false;
     bool row_hit = false;
     Clock begin = 0;  // of the data
+    std::int64_t pseudo_channel = 0;
   };
   struct Refresh {
-    std::int64_t rank = 0;
+    std::int64_t rank = 0;  // of the pseudo-channel
     Clock begin = 0;
+    std::int64_t pseudo_channel = 0;
   };
   std::vector<Column> columns;
   std::vector<Refresh> refreshes;
@@ -194,6 +196,7 @@ class DramChannel {
 
   Clock now_ = 0, next_ = kNever;
   Clock last_command_ = 0;
+  Clock row_bus_ = 0;                     // the bus of activates is free again
   Clock column_ = kNever, row_ = kNever;  // when the next command of the kind may come
   Clock starves_ = kNever;                // no request at a bank has waited too long before
   std::size_t last_bank_ = 0;             // that a command went to
