@@ -84,6 +84,9 @@ void check_timing(const DramLevel& l, Complaints& complaints) {
     judge.at_least(longer, shorter);
   judge.at_least("faw", "rrd_s", ": four activates would take less than two");
   judge.at_least("aw32", "faw", ": thirty-two activates would take less than four");
+  for (const char* needed : {"refi", "rfc_sb"})
+    if (l.refresh == Refresh::kPerBank && !l.timing.contains(needed))
+      complaints.add({"memory", l.name, "refresh"}, fmt::format("per_bank, but timing.{} is missing", needed));
   judge.shorter_than_refi("rfc");
   judge.shorter_than_refi("rfc_sb");
 }

@@ -235,6 +235,10 @@ void describe_own(V& v, DramLevel& s) {
       s.mapping);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
+  v.field(optional("refresh",
+                   "What one refresh takes: all banks of a rank, once in refi (all_banks, where absent), or banks one "
+                   "after the other, each once in refi (per_bank)."),
+          s.refresh);
   v.field(
       optional("write_granule",
                "Bytes of a burst that are written whole, else read, merged and written: what one error-correcting "

@@ -402,8 +402,9 @@ void DeviceMemory::show_channel(std::size_t channel) {
   for (const DramLog::Column& c : log_.columns)
     timeline_->burst(number(c.pseudo_channel), c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
                      spec_.burst_bytes);
+  const Clock refresh = spec_.dram.refreshes_banks ? spec_.dram.t.rfc_sb : spec_.dram.t.rfc;
   for (const DramLog::Refresh& r : log_.refreshes)
-    timeline_->refresh(number(r.pseudo_channel), r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
+    timeline_->refresh(number(r.pseudo_channel), r.rank, cycle(r.begin), cycle(r.begin + refresh));
   log_.columns.clear();
   log_.refreshes.clear();
 }

@@ -128,7 +128,8 @@ class DramChannel {
     ByCommand earliest{};
     std::vector<Clock> activates;  // the last ones, in a circle
     std::size_t activated = 0;
-    Clock refresh = 0;  // when it is next due
+    Clock refresh = 0;           // when one is next due
+    std::int64_t refreshes = 0;  // so far, of one bank each where banks are refreshed one by one
   };
   // A command that may be issued: for which request of which bank's queue, and its turn.
   struct Wish {
@@ -172,6 +173,9 @@ class DramChannel {
   void finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served);
   bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
+  void refresh_bank(std::size_t number_of_rank, Clock at);
+  Clock refresh_after(const Rank& rank) const;
+  void log_refresh(std::size_t number_of_rank, Clock begin);
 
   DramSpec spec_;
   std::array<std::array<ByCommand, kDramScopes>, kDramCommands> after_;  // by the command before: the constraints

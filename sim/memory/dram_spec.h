@@ -22,6 +22,7 @@ struct DramSpec {
   bool rows = false;                   // whether rows are known; without, every access is a hit
   bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
   Clock activate_command = 1;          // that an activate holds its bus
+  bool refreshes_banks = false;        // one by one, each once in refi; else all of a rank at a time
   // Of the controller; 0 and kNoBound: none.
   static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
   std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes

@@ -19,8 +19,8 @@ struct DramTimes {
   Clock rrd_s = 0, rrd_l = 0, faw = 0, aw32 = 0;
   Clock ccd_s = 0, ccd_l = 0;
   Clock cl = 0, cwl = 0, rtp = 0, wr = 0, wtr_s = 0, wtr_l = 0, rtw = 0, rtrs = 0;
-  Clock rfc = 0, refi = 0;  // 0: never refreshed
-  Clock burst = 1;          // of the data bus
+  Clock rfc = 0, rfc_sb = 0, refi = 0;  // 0: never refreshed
+  Clock burst = 1;                      // of the data bus
 };
 
 // Whom a constraint concerns: the same bank, another bank of the same group, and so on; each holds the ones before it.

@@ -149,6 +149,49 @@ TEST(Dram, RefreshTakesItsShare) {
 }
 
 // Two reads that wait for nothing but the bus.
+// One bank loses rfc_sb in each refi; a stream over all of them goes on at the others. A refresh of all banks at a time
+// of the same share would cost both as much.
+TEST(Dram, BanksAreRefreshedOneByOne) {
+  DramSpec spec = xsim();
+  spec.refreshes_banks = true;
+  spec.t.rfc_sb = 780;
+  spec.t.refi = 3900;
+  const auto clocks = [](const DramSpec& s, const std::function<DramRequest(int)>& r, int n) {
+    return static_cast<double>(served(s, n, r));
+  };
+  const auto serial = [](int i) { return read(5, i); };
+  EXPECT_NEAR(clocks(spec, serial, 4000), 4000 * 42 / (1 - 780.0 / 3900), 0.02 * 4000 * 42);
+  const auto rows = [](int i) { return read(i % 16, i); };
+  DramSpec whole = spec;
+  whole.refreshes_banks = false;
+  whole.t.rfc = 780;
+  EXPECT_NEAR(clocks(whole, rows, 20000), 20000 * 4 / (1 - 780.0 / 3900), 0.03 * 20000 * 4);
+  // A queue of 32 holds two of each bank, so that those of the resting one stand in the way of the others at last.
+  EXPECT_GE(clocks(spec, rows, 20000), 20000 * 4);
+  DramSpec deep = spec;
+  deep.queue_depth = DramSpec::kNoBound;
+  // A bank's 1,250 rows and 20 refreshes take 68,100 of 80,000 clocks; only the last ones wait.
+  EXPECT_LT(clocks(deep, rows, 20000), 1.05 * 20000 * 4);
+}
+
+TEST(Dram, EachBankIsRefreshedOnceInRefi) {
+  DramSpec spec = xsim();
+  spec.refreshes_banks = true;
+  spec.t.rfc_sb = 100;
+  spec.t.refi = 3901;  // sixteen do not divide it
+  DramLog log;
+  DramChannel c(spec);
+  c.watch(log);
+  std::vector<DramServed> all;
+  for (int i = 0; i < 100; ++i) {
+    c.push({.bank = 1, .row = i, .arrival = 3901 * i});
+    c.run(kForever, all);
+  }
+  ASSERT_EQ(log.refreshes.size(), 16u * 98 + 1) << "due from the first refi on, until the last read";
+  for (std::size_t n = 16; n < log.refreshes.size(); ++n)
+    EXPECT_NEAR(static_cast<double>(log.refreshes[n].begin - log.refreshes[n - 16].begin), 3901, 60);
+}
+
 TEST(Dram, RanksTakeTurnsWithABubble) {
   DramSpec spec = xsim();
   spec.rows = false;
