@@ -142,6 +142,13 @@ int DramMapping::width_of(DramPart p) const {
   return width;
 }
 
+std::int64_t DramMapping::bytes_together() const {
+  int lowest = bits();
+  for (const MappingField& f : fields)
+    if (f.width > 0 && f.part != DramPart::kOffset && f.part != DramPart::kColumn) lowest = std::min(lowest, f.low);
+  return std::int64_t{1} << lowest;
+}
+
 std::int64_t DramMapping::value(DramPart p, std::int64_t address) const {
   std::int64_t value = 0, folded = 0;
   int width = 0;

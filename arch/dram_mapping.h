@@ -38,6 +38,8 @@ struct DramMapping {
   int bits() const;
   // Bits that a part has.
   int width_of(DramPart p) const;
+  // Bytes, from a multiple of them on, that lie in one row of one bank: no bit below chooses anything but a column.
+  std::int64_t bytes_together() const;
   // The value of a part for a byte address; bits above the mapping are dropped.
   std::int64_t value(DramPart p, std::int64_t address) const;
 };

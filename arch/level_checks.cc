@@ -87,6 +87,8 @@ void check_timing(const DramLevel& l, Complaints& complaints) {
   for (const char* needed : {"refi", "rfc_sb"})
     if (l.refresh == Refresh::kPerBank && !l.timing.contains(needed))
       complaints.add({"memory", l.name, "refresh"}, fmt::format("per_bank, but timing.{} is missing", needed));
+  if (l.refresh == Refresh::kAllBanks && l.timing.contains("rfc_sb"))
+    complaints.add({"memory", l.name, "timing", "rfc_sb"}, "banks are refreshed one by one where refresh is per_bank");
   judge.shorter_than_refi("rfc");
   judge.shorter_than_refi("rfc_sb");
 }
@@ -144,6 +146,31 @@ void check_partial_write(const ArchSpec& a, const CacheLevel& l, Complaints& com
                                hierarchy.dram->name));
 }
 
+// Kernels ask for parts of lines of the cache before the DRAM, which are looked for in one place.
+void check_mapping(const ArchSpec& a, const DramLevel& l, Bytes burst, const CacheLevel* cache,
+                   Complaints& complaints) {
+  const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
+  if (!l.mapping || !countable) return;
+  base::Diagnostics of_mapping;
+  const auto mapping = mapping_of(l, of_mapping);
+  if (!mapping)
+    return complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
+                          {{"memory", l.name, "channels"},
+                           {"memory", l.name, "pseudo_channels"},
+                           {"memory", l.name, "ranks"},
+                           {"memory", l.name, "bank_groups"},
+                           {"memory", l.name, "banks"},
+                           {"memory", l.name, "row"},
+                           {"memory", l.name, "width"},
+                           {"memory", l.name, "burst"},
+                           {"memory", l.name, "capacity"}});
+  if (a.chip_class == ChipClass::kGpu && cache != nullptr && mapping->bytes_together() < cache->line.n)
+    complaints.add({"memory", l.name, "mapping"},
+                   fmt::format("{} B lie together, in one row of one bank; less than a line of {}, {} B",
+                               mapping->bytes_together(), cache->name, cache->line.n),
+                   {{"memory", cache->name, "line"}});
+}
+
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (l.bank_groups && !divides(*l.bank_groups, l.banks))
     complaints.add({"memory", l.name, "banks"},
@@ -172,18 +199,7 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
         fmt::format("a burst of {} B (width x burst) neither divides the sector of {}, {} B, nor is divided by it",
                     burst.n, cache->name, cache->sector.n),
         {{"memory", l.name, "width"}, {"memory", cache->name, "sector"}});
-  const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
-  if (base::Diagnostics of_mapping; l.mapping && countable && !mapping_of(l, of_mapping))
-    complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
-                   {{"memory", l.name, "channels"},
-                    {"memory", l.name, "pseudo_channels"},
-                    {"memory", l.name, "ranks"},
-                    {"memory", l.name, "bank_groups"},
-                    {"memory", l.name, "banks"},
-                    {"memory", l.name, "row"},
-                    {"memory", l.name, "width"},
-                    {"memory", l.name, "burst"},
-                    {"memory", l.name, "capacity"}});
+  check_mapping(a, l, burst, cache, complaints);
   check_timing(l, complaints);
 }
 

@@ -176,7 +176,7 @@ struct DramLevel : AddressedLevel {
   std::int64_t ranks = 1;                  // of one channel
   bool dual_command_bus = false;           // of one channel: rows and columns have one each
   std::optional<Cycles> activate_command;  // that an activate holds its bus; one clock where absent
-  AddressMapping address_mapping{};        // of kernels, which do not follow `mapping`
+  AddressMapping address_mapping{};        // where there is no `mapping`
   // The controller of one channel. Without a bound it takes, keeps and waits for as much as comes.
   std::optional<std::int64_t> queue_depth;           // reads, and as many writes
   std::optional<std::int64_t> per_bank_queue_depth;  // requests that it queues at each bank beyond those

@@ -42,16 +42,6 @@ bool groups_alike(const NumberPlace& n) {
   return dram != nullptr && alike("ccd_l", "ccd_s") && alike("rrd_l", "rrd_s") && alike("wtr_l", "wtr_s");
 }
 
-bool refreshes_banks(const NumberPlace& n) {
-  const auto* dram = level_of<DramLevel>(n);
-  return dram != nullptr && dram->refresh == Refresh::kPerBank;
-}
-
-bool refreshes_ranks(const NumberPlace& n) {
-  const auto* dram = level_of<DramLevel>(n);
-  return dram != nullptr && dram->refresh == Refresh::kAllBanks;
-}
-
 // Whether a burst holds the bus for so long that a doubled command hides behind it.
 bool bursts_hide_commands(const NumberPlace& n) {
   const auto* dram = level_of<DramLevel>(n);
@@ -132,10 +122,6 @@ constexpr std::array kUnheard = {
                "chips whose timings are the same for both", groups_alike},
     UnheardKey{"memory.<dram>.timing.ccd_s", "the bus is busy with a burst for longer",
                "chips whose bursts take twice as long", bursts_hide_commands},
-    UnheardKey{"memory.<dram>.timing.rfc", "banks are refreshed one by one", "chips whose DRAM says refresh: per_bank",
-               refreshes_banks},
-    UnheardKey{"memory.<dram>.timing.rfc_sb", "all banks are refreshed at a time",
-               "chips whose DRAM does not say refresh: per_bank", refreshes_ranks},
     UnheardKey{"memory.<cache>.slices", "its port is that of the scratchpad's banks",
                "a core's cache that shares the scratchpad's memory and is as wide", ports_are_one},
     UnheardKey{"memory.<scratchpad>.broadcast_groups", "no access has a second group",

@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/dram_mapping.h"
-#include "base/check.h"
 #include "sim/memory/detail/address_map.h"
 
 namespace tilescope::sim {
@@ -132,20 +130,7 @@ class Replay {
 
 namespace {
 
-// By the bits that a file's `mapping` names.
-std::function<BurstPlace(std::int64_t)> mapped_place(const arch::DramLevel& dram, const DramSpec& spec) {
-  base::Diagnostics diags;
-  const auto mapping = arch::mapping_of(dram, diags);
-  base::check(mapping.has_value(), "the loader has read the mapping");
-  return [mapping = *mapping, spec](std::int64_t address) {
-    using enum arch::DramPart;
-    const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
-    return BurstPlace{mapping.value(kChannel, address) * spec.pseudo_channels + mapping.value(kPseudoChannel, address),
-                      group * (spec.banks / spec.groups) + mapping.value(kBank, address), mapping.value(kRow, address)};
-  };
-}
-
-// As kernels' addresses lie.
+// As kernels' addresses lie where the chip has no mapping.
 std::function<BurstPlace(std::int64_t)> hashed_place(const arch::Hierarchy& chip, std::string& in_words) {
   std::int64_t line_bytes = 0;
   const AddressMapSpec spec = address_map_of(chip, line_bytes);
@@ -170,7 +155,13 @@ TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   s.channels = dram.channels;
   s.burst_bytes = arch::transaction_of(dram).n;
   s.write_granule = dram.write_granule.value_or(base::Bytes{1}).n;
-  s.place = dram.mapping ? mapped_place(dram, s.dram) : hashed_place(hierarchy, derived);
+  if (dram.mapping)
+    s.place = [places = MappedPlaces(dram, 1)](std::int64_t address) {
+      const DramPlace place = places.of(address);
+      return BurstPlace{place.channel, place.bank, place.row};
+    };
+  else
+    s.place = hashed_place(hierarchy, derived);
   return s;
 }
 

@@ -195,7 +195,7 @@ void describe_own(V& v, DramLevel& s) {
   v.field(optional("address_mapping",
                    "Fields of an address from the highest to the lowest, as DRAM simulators write them: rows that "
                    "follow each other lie in neighbouring banks of a group (RoRaBgBaCoCh, where absent), or in "
-                   "different groups (RoBaRaBgCoCh)."),
+                   "different groups (RoBaRaBgCoCh). Where there is a `mapping`, that says so."),
           s.address_mapping);
   v.field(optional("queue_depth",
                    "Reads, and as many writes, that a controller holds, of all its pseudo-channels; no bound where "

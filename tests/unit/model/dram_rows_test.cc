@@ -63,6 +63,17 @@ TEST(DramRows, BoundAV100) {
   EXPECT_GT(read / estimate_stage(wide, machine("v100"))->term_us("dram"), 800e3);
 }
 
+// What lies side by side in one row is a line of the cache, or what the chip's mapping says.
+TEST(DramRows, AreOpenedForWhatTheMappingKeepsTogether) {
+  const auto line = [](const std::vector<arch::Override>& changes) {
+    return make_machine(tests::chip("v100", changes)).dram_rows.line_bytes;
+  };
+  EXPECT_EQ(line({}), 128);
+  EXPECT_EQ(line({{"memory.dram.mapping", "off[0+5] co[5+4] ch[9+6] co[15+1] bg[16+2] ba[18+2] ro[20+14]"}}), 512);
+  EXPECT_EQ(line({{"memory.dram.mapping", "off[0+5] co[5+4] ch[9+6] co[15+1] bg[16+2] ba[18+2] ro[20+14] bg^[8+1]"}}),
+            256);
+}
+
 // Two pseudo-channels behind one bus, whose activates take two cycles and precharges one: six for each.
 TEST(DramRows, WaitForTheCommandBusThatPseudoChannelsShare) {
   const auto per_us = [](const std::vector<arch::Override>& changes) {
