@@ -12,6 +12,7 @@ using Clock = std::int64_t;  // of the DRAM
 
 enum class DramCommand : std::uint8_t { kActivate, kPrecharge, kRead, kWrite };
 inline constexpr std::size_t kDramCommands = 4;
+constexpr std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
 
 // JEDEC timings without the leading t. What a chip's file does not name is 0: nothing is waited for.
 struct DramTimes {

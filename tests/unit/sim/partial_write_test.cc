@@ -237,6 +237,17 @@ TEST(PartialWrites, OfAKernelCostAReadForEachSector) {
     EXPECT_EQ(bytes(dense, c).first, 0);
 }
 
+TEST(PartialWrites, OfASampledSimulationAreNearThoseOfTheWhole) {
+  const lower::Module m = strided_stores(2000, 8);
+  for (const auto& c : {v100_with("masked", "32 B", kSmall), v100_with("fetched", "", kSmall)}) {
+    const SimReport full = simulated(m, c), sampled = simulated(m, c, Mode::kSampled);
+    EXPECT_NEAR(running_cycles(sampled) / running_cycles(full), 1, 0.05);
+    const auto read = [](const SimReport& report) { return static_cast<double>(level(report, "dram").read_bytes); };
+    EXPECT_GT(read(full), 0);
+    EXPECT_NEAR(read(sampled) / read(full), 1, 0.05);
+  }
+}
+
 TEST(PartialWrites, AreNeverFasterThanWholeOnes) {
   const Changes small = {{"memory.l2.capacity", "384 KiB"}};
   const lower::Module strided = strided_stores(500, 8);
