@@ -58,6 +58,14 @@ inline std::vector<std::string_view> names_of<AddressMapping>() {
   return {"RoRaBgBaCoCh", "RoBaRaBgCoCh"};
 }
 template <>
+inline std::vector<std::string_view> names_of<Refresh>() {
+  return {"all_banks", "per_bank"};
+}
+template <>
+inline std::vector<std::string_view> names_of<PartialWrite>() {
+  return {"masked", "fetched"};
+}
+template <>
 inline std::vector<std::string_view> names_of<LinkKind>() {
   return {"crossbar", "exchange", "mesh"};
 }

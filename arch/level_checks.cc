@@ -84,6 +84,11 @@ void check_timing(const DramLevel& l, Complaints& complaints) {
     judge.at_least(longer, shorter);
   judge.at_least("faw", "rrd_s", ": four activates would take less than two");
   judge.at_least("aw32", "faw", ": thirty-two activates would take less than four");
+  for (const char* needed : {"refi", "rfc_sb"})
+    if (l.refresh == Refresh::kPerBank && !l.timing.contains(needed))
+      complaints.add({"memory", l.name, "refresh"}, fmt::format("per_bank, but timing.{} is missing", needed));
+  if (l.refresh == Refresh::kAllBanks && l.timing.contains("rfc_sb"))
+    complaints.add({"memory", l.name, "timing", "rfc_sb"}, "banks are refreshed one by one where refresh is per_bank");
   judge.shorter_than_refi("rfc");
   judge.shorter_than_refi("rfc_sb");
 }
@@ -109,12 +114,76 @@ void check_row(const DramLevel& l, Bytes burst, const CacheLevel* cache, Complai
                    {{"memory", l.name, "row"}});
 }
 
+// What happens to parts of sectors is said of one cache and the DRAM behind it together.
+void check_partial_writes(const ArchSpec& a, const DramLevel& l, Bytes burst, const Hierarchy& hierarchy,
+                          Complaints& complaints) {
+  if (!l.write_granule) return;
+  const Path path = {"memory", l.name, "write_granule"};
+  const CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.front();
+  if (a.chip_class == ChipClass::kBsp) complaints.add(path, "exchanges of a bsp chip write whole bursts");
+  if (hierarchy.device_caches.size() > 1)
+    complaints.add(path, "not with several caches of device scope, of which none says what it does with parts");
+  else if (cache != nullptr && !cache->partial_write)
+    complaints.add(path, fmt::format("what comes in parts is not said: {}.partial_write is missing", cache->name));
+  if (!divides(*l.write_granule, burst))
+    complaints.add(path, fmt::format("{} B do not divide a burst of {} B (width x burst)", l.write_granule->n, burst.n),
+                   {{"memory", l.name, "width"}, {"memory", l.name, "burst"}});
+  else if (cache != nullptr && !divides(*l.write_granule, cache->line))
+    complaints.add(
+        path, fmt::format("{} B do not divide the line of {}, {} B", l.write_granule->n, cache->name, cache->line.n),
+        {{"memory", cache->name, "line"}});
+}
+
+void check_partial_write(const ArchSpec& a, const CacheLevel& l, Complaints& complaints) {
+  if (!l.partial_write) return;
+  const Path path = {"memory", l.name, "partial_write"};
+  const Hierarchy hierarchy = hierarchy_of(a);
+  if (hierarchy.device_caches.size() != 1 || hierarchy.device_caches.front() != &l)
+    return complaints.add(path, "only the one cache of device scope before the DRAM says so");
+  if (*l.partial_write == PartialWrite::kMasked && hierarchy.dram != nullptr && !hierarchy.dram->write_granule)
+    complaints.add(path,
+                   fmt::format("masked, but {}.write_granule is missing: what the DRAM does with a part of a burst",
+                               hierarchy.dram->name));
+}
+
+// Kernels ask for parts of lines of the cache before the DRAM, which are looked for in one place.
+void check_mapping(const ArchSpec& a, const DramLevel& l, Bytes burst, const CacheLevel* cache,
+                   Complaints& complaints) {
+  const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
+  if (!l.mapping || !countable) return;
+  base::Diagnostics of_mapping;
+  const auto mapping = mapping_of(l, of_mapping);
+  if (!mapping)
+    return complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
+                          {{"memory", l.name, "channels"},
+                           {"memory", l.name, "pseudo_channels"},
+                           {"memory", l.name, "ranks"},
+                           {"memory", l.name, "bank_groups"},
+                           {"memory", l.name, "banks"},
+                           {"memory", l.name, "row"},
+                           {"memory", l.name, "width"},
+                           {"memory", l.name, "burst"},
+                           {"memory", l.name, "capacity"}});
+  if (a.chip_class == ChipClass::kGpu && cache != nullptr && mapping->bytes_together() < cache->line.n)
+    complaints.add({"memory", l.name, "mapping"},
+                   fmt::format("{} B lie together, in one row of one bank; less than a line of {}, {} B",
+                               mapping->bytes_together(), cache->name, cache->line.n),
+                   {{"memory", cache->name, "line"}});
+}
+
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (l.bank_groups && !divides(*l.bank_groups, l.banks))
     complaints.add({"memory", l.name, "banks"},
                    fmt::format("{} banks are no multiple of {} bank groups; {} would be", l.banks, *l.bank_groups,
                                multiples_near(l.banks, *l.bank_groups)),
                    {{"memory", l.name, "bank_groups"}});
+  if (!divides(l.pseudo_channels, l.channels))
+    complaints.add({"memory", l.name, "channels"},
+                   fmt::format("{} channels are no multiple of {} pseudo-channels; {} would be", l.channels,
+                               l.pseudo_channels, multiples_near(l.channels, l.pseudo_channels)),
+                   {{"memory", l.name, "pseudo_channels"}});
+  if (a.chip_class == ChipClass::kBsp && l.pseudo_channels > 1)
+    complaints.add({"memory", l.name, "pseudo_channels"}, "each channel of a bsp chip has a port and a controller");
   complaints.require_product({factor(l, "width", l.width), factor(l, "burst", l.burst)});
   complaints.require_product(
       {clock_factor(a, l), factor(l, "rate", l.rate), factor(l, "channels", l.channels), factor(l, "width", l.width)});
@@ -123,23 +192,14 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   const Hierarchy hierarchy = hierarchy_of(a);
   const CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.back();
   check_row(l, burst, cache, complaints);
+  check_partial_writes(a, l, burst, hierarchy, complaints);
   if (cache != nullptr && !divides(burst, cache->sector) && !divides(cache->sector, burst))
     complaints.add(
         {"memory", l.name, "burst"},
         fmt::format("a burst of {} B (width x burst) neither divides the sector of {}, {} B, nor is divided by it",
                     burst.n, cache->name, cache->sector.n),
         {{"memory", l.name, "width"}, {"memory", cache->name, "sector"}});
-  const bool countable = burst.n > 0 && l.bank_groups.value_or(1) > 0;  // what is not has been said already
-  if (base::Diagnostics of_mapping; l.mapping && countable && !mapping_of(l, of_mapping))
-    complaints.add({"memory", l.name, "mapping"}, of_mapping.sentences().front(),
-                   {{"memory", l.name, "channels"},
-                    {"memory", l.name, "ranks"},
-                    {"memory", l.name, "bank_groups"},
-                    {"memory", l.name, "banks"},
-                    {"memory", l.name, "row"},
-                    {"memory", l.name, "width"},
-                    {"memory", l.name, "burst"},
-                    {"memory", l.name, "capacity"}});
+  check_mapping(a, l, burst, cache, complaints);
   check_timing(l, complaints);
 }
 
@@ -204,6 +264,7 @@ void check_cache(const ArchSpec& a, const CacheLevel& l, Complaints& complaints)
       {clock_factor(a, l), factor(l, "slices", l.slices), factor(l, "width", l.width), instances(a, l)});
   check_cache_name(l, complaints);
   check_partitions(l, complaints);
+  check_partial_write(a, l, complaints);
   check_sets(l, complaints);
 }
 

@@ -40,6 +40,11 @@ enum class Scope : std::uint8_t { kDevice, kCluster, kCore, kThread };
 enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
 // Where rows that follow each other lie in a DRAM channel.
 enum class AddressMapping : std::uint8_t { kRoRaBgBaCoCh, kRoBaRaBgCoCh };
+// What one refresh of a DRAM takes: all banks of a rank, or one after the other.
+enum class Refresh : std::uint8_t { kAllBanks, kPerBank };
+// What a cache does with a write of a part of a sector that it lacks: keeps which bytes were written, or fetches the
+// rest at once.
+enum class PartialWrite : std::uint8_t { kMasked, kFetched };
 
 // The engine of a core that brings tiles of tensors to its scratchpad, a box at a time, as one thread asks (NVIDIA's
 // TMA): what a box may be.
@@ -167,9 +172,11 @@ struct DramLevel : AddressedLevel {
   Hertz clock;            // of the command bus; `timing` counts its cycles
   std::int64_t rate = 1;  // transfers a clock
   std::int64_t channels = 0;
-  std::int64_t ranks = 1;            // of one channel
-  bool dual_command_bus = false;     // of one channel: rows and columns have one each
-  AddressMapping address_mapping{};  // of kernels, which do not follow `mapping`
+  std::int64_t pseudo_channels = 1;        // of them, that have one controller and one command bus
+  std::int64_t ranks = 1;                  // of one channel
+  bool dual_command_bus = false;           // of one channel: rows and columns have one each
+  std::optional<Cycles> activate_command;  // that an activate holds its bus; one clock where absent
+  AddressMapping address_mapping{};        // where there is no `mapping`
   // The controller of one channel. Without a bound it takes, keeps and waits for as much as comes.
   std::optional<std::int64_t> queue_depth;           // reads, and as many writes
   std::optional<std::int64_t> per_bank_queue_depth;  // requests that it queues at each bank beyond those
@@ -185,6 +192,10 @@ struct DramLevel : AddressedLevel {
   std::optional<Bytes> row;
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
   DramTiming timing;
+  Refresh refresh{};
+  // What is written whole or else read, merged and written: what one check code protects, 1 B of devices that take a
+  // mask of bytes. Writes of parts cost nothing where absent.
+  std::optional<Bytes> write_granule;
   std::optional<TlbSpec> tlb;
   // bsp: beside which routers of the mesh its channels are (arch/ports.h; kept as written), and how many neighbouring
   // bytes of a tensor lie in one channel.
@@ -208,6 +219,7 @@ struct CacheLevel : AddressedLevel {
   // group holds comes from there, after `remote_latency` (load to use, in core cycles).
   std::int64_t l2_partitions = 1;
   std::optional<Cycles> remote_latency;
+  std::optional<PartialWrite> partial_write;  // such writes cost nothing where absent
 };
 
 struct ScratchpadLevel : AddressedLevel {

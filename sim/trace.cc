@@ -10,8 +10,6 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/dram_mapping.h"
-#include "base/check.h"
 #include "sim/memory/detail/address_map.h"
 
 namespace tilescope::sim {
@@ -23,13 +21,18 @@ struct Burst {
   BurstPlace place;
   std::int64_t address = 0;
   bool write = false;
+  bool merges = false;  // writes a part of a granule alone
 };
 
 std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
   std::vector<Burst> out;
   for (const TraceRequest& r : trace)
-    for (std::int64_t a = r.address; a < r.address + r.bytes; a = (a / spec.burst_bytes + 1) * spec.burst_bytes)
-      out.push_back({spec.place(a), a, r.write});
+    for (std::int64_t a = r.address, next = a; a < r.address + r.bytes; a = next) {
+      next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
+      const std::int64_t end = std::min(next, r.address + r.bytes);
+      const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
+      out.push_back({spec.place(a), a, r.write, r.write && !whole});
+    }
   return out;
 }
 
@@ -38,7 +41,7 @@ class Replay {
   Replay(const TraceSpec& spec, const std::vector<Burst>& bursts)
       : spec_(spec),
         bursts_(bursts),
-        channels_(static_cast<std::size_t>(spec.channels), DramChannel(spec.dram)),
+        channels_(static_cast<std::size_t>(spec.channels / spec.dram.pseudo_channels), DramChannel(spec.dram)),
         arrivals_(bursts.size(), 0) {}
 
   void all_at_once() {
@@ -71,7 +74,7 @@ class Replay {
         const std::size_t before = served_.size();
         c.run(now + 1, served_);
         for (std::size_t i = before; i < served_.size(); ++i)
-          if (!served_[i].write) ends.push(served_[i].done + kDramHandshake);
+          if (!served_[i].write && !served_[i].merges) ends.push(served_[i].done + kDramHandshake);
         later = std::min(later, c.next().value_or(kNever));
       }
       if (!ends.empty()) later = std::min(later, ends.top());
@@ -86,7 +89,8 @@ class Replay {
     std::vector<Clock> latencies;
     for (const DramServed& s : served_) {
       r.clocks = std::max(r.clocks, s.done);
-      if (!s.write)
+      r.bursts += s.merges ? s.bursts : 0;
+      if (!s.write && !s.merges)
         latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
     }
     for (const DramChannel& c : channels_) r.activates += c.activates();
@@ -104,10 +108,13 @@ class Replay {
   void push(std::size_t i, Clock at) {
     arrivals_[i] = at;
     const Burst& b = bursts_[i];
-    channels_[static_cast<std::size_t>(b.place.channel)].push(
-        {static_cast<int>(i), b.write, b.place.bank, b.place.row, 1, at, b.address});
+    controller_of(b).push({static_cast<int>(i), b.write, spec_.dram.first_bank_of(b.place.channel) + b.place.bank,
+                           b.place.row, 1, at, b.address, b.merges});
   }
-  bool has_room(const Burst& b) const { return channels_[static_cast<std::size_t>(b.place.channel)].accepts(b.write); }
+  DramChannel& controller_of(const Burst& b) {
+    return channels_[static_cast<std::size_t>(spec_.dram.controller_of(b.place.channel))];
+  }
+  bool has_room(const Burst& b) { return controller_of(b).accepts(b.write && !b.merges); }
   void drain() {
     for (DramChannel& c : channels_) c.run(kNever, served_);
   }
@@ -123,20 +130,7 @@ class Replay {
 
 namespace {
 
-// By the bits that a file's `mapping` names.
-std::function<BurstPlace(std::int64_t)> mapped_place(const arch::DramLevel& dram, const DramSpec& spec) {
-  base::Diagnostics diags;
-  const auto mapping = arch::mapping_of(dram, diags);
-  base::check(mapping.has_value(), "the loader has read the mapping");
-  return [mapping = *mapping, spec](std::int64_t address) {
-    using enum arch::DramPart;
-    const std::int64_t group = mapping.value(kRank, address) * spec.groups + mapping.value(kGroup, address);
-    return BurstPlace{mapping.value(kChannel, address),
-                      group * (spec.banks / spec.groups) + mapping.value(kBank, address), mapping.value(kRow, address)};
-  };
-}
-
-// As kernels' addresses lie.
+// As kernels' addresses lie where the chip has no mapping.
 std::function<BurstPlace(std::int64_t)> hashed_place(const arch::Hierarchy& chip, std::string& in_words) {
   std::int64_t line_bytes = 0;
   const AddressMapSpec spec = address_map_of(chip, line_bytes);
@@ -160,7 +154,14 @@ TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   s.dram = dram_spec(dram);
   s.channels = dram.channels;
   s.burst_bytes = arch::transaction_of(dram).n;
-  s.place = dram.mapping ? mapped_place(dram, s.dram) : hashed_place(hierarchy, derived);
+  s.write_granule = dram.write_granule.value_or(base::Bytes{1}).n;
+  if (dram.mapping)
+    s.place = [places = MappedPlaces(dram, 1)](std::int64_t address) {
+      const DramPlace place = places.of(address);
+      return BurstPlace{place.channel, place.bank, place.row};
+    };
+  else
+    s.place = hashed_place(hierarchy, derived);
   return s;
 }
 

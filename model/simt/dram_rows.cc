@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "arch/derive.h"
+#include "arch/dram_mapping.h"
 #include "arch/hierarchy.h"
 
 namespace tilescope::model {
@@ -17,6 +18,8 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   rows.banks = static_cast<double>(std::max<std::int64_t>(1, dram.banks) * dram.ranks);
   rows.line_bytes = hierarchy.device_caches.empty() ? static_cast<double>(arch::transaction_of(dram).n)
                                                     : static_cast<double>(hierarchy.device_caches.back()->line.n);
+  if (base::Diagnostics diags; dram.mapping)
+    rows.line_bytes = static_cast<double>(arch::mapping_of(dram, diags)->bytes_together());
   const auto cycles = [&](const char* name) {
     const auto found = dram.timing.find(name);
     return found == dram.timing.end() ? 0.0 : static_cast<double>(found->second.n);
@@ -27,7 +30,12 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   if (!dram.row || dram.timing.empty()) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);
   const double apart = std::max({cycles("faw") / 4, cycles("rrd_s"), cycles("rc") / rows.banks});
-  if (apart > 0) rows.activates_per_us = rows.channels * static_cast<double>(dram.clock.n) * 1e-6 / apart;
+  if (apart <= 0) return rows;
+  // An activate and a precharge pass the command bus that pseudo-channels share, and a column where rows lack their
+  // own.
+  const double activate = dram.activate_command ? static_cast<double>(dram.activate_command->n) : 1;
+  const double bus = static_cast<double>(dram.pseudo_channels) * (activate + 1 + (dram.dual_command_bus ? 0 : 1));
+  rows.activates_per_us = rows.channels * static_cast<double>(dram.clock.n) * 1e-6 / std::max(apart, bus);
   return rows;
 }
 

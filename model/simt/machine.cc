@@ -99,7 +99,8 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
   m.dram_write_ratio = arch::ratio_of(a, dram.name + ".write");
   m.dram_copy_ratio = arch::ratio_of(a, dram.name + ".copy");
   m.sector_bytes = arch::device_transaction_of(a).n;
-  m.dram_granule_bytes = arch::transaction_of(dram).n;
+  m.dram_granule_bytes = m.burst_bytes = arch::transaction_of(dram).n;
+  if (dram.write_granule) m.write_granule_bytes = dram.write_granule->n;
   if (a.link) m.link_bytes_per_cycle = static_cast<double>(a.link->width.n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches) {
     m.device_caches.push_back(
@@ -109,8 +110,10 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
          .sector_bytes = cache->sector.n});
     m.dram_granule_bytes = std::max(m.dram_granule_bytes, cache->sector.n);
   }
-  if (!hierarchy.device_caches.empty())
+  if (!hierarchy.device_caches.empty()) {
     m.cache_partitions = static_cast<double>(hierarchy.device_caches[0]->l2_partitions);
+    m.partial_write = hierarchy.device_caches[0]->partial_write;
+  }
   m.dram_rows = dram_rows_of(a);
   m.load_sector_bytes = m.sector_bytes;
   if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())

@@ -39,8 +39,8 @@ struct DramRows {
   double row_bytes = 0, line_bytes = 0;  // of one channel; that lie in one channel side by side
   double granule_bytes = 0;              // the least that is moved
   double channels = 1, banks = 1;        // of the chip, of a channel
-  // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc. 0: rows
-  // cost nothing, where the file says neither `row` nor `timing`.
+  // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc, and what
+  // the command bus passes. 0: rows cost nothing, where the file says neither `row` nor `timing`.
   double activates_per_us = 0;
 };
 
@@ -85,6 +85,10 @@ struct Machine {
   std::int64_t sector_bytes = 0;        // the least that a core moves from or to the first of them, or DRAM
   std::int64_t load_sector_bytes = 0;   // the same of loads, which fill whole sectors of the core's cache
   std::int64_t dram_granule_bytes = 0;  // the least that reaches or leaves DRAM: a sector or a burst
+  // What a store of a part of a sector does that is not there, and what DRAM reads of a burst where it does not get
+  // whole granules of so many bytes. Such stores cost nothing where the chip does not say.
+  std::optional<arch::PartialWrite> partial_write;
+  std::int64_t burst_bytes = 0, write_granule_bytes = 0;
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
   DramRows dram_rows;

@@ -73,10 +73,15 @@ double distinct_elements(const Operand& o, const Extents& tile) {
   return n * std::min(1.0, static_cast<double>(o.elements) / whole);
 }
 
+// Runs of an operand's distinct elements under a tile.
+double runs_under(const Operand& o, const Extents& tile, const tile::Runs& runs) {
+  return distinct_elements(o, tile) / static_cast<double>(runs.length);
+}
+
 // Bytes of DRAM, in its granules, that hold an operand's distinct elements under a tile.
 double dram_bytes_under(const Operand& o, const Extents& tile, std::int64_t start_multiple, std::int64_t granule) {
   const tile::Runs runs = tile::runs_of(o, tile);
-  return distinct_elements(o, tile) * run_bytes_of(o, runs, start_multiple, granule) / static_cast<double>(runs.length);
+  return runs_under(o, tile, runs) * run_bytes_of(o, runs, start_multiple, granule);
 }
 
 // What the blocks of one wave cover along every axis: consecutive blocks in the program's block_order, and all of a
@@ -265,7 +270,67 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, const
   return t;
 }
 
+// Share of the granules of one store of a warp that it does not cover, whose start is any such multiple; of boxes, of
+// those of the block's tile.
+double share_stored_in_parts(const StageProgram& p, const Machine& m, std::int64_t start_multiple,
+                             std::int64_t sector) {
+  const std::int64_t alignment = start_multiple == 0 ? sector : std::min(start_multiple, sector);
+  const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
+  if (stores.by_engine) {
+    const Operand& o = p.space->output;
+    const tile::Runs runs = tile::runs_of(o, p.block);
+    return partly_covered_bytes(runs.length, runs.stride, o.element.n, alignment, sector, sector) /
+           run_bytes_of(o, runs, start_multiple, sector);
+  }
+  double partly = 0, touched = 0;
+  for (std::int64_t from = 0; from < sector; from += alignment) {
+    WarpAccess moved = stores.access;
+    const std::int64_t first = *std::min_element(moved.offset.begin(), moved.offset.end());
+    for (std::int64_t& offset : moved.offset) offset += from - first;
+    partly += static_cast<double>(granules_partly_covered(stores.access, sector, from));
+    touched += static_cast<double>(granules_touched(moved, sector));
+  }
+  return partly / touched;
+}
+
+// Bytes that DRAM reads because a stage's stores, which move `bytes` in all, are of parts: what blocks of so many waves
+// write, of which the last cache keeps a share until the next one. `outputs`: as many as a split reduction has parts.
+double read_for_stores(const StageProgram& p, const Machine& m, const Coverage& coverage, double bytes, double outputs,
+                       double waves, double kept) {
+  const bool fetched = m.partial_write == arch::PartialWrite::kFetched;
+  if (!fetched && m.write_granule_bytes == 0) return 0;
+  const Operand& o = p.space->output;
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  if (m.device_caches.empty()) return bytes * share_stored_in_parts(p, m, multiple, m.write_granule_bytes);
+  const auto under = [&](const Extents& tile) {
+    const tile::Runs runs = tile::runs_of(o, tile);
+    const std::int64_t starts = distinct_elements(o, tile) < static_cast<double>(o.elements) ? multiple : 0;
+    if (fetched) return dram_bytes_under(o, tile, starts, m.dram_granule_bytes);
+    const std::int64_t alignment = starts == 0 ? m.burst_bytes : std::min(starts, m.burst_bytes);
+    return runs_under(o, tile, runs) *
+           partly_covered_bytes(runs.length, runs.stride, o.element.n, alignment, m.burst_bytes, m.write_granule_bytes);
+  };
+  const double all = outputs * under(coverage.all), of_waves = std::max(all, waves * under(coverage.wave));
+  const double share = fetched ? share_stored_in_parts(p, m, multiple, m.sector_bytes) : 1;
+  return (all + (of_waves - all) * (1 - kept)) * share;
+}
+
 }  // namespace
+
+double partly_covered_bytes(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t burst_bytes, std::int64_t granule_bytes) {
+  if (stride > 1)
+    return element_bytes % granule_bytes == 0
+               ? 0
+               : run_bytes_in_sectors(length, stride, element_bytes, alignment_bytes, burst_bytes);
+  std::int64_t bursts = 0, starts = 0;
+  for (std::int64_t start = 0; start < burst_bytes; start += alignment_bytes, ++starts) {
+    const std::int64_t end = start + length * element_bytes, last = (end - 1) / burst_bytes;
+    const bool begins_within = start % granule_bytes != 0, ends_within = end % granule_bytes != 0;
+    bursts += last == 0 ? (begins_within || ends_within) : begins_within + ends_within;
+  }
+  return static_cast<double>(bursts * burst_bytes) / static_cast<double>(starts);
+}
 
 double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
                             std::int64_t alignment_bytes, std::int64_t sector_bytes) {
@@ -306,8 +371,10 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     if (stays(i)) continue;
     OperandTraffic& o = t.operand[i];
     const bool output = i == inputs;
+    double parts = 1;  // partial sums of the output
     if (output)
-      for (const std::int64_t parts : p.split) o.total_bytes *= static_cast<double>(parts);  // partial sums
+      for (const std::int64_t n : p.split) parts *= static_cast<double>(n);
+    o.total_bytes *= parts;
     const double every_wave = std::max(o.total_bytes, waves * o.wave_bytes);
     // Bytes behind so many of the caches.
     const auto behind = [&](std::size_t caches) {
@@ -320,6 +387,13 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     add(t.cores, o.cache_bytes);
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) add(t.caches[c], behind(c));
     add(t.dram, o.dram_bytes);
+    if (output) {
+      const double read = read_for_stores(p, m, coverage, o.cache_bytes, parts, waves,
+                                          m.device_caches.empty() ? 0 : kept[m.device_caches.size() - 1]);
+      t.dram.read += read;
+      if (m.partial_write == arch::PartialWrite::kFetched && m.dram_rows.activates_per_us > 0)
+        activates.read += read * activates_per_byte(p.space->output, moment, m.dram_rows);
+    }
     if (m.dram_rows.activates_per_us > 0)
       add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
   }

@@ -214,6 +214,29 @@ std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule) {
   return granules_of_sorted(sorted, access.bytes, size);
 }
 
+std::int64_t granules_partly_covered(const WarpAccess& access, std::int64_t granule, std::int64_t from) {
+  auto sorted = access.offset;
+  std::sort(sorted.begin(), sorted.end());
+  std::int64_t partly = 0, current = -1, covered = 0, end = 0;  // of the granule in hand; all before `end` is covered
+  const auto leave = [&] { partly += current >= 0 && covered < granule ? 1 : 0; };
+  for (const std::int64_t offset : sorted) {
+    const std::int64_t last = offset - sorted[0] + from + access.bytes;
+    for (std::int64_t at = std::max(end, last - access.bytes); at < last;) {
+      if (at / granule != current) {
+        leave();
+        current = at / granule;
+        covered = 0;
+      }
+      const std::int64_t next = std::min(last, (current + 1) * granule);
+      covered += next - at;
+      at = next;
+    }
+    end = std::max(end, last);
+  }
+  leave();
+  return partly;
+}
+
 std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan) {
   return row * (length + plan.padding) + (column + row * plan.rotate) % length;
 }

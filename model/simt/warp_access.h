@@ -39,6 +39,10 @@ inline std::int64_t bank_passes(const WarpAccess& access, std::int64_t banks, st
 // Distinct aligned granules (sectors, lines) of `granule` bytes that the lanes touch.
 std::int64_t granules_touched(const WarpAccess& access, std::int64_t granule);
 
+// Those of them that the lanes do not cover, where the first lane's access begins `from` bytes behind a granule's
+// beginning.
+std::int64_t granules_partly_covered(const WarpAccess& access, std::int64_t granule, std::int64_t from);
+
 // Elements from a cached tile's beginning to the element of that row and column; its rows are `length` long.
 std::int64_t cached_offset(std::int64_t row, std::int64_t column, std::int64_t length, const tile::OperandPlan& plan);
 

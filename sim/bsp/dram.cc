@@ -16,6 +16,7 @@ AddressMapSpec of_one_channel(const arch::ArchSpec& a) {
   std::int64_t line = 0;
   AddressMapSpec map = address_map_of(arch::hierarchy_of(a), line);
   map.slices = map.channels = 1;
+  map.mapped.reset();  // `interleave` and `ports` say which channel
   return map;
 }
 

@@ -135,6 +135,8 @@ const AccessPattern& AccessPatterns::begun_at(Places& p, std::int64_t in_line) c
   std::transform(p.memory.begin(), p.memory.end(), at.begin(), [in_line](std::int64_t a) { return a + in_line; });
   known->touches = touched_lines(std::span(at).first(p.memory.size()), bytes_, shapes_.line);
   known->count.global.sectors = sectors_of(known->touches);
+  if (shapes_.tells_written && has_memory_ && !memory_is_source_)
+    known->written = written_lines(std::span(at).first(p.memory.size()), bytes_, shapes_.line, known->touches);
   return *known;
 }
 

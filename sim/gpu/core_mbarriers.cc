@@ -148,8 +148,10 @@ void Core::ask_for_lines(Cycle from, Cycle until) {
     Box& b = boxes_[static_cast<std::size_t>(number)];
     const BoxLine& l = b.lines[b.asked++];
     const bool stores = b.stores_for >= 0;
-    request({stores ? Waiter::Kind::kStoredLine : Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, stores,
-            nullptr, tma_free_);
+    if (stores)
+      store_line({Waiter::Kind::kStoredLine, number, l.bytes, 0}, l.line, l.sectors, l.written, tma_free_);
+    else
+      request({Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, false, nullptr, tma_free_);
     const bool last = b.asked == b.lines.size();
     if (last) queued_boxes_.pop_front();
     const bool full = ++asked == machine_.box_lines;

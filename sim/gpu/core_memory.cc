@@ -181,10 +181,11 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
   const Cycle at = access_port(p, op.kind == Kind::kAsync, found.line, t);
   if (op.kind == Kind::kLoad)
     for (const Touch& touch : p.touches) cache_.expect(found.line + touch.line);
-  for (const Touch& touch : p.touches) {
+  for (std::size_t n = 0; n < p.touches.size(); ++n) {
+    const Touch& touch = p.touches[n];
     const std::int64_t line = found.line + touch.line;
     if (op.kind == Kind::kStore)
-      request(waiter, line, touch.sectors, true, nullptr, at);
+      store_line(waiter, line, touch.sectors, p.written_of(n), at);
     else
       load_line(waiter, line, touch.sectors, op.kind == Kind::kLoad, at);
     waiter.passes = 0;
@@ -245,6 +246,12 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   m.first = waiter;
   if (!write && counts) ++in_flight(waiter).pending;
   outbox_.push_back({number_, ticket, write, line, sectors, at});
+}
+
+void Core::store_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, const Written& written,
+                      Cycle at) {
+  request(waiter, line, sectors, true, nullptr, at);
+  outbox_.back().written = written;
 }
 
 Core::InFlight& Core::in_flight(const Waiter& w) {

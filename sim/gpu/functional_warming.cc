@@ -63,7 +63,7 @@ void Core::warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory
       case Kind::kTmaStore:
         if (w.number == code_->box(op.number).warp())
           for (const BoxLine& l : code_->box(op.number).lines(warmed_))
-            memory.touch(number_, l.line, l.sectors, op.kind == Kind::kTmaStore);
+            memory.touch(number_, l.line, l.sectors, op.kind == Kind::kTmaStore, l.written);
         ++pc;
         break;
       case Kind::kEnd:
@@ -84,11 +84,13 @@ void Core::warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory
 
 void Core::touch(const Warp& w, const WarpOp& op, DeviceMemory& memory) {
   const AccessPatterns::Found found = code_->access(op.number).at(w.number, warmed_);
-  for (const Touch& t : found.pattern->touches) {
+  const AccessPattern& p = *found.pattern;
+  for (std::size_t n = 0; n < p.touches.size(); ++n) {
+    const Touch& t = p.touches[n];
     const std::int64_t line = found.line + t.line;
     std::uint32_t sectors = t.sectors;
     if (op.kind == Kind::kLoad && cache_.lines() > 0) sectors = cache_.touch(line, own_sectors(sectors)).missing;
-    if (sectors != 0) memory.touch(number_, line, sectors, op.kind == Kind::kStore);
+    if (sectors != 0) memory.touch(number_, line, sectors, op.kind == Kind::kStore, p.written_of(n));
   }
 }
 

@@ -50,6 +50,7 @@ void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec&
   m.partitions = cache.l2_partitions;
   m.remote_latency = cache.remote_latency.value_or(*cache.latency).n;
   m.slice.tells_clean = m.partitions > 1;
+  m.partial_write = cache.partial_write;
 }
 
 OuterCacheSpec outer_cache(const ArchSpec& chip, const CacheLevel& cache) {
@@ -70,6 +71,7 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   m.dram = dram_spec(*dram);
   m.write_backlog = dram->write_backlog.value_or(0);
   m.burst_bytes = arch::transaction_of(*dram).n;
+  m.write_granule = dram->write_granule.value_or(base::Bytes{0}).n;
   const Rate clock = rate_in_core_cycles(chip, *dram, 1);
   m.clock_per = clock.units;
   m.cycles_per = clock.cycles;
@@ -137,7 +139,8 @@ std::array<std::string, kStalls> stall_names(const arch::Hierarchy& hierarchy) {
 
 AccessShapes access_shapes(const Machine& m) {
   return {m.memory.shape, m.banks.count > 0 ? m.banks : Banks{1, 4},
-          m.banks.count > 0 && m.cache && m.cache->shares_scratchpad};
+          m.banks.count > 0 && m.cache && m.cache->shares_scratchpad,
+          m.memory.partial_write || m.memory.write_granule > 0};
 }
 
 Machine machine_of(const ArchSpec& chip) {

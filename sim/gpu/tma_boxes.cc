@@ -10,8 +10,9 @@
 namespace tilescope::sim {
 
 TmaBoxLines::TmaBoxLines(const KernelIndices& indices, const lower::TmaBox& copy,
-                         const std::vector<std::int64_t>& bases, const LineShape& shape, std::int64_t warp)
-    : indices_(indices), shape_(shape), warp_(warp) {
+                         const std::vector<std::int64_t>& bases, const LineShape& shape, std::int64_t warp,
+                         bool tells_written)
+    : indices_(indices), shape_(shape), warp_(warp), tells_written_(tells_written) {
   const lower::Buffer& from = indices.kernel().buffers[static_cast<std::size_t>(copy.memory)];
   const std::int64_t size = base::size_of(from.dtype).n;
   base_ = bases[static_cast<std::size_t>(from.global)];
@@ -42,6 +43,8 @@ std::vector<BoxLine> TmaBoxLines::lines(const Uniforms& u) const {
     }
     if (inside) add_row(from + begin, from + end, out);
   }
+  if (tells_written_)
+    for (BoxLine& l : out) l.written.partly = partly_written(shape_, l.sectors, l.written.parts);
   return out;
 }
 
@@ -64,6 +67,7 @@ void TmaBoxLines::add_row(std::int64_t begin, std::int64_t end, std::vector<BoxL
     for (std::int64_t s = low / shape_.sector; s * shape_.sector < high; ++s)
       out.back().sectors |= std::uint32_t{1} << s;
     out.back().bytes += high - low;
+    if (tells_written_) out.back().written.parts |= parts_between(shape_, low, high);
   }
 }
 

@@ -286,7 +286,7 @@ int WarpCodeBuilder::add_mbarrier_phase(int mbarrier, const lower::Affine& phase
 int WarpCodeBuilder::add_box(const lower::TmaBox& b) {
   if (!chip_.core.tma) throw SimError(chip_.name + ": it has no TMA engine (core.tma)");
   code_.boxes_.emplace_back(code_.indices_, b, bases_, shapes_.line,
-                            code_.roles_.empty() ? 0 : code_.roles_.back().first);
+                            code_.roles_.empty() ? 0 : code_.roles_.back().first, shapes_.tells_written);
   return static_cast<int>(code_.boxes_.size() - 1);
 }
 

@@ -24,7 +24,8 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
       last_(spec.outer.empty() ? spec.shape : spec.outer.back().shape),
       map_(spec.map),
       near_(of_one_partition(spec)),
-      slices_of_partition_(spec.slices / spec.partitions) {
+      slices_of_partition_(spec.slices / spec.partitions),
+      partly_(spec.shape) {
   if (spec.tlb) tlb_.emplace(*spec.tlb);
   const Rate link = spec.link_rate.value_or(Rate{});
   send_.assign(static_cast<std::size_t>(spec.cores), ReservationTable(link));
@@ -33,7 +34,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
     slices_.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
-  channels_.assign(static_cast<std::size_t>(spec.map.channels), DramChannel(spec.dram));
+  channels_.assign(static_cast<std::size_t>(spec.map.channels / spec.dram.pseudo_channels), DramChannel(spec.dram));
   next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
@@ -79,15 +80,16 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   const std::int64_t bytes = bytes_of(r.sectors), local = near_.in_slice(r.line);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
+  const std::uint32_t lacking = partly_.fill(r.line, r.sectors), missing = hit.missing | lacking;
   LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
-  t.hits += std::popcount(r.sectors & ~hit.missing);
+  t.hits += std::popcount(r.sectors & ~missing);
   if (hit.victim) evict(number, hit.victim, served, nullptr);
-  if (hit.missing != 0 && spec_.partitions > 1 && read_far(r, hit, served, replies)) {
-    t.hits += std::popcount(hit.missing);
-  } else if (hit.missing != 0) {
+  if (missing != 0 && lacking == 0 && spec_.partitions > 1 && read_far(r, hit, served, replies)) {
+    t.hits += std::popcount(missing);
+  } else if (missing != 0) {
     const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
     if (hit.line != nullptr) hit.line->fetch(fill);
-    fetch(r.line, hit.missing, fill, served, replies);
+    fetch(r.line, missing, fill, served, replies);
   } else if (hit.line->pending()) {
     others_.append(fills_[static_cast<std::size_t>(hit.line->fill())].others, {r.core, r.ticket, bytes});
   } else {
@@ -130,6 +132,7 @@ void DeviceMemory::keep(std::int64_t number, const SectorCache::Victim& v, Cycle
 void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
                          std::vector<MemoryReply>& replies) {
   const std::int64_t local = near_.in_slice(r.line);
+  const std::uint32_t elsewhere = held_elsewhere(r.core, r.line, r.written.partly);
   const std::int64_t dropped = drop_others(r.core, r.line, r.sectors);
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
@@ -138,11 +141,19 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   bool waits = false;
   if (!outer_)
     statistics_->dirtied_bytes += bytes_of(r.sectors & ~(hit.line == nullptr ? 0 : hit.line->dirty())) - dropped;
+  const std::uint32_t lacking = r.written.partly & hit.missing & ~elsewhere;
+  const bool fetches = fetches_the_rest() && lacking != 0 && hit.line != nullptr;
+  note_written(r.line, r.sectors, fetches ? 0 : lacking, r.written);
   if (hit.line != nullptr) {
     hit.line->write(r.sectors);
     if (hit.victim) waits = evict(number, hit.victim, served, &writer);
   } else {
     waits = write_back(number, {local, r.sectors, r.sectors}, served, &writer);
+  }
+  if (fetches) {
+    const int fill = new_fill(hit.line, {kNobody});
+    hit.line->fetch(fill);
+    fetch(r.line, lacking, fill, served, replies);
   }
   if (!waits) replies.push_back({r.core, r.ticket, served + back_, Stall::kL2});
 }
@@ -156,12 +167,27 @@ std::int64_t DeviceMemory::drop_others(int core, std::int64_t line, std::uint32_
   return dirty;
 }
 
-void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, bool write) {
+std::uint32_t DeviceMemory::held_elsewhere(int core, std::int64_t line, std::uint32_t sectors) {
+  std::uint32_t held = 0;
+  for (std::int64_t further = 1; sectors != 0 && further < spec_.partitions; ++further)
+    held |= slices_[static_cast<std::size_t>(slice_of(core, line, further))].cache.valid(near_.in_slice(line));
+  return held & sectors;
+}
+
+void DeviceMemory::note_written(std::int64_t line, std::uint32_t sectors, std::uint32_t lacking,
+                                const Written& written) {
+  if (lacking == 0 && partly_.sectors(line) == 0) return;
+  partly_.write(line, lacking, written.parts.any() ? written.parts : parts_of_sectors(spec_.shape, sectors));
+}
+
+void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, bool write, const Written& written) {
   const std::int64_t number = slice_of(core, line), local = near_.in_slice(line);
   const auto leaves = [&](const SectorCache::Victim& v, std::int64_t slice) {
     cleaned_ += bytes_of(v.dirty);
+    if (v.dirty != 0) partly_.forget(near_.line_of(slice % slices_of_partition_, v.line));
     if (outer_ && v.dirty != 0) outer_->touch(near_.line_of(slice % slices_of_partition_, v.line), v.dirty, true);
   };
+  const std::uint32_t elsewhere = held_elsewhere(core, line, written.partly);
   if (write) cleaned_ += drop_others(core, line, sectors);
   const SectorCache::Result hit = slices_[static_cast<std::size_t>(number)].cache.touch(local, sectors);
   if (hit.line == nullptr) return;
@@ -173,7 +199,11 @@ void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, boo
     leaves(kept.cache.touch(hit.victim.line, hit.victim.valid).victim, next);
   }
   if (outer_ && !write && hit.missing != 0) outer_->touch(line, hit.missing, false);
-  if (!write) return;
+  if (!write) {
+    partly_.fill(line, sectors);
+    return;
+  }
+  if (!fetches_the_rest()) note_written(line, sectors, written.partly & hit.missing & ~elsewhere, written);
   cleaned_ -= bytes_of(sectors & ~hit.line->dirty());
   hit.line->write(sectors);
 }
@@ -203,20 +233,22 @@ bool DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycl
 }
 
 bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
-  return write_on(near_.line_of(number % slices_of_partition_, v.line), v.dirty, at, writer);
+  const std::int64_t line = near_.line_of(number % slices_of_partition_, v.line);
+  if (!outer_) return write_to_dram(line, writes_of(line, v), at, writer);
+  asked_.clear();
+  outer_->write(line, v.dirty, at, *statistics_, asked_);
+  return send_to_dram(writer);
 }
 
-bool DeviceMemory::write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer) {
-  if (!outer_) return write_to_dram(line, sectors, at, writer);
-  asked_.clear();
-  outer_->write(line, sectors, at, *statistics_, asked_);
-  return send_to_dram(writer);
+DramWrites DeviceMemory::writes_of(std::int64_t line, const SectorCache::Victim& v) {
+  if (spec_.write_granule <= spec_.shape.sector && partly_.sectors(line) == 0) return {bursts_of(v.dirty)};
+  return partly_.leave(line, v.valid, v.dirty, spec_.burst_bytes, spec_.write_granule);
 }
 
 void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at,
                          std::vector<MemoryReply>& replies) {
   if (tlb_) at += tlb_->translate(line * spec_.shape.line);
-  if (!outer_) return to_dram(line, sectors, false, fill, at);
+  if (!outer_) return to_dram(line, {.id = fill, .bursts = bursts_of(sectors)}, at);
   asked_.clear();
   const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *statistics_, asked_);
   send_to_dram(nullptr);
@@ -230,22 +262,26 @@ bool DeviceMemory::send_to_dram(const Waiter* writer) {
   bool waits = false;
   for (const ToDram& r : asked_)
     if (!r.write)
-      to_dram(r.line, r.sectors, false, r.fill, r.at);
+      to_dram(r.line, {.id = r.fill, .bursts = bursts_of(r.sectors)}, r.at);
     else
-      waits = write_to_dram(r.line, r.sectors, r.at, waits ? nullptr : writer) || waits;
+      waits = write_to_dram(r.line, {bursts_of(r.sectors)}, r.at, waits ? nullptr : writer) || waits;
   return waits;
 }
 
-bool DeviceMemory::write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer) {
-  const auto channel = static_cast<std::size_t>(map_.dram(line).channel);
+bool DeviceMemory::write_to_dram(std::int64_t line, const DramWrites& writes, Cycle at, const Waiter* writer) {
+  const auto channel = static_cast<std::size_t>(spec_.dram.controller_of(map_.dram(line).channel));
   const bool waits =
       writer != nullptr && spec_.write_backlog > 0 && channels_[channel].waiting_writes() >= spec_.write_backlog;
-  to_dram(line, sectors, true, waits ? new_fill(nullptr, *writer) : kNoWaiter, at);
+  int fill = waits ? new_fill(nullptr, *writer) : kNoWaiter;
+  for (const auto& [bursts, merges] : {std::pair{writes.merged, true}, {writes.bursts, false}}) {
+    if (bursts == 0) continue;
+    to_dram(line, {.id = fill, .write = true, .bursts = bursts, .merges = merges}, at);
+    fill = kNoWaiter;
+  }
   return waits;
 }
 
-void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at) {
-  const DramPlace place = map_.dram(line);
+std::int64_t DeviceMemory::bursts_of(std::uint32_t sectors) const {
   std::int64_t bursts = 0, last = -1;
   for (std::uint32_t rest = sectors; rest != 0; rest &= rest - 1) {
     const int s = std::countr_zero(rest);
@@ -254,8 +290,16 @@ void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, bool write,
     bursts += end - std::max(begin, last + 1) + 1;
     last = end;
   }
-  const auto c = static_cast<std::size_t>(place.channel);
-  channels_[c].push({fill, write, place.bank, place.row, bursts, clock_at(at + to_channel_)});
+  return bursts;
+}
+
+void DeviceMemory::to_dram(std::int64_t line, DramRequest request, Cycle at) {
+  const DramPlace place = map_.dram(line);
+  request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
+  request.row = place.row;
+  request.arrival = clock_at(at + to_channel_);
+  const auto c = static_cast<std::size_t>(spec_.dram.controller_of(place.channel));
+  channels_[c].push(request);
   note_next(c);
 }
 
@@ -296,7 +340,7 @@ void DeviceMemory::finish(const DramServed& s, std::vector<MemoryReply>& replies
   t.transactions += s.bursts;
   t.hits += s.row_hit ? s.bursts : s.bursts - 1;
   (s.write ? t.written_bytes : t.read_bytes) += s.bursts * spec_.burst_bytes;
-  if (s.id == kNoWaiter) return;
+  if (s.id == kNoWaiter || s.merges) return;
   const Cycle done = cycle_at(s.done) + (s.write ? 0 : from_channel_);
   if (s.write || !outer_) return complete(s.id, done, s.write, Stall::kDram, replies);
   arrived_.clear();
@@ -312,6 +356,7 @@ void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vec
   Fill& f = fills_[static_cast<std::size_t>(fill)];
   if (f.line != nullptr && f.line->fill() == fill) f.line->arrive(at);
   const auto reply = [&](const Waiter& w) {
+    if (w.core == kNobody) return;
     Cycle then = at;
     if (w.copy != nullptr) {
       then += across_;
@@ -351,12 +396,15 @@ void DeviceMemory::show_channel(std::size_t channel) {
   const auto cycle = [&](Clock c) {
     return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
   };
-  const int number = static_cast<int>(channel);
+  const auto number = [&](std::int64_t pseudo_channel) {
+    return static_cast<int>(static_cast<std::int64_t>(channel) * spec_.dram.pseudo_channels + pseudo_channel);
+  };
   for (const DramLog::Column& c : log_.columns)
-    timeline_->burst(number, c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
+    timeline_->burst(number(c.pseudo_channel), c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
                      spec_.burst_bytes);
+  const Clock refresh = spec_.dram.refreshes_banks ? spec_.dram.t.rfc_sb : spec_.dram.t.rfc;
   for (const DramLog::Refresh& r : log_.refreshes)
-    timeline_->refresh(number, r.rank, cycle(r.begin), cycle(r.begin + spec_.dram.t.rfc));
+    timeline_->refresh(number(r.pseudo_channel), r.rank, cycle(r.begin), cycle(r.begin + refresh));
   log_.columns.clear();
   log_.refreshes.clear();
 }

@@ -12,16 +12,14 @@ constexpr std::size_t kActivates = 4, kManyActivates = 32;
 
 constexpr Clock kLongAgo = std::numeric_limits<Clock>::min() / 2;
 
-constexpr std::size_t number(DramCommand c) { return static_cast<std::size_t>(c); }
-
 }  // namespace
 
 DramChannel::DramChannel(const DramSpec& spec)
     : spec_(spec),
-      banks_(static_cast<std::size_t>(spec.ranks * spec.banks)),
+      banks_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks * spec.banks)),
       asked_(banks_.size()),
-      groups_(static_cast<std::size_t>(spec.ranks * spec.groups)),
-      ranks_(static_cast<std::size_t>(spec.ranks)),
+      groups_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks * spec.groups)),
+      ranks_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks)),
       room_(banks_.size(),
             spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
   for (auto& scopes : after_)
@@ -37,14 +35,14 @@ DramChannel::DramChannel(const DramSpec& spec)
   }
   for (Group& g : groups_) g.asked.fill(kNever);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {  // ranks take turns
-    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * static_cast<Clock>(r + 1) / spec.ranks : kNever;
+    const Clock turn = static_cast<Clock>(r) % spec.ranks + 1;
+    ranks_[r].refresh = spec.t.refi > 0 ? spec.t.refi * turn / spec.ranks : kNever;
     ranks_[r].activates.assign(kManyActivates, kLongAgo);
   }
 }
 
 // --- on the way to the banks
 
-// Requests are announced ahead of their arrival, and not quite in its order.
 void DramChannel::push(const DramRequest& r) {
   if (free_.empty()) {
     free_.push_back(pending_.size());
@@ -52,13 +50,22 @@ void DramChannel::push(const DramRequest& r) {
   }
   const std::size_t place = free_.back();
   free_.pop_back();
-  pending_[place] = {r, static_cast<std::int32_t>(r.bursts)};
+  Pending& p = pending_[place];
+  p = {r, static_cast<std::int32_t>(r.bursts)};
+  p.merges = r.write && r.merges;
+  p.request.write = r.write && !r.merges;
+  waiting_writes_ += r.write ? 1 : 0;
+  wait(place);
+}
+
+// Requests are announced ahead of their arrival, and not quite in its order.
+void DramChannel::wait(std::size_t place) {
+  const DramRequest& r = pending_[place].request;
   auto at = waiting_.end();
   const auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(admitted_);
   while (at != first && std::prev(at)->arrival > r.arrival) --at;
   waiting_.insert(at, {r.arrival, static_cast<std::uint32_t>(place), r.write});
   ++arriving_[r.write];
-  waiting_writes_ += r.write ? 1 : 0;
   next_ = std::min(next_, std::max(now_, r.arrival + kDramHandshake));
 }
 
@@ -89,12 +96,13 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
     return kNone;
   };
   if (find(true) != kNone) {
-    served.push_back({r.id, r.write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
-    waiting_writes_ -= r.write ? 1 : 0;
+    const bool write = r.write || p.merges;
+    served.push_back({r.id, write, true, r.bursts, r.arrival, r.arrival + kDramHandshake});
+    waiting_writes_ -= write ? 1 : 0;
     free_.push_back(place);
     return true;
   }
-  const std::size_t reader = r.write ? kNone : find(false);
+  const std::size_t reader = r.write || p.merges ? kNone : find(false);
   if (reader == kNone) return false;
   pending_[reader].shared = true;
   sharers_.emplace_back(place, reader);
@@ -184,8 +192,9 @@ void DramChannel::issue(std::size_t bank, DramCommand c, Clock at) {
   wait(b.earliest, DramScope::kBank);
   wait(groups_[b.group].earliest, DramScope::kGroup);
   wait(rank.earliest, DramScope::kRank);
-  for (Rank& other : ranks_)
-    if (&other != &rank) wait(other.earliest, DramScope::kOtherRanks);
+  const auto ranks = static_cast<std::size_t>(spec_.ranks);
+  for (std::size_t r = b.rank / ranks * ranks; r < (b.rank / ranks + 1) * ranks; ++r)  // of its pseudo-channel
+    if (r != b.rank) wait(ranks_[r].earliest, DramScope::kOtherRanks);
   if (c == DramCommand::kPrecharge) b.closed = at + spec_.t.rp;
   if (c != DramCommand::kActivate) return;
   ++activates_;
@@ -272,8 +281,9 @@ void DramChannel::plan(Clock from) {
   first.fill(kNever);
   for (const Group& g : groups_)
     for (std::size_t n = 0; n < kDramCommands; ++n) first[n] = std::min(first[n], first_of(g, n));
-  column_ = std::max(from, std::min(first[number(kRead)], first[number(kWrite)]));
-  row_ = std::max(from, std::min(first[number(kActivate)], first[number(kPrecharge)]));
+  const Clock row_bus = std::max(from, row_bus_), column_bus = spec_.row_bus ? from : row_bus;
+  column_ = std::max(column_bus, std::min(first[number(kRead)], first[number(kWrite)]));
+  row_ = std::max(row_bus, std::min(first[number(kActivate)], first[number(kPrecharge)]));
 }
 
 // Of two commands that may come at a clock the first in turn: for the oldest request, or where banks have queues at the
@@ -309,7 +319,10 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   Pending& p = pending_[q.place];
   if (w.command == DramCommand::kActivate || w.command == DramCommand::kPrecharge) {
     const bool opens = w.command == DramCommand::kActivate;
-    if (opens) p.opened = true;
+    if (opens) {
+      p.opened = true;
+      row_bus_ = now_ + spec_.activate_command;
+    }
     set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }
@@ -331,58 +344,38 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
 void DramChannel::log_column(Pending& p) {
   const bool hit = !p.opened || p.logged_miss;
   p.logged_miss = !hit || p.logged_miss;
-  log_->columns.push_back({p.request.write, hit, now_ + (p.request.write ? spec_.t.cwl : spec_.t.cl)});
+  log_->columns.push_back({p.request.write, hit, now_ + (p.request.write ? spec_.t.cwl : spec_.t.cl),
+                           p.request.bank / (spec_.ranks * spec_.banks)});
 }
 
 void DramChannel::finish(std::size_t place, std::vector<DramServed>& served) {
-  const Pending& p = pending_[place];
-  const DramRequest& r = p.request;
+  Pending& p = pending_[place];
+  DramRequest& r = p.request;
   const Clock done = now_ + (r.write ? spec_.t.cwl : spec_.t.cl) + spec_.t.burst;
-  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done});
+  served.push_back({r.id, r.write, !p.opened, r.bursts, r.arrival, done, p.merges});
   waiting_writes_ -= r.write ? 1 : 0;
-  if (p.shared)
-    std::erase_if(sharers_, [&](const auto& sharer) {
-      if (sharer.second != place) return false;
-      const DramRequest& s = pending_[sharer.first].request;
-      served.push_back({s.id, false, true, s.bursts, s.arrival, done});
-      free_.push_back(sharer.first);
-      return true;
-    });
-  free_.push_back(place);
-}
-
-// --- refresh
-
-// Banks are closed as soon as they may be, one a clock, and the rank rests until the refresh is over.
-void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
-  Rank& rank = ranks_[number_of_rank];
-  const auto first = static_cast<std::size_t>(spec_.banks) * number_of_rank;
-  std::vector<std::pair<Clock, std::size_t>> open;
-  Clock begin = at;
-  for (std::size_t b = first; b < first + static_cast<std::size_t>(spec_.banks); ++b) {
-    if (banks_[b].row != kNoRow) open.emplace_back(std::max(at, earliest(banks_[b], DramCommand::kPrecharge)), b);
-    begin = std::max(begin, banks_[b].closed);
+  if (p.shared) finish_sharers(place, done, served);
+  if (!p.merges) {
+    free_.push_back(place);
+    return;
   }
-  std::sort(open.begin(), open.end());
-  Clock free = at;
-  for (const auto& [ready, b] : open) {
-    const Clock closed = std::max(free, ready);
-    free = closed + 1;
-    issue(b, DramCommand::kPrecharge, closed);
-    set_row(b, kNoRow);
-    begin = std::max(begin, banks_[b].closed);
-  }
-  Clock& activate = rank.earliest[number(DramCommand::kActivate)];
-  activate = std::max(activate, begin + spec_.t.rfc);
-  if (log_ != nullptr) log_->refreshes.push_back({static_cast<std::int64_t>(number_of_rank), begin});
+  r.write = true;
+  r.arrival = done;
+  p = {r, static_cast<std::int32_t>(r.bursts)};
+  wait(place);
 }
 
-bool DramChannel::refresh_what_is_due() {
-  bool any = false;
-  for (std::size_t r = 0; r < ranks_.size(); ++r)
-    for (; ranks_[r].refresh <= now_; ranks_[r].refresh += spec_.t.refi, any = true) refresh(r, ranks_[r].refresh);
-  return any;
+void DramChannel::finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served) {
+  std::erase_if(sharers_, [&](const auto& sharer) {
+    if (sharer.second != place) return false;
+    const DramRequest& s = pending_[sharer.first].request;
+    served.push_back({s.id, false, true, s.bursts, s.arrival, done});
+    free_.push_back(sharer.first);
+    return true;
+  });
 }
+
+// --- what happens when
 
 bool DramChannel::take_in(std::vector<DramServed>& served) {
   bool any = false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 // One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
-// commands, and a controller. It takes requests in their order, so many reads and so many writes, hands them to their
-// banks, and serves what finds its row open or else what is oldest; banks with queues take turns. Rows stay open;
-// writes gather and drain together; ranks are refreshed whole. Times are clocks of the channel; between two commands
-// nothing is simulated.
+// commands, and a controller. Pseudo-channels share the controller and its command buses, and nothing else. It takes
+// requests in their order, so many reads and so many writes, hands them to their banks, and serves what finds its row
+// open or else what is oldest; banks with queues take turns. Rows stay open; writes gather and drain together; ranks
+// are refreshed whole. Times are clocks of the channel; between two commands nothing is simulated.
 //
 // Ignores: postponed refreshes, power-down, that a write may not overtake an older read of its address.
 
@@ -22,12 +22,14 @@ namespace tilescope::sim {
 struct DramRequest {
   int id = 0;
   bool write = false;
-  std::int64_t bank = 0;  // of all ranks
+  std::int64_t bank = 0;  // of all ranks of all pseudo-channels
   std::int64_t row = 0;
   std::int64_t bursts = 1;
   Clock arrival = 0;
   // What is read or written, where that is known: reads of one place are served together, and by a write that waits.
   std::optional<std::int64_t> place = std::nullopt;
+  // A write of a part of what is only written whole: the controller reads it first.
+  bool merges = false;
 };
 
 struct DramServed {
@@ -35,8 +37,9 @@ struct DramServed {
   bool write = false;
   bool row_hit = false;  // no row was opened for it
   std::int64_t bursts = 0;
-  Clock accepted = 0;  // the controller saw it
-  Clock done = 0;      // its last burst has left the bus
+  Clock accepted = 0;   // the controller saw it
+  Clock done = 0;       // its last burst has left the bus
+  bool merges = false;  // the read of a write that merges and is still to come
 };
 
 // What a channel did, for timelines: columns on the data bus, and refreshes of ranks.
@@ -45,10 +48,12 @@ struct DramLog {
     bool write = false;
     bool row_hit = false;
     Clock begin = 0;  // of the data
+    std::int64_t pseudo_channel = 0;
   };
   struct Refresh {
-    std::int64_t rank = 0;
+    std::int64_t rank = 0;  // of the pseudo-channel
     Clock begin = 0;
+    std::int64_t pseudo_channel = 0;
   };
   std::vector<Column> columns;
   std::vector<Refresh> refreshes;
@@ -85,6 +90,7 @@ class DramChannel {
     std::int32_t left = 0;     // bursts
     bool opened = false;       // its row, for itself
     bool shared = false;       // others read the same
+    bool merges = false;       // becomes a write once it is read
     bool logged_miss = false;  // a column of it was logged as the one that was missed
   };
   // One of them that has not reached the controller.
@@ -122,7 +128,8 @@ class DramChannel {
     ByCommand earliest{};
     std::vector<Clock> activates;  // the last ones, in a circle
     std::size_t activated = 0;
-    Clock refresh = 0;  // when it is next due
+    Clock refresh = 0;           // when one is next due
+    std::int64_t refreshes = 0;  // so far, of one bank each where banks are refreshed one by one
   };
   // A command that may be issued: for which request of which bank's queue, and its turn.
   struct Wish {
@@ -142,6 +149,7 @@ class DramChannel {
   bool starves(const Bank& bank);
 
   // Requests on their way to the banks.
+  void wait(std::size_t place);
   void expect(std::size_t place) const { __builtin_prefetch(&pending_[place], 1); }  // it is looked at soon
   std::size_t held(bool write) const;
   bool has_room(bool write) const;
@@ -162,8 +170,12 @@ class DramChannel {
   bool serve(const Wish& w, std::vector<DramServed>& served);
   void log_column(Pending& p);
   void finish(std::size_t place, std::vector<DramServed>& served);
+  void finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served);
   bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
+  void refresh_bank(std::size_t number_of_rank, Clock at);
+  Clock refresh_after(const Rank& rank) const;
+  void log_refresh(std::size_t number_of_rank, Clock begin);
 
   DramSpec spec_;
   std::array<std::array<ByCommand, kDramScopes>, kDramCommands> after_;  // by the command before: the constraints
@@ -188,6 +200,7 @@ class DramChannel {
 
   Clock now_ = 0, next_ = kNever;
   Clock last_command_ = 0;
+  Clock row_bus_ = 0;                     // the bus of activates is free again
   Clock column_ = kNever, row_ = kNever;  // when the next command of the kind may come
   Clock starves_ = kNever;                // no request at a bank has waited too long before
   std::size_t last_bank_ = 0;             // that a command went to

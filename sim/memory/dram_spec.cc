@@ -13,11 +13,14 @@ DramSpec dram_spec(const arch::DramLevel& dram) {
     return t == dram.timing.end() ? 0 : t->second.n;
   };
   DramSpec s;
+  s.pseudo_channels = dram.pseudo_channels;
   s.ranks = dram.ranks;
   s.banks = std::max<std::int64_t>(1, dram.banks);
   if (dram.banks > 0) s.groups = dram.bank_groups.value_or(1);
   s.rows = dram.row.has_value() && dram.banks > 0;
   s.row_bus = dram.dual_command_bus;
+  s.activate_command = dram.activate_command.value_or(base::Cycles{1}).n;
+  s.refreshes_banks = dram.refresh == arch::Refresh::kPerBank;
   s.queue_depth = dram.queue_depth.value_or(DramSpec::kNoBound);
   s.per_bank_queue_depth = dram.per_bank_queue_depth.value_or(0);
   s.write_threshold = dram.write_threshold.value_or(0);
@@ -44,6 +47,7 @@ DramSpec dram_spec(const arch::DramLevel& dram) {
          .rtw = of("rtw"),
          .rtrs = of("rtrs"),
          .rfc = of("rfc"),
+         .rfc_sb = of("rfc_sb"),
          .refi = of("refi"),
          .burst = base::ceil_div(dram.burst, dram.rate)};
   return s;

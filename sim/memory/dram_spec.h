@@ -15,10 +15,14 @@ namespace tilescope::sim {
 inline constexpr Clock kDramHandshake = 1;
 
 struct DramSpec {
-  std::int64_t ranks = 1, groups = 1;  // groups of a rank
+  // Whose controller and command buses are the same. Each has ranks, banks and a data bus of its own.
+  std::int64_t pseudo_channels = 1;
+  std::int64_t ranks = 1, groups = 1;  // of a pseudo-channel; groups of a rank
   std::int64_t banks = 1;              // of a rank, in all its groups; neighbours in one group
   bool rows = false;                   // whether rows are known; without, every access is a hit
   bool row_bus = false;                // row commands have a bus of their own; else one command fits a clock
+  Clock activate_command = 1;          // that an activate holds its bus
+  bool refreshes_banks = false;        // one by one, each once in refi; else all of a rank at a time
   // Of the controller; 0 and kNoBound: none.
   static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
   std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes
@@ -31,11 +35,15 @@ struct DramSpec {
   Clock max_age = kNoBound;             // of a request that others overtake
   DramTimes t;
 
+  // Where a pseudo-channel, of all that a chip has, lies: its controller, and where its banks begin there.
+  std::int64_t controller_of(std::int64_t channel) const { return channel / pseudo_channels; }
+  std::int64_t first_bank_of(std::int64_t channel) const { return channel % pseudo_channels * ranks * banks; }
+
   // Between two bursts that suit each other best.
   Clock clocks_per_burst() const { return t.ccd_s > t.burst ? t.ccd_s : t.burst; }
 };
 
-// One channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
+// One controller's channel of a level of kind dram. Where its banks are not known, one stands for all and rows are not.
 DramSpec dram_spec(const arch::DramLevel& dram);
 
 // What a lone read of so many bursts takes that finds another row open.

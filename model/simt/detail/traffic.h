@@ -42,13 +42,18 @@ struct Traffic {
 double run_bytes_in_sectors(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
                             std::int64_t alignment_bytes, std::int64_t sector_bytes);
 
+// Expected bytes of bursts that such a run touches and of which it covers some granule in part.
+double partly_covered_bytes(std::int64_t length, std::int64_t stride, std::int64_t element_bytes,
+                            std::int64_t alignment_bytes, std::int64_t burst_bytes, std::int64_t granule_bytes);
+
 // Traffic when `per_core` blocks run on every core at a time.
 // Cores: cached tiles are fetched once per step, but for sectors that neighbouring steps share while they stay
 // in the core's cache; every store is sent on in whole sectors. What threads read directly is fetched once per step as
 // far as the tiles of all blocks of a core fit its cache, and again at every request as far as they do not. Loads fill
 // whole sectors of the core's cache. Behind each cache of the device: operands are fetched once per wave, and once in
 // all where everything that a wave touches fits the cache, or one before it; in between, in proportion to what fits.
-// DRAM gives and takes no less than the operands have.
+// DRAM gives and takes no less than the operands have, and gives what stores of parts of sectors have it read: of a
+// cache with masks what is partly covered when it leaves, of one without every sector whose first store is of a part.
 // What stays in the scratchpad moves nothing here.
 Traffic traffic_of(const tile::StageProgram& p, const Machine& m, const KernelStage& kernel, std::int64_t per_core);
 

@@ -11,13 +11,16 @@
 #include "lower/counters.h"
 #include "sim/gpu/detail/kernel_indices.h"
 #include "sim/gpu/detail/pattern_table.h"
-#include "sim/memory/detail/warp_access.h"
+#include "sim/memory/detail/written_parts.h"
 
 namespace tilescope::sim {
 
 // Touches count lines from that of the common part of the lanes' addresses.
 struct AccessPattern {
+  Written written_of(std::size_t touch) const { return written.empty() ? Written{} : written[touch]; }
+
   std::vector<Touch> touches;
+  std::vector<Written> written;  // of a store that writes a part of some sector: by touch
   lower::CopyCount count;
   std::int64_t cache_passes = 0;  // of the banks of the core's cache, where it has the scratchpad's
 };

@@ -211,6 +211,7 @@ class Core {
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);
+  void store_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, const Written& written, Cycle at);
   void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
                Cycle at);
   InFlight& in_flight(const Waiter& w);

@@ -8,7 +8,7 @@
 
 #include "lower/counters.h"
 #include "sim/gpu/detail/kernel_indices.h"
-#include "sim/memory/detail/warp_access.h"
+#include "sim/memory/detail/written_parts.h"
 
 namespace tilescope::sim {
 
@@ -17,13 +17,14 @@ struct BoxLine {
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
   std::int64_t bytes = 0;  // of the box
+  Written written = {};    // of one that is stored, where that matters
 };
 
 class TmaBoxLines {
  public:
-  // `warp` is the one of its role that asks.
+  // `warp` is the one of its role that asks; `tells_written` whether lines say what is written of them.
   TmaBoxLines(const KernelIndices& indices, const lower::TmaBox& copy, const std::vector<std::int64_t>& bases,
-              const LineShape& shape, std::int64_t warp);
+              const LineShape& shape, std::int64_t warp, bool tells_written);
 
   std::int64_t warp() const { return warp_; }
   // Of the whole box, zeros included.
@@ -42,6 +43,7 @@ class TmaBoxLines {
   const KernelIndices& indices_;
   LineShape shape_;
   std::int64_t warp_, base_ = 0, bytes_ = 0;
+  bool tells_written_;
   std::vector<Dim> dims_;
 };
 

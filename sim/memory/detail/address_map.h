@@ -2,17 +2,33 @@
 #pragma once
 // Where a line of memory lies: in which slice of the cache next to the DRAM, which channel, bank and row of the DRAM.
 // Neighbouring lines lie in neighbouring slices; where a run over all slices begins is hashed, and so are banks, so
-// that no stride stays in one of them.
-//
-// Ignores: the chip's own `mapping`.
+// that no stride stays in one of them. A chip's own `mapping` says instead where a line lies in the DRAM; slices stay
+// as they are, each of which then reaches every channel.
 
 #include <cstdint>
+#include <optional>
 
+#include "arch/dram_mapping.h"
 #include "arch/hierarchy.h"
 #include "base/divisor.h"
 #include "sim/memory/detail/spread.h"
+#include "sim/memory/dram_spec.h"
 
 namespace tilescope::sim {
+
+struct DramPlace {
+  std::int64_t channel = 0, bank = 0, row = 0;
+};
+
+// By the bits that a file's `mapping` names.
+struct MappedPlaces {
+  MappedPlaces(const arch::DramLevel& dram, std::int64_t bytes_of_line);
+  DramPlace of(std::int64_t line) const;
+
+  arch::DramMapping mapping;
+  DramSpec spec;
+  std::int64_t line_bytes = 1;
+};
 
 struct AddressMapSpec {
   std::int64_t slices = 1;
@@ -20,15 +36,12 @@ struct AddressMapSpec {
   std::int64_t banks = 1;
   std::int64_t bank_groups = 1;    // that rows which follow each other lie in, turn by turn; 1: in neighbouring banks
   std::int64_t lines_per_row = 1;  // of one channel
+  std::optional<MappedPlaces> mapped = std::nullopt;
 };
 
 // Where lines of a chip lie: of the cache next to the DRAM, and bursts where there is none. `line_bytes` is set to what
 // a line has.
 AddressMapSpec address_map_of(const arch::Hierarchy& chip, std::int64_t& line_bytes);
-
-struct DramPlace {
-  std::int64_t channel = 0, bank = 0, row = 0;
-};
 
 class AddressMap {
  public:
@@ -52,6 +65,7 @@ class AddressMap {
   base::Divisor slices_, channels_, banks_, lines_per_row_;
   base::Divisor channels_per_slice_{1}, slices_per_channel_{1};
   std::int64_t bank_groups_ = 1, banks_of_group_ = 1;
+  std::optional<MappedPlaces> mapped_;
 };
 
 }  // namespace tilescope::sim

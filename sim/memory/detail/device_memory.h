@@ -11,6 +11,9 @@
 // leaves one partition stays in the next, so that one core alone can use the whole cache, as pointer chases on an A100
 // and an H100 do (gpu-benches 1038c5d); where all cores use the same lines, each partition holds them.
 //
+// A write of a part of a sector that the cache lacks is kept as it is, until its line leaves or is read, or the rest is
+// fetched at once (sim/memory/detail/written_parts.h); it costs nothing where the chip does not say which.
+//
 // Behind it may stand other caches (sim/memory/detail/outer_caches.h); what they miss goes to the DRAM.
 //
 // Ignores: bandwidth of fills, bounded queues in the slices.
@@ -28,6 +31,7 @@
 #include "sim/memory/detail/sector_cache.h"
 #include "sim/memory/detail/tlb.h"
 #include "sim/memory/detail/warp_access.h"
+#include "sim/memory/detail/written_parts.h"
 #include "sim/memory/dram.h"
 #include "sim/memory/reservation_table.h"
 #include "sim/statistics.h"
@@ -53,7 +57,9 @@ struct MemorySpec {
   std::int64_t write_backlog = 0;             // writes of a channel beyond which evictors wait; 0: any number
   DramSpec dram;
   std::int64_t burst_bytes = 1;
-  std::int64_t clock_per = 1, cycles_per = 1;  // that many DRAM clocks in that many core cycles
+  std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
+  std::int64_t write_granule = 0;                   // bytes that the DRAM writes whole; 0: parts cost nothing
+  std::int64_t clock_per = 1, cycles_per = 1;       // that many DRAM clocks in that many core cycles
 };
 
 struct MemoryRequest {
@@ -63,6 +69,7 @@ struct MemoryRequest {
   std::int64_t line = 0;
   std::uint32_t sectors = 0;
   Cycle at = 0;
+  Written written = {};  // of a write that writes a part of some sector
 };
 
 struct MemoryReply {
@@ -86,7 +93,7 @@ class DeviceMemory {
     slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect_now(near_.in_slice(line));
   }
   // Loads a line as if it had been requested before: no time, nothing counted.
-  void touch(int core, std::int64_t line, std::uint32_t sectors, bool write);
+  void touch(int core, std::int64_t line, std::uint32_t sectors, bool write, const Written& written = {});
   // Bytes by which what waits in the cache next to the DRAM to be written has become less through such touches, since
   // the last call.
   std::int64_t take_cleaned() { return outer_ ? outer_->take_cleaned() : std::exchange(cleaned_, 0); }
@@ -115,9 +122,10 @@ class DeviceMemory {
 
  private:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+  static constexpr int kNobody = -1;
 
   struct Waiter {
-    int core = 0, ticket = 0;
+    int core = 0, ticket = 0;  // kNobody: what is fetched completes a write
     std::int64_t bytes = 0;
     SectorCache::Line* copy = nullptr;  // of another partition, that the fill goes on to
   };
@@ -145,22 +153,30 @@ class DeviceMemory {
                 std::vector<MemoryReply>& replies);
   // What other partitions than the core's hold of a line is no longer true; returns bytes that waited to be written.
   std::int64_t drop_others(int core, std::int64_t line, std::uint32_t sectors);
+  // Sectors of a line that other partitions than the core's hold.
+  std::uint32_t held_elsewhere(int core, std::int64_t line, std::uint32_t sectors);
+  bool fetches_the_rest() const { return spec_.partial_write == arch::PartialWrite::kFetched; }
+  // A line was written, `lacking` of whose sectors the cache now knows in part.
+  void note_written(std::int64_t line, std::uint32_t sectors, std::uint32_t lacking, const Written& written);
   // A clean line that left a slice stays in the next partition's.
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
   Cycle respond(int core, std::int64_t bytes, Cycle from);
   int new_fill(SectorCache::Line* line, const Waiter& first);
   // Requests the data of a fill from the next level.
   void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
-  // Writes to the next level; returns whether the writer, if there is one, waits for it.
-  bool write_on(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
   // Hands on what the outer caches have for the DRAM; returns likewise.
   bool send_to_dram(const Waiter* writer);
-  bool write_to_dram(std::int64_t line, std::uint32_t sectors, Cycle at, const Waiter* writer);
-  void to_dram(std::int64_t line, std::uint32_t sectors, bool write, int fill, Cycle at);
+  bool write_to_dram(std::int64_t line, const DramWrites& writes, Cycle at, const Waiter* writer);
+  // What the DRAM has to write for a victim of the first cache.
+  DramWrites writes_of(std::int64_t line, const SectorCache::Victim& v);
+  // Of sectors of the cache next to the DRAM.
+  std::int64_t bursts_of(std::uint32_t sectors) const;
+  // Sends a request on, to where the line lies.
+  void to_dram(std::int64_t line, DramRequest request, Cycle at);
   // All of a fill is there, or its write is accepted.
   void complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies);
-  // Sends what is dirty of a victim to the DRAM; returns whether the channel is so full that the writer, if there is
-  // one, waits for it.
+  // Sends what is dirty of a victim to the next level; returns whether a channel is so full that the writer, if there
+  // is one, waits for it.
   bool write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
   // Likewise, or keeps a clean victim.
   bool evict(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer);
@@ -185,6 +201,7 @@ class DeviceMemory {
   std::optional<OuterCaches> outer_;
   std::vector<ToDram> asked_;                   // of the DRAM by them
   std::vector<std::pair<int, Cycle>> arrived_;  // through them
+  PartlyWritten partly_;
   std::vector<DramChannel> channels_;
   std::vector<DramServed> served_;
   std::vector<Cycle> next_of_;  // by channel

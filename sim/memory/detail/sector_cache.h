@@ -69,6 +69,11 @@ class SectorCache {
   Result touch(std::int64_t line, std::uint32_t sectors);
   // The line where it is present with all of the sectors; it does not count as used.
   Line* peek(std::int64_t line, std::uint32_t sectors);
+  // Sectors of the line that are present.
+  std::uint32_t valid(std::int64_t line) {
+    const Line* const found = find(line);
+    return found == nullptr ? 0 : found->valid_;
+  }
   // Forgets the sectors of the line where it is present; returns those that were dirty.
   std::uint32_t drop(std::int64_t line, std::uint32_t sectors);
   std::int64_t lines() const { return static_cast<std::int64_t>(lines_.size()); }

@@ -56,6 +56,7 @@ struct AccessShapes {
   LineShape line;
   Banks banks;
   bool cache_has_banks = false;  // the core's cache reads the scratchpad's banks
+  bool tells_written = false;    // it matters which bytes of a sector a store writes
 };
 
 }  // namespace tilescope::sim

@@ -53,6 +53,29 @@ TEST(DramMapping, PartsInSeveralFieldsHaveTheirLowerBitsFirst) {
   EXPECT_EQ(m->value(DramPart::kColumn, (5 << 10) | (2 << 5)), (5 << 2) | 2);
 }
 
+// Two controllers of two pseudo-channels each, of which the folds of Ramulator's MOP4CLXOR spread columns: PC by column
+// bit 0, groups by 1 and 2, banks by 3 and 4.
+TEST(DramMapping, FoldsColumnsOntoSingleBitsOfBanks) {
+  DramLevel l = level(
+      "off[0+5] ch[5+1] co[6+2] pc[8+1] bg[9+2] ba[11+2] co[13+3] ro[16+15] pc^[6+1] bg^[7+1] bg^1[13+1] ba^[14+2]");
+  l.channels = 4;
+  l.pseudo_channels = 2;
+  base::Diagnostics diags;
+  const auto m = mapping_of(l, diags);
+  ASSERT_TRUE(m) << testing::PrintToString(diags.sentences());
+  std::set<std::vector<std::int64_t>> places;
+  for (std::int64_t a = 0; a < 1 << 18; a += 32) {
+    const std::int64_t column = (a >> 6 & 3) | (a >> 13 & 7) << 2;
+    ASSERT_EQ(m->value(DramPart::kColumn, a), column);
+    ASSERT_EQ(m->value(DramPart::kPseudoChannel, a), (a >> 8 & 1) ^ (column & 1));
+    ASSERT_EQ(m->value(DramPart::kGroup, a), (a >> 9 & 3) ^ (column >> 1 & 3));
+    ASSERT_EQ(m->value(DramPart::kBank, a), (a >> 11 & 3) ^ (column >> 3 & 3));
+    std::vector<std::int64_t> place;
+    for (std::size_t p = 0; p < kDramParts; ++p) place.push_back(m->value(static_cast<DramPart>(p), a));
+    ASSERT_TRUE(places.insert(place).second) << a;
+  }
+}
+
 // Every byte of a stretch of memory has a place of its own, folded or not.
 TEST(DramMapping, IsOneToOne) {
   for (const std::string& mapping : {std::string(kMapping), std::string(kMapping) + " ch^[15+1] ch^[16+1] bg^[17+2]"}) {
@@ -83,7 +106,14 @@ TEST(DramMapping, SaysWhatIsWrong) {
   EXPECT_EQ(complaint("off[0+5] ch[5+1] co[7+5] bg[12+2] ba[14+2] ro[16+15]"), "bit 6 belongs to nothing");
   EXPECT_EQ(complaint("off[0+5] ch[5+1] co[6+4] bg[10+2] ba[12+2] ro[14+15]"), "co has 4 bits for 32 bursts of a row");
   EXPECT_EQ(complaint("off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]"), "ch has 0 bits for 2 channels");
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^[11+1]"),
+            "what is folded makes the bit of bg at 11 that of others, so that addresses share a place");
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^[13+2] ba^[11+2]"),
+            "what is folded makes the bit of ba at 13 that of others, so that addresses share a place");
   EXPECT_EQ(complaint(std::string(kMapping) + " ch^[15+2]"), "2 bits are folded into the 1 of ch");
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^1[15+2]"), "2 bits are folded into the 2 of bg from bit 1 on");
+  EXPECT_EQ(complaint(std::string(kMapping) + " pc[30+1]"), "pc has 1 bits for 1 pseudo-channels");
+  EXPECT_TRUE(complaint("off[0+5] ch^x[5+1]").starts_with("'ch^x[5+1]' is no field"));
   EXPECT_TRUE(complaint("off[0+5] xx[5+1]").starts_with("'xx[5+1]' is no field"));
   EXPECT_TRUE(complaint("off[0+99]").starts_with("'off[0+99]' is no field"));
 }

@@ -63,5 +63,29 @@ TEST(DramRows, BoundAV100) {
   EXPECT_GT(read / estimate_stage(wide, machine("v100"))->term_us("dram"), 800e3);
 }
 
+// What lies side by side in one row is a line of the cache, or what the chip's mapping says.
+TEST(DramRows, AreOpenedForWhatTheMappingKeepsTogether) {
+  const auto line = [](const std::vector<arch::Override>& changes) {
+    return make_machine(tests::chip("v100", changes)).dram_rows.line_bytes;
+  };
+  EXPECT_EQ(line({}), 128);
+  EXPECT_EQ(line({{"memory.dram.mapping", "off[0+5] co[5+4] ch[9+6] co[15+1] bg[16+2] ba[18+2] ro[20+14]"}}), 512);
+  EXPECT_EQ(line({{"memory.dram.mapping", "off[0+5] co[5+4] ch[9+6] co[15+1] bg[16+2] ba[18+2] ro[20+14] bg^[8+1]"}}),
+            256);
+}
+
+// Two pseudo-channels behind one bus, whose activates take two cycles and precharges one: six for each.
+TEST(DramRows, WaitForTheCommandBusThatPseudoChannelsShare) {
+  const auto per_us = [](const std::vector<arch::Override>& changes) {
+    return make_machine(tests::chip("v100", changes)).dram_rows.activates_per_us;
+  };
+  EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}}), 64 * 877 / 4.0, 1e-6);
+  EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}, {"memory.dram.activate_command", "2 cycles"}}),
+              64 * 877 / 6.0, 1e-6);
+  EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}, {"memory.dram.dual_command_bus", "false"}}), 64 * 877 / 6.0,
+              1e-6);
+  EXPECT_NEAR(per_us({{"memory.dram.activate_command", "4 cycles"}}), 64 * 877 / 5.0, 1e-6);
+}
+
 }  // namespace
 }  // namespace tilescope::model

@@ -50,6 +50,21 @@ TEST_P(Bandwidth, OfTheDramIsNearlyReached) {
 
 INSTANTIATE_TEST_SUITE_P(Chips, Bandwidth, testing::Values("v100", "a100", "h100_pcie", "rtx2080ti", "k80", "mi50"));
 
+// A mapping that fills one channel before the next leaves a kernel of 2 MB that one alone; with the channel's bits next
+// to the line it has them all.
+TEST(Bandwidth, OfTheDramIsThatOfTheChannelsOfTheChipsMapping) {
+  constexpr std::int64_t kBlocks = 256, kThreads = 256, kEach = 2;
+  const lower::Module m = stream(kBlocks, kThreads, kEach, Stream::kRead);
+  const auto reached = [&](const char* mapping) {
+    const arch::ArchSpec c = chip("v100", {{"memory.dram.mapping", mapping}});
+    return share(m, c, arch::dram_of(c), kBlocks * kThreads * kEach * 16);
+  };
+  const double one = reached("off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+14] ch[28+6]");
+  EXPECT_LT(one, 1 / 64.0);
+  EXPECT_GT(one, 0.8 / 64);
+  EXPECT_GT(reached("off[0+5] co[5+2] ch[7+6] co[13+3] bg[16+2] ba[18+2] ro[20+14]"), 20 * one);
+}
+
 // Four reads a thread keep rows of many blocks in use at once; more lines under way still help.
 TEST(Bandwidth, OfTheDramGrowsWithTheLinesUnderWay) {
   constexpr std::int64_t kBlocks = 1600, kThreads = 256, kEach = 4;

@@ -12,6 +12,7 @@
 
 #include "sim/memory/detail/address_map.h"
 #include "sim/memory/detail/sector_cache.h"
+#include "tests/support/build.h"
 
 namespace tilescope::sim {
 namespace {
@@ -93,6 +94,26 @@ INSTANTIATE_TEST_SUITE_P(Chips, AddressMaps,
                          testing::Values(AddressMapSpec{64, 64, 16, 8}, AddressMapSpec{16, 64, 16, 16},
                                          AddressMapSpec{12, 12, 16, 1}, AddressMapSpec{96, 32, 4, 2},
                                          AddressMapSpec{10, 4, 2, 2}));
+
+// Of a chip with a mapping: its bits, and slices as without one.
+TEST(AddressMap, LinesLieWhereTheChipsMappingSays) {
+  const arch::ArchSpec plain = tests::chip("v100");
+  const arch::ArchSpec c = tests::chip(
+      "v100", {{"memory.dram.mapping", "off[0+5] co[5+2] ch[7+6] co[13+3] bg[16+2] ba[18+2] ro[20+14] ch^[20+6]"}});
+  std::int64_t line_bytes = 0;
+  const AddressMap map(address_map_of(arch::hierarchy_of(c), line_bytes));
+  const AddressMap hashed(address_map_of(arch::hierarchy_of(plain), line_bytes));
+  EXPECT_EQ(line_bytes, 128);
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 1000; ++i) {
+    const auto line = static_cast<std::int64_t>(random() % (std::uint64_t{1} << 27)), address = line * 128;
+    const DramPlace p = map.dram(line);
+    EXPECT_EQ(p.channel, (address >> 7 & 63) ^ (address >> 20 & 63));
+    EXPECT_EQ(p.bank, (address >> 16 & 3) * 4 + (address >> 18 & 3));
+    EXPECT_EQ(p.row, address >> 20);
+    EXPECT_EQ(map.slice(line), hashed.slice(line));
+  }
+}
 
 TEST(AddressMap, NoPowerOfTwoStrideStaysInOneSlice) {
   const AddressMap map({64, 64, 16, 8});

@@ -39,6 +39,17 @@ TEST(Trace, RequestsAreCutAtBurstsAndNotPutTogether) {
   EXPECT_EQ(replay({{0, 100, false}}, one_channel(), {}).useful_bytes, 100);
 }
 
+// A write of a part of what is written whole brings a read with it; reads and whole writes do not.
+TEST(Trace, WritesOfPartsAreReadFirst) {
+  TraceSpec s = one_channel();
+  s.write_granule = 16;
+  EXPECT_EQ(replay({{0, 32, true}, {48, 16, true}, {68, 4, false}}, s, {}).bursts, 3);
+  EXPECT_EQ(replay({{0, 24, true}, {40, 32, true}, {96, 8, true}}, s, {}).bursts, 4 + 4);
+  EXPECT_EQ(replay({{0, 24, true}, {40, 32, true}, {96, 8, true}}, one_channel(), {}).bursts, 4);
+  for (const Injection& i : {Injection{}, Injection{Kind::kWindow, 4}, Injection{.kind = Kind::kRate, .rate = 0.1}})
+    EXPECT_EQ(replay({{0, 24, true}, {32, 32, false}, {96, 8, true}}, s, i).bursts, 3 + 2);
+}
+
 TEST(Trace, OneBurstUnderWayWaitsForTheOneBefore) {
   const TraceResult r = replay(reads(31, 32), one_channel(), {Kind::kWindow, 1});
   EXPECT_DOUBLE_EQ(r.mean_latency, kDramHandshake + 17 + 2 + 12.0 / 31);  // one row, opened once
