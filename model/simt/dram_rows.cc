@@ -27,10 +27,9 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
   rows.granule_bytes = static_cast<double>(arch::transaction_of(dram).n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches)
     rows.granule_bytes = std::max(rows.granule_bytes, static_cast<double>(cache->sector.n));
-  if (!dram.row || dram.timing.empty()) return rows;
+  if (!dram.row || dram.banks == 0) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);
   const double apart = std::max({cycles("faw") / 4, cycles("rrd_s"), cycles("rc") / rows.banks});
-  if (apart <= 0) return rows;
   // An activate and a precharge pass the command bus that pseudo-channels share, and a column where rows lack their
   // own.
   const double activate = dram.activate_command ? static_cast<double>(dram.activate_command->n) : 1;

@@ -40,7 +40,7 @@ struct DramRows {
   double granule_bytes = 0;              // the least that is moved
   double channels = 1, banks = 1;        // of the chip, of a channel
   // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc, and what
-  // the command bus passes. 0: rows cost nothing, where the file says neither `row` nor `timing`.
+  // the command bus passes. 0: rows cost nothing, where the file says no `row`, or no banks.
   double activates_per_us = 0;
 };
 
