@@ -359,6 +359,7 @@ struct ArchSpec {
   std::string name;
   std::optional<std::string> vendor;
   std::optional<std::string> title;
+  std::optional<std::string> board;   // that measurements are of, by the name that its driver gives; `name`
   std::optional<std::string> target;  // its instruction set by the name that compilers have for it: sm_80, gfx906
   ChipClass chip_class{};
   Hertz clock;

@@ -423,6 +423,10 @@ void describe(V& v, ArchSpec& s) {
   v.field(required("name", "Name of the chip."), s.name);
   v.field(optional("vendor", "Who makes it."), s.vendor);
   v.field(optional("title", "Its full name, for people."), s.title);
+  v.field(optional("board",
+                   "The board that measurements are of, by the name that its driver gives, which no other file "
+                   "inherits; `name` where absent."),
+          s.board);
   v.field(optional("target", "Its instruction set, by the name that compilers have for it: sm_80, sm_90a, gfx906."),
           s.target);
   v.field(required("class", "gpu: threads and a scratchpad; bsp: tiles that exchange; memory: no core."), s.chip_class);
