@@ -164,6 +164,14 @@ void describe(V& v, TlbSpec& s) {
   v.field(required("page", "Bytes that one translation covers."), s.page);
   v.field(required("entries", "Translations at hand."), s.entries);
   v.field(required("miss", "What an access waits longer whose translation is not at hand, in core cycles."), s.miss);
+  v.field(optional("walkers",
+                   "Translations that are fetched at a time, each for `miss`; further ones wait, and so does whoever "
+                   "needs one that is under way. Where absent: any number, and only the first who needs it waits."),
+          s.walkers);
+  v.field(
+      optional("writes",
+               "Whether what is written and not in the device's cache needs a translation too; false where absent."),
+      s.writes);
 }
 
 // The kind of level that a spec describes.
@@ -248,12 +256,23 @@ void describe_own(V& v, CacheLevel& s) {
                    "What a slice could move in the time that a request takes apart from its data; 0 B where absent."),
           s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
-  v.field(optional("mshrs", "Lines under way at a time; no bound where absent."), s.mshrs);
+  v.field(optional("mshrs",
+                   "Lines under way at a time, of one core's cache or of one slice of the device's; no bound where "
+                   "absent."),
+          s.mshrs);
+  v.field(
+      optional("queue",
+               "Of the cache that cores reach first: requests that are on their way to one slice, or wait at it, at "
+               "a time; beyond them a core waits with whatever else it has to send. No bound where absent."),
+      s.queue);
   v.field(
       optional("l2_partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
       s.l2_partitions);
   v.field(optional("remote_latency", "Whole load-to-use latency of a hit in another partition, in core cycles."),
           s.remote_latency);
+  v.field(optional("remote_width",
+                   "Bytes that a partition takes from the others in a cycle of the level; no bound where absent."),
+          s.remote_width);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
 }
 
