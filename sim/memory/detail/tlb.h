@@ -15,7 +15,7 @@ struct TlbSpec {
   std::int64_t page = 0;  // bytes
   std::int64_t entries = 0;
   Cycle miss = 0;            // what an access waits longer
-  std::int64_t walkers = 0;  // that fetch translations; 0: any number, and nobody waits for another's
+  std::int64_t walkers = 0;  // that fetch translations; 0: any number, and no access waits for another's
   bool writes = false;       // what is written needs them too
 };
 
