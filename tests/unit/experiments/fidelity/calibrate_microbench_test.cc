@@ -62,6 +62,7 @@ TEST(CalibrateByMicrobenchmarks, FindsWhatTheFilesHaveByHand) {
   expect_as_by_hand("v100", {"dram.read", "dram.write", "dram.copy", "l2.read", "l1.read"});
   expect_as_by_hand("a100", {"dram.read", "dram.write", "dram.copy"}, 7);
   expect_as_by_hand("h100_pcie", {"dram.write", "dram.copy", "l1.read"});
+  expect_as_by_hand("a100_80gb", {"dram.write", "dram.copy", "l2.read", "l1.read"});
 }
 
 // The buffers that all of an A100's cores read were measured on the board of 80 GB, whose memory is another.
