@@ -65,7 +65,12 @@ std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
   return keys;
 }
 
-// Keys of links between cores; of exchanges alone; of meshes alone.
+// Keys of crossbars alone; of links between cores; of exchanges alone; of meshes alone.
+std::vector<OwnKey> keys_of_crossbar(const LinkSpec& link) {
+  return {{{"link", "cluster_cores"}, link.cluster_cores.has_value()},
+          {{"link", "cluster_width"}, link.cluster_width.has_value()}};
+}
+
 std::vector<OwnKey> keys_between_cores(const LinkSpec& link) {
   return {{{"link", "sync"}, link.sync.has_value()},
           {{"link", "noncontiguous_gap"}, link.noncontiguous_gap.has_value()},
@@ -111,10 +116,26 @@ void check_mesh(const ArchSpec& a, const LinkSpec& link, Complaints& complaints)
                    {{"link", "columns"}, {"core", "count"}});
 }
 
+// A port that cores share has a width and no more cores than there are.
+void check_clusters(const ArchSpec& a, const LinkSpec& link, Complaints& complaints) {
+  if (link.cluster_cores.has_value() != link.cluster_width.has_value())
+    complaints.add({"link", link.cluster_cores ? "cluster_cores" : "cluster_width"},
+                   fmt::format("a port that cores share needs the key '{}' too",
+                               link.cluster_cores ? "cluster_width" : "cluster_cores"));
+  if (link.cluster_cores && a.core.count > 0 && *link.cluster_cores > a.core.count)
+    complaints.add({"link", "cluster_cores"},
+                   fmt::format("{} cores are more than the chip has, {}", *link.cluster_cores, a.core.count),
+                   {{"core", "count"}});
+}
+
 void check_link(const ArchSpec& a, const LinkSpec& link, Complaints& complaints) {
   const std::string kind = in_words(link.kind);
-  if (!links_cores(link))
+  if (links_cores(link)) {
+    refuse(keys_of_crossbar(link), fmt::format("a key of a crossbar; this link is {}", kind), complaints);
+  } else {
+    check_clusters(a, link, complaints);
     refuse(keys_between_cores(link), fmt::format("a key of links between cores; this link is {}", kind), complaints);
+  }
   if (link.kind != LinkKind::kExchange)
     refuse(keys_of_exchange(link), fmt::format("a key of an exchange; this link is {}", kind), complaints);
   if (link.kind != LinkKind::kMesh)

@@ -85,6 +85,13 @@ void check_device_caches(const ArchSpec& a, Complaints& complaints) {
           {"memory", outer.name, "l2_partitions"},
           fmt::format("only the cache that cores reach first has partitions, and {} stands before it", inner.name),
           {{"memory", inner.name}});
+    for (const auto& [key, bound] : {std::pair{"mshrs", outer.mshrs}, {"queue", outer.queue}})
+      if (bound)
+        complaints.add(
+            {"memory", outer.name, key},
+            fmt::format("readers bound the cache that cores reach first alone, and {} stands before this one",
+                        inner.name),
+            {{"memory", inner.name}});
     for (const auto& [key, mine, other] :
          {std::tuple{"line", outer.line, inner.line}, {"sector", outer.sector, inner.sector}})
       if (!divides(mine, other) && !divides(other, mine))

@@ -122,6 +122,8 @@ void require_own_name(const Value& document, Diagnostics& diags) {
 void drop_what_is_its_own(Value& chip, const Value& over) {
   // Other people's constants are about the very chip they name, not about one made from it.
   drop(chip, "baselines");
+  // Two boards of one die are told apart by it.
+  drop(chip, "board");
   // Error bands are of one calibration, and of one set of programs.
   if (over.find("calibration") != nullptr || over.find("error_bands") != nullptr) drop(chip, "error_bands");
 }

@@ -10,6 +10,7 @@
 #include "arch/detail/complaints.h"
 #include "arch/dram_mapping.h"
 #include "arch/hierarchy.h"
+#include "arch/key.h"
 
 namespace tilescope::arch {
 namespace {
@@ -224,6 +225,14 @@ void check_partitions(const CacheLevel& l, Complaints& complaints) {
     complaints.add({"memory", l.name, "remote_latency"},
                    fmt::format("{} cycles are less than latency, {} cycles", l.remote_latency->n, l.latency->n),
                    {{"memory", l.name, "latency"}});
+  if (l.remote_width && l.l2_partitions == 1)
+    complaints.add({"memory", l.name, "remote_width"}, "one partition takes nothing from others",
+                   {{"memory", l.name, "l2_partitions"}});
+  if (l.queue && l.scope != Scope::kDevice)
+    complaints.add({"memory", l.name, "queue"},
+                   fmt::format("requests queue at slices of a cache of device scope; this one has {} scope",
+                               name_of_choice(l.scope)),
+                   {{"memory", l.name, "scope"}});
 }
 
 // Slices hold as much as each other, in whole sets.

@@ -152,7 +152,9 @@ using DramTiming = std::map<std::string, Cycles>;
 struct TlbSpec {
   Bytes page;
   std::int64_t entries = 0;
-  Cycles miss;  // added to the level's latency where the translation is not at hand
+  Cycles miss;                          // added to the level's latency where the translation is not at hand
+  std::optional<std::int64_t> walkers;  // pages whose translations are fetched at a time; any number, at once
+  bool writes = false;                  // what is written and not in the caches is translated too
 };
 
 // What every level of the memory hierarchy says. Each kind of level has a spec of its own, with its own keys alone.
@@ -214,12 +216,14 @@ struct CacheLevel : AddressedLevel {
   std::optional<std::int64_t> tag_lookups;  // lines looked up a cycle
   Bytes request;                            // what a slice could move in the time that a request takes beside its data
   std::optional<std::string> shares;        // the level whose memory this one shares
-  std::optional<std::int64_t> mshrs;        // lines under way at a time, of one instance; no bound where absent
+  std::optional<std::int64_t> mshrs;        // lines under way at a time, of one core or slice; no bound where absent
+  std::optional<std::int64_t> queue;        // device scope: requests on their way to one slice at a time; no bound
   // Groups of slices, each of which serves its share of the cores and keeps what they use; a line that only another
   // group holds comes from there, after `remote_latency` (load to use, in core cycles).
   std::int64_t l2_partitions = 1;
   std::optional<Cycles> remote_latency;
   std::optional<PartialWrite> partial_write;  // such writes cost nothing where absent
+  std::optional<Bytes> remote_width;          // that one group takes from the others in a cycle; no bound where absent
 };
 
 struct ScratchpadLevel : AddressedLevel {
@@ -260,6 +264,10 @@ enum class Multicast : std::uint8_t { kNone, kRectangle, kAny };
 struct LinkSpec {
   LinkKind kind{};
   Bytes width;  // of one port, a cycle; of an exchange and of a mesh's links each way
+
+  // crossbar: neighbouring cores that share a port behind their own, and its bytes a cycle; none where absent
+  std::optional<std::int64_t> cluster_cores;
+  std::optional<Bytes> cluster_width;
 
   // Of links between cores, an exchange or a mesh (the loader sees to it).
   std::optional<Cycles> sync;               // from the last core's arrival at a barrier to the next phase's first cycle
@@ -370,6 +378,7 @@ struct ArchSpec {
   std::string name;
   std::optional<std::string> vendor;
   std::optional<std::string> title;
+  std::optional<std::string> board;   // that measurements are of, by the name that its driver gives; `name`
   std::optional<std::string> target;  // its instruction set by the name that compilers have for it: sm_80, gfx906
   ChipClass chip_class{};
   Hertz clock;

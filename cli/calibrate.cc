@@ -140,10 +140,11 @@ void add_calibrate(CLI::App& app, int& status) {
       "calibrate", "A chip's calibration from measured programs, with error bands, or from microbenchmarks");
   o->arch.add_to(*command, ArchOptions::kAsItIs);
   CLI::Option* batch = add_measured_batch(*command, o->batch);
-  CLI::Option* microbench =
-      command->add_option("--microbench", o->microbench, "Curves of microbenchmarks: chip,curve,x,unit,measured,source")
-          ->check(some_text())
-          ->excludes(batch);
+  CLI::Option* microbench = command
+                                ->add_option("--microbench", o->microbench,
+                                             "Curves of microbenchmarks: chip,curve,x,unit,measured,board,source")
+                                ->check(some_text())
+                                ->excludes(batch);
   command->add_option("-o", o->out, "The chip's file to write, which extends the chip")->required()->check(some_text());
   // What is about programs.
   CLI::Option* seed = command->add_option("--seed", o->calibrate.seed,

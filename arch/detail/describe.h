@@ -142,7 +142,15 @@ void describe_own(V& v, CacheLevel& s) {
                    "What a slice could move in the time that a request takes apart from its data; 0 B where absent."),
           s.request);
   v.field(optional("shares", "The level whose memory this one shares."), s.shares);
-  v.field(optional("mshrs", "Lines under way at a time; no bound where absent."), s.mshrs);
+  v.field(optional("mshrs",
+                   "Lines under way at a time, of one core's cache or of one slice of the device's; no bound where "
+                   "absent."),
+          s.mshrs);
+  v.field(
+      optional("queue",
+               "Of the cache that cores reach first: requests that are on their way to one slice, or wait at it, at "
+               "a time; beyond them a core waits with whatever else it has to send. No bound where absent."),
+      s.queue);
   v.field(
       optional("l2_partitions", "Groups of slices that each keep what their share of the cores uses; 1 where absent."),
       s.l2_partitions);
@@ -152,6 +160,9 @@ void describe_own(V& v, CacheLevel& s) {
                    "What a write of a part of a sector does that is not there: the cache keeps which bytes it wrote "
                    "until they leave (masked), or fetches the rest at once (fetched). It costs nothing where absent."),
           s.partial_write);
+  v.field(optional("remote_width",
+                   "Bytes that a partition takes from the others in a cycle of the level; no bound where absent."),
+          s.remote_width);
   v.field(optional("clock", "Clock of the level; the core's where absent."), s.clock);
 }
 
@@ -320,6 +331,10 @@ void describe(V& v, ArchSpec& s) {
   v.field(required("name", "Name of the chip."), s.name);
   v.field(optional("vendor", "Who makes it."), s.vendor);
   v.field(optional("title", "Its full name, for people."), s.title);
+  v.field(optional("board",
+                   "The board that measurements are of, by the name that its driver gives, which no other file "
+                   "inherits; `name` where absent."),
+          s.board);
   v.field(optional("target", "Its instruction set, by the name that compilers have for it: sm_80, sm_90a, gfx906."),
           s.target);
   v.field(required("class", "gpu: threads and a scratchpad; bsp: tiles that exchange; memory: no core."), s.chip_class);

@@ -55,6 +55,14 @@ void describe(V& v, TlbSpec& s) {
   v.field(required("page", "Bytes that one translation covers."), s.page);
   v.field(required("entries", "Translations at hand."), s.entries);
   v.field(required("miss", "What an access waits longer whose translation is not at hand, in core cycles."), s.miss);
+  v.field(optional("walkers",
+                   "Translations that are fetched at a time, each for `miss`; further ones wait, and so does every "
+                   "access that needs one under way. Where absent: any number, and the first access alone waits."),
+          s.walkers);
+  v.field(
+      optional("writes",
+               "Whether what is written and not in the device's cache needs a translation too; false where absent."),
+      s.writes);
 }
 
 template <class V>

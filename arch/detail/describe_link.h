@@ -14,6 +14,11 @@ void describe(V& v, LinkSpec& s) {
                    "beforehand; mesh: each other, from router to router."),
           s.kind);
   v.field(required("width", "Bytes a cycle of one port; of an exchange and of a mesh's links each way."), s.width);
+  v.field(optional("cluster_cores",
+                   "Of a crossbar: neighbouring cores that share a port behind their own; none do where absent."),
+          s.cluster_cores);
+  v.field(optional("cluster_width", "Of a crossbar: bytes a cycle and way of the port that a cluster shares."),
+          s.cluster_width);
   v.field(optional("port_pairing",
                    "Of an exchange: neighbouring cores that get what all of them want over their ports together; 1 "
                    "where absent."),

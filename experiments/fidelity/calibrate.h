@@ -82,8 +82,8 @@ struct CalibrationRun {
 CalibrationRun calibrate(const NamedText& batch, const arch::ArchSpec& a, const CalibrateOptions& options,
                          const Progress& progress);
 
-// From curves as data/references/microbenchmarks.csv has them: those of other chips are passed over, lines that
-// are none refused.
+// From curves as data/references/microbenchmarks.csv has them: those of other chips are passed over; lines that are
+// none are refused, and so are points of another board than the chip's that a ratio would follow from.
 CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::ArchSpec& a);
 
 // {"ratios":[...],"held_out":[...],"bands":[...],"summary":{...}}; of microbenchmarks the first and the last alone.

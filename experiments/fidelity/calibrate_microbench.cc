@@ -46,36 +46,45 @@ struct Curves {
   std::vector<std::string> refused;
 };
 
+// What is wrong with a board that a point is of; nothing where it is the chip's. Two boards of one die differ in what
+// they reach of a peak, and the chip's own is the only one that its file speaks for.
+std::string wrong_board(std::string_view board, const arch::ArchSpec& a) {
+  if (board == a.board.value_or(a.name)) return {};
+  const std::string own = a.board ? *a.board : fmt::format("{} (its file names no board)", a.name);
+  return fmt::format("board: expected that of {}, {}, got '{}'", a.name, own, board);
+}
+
 // Takes one line; says what is wrong with it. A source, which comes last, may hold commas.
-std::string take_line(std::string_view line, std::string_view chip, Curves& to) {
-  std::array<std::string_view, 5> cells;  // chip, curve, x, unit, measured
+std::string take_line(std::string_view line, const arch::ArchSpec& a, Curves& to) {
+  std::array<std::string_view, 6> cells;  // chip, curve, x, unit, measured, board
   for (std::string_view& cell : cells) {
     const std::size_t comma = line.find(',');
     if (comma == std::string_view::npos) return fmt::format("expected {}", kMicrobenchmarkHeader);
     cell = line.substr(0, comma);
     line.remove_prefix(comma + 1);
   }
-  const auto& [of, curve, x, unit, measured] = cells;
-  if (of != chip) return {};
+  const auto& [of, curve, x, unit, measured, board] = cells;
+  if (of != a.name) return {};
   const auto at = base::parse_real(x), value = base::parse_real(measured);
   if (!at) return fmt::format("x: expected a number, got '{}'", x);
   if (!value || *value <= 0) return fmt::format("measured: expected a number above 0, got '{}'", measured);
   if (is_used(curve) && unit != kUnit) return fmt::format("unit: expected {} of {}, got '{}'", kUnit, curve, unit);
+  if (std::string wrong = is_used(curve) ? wrong_board(board, a) : std::string(); !wrong.empty()) return wrong;
   ++to.count;
   to.points[std::string(curve)].push_back({*at, *value, std::string(line)});
   return {};
 }
 
-Curves read_curves(const NamedText& file, std::string_view chip) {
+Curves read_curves(const NamedText& file, const arch::ArchSpec& a) {
   Curves out;
   for (auto [number, line] : batch_lines(file.text)) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line == kMicrobenchmarkHeader) continue;
-    const std::string wrong = take_line(line, chip, out);
+    const std::string wrong = take_line(line, a, out);
     if (!wrong.empty()) out.refused.push_back(fmt::format("{}:{}: {}", file.name, number, wrong));
   }
   for (auto& [curve, points] : out.points)
-    std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.x < b.x; });
+    std::stable_sort(points.begin(), points.end(), [](const Point& one, const Point& two) { return one.x < two.x; });
   return out;
 }
 
@@ -203,7 +212,7 @@ CalibrationRun calibrate_by_microbenchmarks(const NamedText& file, const arch::A
   CalibrationRun run;
   run.method = CalibrationMethod::kMicrobenchmarks;
   run.file = file.name;
-  Curves curves = read_curves(file, a.name);
+  Curves curves = read_curves(file, a);
   run.rows = curves.count;
   run.refused = std::move(curves.refused);
   const std::map<std::string, Reached> reached = reached_by(curves, a);

@@ -166,8 +166,8 @@ std::optional<MeasuredCurves> measure_microbenchmarks(const std::vector<std::str
       t += p.tasks.size();
       if (shorter && longer) fill_in(*shorter, *longer, p.amount, a, p.row);
       if (p.row.y)
-        out.csv += fmt::format("{},{},{},{},{:.6g},{}\n", a.name, p.row.curve, p.row.x, p.row.y_unit, *p.row.y,
-                               source_of(*longer));
+        out.csv += fmt::format("{},{},{},{},{:.6g},{},{}\n", a.name, p.row.curve, p.row.x, p.row.y_unit, *p.row.y,
+                               text_in(*longer, "device"), source_of(*longer));
     }
     out.rows.push_back(std::move(p.row));
   }

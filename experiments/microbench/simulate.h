@@ -24,7 +24,7 @@ struct MicrobenchmarkRow {
 };
 
 // Of files of measured points, a line each.
-inline constexpr std::string_view kMicrobenchmarkHeader = "chip,curve,x,unit,measured,source";
+inline constexpr std::string_view kMicrobenchmarkHeader = "chip,curve,x,unit,measured,board,source";
 
 // Names of all curves, for people.
 std::vector<std::string> curve_names();

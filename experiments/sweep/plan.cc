@@ -334,7 +334,7 @@ void in_map(Value& document, std::string_view key, const Each& each) {
 
 std::string identity_of(const arch::ArchSpec& a) {
   Value document = arch::to_document(a);
-  drop(document, {"title", "vendor", "target", "baselines"});
+  drop(document, {"title", "vendor", "board", "target", "baselines"});
   if (Value* compute = document.find("compute"); compute != nullptr && compute->is_list())
     for (Value& unit : *compute->get_if<base::List>()) drop(unit, {"derived"});
   in_map(document, "memory", [](Value& level) { drop(level, {"derived"}); });

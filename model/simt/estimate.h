@@ -6,9 +6,9 @@
 // with the terms that ROLLER leaves out: instruction issue, bank conflicts and sectors of the real access pattern,
 // occupancy, exposed latency, reuse in the device cache, within a kernel and from one to the next.
 //
-// Ignores: queueing below saturation, translation misses, instruction cache, clock changes under load, imbalance
-// between slices of a cache, and any overlap between one kernel of a program and the next, or one stage of a block and
-// the next.
+// Ignores: queueing below saturation, translation misses beyond how many a chip fetches at a time, instruction cache,
+// clock changes under load, imbalance between slices of a cache, and any overlap between one kernel of a program and
+// the next, or one stage of a block and the next.
 
 #include <optional>
 

@@ -6,6 +6,7 @@
 
 #include "arch/derive.h"
 #include "model/simt/detail/dram_rows.h"
+#include "model/simt/detail/memory_bounds.h"
 
 namespace tilescope::model {
 namespace {
@@ -115,6 +116,7 @@ void read_device_levels(const arch::ArchSpec& a, Machine& m) {
     m.partial_write = hierarchy.device_caches[0]->partial_write;
   }
   m.dram_rows = dram_rows_of(a);
+  m.bounds = memory_bounds_of(a);
   m.load_sector_bytes = m.sector_bytes;
   if (hierarchy.core_cache != nullptr && !hierarchy.device_caches.empty())
     m.load_sector_bytes =

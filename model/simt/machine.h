@@ -52,6 +52,18 @@ struct Arithmetic {
   PipeUse use;
 };
 
+// What bounds the levels of device scope beside the width of their ports (model/simt/detail/memory_bounds.h). A rate or
+// number of 0: no bound.
+struct MemoryBounds {
+  bool of_cache = false;                             // whether anything bounds the cache that cores reach first
+  double line_bytes = 0;                             // of that cache
+  double requests_per_us = 0, misses_under_way = 0;  // of all its slices
+  double crossing_bytes_per_us = 0;                  // that its partitions take from each other, all
+  double cluster_bytes_per_us = 0;                   // of all ports that cores share, one way
+  double translations_per_us = 0, page_bytes = 0, reach_bytes = 0;  // fetched; of a page, of all at hand
+  bool translates_writes = false;
+};
+
 struct Machine {
   double clock_hz = 0;
   std::int64_t cores = 0, partitions = 1, warp = 0;
@@ -92,6 +104,7 @@ struct Machine {
 
   double dram_bytes_per_us = 0, dram_latency_cycles = 0;
   DramRows dram_rows;
+  MemoryBounds bounds;
   double dram_read_ratio = 1, dram_write_ratio = 1, dram_copy_ratio = 1;
 
   double launch_us = 0;

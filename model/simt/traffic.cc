@@ -7,6 +7,7 @@
 
 #include "base/integer.h"
 #include "model/simt/detail/dram_rows.h"
+#include "model/simt/detail/memory_bounds.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
@@ -394,6 +395,9 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
       if (m.partial_write == arch::PartialWrite::kFetched && m.dram_rows.activates_per_us > 0)
         activates.read += read * activates_per_byte(p.space->output, moment, m.dram_rows);
     }
+    add(t.distinct, o.total_bytes);
+    if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
+      t.crossing_bytes += o.total_bytes * crossings_of_line(o.cache_bytes / o.total_bytes, m.cache_partitions);
     if (m.dram_rows.activates_per_us > 0)
       add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
   }

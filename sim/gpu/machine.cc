@@ -45,10 +45,13 @@ void read_first_cache(const ArchSpec& chip, const CacheLevel& cache, MemorySpec&
   m.slice = slice_of(cache);
   m.slice_rate = rate_in_core_cycles(chip, cache, cache.width.n);
   m.request_bytes = cache.request.n;
+  m.slice_queue = cache.queue.value_or(0);
+  m.slice_misses = cache.mshrs.value_or(0);
   m.cache_latency = latency_of(chip, cache);
   m.slices = cache.slices;
   m.partitions = cache.l2_partitions;
   m.remote_latency = cache.remote_latency.value_or(*cache.latency).n;
+  if (cache.remote_width) m.remote_rate = rate_in_core_cycles(chip, cache, cache.remote_width->n);
   m.slice.tells_clean = m.partitions > 1;
   m.partial_write = cache.partial_write;
 }
@@ -88,8 +91,11 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   for (const OuterCacheSpec& o : m.outer) require_few_sectors(chip, o.shape);
   std::int64_t line_bytes = 0;
   m.map = address_map_of(hierarchy, line_bytes);
-  if (dram->tlb) m.tlb = TlbSpec{dram->tlb->page.n, dram->tlb->entries, dram->tlb->miss.n};
+  if (const auto& tlb = dram->tlb)
+    m.tlb = TlbSpec{tlb->page.n, tlb->entries, tlb->miss.n, tlb->walkers.value_or(0), tlb->writes};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};
+  if (chip.link && chip.link->cluster_cores && chip.link->cluster_width)
+    m.cluster = ClusterSpec{*chip.link->cluster_cores, Rate{chip.link->cluster_width->n, 1}};
   return m;
 }
 

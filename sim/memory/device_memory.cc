@@ -25,26 +25,28 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
       map_(spec.map),
       near_(of_one_partition(spec)),
       slices_of_partition_(spec.slices / spec.partitions),
+      crossbar_(spec.cores, spec.link_rate, spec.cluster),
+      core_waits_(static_cast<std::size_t>(spec.cores), 0),
       partly_(spec.shape) {
   if (spec.tlb) tlb_.emplace(*spec.tlb);
-  const Rate link = spec.link_rate.value_or(Rate{});
-  send_.assign(static_cast<std::size_t>(spec.cores), ReservationTable(link));
-  receive_.assign(static_cast<std::size_t>(spec.cores), ReservationTable(link));
+  if (spec.remote_rate)
+    crossing_.assign(static_cast<std::size_t>(spec.partitions), ReservationTable(*spec.remote_rate));
   for (std::int64_t s = 0; s < spec.slices; ++s)
-    slices_.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice)});
+    slices_.push_back({ReservationTable(spec.slice_rate), SectorCache(spec.slice), SliceQueue(spec.slice_queue),
+                       SliceMisses(spec.slice_misses)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
   channels_.assign(static_cast<std::size_t>(spec.map.channels / spec.dram.pseudo_channels), DramChannel(spec.dram));
   next_of_.assign(channels_.size(), kNever);
 
   const std::int64_t sector = spec.shape.sector;
-  const Cycle parts =
-      cycles_of(spec.slice_rate, sector + spec.request_bytes) + (spec.link_rate ? cycles_of(link, sector) : 0);
+  const Cycle port = cycles_of(spec.slice_rate, sector + spec.request_bytes);
+  const Cycle parts = port + crossbar_.idle_cycles(sector);
   const Cycle wire = std::max<Cycle>(0, spec.cache_latency - parts);
   forward_ = wire / 2;
   back_ = wire - forward_;
-  across_ = std::max<Cycle>(
-      0, spec.remote_latency - spec.cache_latency - cycles_of(spec.slice_rate, sector + spec.request_bytes));
+  const Cycle crossing = spec.remote_rate ? cycles_of(*spec.remote_rate, sector) : 0;
+  across_ = std::max<Cycle>(0, spec.remote_latency - spec.cache_latency - port - crossing);
   const Clock conflict = conflict_clocks(spec.dram, base::ceil_div(last_.sector, spec.burst_bytes));
   Cycle before = spec.cache_latency;
   for (const OuterCacheSpec& o : spec.outer) before = std::max(before, o.latency);
@@ -59,12 +61,8 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
   const std::int64_t bytes = bytes_of(r.sectors);
   const std::int64_t number = slice_of(r.core, r.line);
   Slice& slice = slices_[static_cast<std::size_t>(number)];
-  Cycle sent = r.at;
-  if (spec_.link_rate) {  // the first beat travels while the others wait; a read is one beat
-    const std::int64_t beat = std::max<std::int64_t>(1, spec_.link_rate->units / spec_.link_rate->cycles);
-    sent = send_[static_cast<std::size_t>(r.core)].book(r.at, r.write ? bytes : beat) - 1;
-  }
-  const Cycle served = slice.port.book(sent + forward_, bytes + spec_.request_bytes);
+  const Cycle served = slice.port.book(sent(r, slice, bytes) + forward_, bytes + spec_.request_bytes);
+  slice.queue.served(served);
   LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
@@ -73,6 +71,15 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
     write(r, slice, number, served, replies);
   else
     read(r, slice, number, served, replies);
+}
+
+Cycle DeviceMemory::sent(const MemoryRequest& r, const Slice& slice, std::int64_t bytes) {
+  Cycle from = r.at;
+  if (spec_.slice_queue > 0) {
+    Cycle& waits = core_waits_[static_cast<std::size_t>(r.core)];
+    from = waits = std::max({waits, r.at, slice.queue.free_at()});
+  }
+  return crossbar_.send(r.core, from, r.write ? bytes : 0);
 }
 
 void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
@@ -89,7 +96,7 @@ void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t numbe
   } else if (missing != 0) {
     const int fill = new_fill(hit.line, {r.core, r.ticket, bytes});
     if (hit.line != nullptr) hit.line->fetch(fill);
-    fetch(r.line, missing, fill, served, replies);
+    miss(number, {r.line, missing, fill, served}, replies);
   } else if (hit.line->pending()) {
     others_.append(fills_[static_cast<std::size_t>(hit.line->fill())].others, {r.core, r.ticket, bytes});
   } else {
@@ -110,11 +117,13 @@ bool DeviceMemory::read_far(const MemoryRequest& r, const SectorCache::Result& n
     if (line == nullptr) continue;
     if (line->pending()) {
       near.line->fetch(line->fill());
-      others_.append(fills_[static_cast<std::size_t>(line->fill())].others, {r.core, r.ticket, bytes, near.line});
+      others_.append(fills_[static_cast<std::size_t>(line->fill())].others,
+                     {r.core, r.ticket, bytes, near.line, bytes_of(near.missing)});
       return true;
     }
-    const Cycle there = far.port.book(served + across_ / 2, bytes_of(near.missing) + spec_.request_bytes);
-    const Cycle here = std::max(there, line->ready()) + across_ - across_ / 2;
+    const std::int64_t copied = bytes_of(near.missing);
+    const Cycle there = far.port.book(served + across_ / 2, copied + spec_.request_bytes);
+    const Cycle here = cross(partition_of(r.core), copied, std::max(there, line->ready())) + across_ - across_ / 2;
     near.line->arrive(here);
     replies.push_back({r.core, r.ticket, respond(r.core, bytes, here), Stall::kL2});
     return true;
@@ -137,6 +146,8 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   const SectorCache::Result hit = slice.cache.touch(local, r.sectors);
   allocated_ += hit.allocated ? 1 : 0;
   statistics_->level(LevelRole::kDeviceCache).hits += std::popcount(r.sectors & ~hit.missing);
+  if (hit.missing != 0 && tlb_ && tlb_->translates_writes())
+    served = tlb_->translate(r.line * spec_.shape.line, served);
   const Waiter writer{r.core, r.ticket, 0};
   bool waits = false;
   if (!outer_)
@@ -153,7 +164,7 @@ void DeviceMemory::write(const MemoryRequest& r, Slice& slice, std::int64_t numb
   if (fetches) {
     const int fill = new_fill(hit.line, {kNobody});
     hit.line->fetch(fill);
-    fetch(r.line, lacking, fill, served, replies);
+    miss(number, {r.line, lacking, fill, served}, replies);
   }
   if (!waits) replies.push_back({r.core, r.ticket, served + back_, Stall::kL2});
 }
@@ -208,9 +219,26 @@ void DeviceMemory::touch(int core, std::int64_t line, std::uint32_t sectors, boo
   hit.line->write(sectors);
 }
 
-Cycle DeviceMemory::respond(int core, std::int64_t bytes, Cycle from) {
-  if (spec_.link_rate) from = receive_[static_cast<std::size_t>(core)].book(from, bytes);
-  return from + back_;
+Cycle DeviceMemory::cross(std::int64_t partition, std::int64_t bytes, Cycle from) {
+  return crossing_.empty() ? from : crossing_[static_cast<std::size_t>(partition)].book(from, bytes);
+}
+
+void DeviceMemory::miss(std::int64_t number, const MissedLine& m, std::vector<MemoryReply>& replies) {
+  if (spec_.slice_misses == 0) return fetch(m.line, m.sectors, m.fill, m.at, replies);
+  Slice& slice = slices_[static_cast<std::size_t>(number)];
+  slice.misses.add(m);
+  ask(slice, number, replies);
+}
+
+// What is fetched may be there at once and give its register back, to this loop and not to one inside of it.
+void DeviceMemory::ask(Slice& slice, std::int64_t number, std::vector<MemoryReply>& replies) {
+  if (slice.asks) return;
+  slice.asks = true;
+  while (const std::optional<MissedLine> m = slice.misses.take()) {
+    fills_[static_cast<std::size_t>(m->fill)].slice = number;
+    fetch(m->line, m->sectors, m->fill, m->at, replies);
+  }
+  slice.asks = false;
 }
 
 int DeviceMemory::new_fill(SectorCache::Line* line, const Waiter& first) {
@@ -222,6 +250,7 @@ int DeviceMemory::new_fill(SectorCache::Line* line, const Waiter& first) {
   free_fills_.pop_back();
   Fill& f = fills_[static_cast<std::size_t>(fill)];
   f.line = line;
+  f.slice = kNoSlice;
   f.first = first;
   return fill;
 }
@@ -247,7 +276,7 @@ DramWrites DeviceMemory::writes_of(std::int64_t line, const SectorCache::Victim&
 
 void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at,
                          std::vector<MemoryReply>& replies) {
-  if (tlb_) at += tlb_->translate(line * spec_.shape.line);
+  if (tlb_) at = tlb_->translate(line * spec_.shape.line, at);
   if (!outer_) return to_dram(line, {.id = fill, .bursts = bursts_of(sectors)}, at);
   asked_.clear();
   const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *statistics_, asked_);
@@ -359,7 +388,7 @@ void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vec
     if (w.core == kNobody) return;
     Cycle then = at;
     if (w.copy != nullptr) {
-      then += across_;
+      then = cross(partition_of(w.core), w.copied_bytes, then) + across_;
       if (w.copy->fill() == fill) w.copy->arrive(then);
     }
     replies.push_back({w.core, w.ticket, write ? then + back_ : respond(w.core, w.bytes, then), from});
@@ -367,6 +396,11 @@ void DeviceMemory::complete(int fill, Cycle at, bool write, Stall from, std::vec
   reply(f.first);
   others_.take(f.others, reply);
   free_fills_.push_back(fill);
+  const std::int64_t number = f.slice;
+  if (number == kNoSlice) return;
+  Slice& slice = slices_[static_cast<std::size_t>(number)];
+  slice.misses.release(at);
+  ask(slice, number, replies);
 }
 
 std::vector<std::int64_t> DeviceMemory::bytes_of_caches() const {
@@ -413,12 +447,11 @@ void DeviceMemory::show(Timeline& timeline, Cycle until) const {
   using enum Track::Kind;
   for (std::size_t s = 0; s < slices_.size(); ++s) timeline.port({kSlice, static_cast<int>(s)}, slices_[s].port, until);
   if (outer_) outer_->show(timeline, until);
-  if (!spec_.link_rate) return;
-  for (std::size_t c = 0; c < send_.size(); ++c) {
-    const int core = static_cast<int>(c);
+  if (!crossbar_.has_ports()) return;
+  for (int core = 0; core < static_cast<int>(spec_.cores); ++core) {
     if (!timeline.shows(core)) continue;
-    timeline.port({kLinkOut, core}, send_[c], until);
-    timeline.port({kLinkIn, core}, receive_[c], until);
+    timeline.port({kLinkOut, core}, crossbar_.out(static_cast<std::size_t>(core)), until);
+    timeline.port({kLinkIn, core}, crossbar_.in(static_cast<std::size_t>(core)), until);
   }
 }
 

@@ -105,20 +105,23 @@ TEST_F(Calibrate, WritesBandsWhereNoRatioIsKnown) {
 
 TEST_F(Calibrate, FromMicrobenchmarks) {
   const std::string curves =
-      "chip,curve,x,unit,measured,source\nv100,write,1,GB/s,850,here\nv100,write,2,GB/s,880,here\nv100,write\n";
+      "chip,curve,x,unit,measured,board,source\nv100,write,1,GB/s,850,Tesla V100-PCIE-16GB,here\n"
+      "v100,write,2,GB/s,880,Tesla V100-PCIE-16GB,here\nv100,write\nv100,write,3,GB/s,890,NVIDIA H200,there\n";
   const Args args = {"calibrate", "--arch", "v100", "-o", "out.yaml", "--microbench", write("m.csv", curves)};
   const CliResult r = run(with(args, {"--json"}));
   EXPECT_EQ(r.status, 2);
-  EXPECT_EQ(r.err, "m.csv:4: expected chip,curve,x,unit,measured,source\n");
+  EXPECT_EQ(r.err,
+            "m.csv:4: expected chip,curve,x,unit,measured,board,source\n"
+            "m.csv:5: board: expected that of v100, Tesla V100-PCIE-16GB, got 'NVIDIA H200'\n");
   const Json document = Json::parse(r.out);
   EXPECT_THAT(keys_of(document), ElementsAre("ratios", "summary"));
   EXPECT_THAT(keys_of(document.at("ratios").at(1)),
               ElementsAre("name", "before", "after", "error_ratio", "identified", "source"));
   EXPECT_THAT(keys_of(document.at("summary")), ElementsAre("points", "refused"));
   EXPECT_EQ(run({"arch", "check", "out.yaml"}).out, "out.yaml: v100_calibrated: good\n");
-  EXPECT_THAT(run(args).out, HasSubstr("m.csv on v100: 2 points, 1 refused\n"));
+  EXPECT_THAT(run(args).out, HasSubstr("m.csv on v100: 2 points, 2 refused\n"));
 
-  write("m.csv", "k80,write,1,GB/s,850,here\n");
+  write("m.csv", "k80,write,1,GB/s,850,Tesla K80,here\n");
   EXPECT_EQ(bad_input(args), "m.csv: no point of the chip; out.yaml is not written\n");
   EXPECT_THAT(bad_input(with(args, {"--bands-only"})), HasSubstr("excludes"));
   EXPECT_THAT(bad_input(with(args, {"--batch", "m.csv"})), HasSubstr("excludes"));

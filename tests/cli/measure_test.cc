@@ -181,10 +181,10 @@ TEST_F(Measure, MeasuresCurvesThatCalibrateReads) {
   EXPECT_EQ(r.status, 0) << r.err;
   const std::vector<std::string> lines = split(text_of_file(path("h200.csv")));
   ASSERT_EQ(lines.size(), 3U);
-  EXPECT_EQ(lines[0], "chip,curve,x,unit,measured,source");
+  EXPECT_EQ(lines[0], "chip,curve,x,unit,measured,board,source");
   // Every launch of this driver takes longer than the one before.
   EXPECT_THAT(lines[1], testing::MatchesRegex(
-                            "h200,latency,64,cycles,[0-9.]+,tilescope measure: Fake 1 with driver 580.1; 2.*Z"));
+                            "h200,latency,64,cycles,[0-9.]+,Fake 1,tilescope measure: Fake 1 with driver 580.1; 2.*Z"));
 }
 
 TEST_F(Measure, RefusesBeforeAnythingIsCompiled) {

@@ -10,8 +10,10 @@
 
 namespace tilescope::model {
 
+// As long as the busiest of its parts: its ports, or what bounds it beside them.
 double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cache);
-// DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency.
+// DRAM reads and writes that alternate cost turnarounds: the mixed part runs at the copy's efficiency. No less than its
+// rows or translations take.
 double dram_time_us(const Traffic& t, const Machine& m);
 
 // Blocks that run side by side on every core.

@@ -34,7 +34,9 @@ struct Traffic {
   Moved cores;                                               // what cores ask of the device and send there
   std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
   Moved dram;
-  Moved activates_per_byte;  // rows that DRAM opens for each byte that it gives or takes
+  Moved activates_per_byte;   // rows that DRAM opens for each byte that it gives or takes
+  Moved distinct;             // of all operands, each byte once, in whole granules of DRAM
+  double crossing_bytes = 0;  // that partitions of the first cache take from each other
 };
 
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any

@@ -16,7 +16,7 @@
 //
 // Behind it may stand other caches (sim/memory/detail/outer_caches.h); what they miss goes to the DRAM.
 //
-// Ignores: bandwidth of fills, bounded queues in the slices.
+// Ignores: bandwidth of fills, and between partitions of what one hands to the next because it has no room.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,7 +26,9 @@
 #include <vector>
 
 #include "sim/memory/detail/address_map.h"
+#include "sim/memory/detail/bounds_of_slices.h"
 #include "sim/memory/detail/chains.h"
+#include "sim/memory/detail/crossbar.h"
 #include "sim/memory/detail/outer_caches.h"
 #include "sim/memory/detail/sector_cache.h"
 #include "sim/memory/detail/tlb.h"
@@ -46,10 +48,14 @@ struct MemorySpec {
   CacheSpec slice;                 // of each
   Rate slice_rate;                 // bytes
   std::int64_t request_bytes = 0;  // what a slice could move in the time that a request takes in addition to its data
+  std::int64_t slice_queue = 0;    // requests that one has room for; 0: any number
+  std::int64_t slice_misses = 0;   // lines under way into one; 0: any number
   std::optional<Rate> link_rate;   // bytes of one core's port, each way; nothing waits for a link that the chip lacks
+  std::optional<ClusterSpec> cluster;         // of the link
   Cycle cache_latency = 0, dram_latency = 0;  // whole load-to-use
   std::int64_t partitions = 1;                // of the slices
   Cycle remote_latency = 0;                   // load-to-use, from another partition
+  std::optional<Rate> remote_rate;            // bytes that one partition takes from the others; no bound
   std::optional<TlbSpec> tlb;                 // of what misses
   std::int64_t slices = 1;                    // of that cache
   std::vector<OuterCacheSpec> outer;          // caches behind it, from the inside out
@@ -123,14 +129,17 @@ class DeviceMemory {
  private:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
   static constexpr int kNobody = -1;
+  static constexpr std::int64_t kNoSlice = -1;
 
   struct Waiter {
     int core = 0, ticket = 0;  // kNobody: what is fetched completes a write
     std::int64_t bytes = 0;
     SectorCache::Line* copy = nullptr;  // of another partition, that the fill goes on to
+    std::int64_t copied_bytes = 0;
   };
   struct Fill {
     SectorCache::Line* line = nullptr;  // that it fills; null of a write
+    std::int64_t slice = kNoSlice;      // whose register it holds until it is complete
     Waiter first;
     Chain others;
     int pending = 0;  // parts that wait behind other caches
@@ -139,8 +148,13 @@ class DeviceMemory {
   struct Slice {
     ReservationTable port;
     SectorCache cache;
+    SliceQueue queue;
+    SliceMisses misses;
+    bool asks = false;  // for lines that it misses, one after the other
   };
 
+  // When a core sends a request: once all that it had to send before is on its way and the slice has a place for it.
+  Cycle sent(const MemoryRequest& r, const Slice& slice, std::int64_t bytes);
   void read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served, std::vector<MemoryReply>& replies);
   void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
              std::vector<MemoryReply>& replies);
@@ -148,6 +162,7 @@ class DeviceMemory {
   std::int64_t slice_of(int core, std::int64_t line, std::int64_t further = 0) const {
     return (core + further) % spec_.partitions * slices_of_partition_ + near_.slice(line);
   }
+  std::int64_t partition_of(int core) const { return core % spec_.partitions; }
   // Takes what the near slice lacks from another partition; false where none has all of it.
   bool read_far(const MemoryRequest& r, const SectorCache::Result& near, Cycle served,
                 std::vector<MemoryReply>& replies);
@@ -160,8 +175,13 @@ class DeviceMemory {
   void note_written(std::int64_t line, std::uint32_t sectors, std::uint32_t lacking, const Written& written);
   // A clean line that left a slice stays in the next partition's.
   void keep(std::int64_t number, const SectorCache::Victim& v, Cycle at);
-  Cycle respond(int core, std::int64_t bytes, Cycle from);
+  // Bytes from another partition are there.
+  Cycle cross(std::int64_t partition, std::int64_t bytes, Cycle from);
+  Cycle respond(int core, std::int64_t bytes, Cycle from) { return crossbar_.receive(core, from, bytes) + back_; }
   int new_fill(SectorCache::Line* line, const Waiter& first);
+  // A slice misses; what it misses is fetched at once, or when it has a register for it.
+  void miss(std::int64_t number, const MissedLine& m, std::vector<MemoryReply>& replies);
+  void ask(Slice& slice, std::int64_t number, std::vector<MemoryReply>& replies);
   // Requests the data of a fill from the next level.
   void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
   // Hands on what the outer caches have for the DRAM; returns likewise.
@@ -196,7 +216,9 @@ class DeviceMemory {
   AddressMap near_;  // over the first cache's slices of one partition
   std::int64_t slices_of_partition_ = 1;
   std::optional<Tlb> tlb_;
-  std::vector<ReservationTable> send_, receive_;  // by core
+  Crossbar crossbar_;
+  std::vector<Cycle> core_waits_;           // by core, until when a request of it waits for a slice
+  std::vector<ReservationTable> crossing_;  // by partition, of what it takes from others; none where nothing waits
   std::vector<Slice> slices_;
   std::optional<OuterCaches> outer_;
   std::vector<ToDram> asked_;                   // of the DRAM by them

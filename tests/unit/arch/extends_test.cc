@@ -35,6 +35,14 @@ class Extends : public testing::Test {
   std::filesystem::path folder_;
 };
 
+// Whoever extends a board's file describes another one.
+TEST_F(Extends, NoBoard) {
+  EXPECT_EQ(load(write("a.yaml", "extends: v100\nname: a\n")).chip.value().board, std::nullopt);
+  const LoadedChip own = load(write("b.yaml", "extends: v100\nname: b\nboard: Tesla V100-SXM2-16GB\n"));
+  EXPECT_EQ(own.chip.value().board, "Tesla V100-SXM2-16GB");
+  EXPECT_TRUE(own.chip.value().error_bands_hold) << "nothing that times follow from has changed";
+}
+
 TEST_F(Extends, ADeviceByName) {
   const LoadedChip loaded = load(write("mine.yaml", "extends: v100\nname: mine\ncore: {count: 40}\n"));
   ASSERT_TRUE(loaded.chip);

@@ -12,13 +12,16 @@
 
 #include "arch/derive.h"
 #include "experiments/fidelity/calibrate.h"
+#include "experiments/microbench/simulate.h"
 #include "tests/support/build.h"
 #include "tests/support/paths.h"
 
 namespace tilescope::experiments {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using tests::chip;
@@ -38,17 +41,17 @@ const CalibratedRatio& ratio(const CalibrationRun& run, const std::string& name)
 
 // Points of a chip named v100, 898 GB/s of DRAM.
 CalibrationRun run_on(const std::string& lines) {
-  return calibrate_by_microbenchmarks({"m.csv", "chip,curve,x,unit,measured,source\n" + lines}, v100());
+  return calibrate_by_microbenchmarks({"m.csv", std::string(kMicrobenchmarkHeader) + "\n" + lines}, v100());
 }
 
 std::string point(const std::string& curve, double x, double gbps) {
-  return fmt::format("v100,{},{},GB/s,{},here\n", curve, x, gbps);
+  return fmt::format("v100,{},{},GB/s,{},Tesla V100-PCIE-16GB,here\n", curve, x, gbps);
 }
 
-void expect_as_by_hand(const char* name, const std::vector<std::string>& ratios) {
+void expect_as_by_hand(const char* name, const std::vector<std::string>& ratios, std::size_t of_other_boards = 0) {
   const arch::ArchSpec a = chip(name);
   const CalibrationRun run = calibrate_by_microbenchmarks(references(), a);
-  EXPECT_THAT(run.refused, IsEmpty());
+  EXPECT_EQ(run.refused.size(), of_other_boards) << name;
   for (const std::string& r : ratios) {
     EXPECT_TRUE(ratio(run, r).identified) << name << " " << r << ": " << ratio(run, r).why;
     EXPECT_NEAR(ratio(run, r).after / arch::ratio_of(a, r), 1, 0.01) << name << " " << r;
@@ -57,8 +60,48 @@ void expect_as_by_hand(const char* name, const std::vector<std::string>& ratios)
 
 TEST(CalibrateByMicrobenchmarks, FindsWhatTheFilesHaveByHand) {
   expect_as_by_hand("v100", {"dram.read", "dram.write", "dram.copy", "l2.read", "l1.read"});
-  expect_as_by_hand("a100", {"dram.read", "dram.write", "dram.copy"});
+  expect_as_by_hand("a100", {"dram.read", "dram.write", "dram.copy"}, 7);
   expect_as_by_hand("h100_pcie", {"dram.write", "dram.copy", "l1.read"});
+  expect_as_by_hand("a100_80gb", {"dram.write", "dram.copy", "l2.read", "l1.read"});
+}
+
+// The buffers that all of an A100's cores read were measured on the board of 80 GB, whose memory is another.
+TEST(CalibrateByMicrobenchmarks, RefusesPointsOfAnotherBoard) {
+  const CalibrationRun run = calibrate_by_microbenchmarks(references(), chip("a100"));
+  ASSERT_EQ(run.refused.size(), 7U);
+  EXPECT_THAT(run.refused, Each(EndsWith("board: expected that of a100, NVIDIA A100-SXM4-40GB, got "
+                                         "'NVIDIA A100-SXM4-80GB'")));
+  EXPECT_THAT(run.refused.front(), HasSubstr("microbenchmarks.csv:"));
+  EXPECT_EQ(ratio(run, "l2.read").why, "no curve of the file says anything of it");
+  EXPECT_EQ(ratio(run, "l1.read").why, "no curve of the file says anything of it");
+}
+
+// It would have been the best point of the curve.
+TEST(CalibrateByMicrobenchmarks, APointOfAnotherBoardMovesNoRatio) {
+  const std::string own = point("write", 1, 800) + point("write", 2, 820);
+  const CalibrationRun run = run_on(own + "v100,write,3,GB/s,890,Tesla V100-SXM2-32GB,there\n");
+  EXPECT_EQ(ratio(run, "dram.write").after, ratio(run_on(own), "dram.write").after);
+  EXPECT_EQ(run.rows, 2U);
+  EXPECT_THAT(run.refused, ElementsAre("m.csv:4: board: expected that of v100, Tesla V100-PCIE-16GB, got "
+                                       "'Tesla V100-SXM2-32GB'"));
+}
+
+TEST(CalibrateByMicrobenchmarks, AChipWithoutABoardIsItsOwn) {
+  arch::ArchSpec mine = v100();
+  mine.name = "mine";
+  mine.board.reset();
+  const std::string lines = "mine,write,1,GB/s,800,mine,\nmine,write,2,GB/s,810,mine,\nmine,write,3,GB/s,890,,\n";
+  const CalibrationRun run = calibrate_by_microbenchmarks({"m.csv", lines}, mine);
+  EXPECT_TRUE(ratio(run, "dram.write").identified);
+  EXPECT_EQ(run.rows, 2U);
+  EXPECT_THAT(run.refused,
+              ElementsAre("m.csv:3: board: expected that of mine, mine (its file names no board), got ''"));
+}
+
+// Nothing follows from strides and latencies, which stand beside the chip's own points to be compared with.
+TEST(CalibrateByMicrobenchmarks, PassesOverOtherBoardsOfCurvesThatItDoesNotRead) {
+  const CalibrationRun run = run_on("v100,latency,4,cycles,28,NVIDIA H200,there\n");
+  EXPECT_THAT(run.refused, IsEmpty());
 }
 
 TEST(CalibrateByMicrobenchmarks, ACurveThatStillRisesIdentifiesNothing) {
@@ -119,9 +162,10 @@ TEST(CalibrateByMicrobenchmarks, ABuffersSizeSaysWhichCacheHoldsIt) {
 
 TEST(CalibrateByMicrobenchmarks, RefusesBadLinesWithTheirPlace) {
   const CalibrationRun run = run_on(
-      "v100,write,1,GB/s\n\nv100,write,one,GB/s,2,here\r\nv100,write,1,GB/s,-2,here\nv100,write,1,ms,2,here\n"
-      "k80,write,none,ms,none,there\nv100,latency,4,cycles,28,\"a, b\"\nv100,write,1,GB/s,2GB,here\n");
-  EXPECT_THAT(run.refused, ElementsAre("m.csv:2: expected chip,curve,x,unit,measured,source",
+      "v100,write,1,GB/s,2,here\n\nv100,write,one,GB/s,2,B,here\r\nv100,write,1,GB/s,-2,B,here\n"
+      "v100,write,1,ms,2,B,here\nk80,write,none,ms,none,B,there\nv100,latency,4,cycles,28,B,\"a, b\"\n"
+      "v100,write,1,GB/s,2GB,B,here\n");
+  EXPECT_THAT(run.refused, ElementsAre("m.csv:2: expected chip,curve,x,unit,measured,board,source",
                                        "m.csv:4: x: expected a number, got 'one'",
                                        "m.csv:5: measured: expected a number above 0, got '-2'",
                                        "m.csv:6: unit: expected GB/s of write, got 'ms'",

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What bounds the levels of device scope beside the width of their ports: how many requests and misses may be under
+// way, the ways that cores or partitions share, translations. Each is what is under way over how long it is so
+// (Little's law), or bytes over a width; the largest is the level's time.
+
+#include "arch/spec.h"
+#include "model/simt/detail/traffic.h"
+#include "model/simt/machine.h"
+
+namespace tilescope::model {
+
+MemoryBounds memory_bounds_of(const arch::ArchSpec& a);
+
+// Of the cache that cores reach first. Requests and misses are of whole lines, which is the fewest that there may be;
+// cores and slices have equal shares.
+double least_cache_time_us(const Traffic& t, const Machine& m);
+
+// Of the translations of what DRAM gives and takes. Every page that a kernel touches has its translation fetched once,
+// and again for bytes that come again where all of them are more than the translations at hand cover.
+double least_translation_time_us(const Traffic& t, const Machine& m);
+
+// Times over that a partition takes a line from another, of a line that so many cores read, each in a partition of
+// chance: as often as it is read in another one than the first.
+double crossings_of_line(double readers, double partitions);
+
+}  // namespace tilescope::model

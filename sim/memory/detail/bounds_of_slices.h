@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a slice of a cache has room for at a time: requests on their way to it, and lines on their way into it.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "sim/common/cycle.h"
+
+namespace tilescope::sim {
+
+// Places for requests, each taken from when a core sends it until the slice has served it. They are handed out in the
+// order in which requests are sent.
+class SliceQueue {
+ public:
+  explicit SliceQueue(std::int64_t places) : ends_(static_cast<std::size_t>(places), 0) {}
+
+  // When the next request has a place.
+  Cycle free_at() const { return ends_.empty() ? 0 : ends_[next_]; }
+  // That request has been served.
+  void served(Cycle at) {
+    if (ends_.empty()) return;
+    ends_[next_] = at;
+    next_ = next_ + 1 == ends_.size() ? 0 : next_ + 1;
+  }
+
+ private:
+  std::vector<Cycle> ends_;  // of the latest, round and round; none where any number has a place
+  std::size_t next_ = 0;
+};
+
+// A line that a slice misses.
+struct MissedLine {
+  std::int64_t line = 0;
+  std::uint32_t sectors = 0;
+  int fill = -1;
+  Cycle at = 0;
+};
+
+// Lines under way at a time, miss-status holding registers (Kroft, ISCA 1981). Those beyond wait, first come first
+// served; hits pass them.
+class SliceMisses {
+ public:
+  explicit SliceMisses(std::int64_t registers) : free_(static_cast<std::size_t>(registers), 0) {}
+
+  void add(const MissedLine& m) { waiting_.push_back(m); }
+  // A line has come; what it took is free from then on.
+  void release(Cycle at) {
+    free_.push_back(at);
+    std::push_heap(free_.begin(), free_.end(), std::greater<>());
+  }
+  // The next line that can be asked for, with when; nothing where none waits or all registers are taken.
+  std::optional<MissedLine> take() {
+    if (waiting_.empty() || free_.empty()) return std::nullopt;
+    MissedLine m = waiting_.front();
+    waiting_.pop_front();
+    m.at = std::max(m.at, free_.front());
+    std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+    free_.pop_back();
+    return m;
+  }
+
+ private:
+  std::vector<Cycle> free_;  // since when; a heap, the earliest first
+  std::deque<MissedLine> waiting_;
+};
+
+}  // namespace tilescope::sim

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bounds the levels of device scope beside their width, by hand from the chip's figures, and counted plainly.
+
+#include "model/simt/detail/memory_bounds.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "arch/derive.h"
+#include "model/simt/detail/core_time.h"
+#include "model/simt/estimate.h"
+#include "tests/support/build.h"
+#include "tests/support/paths.h"
+#include "tests/unit/model/alone.h"
+#include "tests/unit/model/machines.h"
+
+namespace tilescope::model {
+namespace {
+
+using tests::chip;
+using Changes = std::vector<arch::Override>;
+
+// A V100, 1380 MHz: 64 slices of 32 B a cycle with lines of 128 B, 80 cores, pages of 2 MiB, 16 at hand.
+struct V100 {
+  explicit V100(const Changes& changes = {}) : spec(chip("v100", changes)), m(make_machine(spec)) {}
+  V100(const V100&) = delete;  // the machine points to the spec
+
+  double l2_us(const Traffic& t) const { return device_cache_time_us(t, m, 0); }
+  double dram_us(const Traffic& t) const { return dram_time_us(t, m); }
+
+  arch::ArchSpec spec;
+  Machine m;
+};
+
+// 128 MB read by the cores, a quarter of it from the DRAM; 64 MB written.
+Traffic traffic() {
+  Traffic t;
+  t.caches[0] = t.cores = {128e6, 64e6};
+  t.dram = {32e6, 64e6};
+  t.distinct = {32e6, 64e6};
+  t.crossing_bytes = 16e6;
+  return t;
+}
+
+TEST(MemoryBounds, AreNoneWhereTheFileHasNone) {
+  const V100 chip;
+  EXPECT_FALSE(chip.m.bounds.of_cache);
+  EXPECT_DOUBLE_EQ(chip.l2_us(traffic()), 192e6 / chip.m.device_caches[0].bytes_per_us);
+}
+
+// 250,000 lines from the DRAM, each under way for 425 - 193 cycles or what the file says, by 64 slices at a time.
+TEST(MemoryBounds, MissesUnderWayAreThoseOfLittlesLaw) {
+  const V100 one(Changes{{"memory.l2.mshrs", "1"}}), many(Changes{{"memory.l2.mshrs", "64"}});
+  const double longer = one.m.dram_latency_cycles - one.m.device_caches[0].latency_cycles;
+  ASSERT_GT(longer, 100);
+  EXPECT_NEAR(one.l2_us(traffic()), 250000 * longer / 64 / 1380, 1e-6);
+  EXPECT_DOUBLE_EQ(many.l2_us(traffic()), V100().l2_us(traffic())) << "then the ports are slower";
+}
+
+TEST(MemoryBounds, WhatAnotherCacheHoldsIsUnderWayForLess) {
+  const arch::ArchSpec with_l3 =
+      chip(tests::source_path("tests/support/chips/other_names.yaml").string(), {{"memory.gl2.mshrs", "1"}});
+  const Machine m = make_machine(with_l3);
+  Traffic t;
+  t.caches[0].read = t.caches[1].read = 64e6;
+  t.dram.read = 16e6;
+  const double lines = 64e6 / m.bounds.line_bytes, own = m.device_caches[0].latency_cycles;
+  const double held = lines * (0.75 * (m.device_caches[1].latency_cycles - own) + 0.25 * (m.dram_latency_cycles - own));
+  EXPECT_NEAR(least_cache_time_us(t, m), held * 1e6 / m.clock_hz / m.bounds.misses_under_way, 1e-6);
+}
+
+// 1.5 million lines; each request is held for half of the latency and what a line takes at the port.
+TEST(MemoryBounds, RequestsWaitForPlacesAtSlices) {
+  const V100 one(Changes{{"memory.l2.queue", "1"}}), many(Changes{{"memory.l2.queue", "1000"}});
+  const arch::CacheLevel& l2 = *arch::device_cache_of(one.spec);
+  const double held = static_cast<double>(l2.latency->n) / 2 + static_cast<double>(128 + l2.request.n) / 32;
+  EXPECT_NEAR(one.l2_us(traffic()), 1.5e6 * held / 64 / 1380, 1e-6);
+  EXPECT_DOUBLE_EQ(many.l2_us(traffic()), V100().l2_us(traffic()));
+}
+
+// 80 cores in five clusters of 16, or in four of 20 and less; each way has a port, so that the longer one counts.
+TEST(MemoryBounds, ClustersShareTheirPorts) {
+  const auto us = [](const char* cores, const char* width) {
+    return V100(Changes{{"link.cluster_cores", cores}, {"link.cluster_width", width}}).l2_us(traffic());
+  };
+  EXPECT_NEAR(us("16", "32 B"), 128e6 / (5 * 32 * 1380), 1e-6);
+  EXPECT_NEAR(us("21", "32 B"), 128e6 / (4 * 32 * 1380), 1e-6) << "the last of four has 17 cores";
+  EXPECT_DOUBLE_EQ(us("16", "512 B"), V100().l2_us(traffic())) << "as wide as their cores' ports together";
+}
+
+TEST(MemoryBounds, PartitionsTakeFromEachOtherAtAWidth) {
+  const arch::ArchSpec a100 = chip("a100", {{"memory.l2.remote_width", "4 B"}});
+  const Machine m = make_machine(a100);
+  const double mhz = static_cast<double>(arch::clock_of(a100, *arch::device_cache_of(a100)).n) / 1e6;
+  EXPECT_NEAR(device_cache_time_us(traffic(), m, 0), 16e6 / (2 * 4 * mhz), 1e-6);
+}
+
+// All ways in which readers of a line can be of partitions.
+TEST(MemoryBounds, CrossingsAreThoseOfAPlainCount) {
+  for (const int partitions : {1, 2, 3})
+    for (int readers = 1; readers <= 6; ++readers) {
+      int ways = 1;
+      for (int i = 0; i < readers; ++i) ways *= partitions;
+      double crossings = 0;
+      for (int way = 0; way < ways; ++way) {
+        std::set<int> seen;
+        for (int i = 0, rest = way; i < readers; ++i, rest /= partitions) seen.insert(rest % partitions);
+        crossings += static_cast<double>(seen.size() - 1);
+      }
+      EXPECT_NEAR(crossings_of_line(readers, partitions), crossings / ways, 1e-9) << partitions << " " << readers;
+    }
+}
+
+tile::StageProgram program(const char* op, const char* sizes,
+                           const base::FixedVector<tile::AxisMapping, tile::kMaxAxes>& mapping,
+                           const tile::Extents& step) {
+  const expr::Expression e = tests::expression(op, sizes);
+  return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), mapping, step, {16});
+}
+
+// Each block of the product reads its rows with 15 others; of the sum, alone.
+TEST(MemoryBounds, OnlyWhatSeveralBlocksReadCrosses) {
+  const Machine m = make_machine(chip("a100"));
+  const auto product =
+      program("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024", {{4, 16, 1}, {4, 16, 1}}, {1, 1, 8});
+  const Traffic t = traffic_of(product, m, 1);
+  EXPECT_NEAR(t.crossing_bytes, 2 * 4.0 * 1024 * 1024, 0.01 * 8 * 1024 * 1024);
+  const auto alone = program("O[i] = relu(I[i])", "i=1048576", {{1, 256, 4}}, {1});
+  EXPECT_EQ(traffic_of(alone, m, 1).crossing_bytes, 0);
+  EXPECT_EQ(traffic_of(product, make_machine(chip("v100")), 1).crossing_bytes, 0) << "one partition";
+}
+
+// One walker that takes a millisecond.
+TEST(MemoryBounds, EveryPageIsWalkedOnceAtLeast) {
+  const Changes slow = {{"memory.dram.tlb.walkers", "1"}, {"memory.dram.tlb.miss", "1380000 cycles"}};
+  const double pages = 32e6 / (2 << 20);
+  EXPECT_NEAR(V100(slow).dram_us(traffic()), 1000 * pages, 1e-6);
+  auto two = slow;
+  two[0].value = "2";
+  EXPECT_NEAR(V100(two).dram_us(traffic()), 500 * pages, 1e-6);
+  auto writes = slow;
+  writes.push_back({"memory.dram.tlb.writes", "true"});
+  EXPECT_NEAR(V100(writes).dram_us(traffic()), 3000 * pages, 1e-6);
+  // What comes twice is walked twice where the pages at hand do not cover it: 16 of 2 MiB cover 32 MB, and not 40.
+  Traffic again = traffic();
+  again.dram.read = 64e6;
+  EXPECT_NEAR(V100(slow).dram_us(again), 1000 * pages, 1e-6);
+  again.distinct.read = 40e6;
+  EXPECT_NEAR(V100(slow).dram_us(again), 2000 * pages, 1e-6);
+}
+
+// The bound is the level's term of a program, and the program takes no less.
+TEST(MemoryBounds, AreTheLevelsTerm) {
+  const auto copy = program("O[i] = relu(I[i])", "i=16777216", {{1, 256, 4}}, {1});
+  const V100 v100, few(Changes{{"memory.l2.mshrs", "1"}});
+  const auto free = estimate_stage(copy, v100.m), bound = estimate_stage(copy, few.m);
+  const double lines = 4.0 * 16777216 / 128;
+  const double longer = v100.m.dram_latency_cycles - v100.m.device_caches[0].latency_cycles;
+  EXPECT_NEAR(bound->term_us("l2"), lines * longer / 64 / 1380, 0.01 * bound->term_us("l2"));
+  EXPECT_GT(bound->term_us("l2"), free->term_us("l2"));
+  EXPECT_GE(bound->total_us, bound->term_us("l2"));
+  EXPECT_EQ(bound->term_us("dram"), free->term_us("dram"));
+}
+
+}  // namespace
+}  // namespace tilescope::model
