@@ -9,6 +9,7 @@
 #include "model/simt/cached_costs.h"
 #include "model/simt/detail/address_work.h"
 #include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/registers.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
@@ -213,9 +214,13 @@ class BlockCounter {
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 
-  // A value that lives in local memory is loaded and stored again in every iteration of the reduction.
+  // A sum that lives in local memory is loaded and stored again in every iteration of the reduction. Compilers spare
+  // sums: what else has no register is what a step does not change, and is loaded once a step.
   void count_spills(const Occupancy& occupancy) {
-    const double accesses = 2 * static_cast<double>(occupancy.spilled_per_thread) * points_;
+    const std::int64_t sums = std::clamp<std::int64_t>(registers_of_sums(p_) - occupancy.registers_per_thread, 0,
+                                                       occupancy.spilled_per_thread);
+    const auto others = static_cast<double>(occupancy.spilled_per_thread - sums);
+    const double accesses = 2 * static_cast<double>(sums) * points_ + others;
     work_.compute.issue_cycles += issue_cycles(accesses);
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
     const double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;

@@ -37,9 +37,9 @@ TEST_P(MachineCodeRegisters, AreWhatTheModelAssumes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, MachineCodeRegisters,
-                         testing::Values(Aim{"k80", 0.68, 0.84}, Aim{"v100", 0.94, 0.72}, Aim{"t4", 0.87, 0.68},
-                                         Aim{"a100", 0.81, 0.84}, Aim{"h100_pcie", 0.62, 0.88}, Aim{"mi50", 0.39, 0.47},
-                                         Aim{"mi100", 0.36, 0.72}, Aim{"mi210", 0.24, 0.70}),
+                         testing::Values(Aim{"k80", 0.95, 0.93}, Aim{"v100", 0.96, 0.83}, Aim{"t4", 0.89, 0.82},
+                                         Aim{"a100", 0.90, 0.88}, Aim{"h100_pcie", 0.84, 0.90}, Aim{"mi50", 0.78, 0.73},
+                                         Aim{"mi100", 0.65, 0.90}, Aim{"mi210", 0.79, 0.99}),
                          [](const auto& named) { return named.param.chip; });
 
 }  // namespace

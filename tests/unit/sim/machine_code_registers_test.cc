@@ -40,9 +40,9 @@ TEST_P(MachineCodeRegisters, AreWhatTheSimulatorAssumes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, MachineCodeRegisters,
-                         testing::Values(Aim{"k80", 0.80, 0.83}, Aim{"v100", 0.83, 0.71}, Aim{"t4", 0.66, 0.63},
-                                         Aim{"a100", 0.71, 0.85}, Aim{"h100_pcie", 0.70, 0.89}, Aim{"mi50", 0.54, 0.49},
-                                         Aim{"mi100", 0.45, 0.72}, Aim{"mi210", 0.38, 0.71}),
+                         testing::Values(Aim{"k80", 0.95, 0.83}, Aim{"v100", 0.87, 0.71}, Aim{"t4", 0.76, 0.63},
+                                         Aim{"a100", 0.71, 0.85}, Aim{"h100_pcie", 0.80, 0.89}, Aim{"mi50", 0.74, 0.72},
+                                         Aim{"mi100", 0.63, 0.91}, Aim{"mi210", 0.77, 1.00}),
                          [](const auto& named) { return named.param.chip; });
 
 }  // namespace
