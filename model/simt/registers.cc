@@ -95,6 +95,10 @@ std::int64_t registers_of_sums(const StageProgram& p) {
   return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
 }
 
+std::int64_t registers_of_products(const StageProgram& p, const Machine& m) {
+  return with_sums(p, m, of_micro_kernel(p, [&](const auto& k) { return operand_registers(k, p, m); }).held);
+}
+
 std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
   return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);
 }
