@@ -231,7 +231,7 @@ class BlockCounter {
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
     double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
     if (m_.core_cache_shared)  // the scratchpad's banks are its own
-      width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio;
+      width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio / m_.scratchpad_pass_cycles;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
   }
 
