@@ -62,8 +62,10 @@ TEST(Registers, OfPiecesThatLieUnevenlyHoldTheirAddresses) {
 // Four results of a row, nine taps each: 3 x 6 elements of I, 9 of W.
 TEST(Registers, OfTapsThatComeFromMemoryHoldAllOfThem) {
   const std::string text =
-      R"({"arch":"v100","nodes":[{"expr":"O[c,y,x] +=! I[c,y+r,x+s] * W[c,r,s]","sizes":{"c":64,"y":32,"x":32,"r":3,"s":3},
-        "shapes":{"I":[64,34,34]},"dtype":"f32","tiles":{"smem":{"c":2,"y":4,"x":32,"r":3,"s":3},"reg":{"c":1,"y":1,"x":4,"r":3,"s":3}},
+      R"({"arch":"v100","nodes":[{"expr":"O[c,y,x] +=! I[c,y+r,x+s] * W[c,r,s]",
+        "sizes":{"c":64,"y":32,"x":32,"r":3,"s":3},
+        "shapes":{"I":[64,34,34]},"dtype":"f32","tiles":{"smem":{"c":2,"y":4,"x":32,"r":3,"s":3},
+        "reg":{"c":1,"y":1,"x":4,"r":3,"s":3}},
         "mapping":{"c":{"threads":2},"y":{"threads":4},"x":{"threads":8,"per_thread":4}},"registers":255)";
   const Machine& m = machine("v100");
   const auto needed = [&](const std::string& more) {

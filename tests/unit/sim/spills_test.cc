@@ -55,8 +55,8 @@ TEST(Spills, AreNothingWhereRegistersAreEnough) {
   EXPECT_EQ(occupancy_of(meeting(12, 20, 9, 24).kernels.front(), machine_of(v100())).spilled_per_thread, 32 - 24);
 }
 
-// The twelve words have been put away when the nine fragments are read. Besides: a counter of steps, what of A's address
-// no step changes with the number that it is made of, and the thread's place in the tile.
+// The twelve words have been put away when the nine fragments are read. Besides: a counter of steps, what of A's
+// address no step changes with the number that it is made of, and the thread's place in the tile.
 TEST(Registers, AreOfWhatIsInUseAtATime) {
   const Machine m = machine_of(v100());
   EXPECT_EQ(registers_needed(meeting(12, 20, 9, 0).kernels.front(), m), 20 + 12 + 5);
