@@ -241,6 +241,7 @@ struct ScratchpadLevel : AddressedLevel {
 struct RegisterLevel : LevelSpec {
   std::optional<std::int64_t> per_thread;  // 32-bit registers one thread may use
   std::optional<std::int64_t> granule;     // of a thread, in which hardware hands registers out; 1 where absent
+  bool separate_sums = false;  // matrix instructions add up in registers of their own, as many as the others
 };
 
 // One level of the memory hierarchy; the alternatives stand in the order of Kind.
@@ -353,14 +354,10 @@ struct Baselines {
 
 // Registers that a compiler holds of a thread beside its tile's values (model/simt/registers.h): nothing where absent.
 struct RegisterAllowances {
-  std::optional<std::int64_t> base;             // pointers, indices and guards of one thing after another
-  std::optional<std::int64_t> staged_operand;   // that is copied step by step: from where, to where, how far
-  std::optional<std::int64_t> even_piece;       // of such a copy: its place beside those of the pieces before it
-  std::optional<std::int64_t> max_even_pieces;  // beyond which compilers count on as they go; no bound where absent
-  std::optional<std::int64_t> uneven_piece;     // an address of its own, its place, and what guards it
-  std::optional<std::int64_t> im2col_piece;     // the same where pieces share what guards them
-  std::optional<std::int64_t> im2col_read;      // of an element that a thread reads for itself
-  std::optional<std::int64_t> mma_operands;     // at least, where instructions read both factors from the scratchpad
+  std::optional<std::int64_t> base;            // pointers, indices and guards of one thing after another
+  std::optional<std::int64_t> staged_operand;  // that is copied step by step: from where, to where, how far
+  std::optional<std::int64_t> im2col_read;     // of an element that a thread reads for itself
+  std::optional<std::int64_t> mma_operands;    // at least, where instructions read both factors from the scratchpad
 };
 
 // What the compiler of the chip's kernels does, as one version of it was seen to.
@@ -371,6 +368,8 @@ struct CompilerSpec {
   // 32-bit registers of a thread that carry a copy's pieces, all loads before the first store; all pieces where absent.
   std::optional<std::int64_t> copy_registers;
   std::optional<std::int64_t> predicates;  // that a thread keeps; any number
+  // Threads of a block for which it leaves registers where a kernel does not say how many it has; those that it has.
+  std::optional<std::int64_t> assumed_block;
   RegisterAllowances registers;
 };
 

@@ -198,6 +198,10 @@ void describe_own(V& v, RegisterLevel& s) {
   v.field(optional("per_thread", "32-bit registers that one thread may use."), s.per_thread);
   v.field(optional("granule", "32-bit registers of a thread that hardware hands out together; 1 where absent."),
           s.granule);
+  v.field(optional("separate_sums",
+                   "Whether matrix instructions add up in registers of their own, of which a thread has as many as of "
+                   "the others."),
+          s.separate_sums);
 }
 
 template <class V>
@@ -228,10 +232,6 @@ template <class V>
 void describe(V& v, RegisterAllowances& s) {
   v.field(optional("base", "Pointers, indices and guards of one thing after another."), s.base);
   v.field(optional("cached_operand", "Of each operand that is copied step by step."), s.staged_operand);
-  v.field(optional("even_piece", "Of each piece of a copy whose pieces lie evenly."), s.even_piece);
-  v.field(optional("max_even_pieces", "Pieces that are counted so, at most; all where absent."), s.max_even_pieces);
-  v.field(optional("uneven_piece", "Of each other piece: its address, its place and what guards it."), s.uneven_piece);
-  v.field(optional("im2col_piece", "Of each piece of a tile that im2col gathers."), s.im2col_piece);
   v.field(optional("im2col_read", "Of each element gathered by im2col that a thread reads for itself."), s.im2col_read);
   v.field(optional("mma_operands",
                    "At least, of a thread whose instructions read both operands from the scratchpad, apart from its "
@@ -253,6 +253,10 @@ void describe(V& v, CompilerSpec& s) {
                    "Predicates that a thread keeps; those of more guards are computed again where they are used; any "
                    "number where absent."),
           s.predicates);
+  v.field(optional("assumed_block",
+                   "Threads of a block for which it leaves registers where a kernel does not say how many it has; the "
+                   "block's own where absent."),
+          s.assumed_block);
   v.part(optional("registers", "32-bit registers of a thread apart from the values of its tile; none where absent."),
          s.registers);
 }

@@ -12,9 +12,8 @@
 #define __launch_bounds__(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #endif
 #define __maxnreg__(registers) __attribute__((amdgpu_num_vgpr(registers)))
-struct alignas(16) tilescope_word16 {
-  unsigned int part[4];
-};
+// A vector, not a structure: clang keeps arrays in local memory that are copied by structures.
+typedef unsigned int tilescope_word16 __attribute__((ext_vector_type(4)));
 struct tilescope_index {
   unsigned int x;
 };

@@ -9,6 +9,7 @@
 #include "model/simt/cached_costs.h"
 #include "model/simt/detail/address_work.h"
 #include "model/simt/microkernel/detail/costs.h"
+#include "model/simt/registers.h"
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
@@ -228,12 +229,24 @@ class BlockCounter {
     work_.sharing_latency_cycles += 3 * arithmetic_.latency_cycles;
   }
 
-  // A value that lives in local memory is loaded and stored again in every iteration of the reduction.
+  // Words that a thread moves to local memory and back in a step. What an iteration of the reduction multiplies and
+  // adds to it moves in each; compilers of our kernels spare it, and load once a step what does not change in one. Of
+  // other kernels' code nothing is known: measured times rank best where all of it moves in every iteration.
+  double spill_accesses(const Occupancy& occupancy) const {
+    const std::int64_t all = occupancy.spilled_per_thread;
+    if (p_.registers == 0) return 2 * static_cast<double>(all) * points_;
+    const std::int64_t used =
+        std::clamp<std::int64_t>(registers_of_products(p_, m_) - occupancy.registers_per_thread, 0, all);
+    return 2 * static_cast<double>(used) * points_ + static_cast<double>(all - used);
+  }
+
   void count_spills(const Occupancy& occupancy) {
-    const double accesses = 2 * static_cast<double>(occupancy.spilled_per_thread) * points_;
+    const double accesses = spill_accesses(occupancy);
     work_.compute.issue_cycles += issue_cycles(accesses);
     const double warp_bytes = 4.0 * static_cast<double>(m_.warp);
-    const double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
+    double width = m_.core_cache_bytes_per_cycle > 0 ? m_.core_cache_bytes_per_cycle : warp_bytes;
+    if (m_.core_cache_shared)  // the scratchpad's banks are its own
+      width = static_cast<double>(m_.banks * m_.bank_width_bytes) * m_.core_cache_ratio / m_.scratchpad_pass_cycles;
     work_.compute.core_cache_cycles += accesses * warps_ * warp_bytes / width;
   }
 

@@ -60,6 +60,7 @@ void read_compiler(const arch::ArchSpec& a, Machine& m) {
   if (!a.compiler) return;
   m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
   m.allowances = a.compiler->registers;
+  m.assumed_block = a.compiler->assumed_block.value_or(0);
 }
 
 void read_core_levels(const arch::ArchSpec& a, Machine& m) {
@@ -67,6 +68,7 @@ void read_core_levels(const arch::ArchSpec& a, Machine& m) {
     m.registers = arch::registers_per_core(*r);
     m.registers_per_thread = r->per_thread.value_or(m.registers / a.core.warp);
     m.register_granule = r->granule.value_or(1);
+    m.separate_sums = r->separate_sums;
   }
   if (const arch::ScratchpadLevel* s = arch::scratchpad_of(a)) {
     m.banks = s->banks;

@@ -76,8 +76,10 @@ struct Machine {
 
   std::int64_t registers = 0, registers_per_thread = 0;  // 32-bit; of a core, of a thread
   std::int64_t register_granule = 1;                     // of a thread, in which they are handed out
+  bool separate_sums = false;                            // sums of matrix instructions are in others, as many
   double compiler_unroll = 1;                            // iterations of a loop of its own choice
   arch::RegisterAllowances allowances;                   // what its compiler holds besides values
+  std::int64_t assumed_block = 0;  // threads that it leaves registers for where none are stated; 0: the block's
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;
   std::int64_t scratchpad_reserved_bytes = 0;  // of every resident block

@@ -21,8 +21,10 @@ Occupancy occupancy_of(const StageProgram& p, const Machine& m, base::Bytes scra
   Occupancy o;
   const std::int64_t threads = base::round_up(p.threads_with_producers(m.warp), m.warp);
   const std::int64_t needed = registers_needed(p, m) + further_registers;
-  // A block has to fit the core, so the compiler is held to what one block leaves each thread.
-  std::int64_t most = std::min(m.registers_per_thread, registers_left(m, threads, 1));
+  // A block has to fit the core, so the compiler is held to what one block leaves each thread: this one, where the
+  // kernel says how large it is, as those of lower/ do.
+  const std::int64_t largest = p.registers > 0 ? threads : std::max(threads, m.assumed_block);
+  std::int64_t most = std::min(m.registers_per_thread, registers_left(m, largest, 1));
   const std::int64_t granule = m.register_granule;
   if (p.registers > 0) most = std::min(most, base::round_up(p.registers + further_registers, granule));
   o.registers_per_thread = std::min(base::round_up(needed, granule), std::max(most, granule));

@@ -13,10 +13,14 @@ namespace {
 
 using tile::StageProgram;
 
-std::int64_t accumulators_of(const StageProgram& p) {
-  const tile::TileSpace& space = *p.space;
-  return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
+// Sums and what else a thread holds, of which only the larger part counts where sums have registers of their own.
+std::int64_t with_sums(const StageProgram& p, const Machine& m, std::int64_t others) {
+  const std::int64_t sums = registers_of_sums(p);
+  return m.separate_sums && p.matrix() != nullptr ? std::max(sums, others) : sums + others;
 }
+
+// Without a reduction results take the registers of what they are computed from.
+bool computes_in_place(const StageProgram& p) { return p.space->stage().reducer == expr::Reducer::kNone; }
 
 // The next step's pieces are under way while this one's fragments are in use.
 std::int64_t moving(const StageProgram& p, std::int64_t fragments, std::int64_t copies) {
@@ -40,7 +44,9 @@ std::int64_t needed_by_own(const StageProgram& p, const Machine& m) {
     copies += c.pieces;
     bookkeeping += c.bookkeeping;
   }
-  return accumulators_of(p) + std::max(moving(p, operands.held, copies) + bookkeeping, operands.least);
+  const std::int64_t held = moving(p, operands.held, copies);
+  if (computes_in_place(p)) return std::max(registers_of_sums(p), held) + bookkeeping;
+  return with_sums(p, m, std::max(held + bookkeeping, operands.least));
 }
 
 // --- kernels of others, as compilers make them (docs/model.md, "Registers")
@@ -79,10 +85,19 @@ std::int64_t needed_by_others(const StageProgram& p, const Machine& m) {
     copies += c.pieces;
     addresses += c.bookkeeping;
   }
-  return accumulators_of(p) + moving(p, held_by_others(p), copies) + addresses + bookkeeping_of_others(p);
+  return with_sums(p, m, moving(p, held_by_others(p), copies) + addresses + bookkeeping_of_others(p));
 }
 
 }  // namespace
+
+std::int64_t registers_of_sums(const StageProgram& p) {
+  const tile::TileSpace& space = *p.space;
+  return registers_for(p, tile::data_tile_elements(space.output, p.thread), base::size_of(space.expression.accumulate));
+}
+
+std::int64_t registers_of_products(const StageProgram& p, const Machine& m) {
+  return with_sums(p, m, of_micro_kernel(p, [&](const auto& k) { return operand_registers(k, p, m); }).held);
+}
 
 std::int64_t registers_needed(const StageProgram& p, const Machine& m) {
   return p.registers > 0 ? needed_by_own(p, m) : needed_by_others(p, m);

@@ -14,6 +14,10 @@ namespace tilescope::model {
 // says its `registers`, else of one that other compilers made. docs/model.md has how far it is off.
 std::int64_t registers_needed(const tile::StageProgram& p, const Machine& m);
 
+// Of those, what the sums of a thread take, and with them what it multiplies at a time in a kernel of lower/.
+std::int64_t registers_of_sums(const tile::StageProgram& p);
+std::int64_t registers_of_products(const tile::StageProgram& p, const Machine& m);
+
 // The program, its compiler held to what the estimate says, and to a tenth more where that costs no resident block.
 tile::StageProgram held_to_registers(tile::StageProgram p, const Machine& m);
 

@@ -122,6 +122,7 @@ class AddressCodeMaker {
     issue(open_.size() - 1, &IssuedBeside::integer, 1);
     issue(open_.size() - 1, &IssuedBeside::predicate, 1);
     issue(open_.size() - 1, &IssuedBeside::control, 1);
+    ++code_.registers_;
     for (std::int64_t c = 0; c < copies; ++c) {
       ahead_[l.index] = c;
       walk(l.body);
@@ -213,7 +214,10 @@ class AddressCodeMaker {
       own += 1;
       plain = plain || term.second == 1;
     }
-    if (!outer.empty()) sum(outer);
+    if (!outer.empty()) {
+      sum(outer);
+      code_.registers_ += kept_sums_.insert(outer).second ? 1 : 0;
+    }
     // Each is multiplied and added in one instruction, the first of all has nothing to be added to.
     issue(level, &IssuedBeside::integer, outer.empty() && plain ? own - 1 : own);
     return level;
@@ -227,9 +231,19 @@ class AddressCodeMaker {
     if (shared)  // arrays of the scratchpad lie a constant apart
       for (auto& term : at.terms) term.second *= base::size_of(b.dtype).n;
     const std::size_t level = level_of(at.terms);
-    if (!addresses_.insert({open_[level].loop, shared ? -1 : a.buffer, at.terms}).second) return;
+    const int array = shared ? -1 : a.buffer;
+    keep(array, at.terms);
+    if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;
     if (!at.terms.empty()) sum(at.terms);
     issue(level, &IssuedBeside::integer, 1);
+  }
+
+  // What of an address does not change in the loop around it stays in registers through all of it.
+  void keep(int array, const Terms& terms) {
+    Terms outer;
+    for (const auto& term : terms)
+      if (level_of(term.first) + 1 < open_.size()) outer.push_back(term);
+    if (!outer.empty() && kept_addresses_.insert({array, outer}).second) code_.registers_ += array < 0 ? 1 : 2;
   }
 
   void guard(const std::vector<lower::Guard>& guards) {
@@ -268,6 +282,8 @@ class AddressCodeMaker {
   std::set<std::pair<const Loop*, int>> values_;
   std::set<std::pair<const Loop*, Terms>> sums_;
   std::set<std::tuple<const Loop*, int, Terms>> addresses_;
+  std::set<Terms> kept_sums_;  // wanted in a loop inside the one that they are computed in
+  std::set<std::pair<int, Terms>> kept_addresses_;
   std::set<std::tuple<const Loop*, Terms, std::int64_t, std::int64_t>> guards_;
   std::map<const Loop*, std::vector<Test>> guards_of_;  // by the loop in whose body they stand
 };

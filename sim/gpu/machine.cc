@@ -171,10 +171,12 @@ Machine machine_of(const ArchSpec& chip) {
   m.limits.max_threads = chip.core.max_threads;
   m.limits.max_blocks = chip.core.max_blocks;
   m.limits.max_block_threads = chip.core.max_block_threads;
+  if (chip.compiler) m.limits.assumed_block = chip.compiler->assumed_block.value_or(0);
   if (const arch::RegisterLevel* l = hierarchy.registers) {
     m.limits.registers = arch::registers_per_core(*l);
     m.limits.registers_per_thread = l->per_thread.value_or(m.limits.registers);
     m.limits.register_granule = l->granule.value_or(1);
+    m.limits.separate_sums = l->separate_sums;
   }
   if (const arch::ScratchpadLevel* l = hierarchy.scratchpad) {
     m.scratchpad_name = l->name;

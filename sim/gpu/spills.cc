@@ -6,6 +6,8 @@
 #include "base/integer.h"
 #include "lower/counters.h"
 #include "lower/statement_parts.h"
+#include "sim/gpu/detail/lifetimes.h"
+#include "sim/gpu/detail/registers.h"
 
 namespace tilescope::sim {
 namespace {
@@ -16,81 +18,16 @@ using lower::Statement;
 
 using arch::kRegisterBytes;
 
-// When register arrays are in use, by the order in which statements stand.
-class Lifetimes {
- public:
-  explicit Lifetimes(const Kernel& k) : kernel_(k), of_(k.buffers.size()) { walk(k.body); }
-
-  std::int64_t barriers() const { return static_cast<std::int64_t>(barriers_.size()); }
-  // Whether the array's values are held across that barrier.
-  bool held(std::size_t buffer, std::int64_t barrier) const {
-    const Life& life = of_[buffer];
-    const std::int64_t at = barriers_[static_cast<std::size_t>(barrier)];
-    return kernel_.buffers[buffer].space == Space::kRegister && life.first >= 0 && life.first < at && at < life.last;
-  }
-
- private:
-  struct Life {
-    std::int64_t first = -1, last = -1;
-    bool read_first = false;
-  };
-
-  void touch(const lower::Access& a, bool reads) {
-    Life& life = of_[static_cast<std::size_t>(a.buffer)];
-    if (life.first < 0) {
-      life.first = now_;
-      life.read_first = reads;
-    }
-    life.last = now_;
-  }
-
-  void walk(const std::vector<Statement>& body) {
-    for (const Statement& s : body) {
-      ++now_;
-      if (const auto* l = std::get_if<lower::Loop>(&s.what)) {
-        walk_loop(l->body);
-        continue;
-      }
-      lower::for_inner_bodies(s, [&](const std::vector<Statement>& inner) { walk(inner); });
-      visit(s);
-    }
-  }
-
-  // What was there before a loop, or is read before it is written in one, is held through all of it.
-  void walk_loop(const std::vector<Statement>& body) {
-    const std::int64_t begin = now_;
-    walk(body);
-    const std::int64_t end = ++now_;
-    for (Life& life : of_) {
-      if (life.last <= begin) continue;
-      const bool carried = life.first > begin && life.read_first;
-      if (carried) life.first = begin;
-      if (carried || life.first <= begin) life.last = end;
-    }
-  }
-
-  void visit(const Statement& s) {
-    if (std::holds_alternative<lower::Barrier>(s.what)) barriers_.push_back(now_);
-    lower::for_each_access(
-        s, [&](const lower::Access& a, lower::AccessKind kind) { touch(a, kind != lower::AccessKind::kWrite); });
-  }
-
-  const Kernel& kernel_;
-  std::vector<Life> of_;
-  std::vector<std::int64_t> barriers_;
-  std::int64_t now_ = 0;
-};
-
 struct Peak {
   std::int64_t barrier = -1, registers = 0;
 };
 
-Peak peak_of(const Kernel& k, const Lifetimes& lives) {
+Peak peak_of(const Kernel& k, const Lifetimes& lives, const std::vector<bool>& common) {
   Peak peak;
   for (std::int64_t n = 0; n < lives.barriers(); ++n) {
     std::int64_t sum = 0;
     for (std::size_t b = 0; b < k.buffers.size(); ++b)
-      if (lives.held(b, n)) sum += registers_of(k.buffers[b]);
+      if (common[b] && lives.held(b, n)) sum += registers_of(k.buffers[b]);
     if (sum > peak.registers) peak = {n, sum};
   }
   return peak;
@@ -136,18 +73,17 @@ int add_index(Kernel& k, lower::Index index) {
 
 }  // namespace
 
-std::int64_t registers_of(const lower::Buffer& b) {
-  return base::ceil_div(b.elements * base::size_of(b.dtype).n, kRegisterBytes);
+std::int64_t registers_held(const Kernel& k, const Machine& m) {
+  return peak_of(k, Lifetimes(k), in_common_registers(k, m)).registers;
 }
-
-std::int64_t registers_held(const Kernel& k) { return peak_of(k, Lifetimes(k)).registers; }
 
 Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std::int64_t end,
                     const Occupancy& occupancy, const Machine& m) {
   Spilled out{k, bases, {}};
   Kernel& own = out.kernel;
   const Lifetimes lives(k);
-  const Peak peak = peak_of(k, lives);
+  const std::vector<bool> common = in_common_registers(k, m);
+  const Peak peak = peak_of(k, lives, common);
   const std::int64_t warp = m.limits.warp, resident = std::min(k.blocks, occupancy.blocks_per_core * m.cores);
   const int place =
       add_index(own, {"local", lower::IndexKind::kDerived, {0, resident - 1}, {{{0, 1}}, 0}, 1, resident});
@@ -159,7 +95,7 @@ Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std
   const std::vector<bool> sums = sums_of(k);
   for (const bool of_sums : {false, true})
     for (std::size_t b = 0; b < k.buffers.size() && left > 0; ++b) {
-      if (sums[b] != of_sums || !lives.held(b, peak.barrier)) continue;
+      if (sums[b] != of_sums || !common[b] || !lives.held(b, peak.barrier)) continue;
       const lower::Buffer& spills = k.buffers[b];
       const std::int64_t size = base::size_of(spills.dtype).n, each = std::max<std::int64_t>(1, kRegisterBytes / size);
       const std::int64_t elements = std::min(spills.elements, base::ceil_div(left * kRegisterBytes, size));

@@ -399,6 +399,8 @@ void Listener::add_programs() {
   for (const arch::ComputeSpec& c : chip_.compute)  // results that wait for each other, one a thread
     if (is_of_one(c)) programs_.push_back(by_hand(chip_, c.dtype, c.accumulate, 1, 8));
   small.push_back(by_hand(chip_, base::Dtype::kF32, base::Dtype::kF32, 8, 64));
+  programs_.push_back(by_hand(chip_, base::Dtype::kF32, base::Dtype::kF32, 8, 8));
+  programs_.back().simt()[0].registers = 0;  // a kernel of others, whose text states none
   for (const bool gathers : {false, true}) programs_.push_back(convolution_by_hand(chip_, gathers));
   for (const arch::ComputeSpec& c : chip_.compute)
     for (const char* product : {kProduct, "C[m,n] +=! A[m,k] * B[n,k]"})

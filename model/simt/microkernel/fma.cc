@@ -142,15 +142,21 @@ std::optional<Arithmetic> arithmetic_of(const tile::Fma& /*kernel*/, const Stage
 }
 
 OperandRegisters operand_registers(const tile::Fma& /*kernel*/, const StageProgram& p, const Machine& m) {
-  std::int64_t held = 0;
+  const bool taps = reads_reduction_tiles(p);
+  std::int64_t held = 0, largest = 0, under_way = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     const tile::Operand& o = p.space->inputs[i];
-    const bool apart = o.reads.size() > 1 && !o.im2col && !reads_reduction_tiles(p);
+    const bool apart = o.reads.size() > 1 && !o.im2col && !taps;
     const std::int64_t elements = apart ? fragments_of_reads(p, o) : fragment_of(p, i);
-    held += registers_for(p, elements * points_at_once(p, i, m), o.element);
+    const std::int64_t registers = registers_for(p, elements * points_at_once(p, i, m), o.element);
+    held += registers;
+    if (registers <= largest) continue;
+    largest = registers;
+    under_way = p.operands[i].cached ? 0 : registers;
   }
-  // The taps of a register tile are read as they are used: about half of them are held at a time.
-  return {reads_reduction_tiles(p) ? base::ceil_div(held, 2) : held};
+  // The taps of a register tile are read as they are used, about half of them held at a time; those of the largest
+  // operand are all asked for at once where they come from memory.
+  return {taps ? base::ceil_div(held + under_way, 2) : held};
 }
 
 std::int64_t fragment_registers(const tile::Fma& /*kernel*/, const StageProgram& p, std::size_t operand) {

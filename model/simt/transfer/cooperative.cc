@@ -22,8 +22,12 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
 
+namespace {
+constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
+constexpr std::int64_t kRegistersOfPlace = 1;    // in the scratchpad
+}  // namespace
+
 std::int64_t address_registers(const StageProgram& p, std::size_t operand, const Machine& m) {
-  constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
   return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_together(p, operand, m);
 }
 
@@ -32,8 +36,10 @@ std::int64_t pieces_together(const StageProgram& p, std::size_t operand, const M
   return pieces <= p.unroll ? pieces : std::min(pieces, static_cast<std::int64_t>(m.compiler_unroll));
 }
 
-std::int64_t bookkeeping_of(const StageProgram& p, const Machine& m) {
-  return p.steps() > 1 ? m.allowances.staged_operand.value_or(0) : 0;
+std::int64_t bookkeeping_of(const StageProgram& p, std::size_t operand, const Machine& m) {
+  if (p.steps() == 1) return 0;
+  const std::int64_t apart = pieces_lie_evenly(p, operand) ? 0 : pieces_of(p, operand);
+  return m.allowances.staged_operand.value_or(0) + apart * (kRegistersOfAddress + kRegistersOfPlace);
 }
 
 }  // namespace tilescope::model

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "model/simt/transfer/detail/costs.h"
 #include "model/simt/transfer/detail/pieces.h"
@@ -18,12 +17,7 @@ WarpAccess cached_write(const tile::CpAsync& /*entry*/, const StageProgram& p, s
 
 CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
                             const Machine& m) {
-  const std::int64_t pieces = pieces_of(p, operand);
-  const arch::RegisterAllowances& a = m.allowances;
-  const std::int64_t bookkeeping = bookkeeping_of(p, m);
-  if (pieces_lie_evenly(p, operand))
-    return {a.even_piece.value_or(0) * std::min(pieces, a.max_even_pieces.value_or(pieces)), bookkeeping};
-  return {pieces * (p.space->inputs[operand].im2col ? a.im2col_piece : a.uneven_piece).value_or(0), bookkeeping};
+  return {0, bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,

@@ -33,7 +33,7 @@ WarpAccess cached_write(const tile::PerThread& /*entry*/, const StageProgram& p,
 CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
                             const Machine& m) {
   // A piece of less than a register has one of its own.
-  return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)), bookkeeping_of(p, m)};
+  return {std::max(in_flight(p, operand, pieces_of(p, operand)), pieces_of(p, operand)), bookkeeping_of(p, operand, m)};
 }
 
 CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,

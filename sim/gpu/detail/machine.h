@@ -30,6 +30,8 @@ struct CoreLimits {
   std::int64_t warp = 32, partitions = 1;
   std::int64_t max_threads = 0, max_blocks = 0, max_block_threads = 0;
   std::int64_t registers = 0, registers_per_thread = 0, register_granule = 1;
+  bool separate_sums = false;      // sums of matrix instructions are in others, as many
+  std::int64_t assumed_block = 0;  // threads that the compiler leaves registers for where none are stated
   std::int64_t scratchpad_bytes = 0, scratchpad_per_block = 0, scratchpad_reserved = 0;
 };
 

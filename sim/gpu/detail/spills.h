@@ -15,12 +15,9 @@
 
 namespace tilescope::sim {
 
-// 32-bit registers that a thread keeps the array in.
-std::int64_t registers_of(const lower::Buffer& b);
-
 // 32-bit registers whose values a thread holds across one barrier, the most of all barriers: sums, and pieces on their
 // way from memory to the scratchpad.
-std::int64_t registers_held(const lower::Kernel& k);
+std::int64_t registers_held(const lower::Kernel& k, const Machine& m);
 
 // A kernel with its spills spelled out.
 struct Spilled {

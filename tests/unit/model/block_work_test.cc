@@ -3,6 +3,7 @@
 
 #include "model/simt/detail/block_work.h"
 
+#include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,29 @@ TEST(BlockWork, ABlockAloneWaitsForItsBusiestPartition) {
       << "a warp of 32 on 16 lanes, but for the calibration";
   EXPECT_DOUBLE_EQ(chain_of(4), chain_of(1)) << "a warp for each of four partitions";
   EXPECT_DOUBLE_EQ(chain_of(5), 2 * chain_of(1));
+}
+
+// 64 sums of a thread, 8 points a step, eight elements of A at four points and eight of B held with them.
+TEST(BlockWork, SpillsWhatIsMultipliedInEveryIterationAndOthersOnceAStep) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=4096,n=4096,k=4096");
+  tile::StageProgram p = tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())),
+                                                  {{8, 8, 1}, {8, 8, 1}}, {1, 1, 8}, {16});
+  const Machine& m = tests::machine("v100");
+  const Arithmetic arithmetic = arithmetic_of(m, e.dtype, e.accumulate).value();
+  Occupancy occupancy = occupancy_of(p, m);
+  const Traffic traffic = traffic_of(p, m, occupancy.blocks_per_core);
+  // Words that each of the block's two warps moves in a step.
+  const auto words = [&](std::int64_t registers, std::int64_t spilled) {
+    occupancy.registers_per_thread = registers;
+    occupancy.spilled_per_thread = spilled;
+    const double cycles = work_of_block(p, m, arithmetic, occupancy, traffic).compute.core_cache_cycles;
+    return cycles * m.core_cache_bytes_per_cycle / (2 * 32 * 4);
+  };
+  const auto moved = [&](std::int64_t registers) { return std::lround(words(registers, 10) - words(registers, 0)); };
+  EXPECT_EQ(moved(64), 10 * 2 * 8) << "a kernel of others";
+  p.registers = 128;
+  EXPECT_EQ(moved(64 + 32 + 8), 10);
+  EXPECT_EQ(moved(64 + 32 + 8 - 4), 4 * 2 * 8 + 6) << "four words of what is multiplied have no register";
 }
 
 // Cycles of arithmetic of a block of 128 threads, a point each.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix instructions, windows and split reductions by hand.
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "model/simt/cached_use.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/estimate.h"
+#include "model/simt/registers.h"
 #include "model/simt/warp_access.h"
 #include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
@@ -49,6 +51,19 @@ TEST(MatrixInstruction, TakesThePeaksTime) {
   // One instruction of a warp is 2048 multiply-adds; its four schedulers issue one a cycle each.
   EXPECT_GT(e->term_us("issue"), multiply_adds / 2048 / (4.0 * 108 * 1.41e3));
   EXPECT_LT(e->term_us("issue"), 0.5 * e->term_us("arithmetic"));
+}
+
+TEST(MatrixInstruction, AddsUpInRegistersOfItsOwnWhereAChipHasThem) {
+  const expr::Expression e = tests::expression(kMatmul, "m=4096,n=4096,k=4096", {}, base::Dtype::kF16);
+  const auto space = tile::make_space(e, tile::no_collapse(e.stages.front()));
+  tile::StageProgram p = tile::with_micro_kernel(
+      tile::make_stage_program(space, {{1, 2, 64}, {1, 2, 64}}, {1, 1, 32}, {16}), unit("mi100", "mma.f16"), {16});
+  p.registers = 256;
+  const Machine& apart = tests::machine("mi100");
+  Machine together = apart;
+  together.separate_sums = false;
+  EXPECT_EQ(registers_of_sums(p), 64) << "64 x 64 of 64 lanes";
+  EXPECT_EQ(registers_needed(p, apart), std::max<std::int64_t>(64, registers_needed(p, together) - 64));
 }
 
 // Two warp groups, each 64 rows and 128 columns of a product in 16 bits.

@@ -92,6 +92,19 @@ TEST(Occupancy, HoldsThreadsToWhatOneBlockLeavesThem) {
   EXPECT_GT(o.spilled_per_thread, 0);
 }
 
+// Four SIMDs of 16384 registers for 64 lanes: 1024 threads are four waves on each.
+TEST(Occupancy, LeavesRegistersForTheBlockThatTheCompilerAssumes) {
+  tile::StageProgram p = matmul({8, 16, 1}, {8, 16, 1}, 8);
+  Machine m = machine("mi50");
+  EXPECT_EQ(occupancy_of(p, m).registers_per_thread, 64) << "16384 / (4 * 64)";
+  EXPECT_GT(occupancy_of(p, m).spilled_per_thread, 0);
+  m.assumed_block = 512;
+  EXPECT_GT(occupancy_of(p, m).registers_per_thread, 64);
+  m.assumed_block = 1024;
+  p.registers = 128;
+  EXPECT_GT(occupancy_of(p, m).registers_per_thread, 64) << "what states its registers states its threads";
+}
+
 TEST(Occupancy, GivesAProgramThatHasRunItsBlock) {
   EXPECT_EQ(occupancy_of(matmul({1, 64, 1}, {1, 64, 1}, 4096), machine("v100")).blocks_per_core, 1);
 }

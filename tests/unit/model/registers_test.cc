@@ -3,9 +3,12 @@
 
 #include "model/simt/registers.h"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "model/simt/detail/occupancy.h"
+#include "tests/support/document.h"
 #include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
 
@@ -38,11 +41,47 @@ TEST(Registers, OfOurOwnHoldWhatIsReadAtOnce) {
   p.registers = 255;
   // 32 results, eight rows of A at four points, four of B at one; a step's copies are on their way in registers, 8 of A
   // and of B, while no fragment is.
-  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + 24);
-  // Past them are copied two pieces of A and of B, while fragments are in use.
+  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + 26);
+  // Past them are copied pieces of A and of B while fragments are in use; they lie a constant apart.
   p.num_stages = 3;
-  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + (2 + 2) + 24);
-  EXPECT_EQ(registers_needed(p, machine("v100")), 32 + (32 + 4) + (8 + 8) + 24) << "it has no such copies";
+  EXPECT_EQ(registers_needed(p, machine("a100")), 32 + (32 + 4) + 26);
+  EXPECT_EQ(registers_needed(p, machine("v100")), 32 + (32 + 4) + (8 + 8) + 26) << "it has no such copies";
+}
+
+// 64 rows of A in steps of 12: the 128 threads' pieces of an element each are ten rows and eight elements apart.
+TEST(Registers, OfPiecesThatLieUnevenlyHoldTheirAddresses) {
+  tile::StageProgram p = matmul(12);
+  p.registers = 255;
+  p.operands[0].vector = p.operands[1].vector = 1;
+  const Machine& m = machine("v100");
+  const std::int64_t uneven = registers_needed(p, m);
+  p.operands[0].vector = 3;  // whole rows
+  EXPECT_EQ(uneven - registers_needed(p, m), 6 * (2 + 1)) << "six pieces, each 64 bits of memory, 32 of the scratchpad";
+}
+
+// Four results of a row, nine taps each: 3 x 6 elements of I, 9 of W.
+TEST(Registers, OfTapsThatComeFromMemoryHoldAllOfThem) {
+  const std::string text =
+      R"({"arch":"v100","nodes":[{"expr":"O[c,y,x] +=! I[c,y+r,x+s] * W[c,r,s]",
+        "sizes":{"c":64,"y":32,"x":32,"r":3,"s":3},
+        "shapes":{"I":[64,34,34]},"dtype":"f32","tiles":{"smem":{"c":2,"y":4,"x":32,"r":3,"s":3},
+        "reg":{"c":1,"y":1,"x":4,"r":3,"s":3}},
+        "mapping":{"c":{"threads":2},"y":{"threads":4},"x":{"threads":8,"per_thread":4}},"registers":255)";
+  const Machine& m = machine("v100");
+  const auto needed = [&](const std::string& more) {
+    return registers_needed(tests::program(text + more + "}],\"edges\":[]}", *m.arch).simt().front(), m);
+  };
+  EXPECT_EQ(needed(R"(,"cached":{"I":"smem"})"), 4 + (18 + 9 + 1) / 2 + 8) << "W is the smaller one";
+  EXPECT_EQ(needed(R"(,"cached":{})"), 4 + (18 + 9 + 18 + 1) / 2 + 8) << "half of all, the other half of I";
+  EXPECT_EQ(needed(R"(,"cached":{"I":"smem","W":"smem"})"), 4 + (18 + 9 + 1) / 2 + 8);
+}
+
+TEST(Registers, WithoutAReductionAreTheOperands) {
+  const expr::Expression e = tests::expression("O[i] = relu(I[i])", "i=1048576");
+  tile::StageProgram p =
+      tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), {{1, 128, 4}}, {1}, {16});
+  p.registers = 255;
+  EXPECT_EQ(registers_needed(p, machine("v100")), 4 + 8) << "what is read becomes the result";
 }
 
 TEST(Registers, AreAskedForAsFarAsNoBlockIsLost) {

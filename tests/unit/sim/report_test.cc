@@ -98,7 +98,10 @@ TEST(Report, OccupancyFollowsTheScarcestResource) {
   wide.shared("tile", 6 * 1024);  // 24 KiB
   EXPECT_EQ(resident(wide), 4);
   HandKernel deep(1, 256);
-  deep.registers("r", 120);  // 120 of 256 registers a thread at full occupancy
+  const int r = deep.registers("r", 120);  // 120 of 256 registers a thread, all in use at a time
+  const int c = deep.global("C", 256 * 120, lower::Role::kOutput), i = deep.loop("i", 120);
+  deep.add(loop_over(i, {assign({r, affine({{i, 1}})}, {r, affine({{i, 1}})})}, 120));
+  deep.add(loop_over(i, {copy({c, affine({{i, 256}, {1, 1}})}, {r, affine({{i, 1}})})}, 120));
   EXPECT_EQ(resident(deep), 2);
 }
 

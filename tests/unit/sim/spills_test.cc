@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "lower/counters.h"
+#include "sim/gpu/detail/registers.h"
 #include "tests/support/lowered.h"
 #include "tests/unit/sim/kernels.h"
 
@@ -38,7 +39,7 @@ lower::Module meeting(std::int64_t each, std::int64_t sums, std::int64_t fragmen
   return std::move(k).take();
 }
 
-std::int64_t held(const lower::Module& m) { return registers_held(m.kernels.front()); }
+std::int64_t held(const lower::Module& m) { return registers_held(m.kernels.front(), machine_of(v100())); }
 
 TEST(Spills, AreOfWhatIsHeldAcrossABarrier) {
   EXPECT_EQ(held(meeting(12, 20, 9, 0)), 12 + 20);
@@ -52,6 +53,37 @@ TEST(Spills, AreNothingWhereRegistersAreEnough) {
     EXPECT_EQ(occupancy_of(m.kernels.front(), machine_of(v100())).spilled_per_thread, 0) << registers;
   }
   EXPECT_EQ(occupancy_of(meeting(12, 20, 9, 24).kernels.front(), machine_of(v100())).spilled_per_thread, 32 - 24);
+}
+
+// The twelve words have been put away when the nine fragments are read. Besides: a counter of steps, what of A's
+// address no step changes with the number that it is made of, and the thread's place in the tile.
+TEST(Registers, AreOfWhatIsInUseAtATime) {
+  const Machine m = machine_of(v100());
+  EXPECT_EQ(registers_needed(meeting(12, 20, 9, 0).kernels.front(), m), 20 + 12 + 5);
+  EXPECT_EQ(registers_needed(meeting(12, 20, 15, 0).kernels.front(), m), 20 + 15 + 5);
+}
+
+// The registers of a V100's core are 65536; 1024 threads have 64 each.
+TEST(Registers, AreLeftForTheBlockThatTheCompilerAssumes) {
+  Machine m = machine_of(v100());
+  EXPECT_EQ(occupancy_of(meeting(40, 60, 9, 0).kernels.front(), m).registers_per_thread, 112);
+  m.limits.assumed_block = 1024;
+  const Occupancy o = occupancy_of(meeting(40, 60, 9, 0).kernels.front(), m);
+  EXPECT_EQ(o.registers_per_thread, 64);
+  EXPECT_EQ(o.spilled_per_thread, 40 + 60 - 64);
+  EXPECT_EQ(occupancy_of(meeting(40, 60, 9, 128).kernels.front(), m).registers_per_thread, 112)
+      << "what says its registers says its threads";
+}
+
+// Two by two accumulators of a lane beside fragments; on a chip that keeps them apart the larger part counts.
+TEST(Registers, OfSumsOfMatrixInstructionsMayLieApart) {
+  const arch::ArchSpec a100 = chip("a100");
+  const lower::Module product = lowered(program(matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16"), a100), a100);
+  Machine m = machine_of(a100);
+  const std::int64_t together = registers_needed(product.kernels.front(), m);
+  m.limits.separate_sums = true;
+  EXPECT_EQ(registers_needed(product.kernels.front(), m), std::max<std::int64_t>(32, together - 32))
+      << "32 x 32 sums of 32 lanes";
 }
 
 // Eight words of a thread go out and come back once a step, a line each warp and word.
@@ -78,7 +110,7 @@ TEST(Spills, OfNarrowElementsFillTheirWords) {
   lower::Kernel& k = m.kernels.front();
   for (lower::Buffer& b : k.buffers) b.dtype = base::Dtype::kF16;
   for (lower::Global& g : m.globals) g.dtype = base::Dtype::kF16;
-  EXPECT_EQ(registers_held(k), 6 + 10);
+  EXPECT_EQ(registers_held(k, machine_of(v100())), 6 + 10);
   k.registers = 8;
   const Machine machine = machine_of(v100());
   const Occupancy o = occupancy_of(k, machine);

@@ -63,7 +63,8 @@ std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand,
 // Pieces of a copy that a thread of such a kernel has under way at a time: all that `unroll` covers, else as many as
 // its compiler unrolls a loop to.
 std::int64_t pieces_together(const tile::StageProgram& p, std::size_t operand, const Machine& m);
-// Of a kernel of lower/: what a cached operand takes through all steps.
-std::int64_t bookkeeping_of(const tile::StageProgram& p, const Machine& m);
+// Of a kernel of lower/: what a cached operand takes through all steps, and where from and where to each of its pieces
+// goes if they do not lie evenly.
+std::int64_t bookkeeping_of(const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 }  // namespace tilescope::model

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// When a kernel's register arrays are in use, by the order in which its statements stand: from the first access to the
+// last, and through all of a loop where values stand before it or pass from one iteration to the next.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "lower/kernel.h"
+
+namespace tilescope::sim {
+
+// 32-bit registers that a thread keeps the array in.
+std::int64_t registers_of(const lower::Buffer& b);
+
+class Lifetimes {
+ public:
+  explicit Lifetimes(const lower::Kernel& k);
+
+  std::int64_t barriers() const { return static_cast<std::int64_t>(barriers_.size()); }
+  // Whether the array's values are held across that barrier.
+  bool held(std::size_t buffer, std::int64_t barrier) const;
+  // The most 32-bit registers that those arrays which `counts` says yes of fill at a time; one that is read for the
+  // last time makes room for one that is written there.
+  std::int64_t most(const std::function<bool(std::size_t)>& counts) const;
+
+ private:
+  struct Life {
+    std::int64_t first = -1, last = -1;
+    bool read_first = false;
+  };
+
+  void touch(const lower::Access& a, bool reads);
+  void walk(const std::vector<lower::Statement>& body);
+  void walk_loop(const std::vector<lower::Statement>& body);
+  void visit(const lower::Statement& s);
+  bool in_registers(std::size_t buffer) const;
+
+  const lower::Kernel& kernel_;
+  std::vector<Life> of_;
+  std::vector<std::int64_t> barriers_;
+  std::int64_t now_ = 0;
+};
+
+}  // namespace tilescope::sim
