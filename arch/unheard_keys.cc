@@ -48,13 +48,8 @@ bool bursts_hide_commands(const NumberPlace& n) {
   return dram != nullptr && dram->rate > 0 && 2 * cycles_of(*dram, "ccd_s") <= dram->burst / dram->rate;
 }
 
-// Whether the port of a core's cache is that of the scratchpad, whose memory it shares, and no narrower.
-bool ports_are_one(const NumberPlace& n) {
-  const auto* cache = level_of<CacheLevel>(n);
-  const ScratchpadLevel* scratchpad = scratchpad_of(n.chip);
-  return cache != nullptr && cache->scope == Scope::kCore && cache->shares && scratchpad != nullptr &&
-         cache->width * cache->slices >= scratchpad->bank_width * scratchpad->banks;
-}
+// Whether a scheduler has slots to spare.
+bool issues_two(const NumberPlace& n) { return n.chip.core.issue.value_or(1) > 1; }
 
 // Whether a load turns nothing: elements are of another size than it transposes, or a lane gets a single one anyhow.
 bool cannot_transpose(const NumberPlace& n) {
@@ -122,10 +117,10 @@ constexpr std::array kUnheard = {
                "chips whose timings are the same for both", groups_alike},
     UnheardKey{"memory.<dram>.timing.ccd_s", "the bus is busy with a burst for longer",
                "chips whose bursts take twice as long", bursts_hide_commands},
-    UnheardKey{"memory.<cache>.slices", "its port is that of the scratchpad's banks",
-               "a core's cache that shares the scratchpad's memory and is as wide", ports_are_one},
     UnheardKey{"memory.<scratchpad>.broadcast_groups", "no access has a second group",
                "chips whose widest access of a warp fills the banks once", has_one_group},
+    UnheardKey{"compiler.predicates", "guards that are computed again take slots that nothing else wants",
+               "chips that issue two instructions a cycle", issues_two},
     UnheardKey{"compute.<name>.load.transpose", "such elements are read one by one",
                "instructions whose elements are of another size, or come one to a lane", cannot_transpose},
     UnheardKey{"compute.dp4a.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},

@@ -176,8 +176,12 @@ void Timeline::warp(int core, int slot, std::int64_t warp, std::string_view why,
   add(warps_of(core, slot, static_cast<int>(warp)), {why, static_cast<double>(from), static_cast<double>(until), 0});
 }
 
-void Timeline::unit(int core, int partition, bool computes, double from, double until) {
-  add({Track::Kind::kPartition, core, partition}, {computes ? "arithmetic" : "issue", from, until, 0});
+void Timeline::issue(int core, int partition, double from, double until) {
+  add({Track::Kind::kPartition, core, partition}, {"issue", from, until, 0});
+}
+
+void Timeline::pipe(int core, int partition, int number, std::string_view name, double from, double until) {
+  add({Track::Kind::kPipe, core, partition, number}, {name, from, until, 0});
 }
 
 void Timeline::port(const Track& track, const ReservationTable& reservation_table, Cycle until) {

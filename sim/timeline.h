@@ -29,7 +29,8 @@ struct Track {
     kPhases,  // of a core that computes, meets others and exchanges
     kBlocks,  // of one of a core's CTA slots
     kWarp,    // of the block in that slot
-    kPartition,
+    kPartition,  // its issue slots
+    kPipe,       // of a partition
     kScratchpad,
     kCoreCache,
     kAddress,
@@ -42,7 +43,7 @@ struct Track {
   Kind kind{};
   int unit = 0;  // the core, slice or channel
   int slot = 0;  // of the core; partition, network of a link, or rank of the channel
-  int warp = 0;  // of the block
+  int warp = 0;  // of the block; pipe of the partition
 
   auto operator<=>(const Track&) const = default;
 };
@@ -101,8 +102,9 @@ class Timeline {
   void block_ended(int core, int slot, Cycle end);
   // `why` is there until the kernel has ended.
   void warp(int core, int slot, std::int64_t warp, std::string_view why, Cycle from, Cycle until);
-  // A partition issues, or holds its arithmetic units.
-  void unit(int core, int partition, bool computes, double from, double until);
+  // Issue slots of a partition are taken, and one of its pipes.
+  void issue(int core, int partition, double from, double until);
+  void pipe(int core, int partition, int number, std::string_view name, double from, double until);
   // A port's bookings until then, of which those that were told already are not told again.
   void port(const Track& track, const ReservationTable& reservation_table, Cycle until);
   // What a core of a machine whose cores exchange does; when its port to a network is busy.

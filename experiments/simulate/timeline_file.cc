@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/pipes.h"
 #include "base/document.h"
 
 namespace tilescope::experiments {
@@ -98,6 +99,8 @@ std::string thread_name(const Track& t, const arch::ArchSpec& a) {
       return fmt::format("slot {} warp {}", t.slot, t.warp);
     case kPartition:
       return fmt::format("partition {}", t.slot);
+    case kPipe:
+      return fmt::format("partition {} {}", t.slot, arch::pipes_of(a)[static_cast<std::size_t>(t.warp)].name);
     case kScratchpad:
       if (scratchpad == nullptr) return "scratchpad port";
       if (cache != nullptr && cache->shares) return fmt::format("port of {} and {}", scratchpad->name, cache->name);

@@ -53,19 +53,29 @@ Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t p
     if (work <= 0) return;
     const std::int64_t begin = std::max(from * kCycleParts, free);
     free = begin + work;
-    if (free > last.end) last = {begin, free};
+    last.longest = std::max(last.longest, work);
+    if (free > last.end) last.begin = begin, last.end = free;
   };
-  take(issue_free_[partition], parts(machine_.issue, c.issue) / pieces);
-  for (std::size_t p = 0; p < machine_.pipes; ++p) take(pipes_free_[partition][p], c.pipes[p] / pieces);
+  const std::int64_t slots = parts(machine_.issue, c.issue) / pieces;
+  take(issue_free_[partition], slots);
+  if (timeline_ != nullptr) show_issue(w, slots);
+  for (std::size_t p = 0; p < machine_.pipes.size(); ++p) {
+    const std::int64_t work = c.pipes[p] / pieces;
+    if (work <= 0) continue;
+    std::int64_t& free = pipes_free_[partition][p];
+    take(free, work);
+    if (timeline_ != nullptr)
+      timeline_->pipe(number_, w.partition, static_cast<int>(p), machine_.pipes[p],
+                      static_cast<double>(free - work) / kCycleParts, static_cast<double>(free) / kCycleParts);
+  }
   return last;
 }
 
 Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
   const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
   const Taken taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
-  if (timeline_ != nullptr) show_unit(w, c.computes, taken);
   // What only moves and computes addresses has slots and lanes between other warps' instructions.
-  Cycle done = c.computes ? base::ceil_div(taken.end, kCycleParts) : t + base::ceil_div(taken.parts(), kCycleParts);
+  Cycle done = c.computes ? base::ceil_div(taken.end, kCycleParts) : t + base::ceil_div(taken.longest, kCycleParts);
   const Cycle passes_from = c.computes ? taken.begin / kCycleParts - first : t;
   done = std::max(done, t + first + c.latency / pieces);
   Cycle moved = 0;
@@ -93,7 +103,6 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
     statistics_->level(LevelRole::kScratchpad).transactions += c.passes;
   }
   const Taken taken = take_pipes(w, c, pieces, t);
-  if (timeline_ != nullptr) show_unit(w, true, taken);
   const Cycle begin = taken.begin / kCycleParts;
   Cycle done = std::max(base::ceil_div(taken.end, kCycleParts), begin + c.latency / pieces);
   if (c.passes > 0)
@@ -114,17 +123,19 @@ std::optional<Cycle> Core::wait_for_wgmma(Warp& w, Cycle t) {
   return then;
 }
 
-// The warp's partition has just been taken.
-void Core::show_unit(const Warp& w, bool computes, const Taken& taken) const {
-  timeline_->unit(number_, w.partition, computes, static_cast<double>(taken.begin) / kCycleParts,
-                  static_cast<double>(taken.end) / kCycleParts);
+// So many parts of a cycle of the partition's issue slots have just been taken.
+void Core::show_issue(const Warp& w, std::int64_t parts) const {
+  const std::int64_t free = issue_free_[static_cast<std::size_t>(w.partition)];
+  if (parts > 0)
+    timeline_->issue(number_, w.partition, static_cast<double>(free - parts) / kCycleParts,
+                     static_cast<double>(free) / kCycleParts);
 }
 
 Cycle Core::issue_one(const Warp& w, Cycle t) {
   std::int64_t& free = issue_free_[static_cast<std::size_t>(w.partition)];
   const std::int64_t one = parts(machine_.issue, 1);
   free = std::max(free, t * kCycleParts) + one;
-  if (timeline_ != nullptr) show_unit(w, false, {free - one, free});
+  if (timeline_ != nullptr) show_issue(w, one);
   return t + base::ceil_div(one, kCycleParts);
 }
 

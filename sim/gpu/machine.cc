@@ -113,7 +113,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
 
 void read_pipes(const ArchSpec& chip, Machine& m) {
   const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip);
-  m.pipes = pipes.size();
+  for (const arch::PipeSpec& pipe : pipes) m.pipes.push_back(pipe.name);
   const auto lanes = [&](std::string_view instruction) {
     const std::int64_t n = arch::lanes_of(pipes, instruction);
     return Rate{n > 0 ? n : chip.core.warp, 1};

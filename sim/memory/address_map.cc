@@ -62,7 +62,7 @@ DramPlace AddressMap::dram(std::int64_t line) const {
   const std::int64_t channels = channels_.value(), slices = slices_.value();
   std::int64_t channel = 0, local = in_slice(line);
   if (channels % slices == 0) {
-    channel = slice(line) * channels_per_slice_.value() + channels_per_slice_.rest(local);
+    channel = slice(line) * channels_per_slice_.value() + turned(local, channels_per_slice_);
     local = channels_per_slice_.quotient(local);
   } else if (slices % channels == 0) {
     const std::int64_t own = slice(line);

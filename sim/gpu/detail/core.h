@@ -204,10 +204,11 @@ class Core {
   // Of the issue slots and pipes that a piece of work takes, the one that is done last, in kCycleParts.
   struct Taken {
     std::int64_t begin = 0, end = 0;
+    std::int64_t longest = 0;  // of any of them
     std::int64_t parts() const { return end - begin; }
   };
   Taken take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
-  void show_unit(const Warp& w, bool computes, const Taken& taken) const;
+  void show_issue(const Warp& w, std::int64_t parts) const;
   Cycle issue_one(const Warp& w, Cycle t);
   Cycle access_port(const AccessPattern& p, bool asynchronous, std::int64_t line, Cycle t);
   void load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool cached, Cycle at);

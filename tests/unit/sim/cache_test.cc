@@ -90,6 +90,17 @@ TEST_P(AddressMaps, GiveEveryLineAPlaceOfItsOwn) {
   for (const std::int64_t n : in_channel) EXPECT_EQ(n, lines / spec.channels);
 }
 
+// Of 16 Ki lines any power of two apart, no channel has twice its share.
+TEST_P(AddressMaps, KeepNoStrideInFewChannels) {
+  const AddressMap map(GetParam());
+  constexpr std::int64_t kLines = 1 << 14;
+  for (std::int64_t stride = 1; stride <= 1 << 12; stride *= 2) {
+    std::vector<std::int64_t> lines(static_cast<std::size_t>(GetParam().channels));
+    for (std::int64_t n = 0; n < kLines; ++n) ++lines[static_cast<std::size_t>(map.dram(n * stride).channel)];
+    EXPECT_LT(*std::max_element(lines.begin(), lines.end()), 2 * kLines / GetParam().channels) << stride;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, AddressMaps,
                          testing::Values(AddressMapSpec{64, 64, 16, 8}, AddressMapSpec{16, 64, 16, 16},
                                          AddressMapSpec{12, 12, 16, 1}, AddressMapSpec{96, 32, 4, 2},

@@ -37,6 +37,7 @@ TEST(Pipes, WorkSideBySide) {
   EXPECT_NEAR(each({kF64}, {}), 4, 0.1) << "on 8";
   EXPECT_NEAR(each({kF32, kF64}, {}), 4, 0.1);
   const std::vector<arch::Override> shared = {{"core.pipes.fp32.executes", "[fma.f32, fma.f16, fma.f64]"},
+                                              {"core.pipes.fp32.lanes", "64"},
                                               {"core.pipes.fp64.lanes", "64"}};
   EXPECT_NEAR(each({kF64}, shared), 4, 0.1);
   EXPECT_NEAR(each({kF32, kF64}, shared), 2 + 4, 0.1) << "one after the other";

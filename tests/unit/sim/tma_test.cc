@@ -181,7 +181,7 @@ TEST(BulkCopies, TakeTheLatencyAndALineACycle) {
   const auto l2 = static_cast<double>(arch::device_cache_of(h100())->latency->n);
   EXPECT_NEAR(each(1), 3 + scratchpad_latency() + l2 + 1, 1);
   const double link = 128.0 / static_cast<double>(h100().link->width.n);
-  EXPECT_NEAR(each(64) - each(1), 63 * std::max(1.0, link), 4);
+  EXPECT_NEAR(each(64) - each(1), 63 * std::max(1.0, link), 8) << "bookings out of order, to half of 16 cycles";
 }
 
 TEST(BulkCopies, OfBoxesFollowEachOther) { EXPECT_NEAR(each(32, 2), each(64), 3); }
