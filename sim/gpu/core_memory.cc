@@ -79,12 +79,13 @@ Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t)
   const Cycle passes_from = c.computes ? taken.begin / kCycleParts - first : t;
   done = std::max(done, t + first + c.latency / pieces);
   Cycle moved = 0;
-  if (c.passes > 0) {
+  if (const std::int64_t passes = c.passes - c.kept_passes; passes > 0) {
+    const std::int64_t accesses = c.accesses - c.kept_accesses;
     const Cycle over = c.computes ? taken.parts() / kCycleParts : 0;
-    moved = scratchpad_.book(passes_from, base::ceil_div(c.passes, pieces), over);
-    if (c.accesses > 0 && (machine_.lanes_shared || machine_.scratchpad_lanes.units < machine_.limits.warp)) {
+    moved = scratchpad_.book(passes_from, base::ceil_div(passes, pieces), over);
+    if (accesses > 0 && (machine_.lanes_shared || machine_.scratchpad_lanes.units < machine_.limits.warp)) {
       ReservationTable& lanes = machine_.lanes_shared ? memory_lanes_ : own_scratchpad_lanes_;
-      moved = std::max(moved, lanes.book(passes_from, base::ceil_div(c.accesses * machine_.limits.warp, pieces), over));
+      moved = std::max(moved, lanes.book(passes_from, base::ceil_div(accesses * machine_.limits.warp, pieces), over));
     }
     if (!c.computes && c.reads_scratchpad) moved += machine_.scratchpad_latency - machine_.scratchpad.cycles;
   }

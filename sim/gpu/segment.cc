@@ -22,6 +22,8 @@ void SegmentCost::add(const SegmentCost& o, std::int64_t times) {
   computes = computes || o.computes;
   passes += o.passes * times;
   accesses += o.accesses * times;
+  kept_passes += o.kept_passes * times;
+  kept_accesses += o.kept_accesses * times;
   reads_scratchpad = reads_scratchpad || o.reads_scratchpad;
   for (const auto& [copy, count] : o.shared) {
     auto known = std::find_if(shared.begin(), shared.end(), [&, c = copy](const auto& s) { return s.first == c; });
@@ -119,6 +121,7 @@ void Segment::make_key(std::int64_t warp, const Uniforms& u) {
 const SegmentCost& Segment::at(std::int64_t warp, const Uniforms& u) {
   make_key(warp, u);
   if (const SegmentCost* known = known_.find(key_)) return *known;
+  read_.clear();
   Uniforms inside = u;
   const SegmentCost cost = walk(nodes_, warp, inside);
   return known_.insert(key_, cost);
@@ -199,23 +202,48 @@ SegmentCost Segment::walk(const SegmentNode& n, std::int64_t warp, Uniforms& u) 
 SegmentCost Segment::walk_loop(const SegmentNode& loop, std::int64_t warp, Uniforms& u) {
   const auto index = static_cast<std::size_t>(loop.index);
   const std::int64_t extent = loop.range.high - loop.range.low + 1;
-  const bool same = alike(loop, warp, u);
+  if (loop.unrolled) unrolled_.push_back(loop.index);
+  const bool same = alike(loop, warp, u) && !(loop.unrolled && may_repeat(loop));
   open_[index] = false;
   SegmentCost all;
   std::int64_t chain = 0;
   for (std::int64_t v = loop.range.low; v <= (same ? loop.range.low : loop.range.high); ++v) {
     indices_.set(u, loop.index, v);
+    if (!loop.unrolled) read_.clear();
     const SegmentCost c = walk(loop.children, warp, u);
     const std::int64_t times = same ? extent : 1;
     all.add(c, times);
     chain = loop.accumulates ? chain + c.latency * times : std::max(chain, c.latency);
   }
   all.latency = chain;
+  if (loop.unrolled)
+    unrolled_.pop_back();
+  else
+    read_.clear();
   open_[index] = true;
   return all;
 }
 
-SegmentCost Segment::walk_copy(const SegmentNode& n, std::int64_t warp, const Uniforms& u) const {
+bool Segment::may_repeat(const SegmentNode& loop) const {
+  return std::any_of(copies_.begin(), copies_.end(), [&](const SegmentNode* copy) {
+    const LaneForm& form = copy->access->shared_bytes();
+    const auto moves_with = [&](int l) { return moves(form, l, kAnyAmount); };
+    return moves_with(loop.index) && std::count_if(loops_.begin(), loops_.end(), moves_with) > 1;
+  });
+}
+
+bool Segment::is_repeated(const SegmentNode& n, const Uniforms& u) {
+  if (unrolled_.empty()) return false;
+  const LaneForm& form = n.access->shared_bytes();
+  const std::vector<int> mixed = indices_.mixed_of(form);
+  splits_.resize(indices_.kernel().indices.size());
+  indices_.split(mixed, u, splits_);
+  std::vector<std::int64_t> place = {n.copy, indices_.common(form, u, splits_)};
+  for (const int i : mixed) place.push_back(splits_[static_cast<std::size_t>(i)].rest);
+  return !read_.insert(std::move(place)).second;
+}
+
+SegmentCost Segment::walk_copy(const SegmentNode& n, std::int64_t warp, const Uniforms& u) {
   const AccessPattern& p = *n.access->at(warp, u).pattern;
   SegmentCost c;
   c.issue = 1;
@@ -225,6 +253,10 @@ SegmentCost Segment::walk_copy(const SegmentNode& n, std::int64_t warp, const Un
   const auto from = static_cast<std::size_t>(n.access->copy().from.buffer);
   c.reads_scratchpad = indices_.kernel().buffers[from].space == lower::Space::kShared;
   c.shared.emplace_back(n.copy, p.count.shared);
+  if (!c.reads_scratchpad || !is_repeated(n, u)) return c;
+  c.issue = 0;
+  c.kept_passes = c.passes;
+  c.kept_accesses = c.accesses;
   return c;
 }
 

@@ -334,6 +334,7 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
             n.index = l.index;
             n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
             n.accumulates = accumulates(l.body, l.index);
+            n.unrolled = AddressCode::unrolled(l, kernel_);
             if (SegmentNode own = beside(&l); own.cost.issue > 0) n.children.push_back(std::move(own));
             children(l.body);
           },

@@ -2,10 +2,12 @@
 #pragma once
 // What a warp does between two points at which it meets others: register, scratchpad and arithmetic statements as one
 // piece of work. Its cost is found by running through the statements once for every way in which guards and bank
-// conflicts can fall; loops whose iterations are alike are multiplied.
+// conflicts can fall; loops whose iterations are alike are multiplied. What an unrolled body reads twice from the
+// scratchpad stays in registers from the first time on: nothing is written there meanwhile that another warp wrote.
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct SegmentCost {
   bool computes = false;                                   // more than addresses and guards
   std::int64_t passes = 0;                                 // of the scratchpad
   std::int64_t accesses = 0;                               // warp instructions to the scratchpad
+  std::int64_t kept_passes = 0, kept_accesses = 0;         // of these, what is in registers already
   bool reads_scratchpad = false;                           // something waits for what it gives
   std::int64_t latency = 0;                                // cycles of the longest chain of results
   std::vector<std::pair<int, lower::AccessCount>> shared;  // by copy of the kernel
@@ -36,6 +39,7 @@ struct SegmentNode {
   int index = 0;
   expr::Span range;
   bool accumulates = false;  // a target inside does not move with the loop
+  bool unrolled = false;     // a compiler leaves no loop
   // kIf
   struct UniformGuard {
     LaneForm value;
@@ -73,7 +77,11 @@ class Segment {
   SegmentCost walk(const std::vector<SegmentNode>& nodes, std::int64_t warp, Uniforms& u);
   SegmentCost walk(const SegmentNode& node, std::int64_t warp, Uniforms& u);
   SegmentCost walk_loop(const SegmentNode& loop, std::int64_t warp, Uniforms& u);
-  SegmentCost walk_copy(const SegmentNode& copy, std::int64_t warp, const Uniforms& u) const;
+  SegmentCost walk_copy(const SegmentNode& copy, std::int64_t warp, const Uniforms& u);
+  // Whether reads of the loop's body may meet each other's addresses: they move with two loops that are unrolled.
+  bool may_repeat(const SegmentNode& loop) const;
+  // Whether the copy reads again what the unrolled body that is being walked has read.
+  bool is_repeated(const SegmentNode& copy, const Uniforms& u);
 
   const KernelIndices& indices_;
   std::vector<SegmentNode> nodes_;
@@ -83,6 +91,9 @@ class Segment {
   std::vector<const SegmentNode*> ifs_, copies_;
   std::vector<std::int64_t> key_;
   PatternTable<SegmentCost> known_;
+  std::vector<int> unrolled_;                 // loops that are being walked and leave none in the code
+  std::set<std::vector<std::int64_t>> read_;  // by the unrolled body that is being walked: copy and place
+  MixedSplits splits_;
 };
 
 }  // namespace tilescope::sim

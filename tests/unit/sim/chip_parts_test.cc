@@ -84,6 +84,23 @@ TEST(ScratchpadPort, HasAWidthAndLanes) {
       << "four passes take longer than lanes";
 }
 
+// Two loops slide a window over a row: of 8 x 8 reads of single words 15 are of other places. Where a compiler leaves
+// no loop it keeps the others; the kernel asks for all of them all the same.
+TEST(Scratchpad, IsReadOnceForAnUnrolledWindow) {
+  const auto report = [](std::int64_t unroll) {
+    HandKernel k(80, 256);
+    const int tile = k.shared("tile", 1024), r = k.registers("r", 64), i = k.loop("i", 512);
+    const int x = k.loop("x", 8), s = k.loop("s", 8);
+    const Statement read = copy({r, affine({{x, 8}, {s, 1}})}, {tile, affine({{1, 1}, {x, 32}, {s, 32}})});
+    k.add(loop_over(i, {loop_over(x, {loop_over(s, {read}, unroll)}, unroll)}));
+    return simulated(std::move(k).take(), chip("v100", {{"core.block_launch", "1 cycle"}}));
+  };
+  const SimReport looped = report(0), unrolled = report(8);
+  EXPECT_EQ(level(looped, "smem").transactions, level(unrolled, "smem").transactions);
+  EXPECT_NEAR(running_cycles(unrolled), 8 * 512 * 15, 600) << "a pass each of eight warps";
+  EXPECT_GT(running_cycles(looped), 8 * 512 * 64);
+}
+
 // One warp follows a chain through half of a cache's own partition, through both, and beyond.
 TEST(Partitions, AreNearAndFar) {
   const arch::ArchSpec c = chip("a100", {{"memory.l2.capacity", "2560 KiB"},
