@@ -3,12 +3,14 @@
 // What vendors' compilers made of the first program of every operator (experiments/data/machine_code, made again by
 // experiments/studies/machine_code/run --write), and how well an estimate of registers agrees with it.
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,6 +48,54 @@ inline std::vector<CompiledKernel> compiled_kernels(const std::string& chip) {
   if (out.empty()) throw std::runtime_error("no table of machine code for " + chip);
   return out;
 }
+
+// Instructions of a thread; `beside`: on integers and predicates.
+struct InstructionCounts {
+  double multiply_adds = 0, loads = 0, stores = 0, beside = 0;
+
+  void add(const InstructionCounts& o, double times) {
+    multiply_adds += o.multiply_adds * times;
+    loads += o.loads * times;
+    stores += o.stores * times;
+    beside += o.beside * times;
+  }
+};
+
+// Of a table's row, of all its loops as often as they run (experiments/studies/machine_code/loops.py).
+inline InstructionCounts counts_of(const nlohmann::ordered_json& row) {
+  std::vector<std::pair<double, double>> runs;
+  InstructionCounts all;
+  const auto take = [&](const nlohmann::ordered_json& counts, double times) {
+    for (const auto& [kind, n] : counts.items()) {
+      const double all_of_it = times * n.get<double>();
+      if (kind == "fma" || kind == "arith") all.multiply_adds += all_of_it;
+      if (kind.starts_with("load_global")) all.loads += all_of_it;
+      if (kind.starts_with("store_global")) all.stores += all_of_it;
+      if (kind == "integer" || kind == "predicate" || kind == "scalar") all.beside += all_of_it;
+    }
+  };
+  for (const nlohmann::ordered_json& loop : row.at("loops")) {
+    double entered = 1;
+    if (!loop.at("parent").is_null()) {
+      const auto& [times, trips] = runs[loop.at("parent").get<std::size_t>()];
+      entered = times * loop.value("entered", trips);
+    }
+    const double trips = loop.at("trips").is_null() ? 1 : loop.at("trips").get<double>();
+    runs.emplace_back(entered, trips);
+    take(loop.at("counts"), entered * trips);
+    for (const nlohmann::ordered_json& part : loop.value("parts", nlohmann::ordered_json::array()))
+      take(part.at("counts"), -entered * (trips - part.at("times").get<double>()));
+  }
+  return all;
+}
+
+inline bool all_trips_known(const nlohmann::ordered_json& row) {
+  for (const nlohmann::ordered_json& loop : row.at("loops"))
+    if (loop.at("trips").is_null()) return false;
+  return true;
+}
+
+inline bool within(double counted, double real, double share) { return std::abs(counted - real) <= share * real; }
 
 // How often an estimate is within a granule of the registers that hardware hands out for what the compiler took, and
 // right about whether anything is spilled.

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers and spills that the model assumes against those that vendors' compilers took.
+// Registers, spills and instructions that the model assumes against what vendors' compilers made of programs.
 
 #include "tests/support/machine_code.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
+#include "model/simt/detail/address_work.h"
+#include "model/simt/transfer/detail/costs.h"
+#include "model/simt/transfer/results.h"
 #include "tests/support/document.h"
 #include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
@@ -41,6 +46,51 @@ INSTANTIATE_TEST_SUITE_P(Chips, MachineCodeRegisters,
                                          Aim{"a100", 0.90, 0.88}, Aim{"h100_pcie", 0.84, 0.90}, Aim{"mi50", 0.78, 0.73},
                                          Aim{"mi100", 0.65, 0.90}, Aim{"mi210", 0.79, 0.99}),
                          [](const auto& named) { return named.param.chip; });
+
+// Instructions on integers and predicates of a thread of the whole program.
+double instructions_beside(const tile::StageProgram& p, const Machine& m) {
+  double step = instructions_of_loops(p);
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
+    if (!p.operands[i].cached) {
+      step += instructions_beside_reads(p, i);
+      continue;
+    }
+    const CopyWork copy =
+        std::visit([&](const auto& entry) { return copy_work(entry, p, i, m.warp); }, transfer_of(p, i, m));
+    step += instructions_beside_copies(p, i, copy.requests);
+  }
+  const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
+  return step * static_cast<double>(alone(p, *m.arch).all_steps(p)) + instructions_beside_stores(p, stores.per_warp);
+}
+
+class MachineCode : public testing::TestWithParam<std::pair<std::string, double>> {};
+
+TEST_P(MachineCode, IsWhatTheModelCounts) {
+  const auto& [chip, least] = GetParam();
+  const Machine& m = tests::machine(chip);
+  int kernels = 0, within = 0;
+  double log_ratio = 0;
+  for (const tests::CompiledKernel& k : tests::compiled_kernels(chip)) {
+    if (!k.name().starts_with("compute_") || !tests::all_trips_known(k.row)) continue;
+    const tile::RProgram program = tests::program(k.program.dump(), *m.arch);
+    const double counted = instructions_beside(program.simt().front(), m), real = tests::counts_of(k.row).beside;
+    ++kernels;
+    within += tests::within(counted, real, 0.25);
+    log_ratio += std::log(counted / real);
+  }
+  fmt::print(
+      "{}: of {} kernels the model counts integer and predicate instructions within a quarter on {}, {:+.0f} % "
+      "in the mean\n",
+      chip, kernels, within, 100 * (std::exp(log_ratio / kernels) - 1));
+  EXPECT_GE(kernels, 80);
+  EXPECT_GE(within, least * kernels);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, MachineCode,
+                         testing::Values(std::pair("k80", 0.35), std::pair("v100", 0.3), std::pair("t4", 0.09),
+                                         std::pair("a100", 0.33), std::pair("h100_pcie", 0.16), std::pair("mi50", 0.31),
+                                         std::pair("mi100", 0.41), std::pair("mi210", 0.35)),
+                         [](const auto& named) { return named.param.first; });
 
 }  // namespace
 }  // namespace tilescope::model

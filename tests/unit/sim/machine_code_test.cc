@@ -2,6 +2,8 @@
 // Instructions that the simulator counts of kernels against those that vendors' compilers made of them
 // (experiments/data/machine_code, made again by experiments/studies/machine_code/run --write).
 
+#include "tests/support/machine_code.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -26,24 +28,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Counts {
-  double multiply_adds = 0, loads = 0, stores = 0, beside = 0;
-
-  void add(const Counts& o, double times) {
-    multiply_adds += o.multiply_adds * times;
-    loads += o.loads * times;
-    stores += o.stores * times;
-    beside += o.beside * times;
-  }
-};
+using tests::InstructionCounts;
 
 // --- of a kernel
 
 class KernelCounter {
  public:
   KernelCounter(const lower::Kernel& k, const arch::ArchSpec& chip) : kernel_(k), code_(k, chip.compiler->predicates) {}
-  Counts count() {
-    Counts all = of(kernel_.body);
+  InstructionCounts count() {
+    InstructionCounts all = of(kernel_.body);
     all.beside += beside(nullptr);
     return all;
   }
@@ -53,16 +46,16 @@ class KernelCounter {
     const IssuedBeside b = code_.of(l);
     return b.integer + b.predicate;
   }
-  Counts of(const std::vector<lower::Statement>& body) {
-    Counts all;
+  InstructionCounts of(const std::vector<lower::Statement>& body) {
+    InstructionCounts all;
     for (const lower::Statement& s : body) all.add(of(s), 1);
     return all;
   }
-  Counts of(const lower::Statement& s) {
-    Counts c;
+  InstructionCounts of(const lower::Statement& s) {
+    InstructionCounts c;
     if (const auto* l = std::get_if<lower::Loop>(&s.what)) {
       const expr::Span range = kernel_.indices[static_cast<std::size_t>(l->index)].range;
-      Counts body = of(l->body);
+      InstructionCounts body = of(l->body);
       if (!AddressCode::unrolled(*l, kernel_)) body.beside += beside(l);
       c.add(body, static_cast<double>(range.high - range.low + 1));
       return c;
@@ -81,43 +74,6 @@ class KernelCounter {
   const lower::Kernel& kernel_;
   AddressCode code_;
 };
-
-// --- of a table's row: how often its loops run, as loops.py has it
-
-Counts counts_of(const Json& row) {
-  std::vector<std::pair<double, double>> runs;
-  Counts all;
-  const auto take = [&](const Json& counts, double times) {
-    for (const auto& [kind, n] : counts.items()) {
-      const double all_of_it = times * n.get<double>();
-      if (kind == "fma" || kind == "arith") all.multiply_adds += all_of_it;
-      if (kind.starts_with("load_global")) all.loads += all_of_it;
-      if (kind.starts_with("store_global")) all.stores += all_of_it;
-      if (kind == "integer" || kind == "predicate" || kind == "scalar") all.beside += all_of_it;
-    }
-  };
-  for (const Json& loop : row.at("loops")) {
-    double entered = 1;
-    if (!loop.at("parent").is_null()) {
-      const auto& [times, trips] = runs[loop.at("parent").get<std::size_t>()];
-      entered = times * loop.value("entered", trips);
-    }
-    const double trips = loop.at("trips").is_null() ? 1 : loop.at("trips").get<double>();
-    runs.emplace_back(entered, trips);
-    take(loop.at("counts"), entered * trips);
-    for (const Json& part : loop.value("parts", Json::array()))
-      take(part.at("counts"), -entered * (trips - part.at("times").get<double>()));
-  }
-  return all;
-}
-
-bool all_trips_known(const Json& row) {
-  for (const Json& loop : row.at("loops"))
-    if (loop.at("trips").is_null()) return false;
-  return true;
-}
-
-bool within(double counted, double real, double share) { return std::abs(counted - real) <= share * real; }
 
 // Least shares of a chip's kernels on which multiply-adds, loads and stores, and integer and predicate instructions
 // agree; the aim is all, all, and nine of ten (docs/accuracy.md).
@@ -143,17 +99,17 @@ TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
       base::Diagnostics diags;
       if (!row.contains("refused")) module = lower::lower(tests::program(row.at("program").dump(), chip), chip, diags);
     }
-    if (!module || row.contains("refused") || !all_trips_known(row)) continue;
+    if (!module || row.contains("refused") || !tests::all_trips_known(row)) continue;
     const auto kernel = std::find_if(module->kernels.begin(), module->kernels.end(), [&](const lower::Kernel& k) {
       return k.name == row.at("kernel").get<std::string>();
     });
     ASSERT_NE(kernel, module->kernels.end()) << row.at("kernel");
-    const Counts counted = KernelCounter(*kernel, chip).count();
-    const Counts real = counts_of(row);
+    const InstructionCounts counted = KernelCounter(*kernel, chip).count();
+    const InstructionCounts real = tests::counts_of(row);
     ++kernels;
-    products += within(counted.multiply_adds, real.multiply_adds, 0.05);
-    loads += within(counted.loads, real.loads, 0.05) && within(counted.stores, real.stores, 0.05);
-    beside += within(counted.beside, real.beside, 0.25);
+    products += tests::within(counted.multiply_adds, real.multiply_adds, 0.05);
+    loads += tests::within(counted.loads, real.loads, 0.05) && tests::within(counted.stores, real.stores, 0.05);
+    beside += tests::within(counted.beside, real.beside, 0.25);
     log_ratio += std::log((counted.beside + 1) / (real.beside + 1));
   }
   fmt::print(
