@@ -122,6 +122,8 @@ void check_clusters(const ArchSpec& a, const LinkSpec& link, Complaints& complai
     complaints.add({"link", link.cluster_cores ? "cluster_cores" : "cluster_width"},
                    fmt::format("a port that cores share needs the key '{}' too",
                                link.cluster_cores ? "cluster_width" : "cluster_cores"));
+  if (link.cluster_cores && device_cache_of(a) == nullptr)
+    complaints.add({"link", "cluster_cores"}, "cores share a port to a cache of device scope; the chip has none");
   if (link.cluster_cores && a.core.count > 0 && *link.cluster_cores > a.core.count)
     complaints.add({"link", "cluster_cores"},
                    fmt::format("{} cores are more than the chip has, {}", *link.cluster_cores, a.core.count),

@@ -26,7 +26,9 @@ void add(Map& map, std::string_view key, std::string_view unit, Value value) {
 // clang-format off
 void write(Map& to, std::string_view key, const std::string& v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, const FragmentMap& v) { add(to, key, "", text_of(v)); }
-void write(Map& to, std::string_view key, const std::vector<std::string>& v) { add(to, key, "", List(v.begin(), v.end())); }
+void write(Map& to, std::string_view key, const std::vector<std::string>& v) {
+  add(to, key, "", List(v.begin(), v.end()));
+}
 void write(Map& to, std::string_view key, std::int64_t v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, double v) { add(to, key, "", v); }
 void write(Map& to, std::string_view key, const Positive& v) { add(to, key, "", v.value); }

@@ -43,16 +43,19 @@ void check_executes(const ArchSpec& a, const PipeSpec& pipe, Complaints& complai
         at, fmt::format("a pipe of accesses executes nothing but {} and {}", kMemoryAccesses, kScratchpadAccesses));
 }
 
-// A rate of lanes is needed where no instruction's own rate says it.
+// A rate of lanes is needed where no instruction's own rate says it, and read nowhere else.
 void check_lanes(const std::vector<PipeSpec>& pipes, const PipeSpec& pipe, Complaints& complaints) {
-  if (pipe.lanes) return;
-  for (const std::string& name : pipe.executes) {
-    const bool shared = shares_of(pipes, name).size() > 1;
-    if (!shared && !is_other(name)) continue;
-    return complaints.add(
-        {"core", "pipes", pipe.name},
-        fmt::format("`lanes` is missing: {}", shared ? fmt::format("another pipe executes {} too", name)
-                                                     : fmt::format("how fast it executes {}", name)));
+  const auto is_shared = [&](const std::string& name) { return shares_of(pipes, name).size() > 1; };
+  const auto wanting = std::find_if(pipe.executes.begin(), pipe.executes.end(),
+                                    [&](const std::string& name) { return is_shared(name) || is_other(name); });
+  if (wanting == pipe.executes.end()) {
+    if (pipe.lanes && !pipe.executes.empty())
+      complaints.add({"core", "pipes", pipe.name, "lanes"}, "`per_core` of what it alone executes says as much");
+  } else if (!pipe.lanes) {
+    complaints.add({"core", "pipes", pipe.name},
+                   fmt::format("`lanes` is missing: {}", is_shared(*wanting)
+                                                             ? fmt::format("another pipe executes {} too", *wanting)
+                                                             : fmt::format("how fast it executes {}", *wanting)));
   }
 }
 

@@ -14,6 +14,7 @@ Core::Core(int number, const Machine& machine)
       machine_(machine),
       issue_free_(static_cast<std::size_t>(machine.limits.partitions), 0),
       pipes_free_(static_cast<std::size_t>(machine.limits.partitions), PipeParts{}),
+      beside_free_(static_cast<std::size_t>(machine.limits.partitions), PipeParts{}),
       scratchpad_(machine.scratchpad),
       cache_port_(Rate{}),
       memory_lanes_(machine.memory_lanes),

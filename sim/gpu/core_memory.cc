@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "sim/gpu/detail/core.h"
 #include "sim/timeline.h"
@@ -48,13 +49,14 @@ std::optional<Cycle> Core::run_segment(Warp& w, const WarpOp& op, Cycle t) {
 
 Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from) {
   const auto partition = static_cast<std::size_t>(w.partition);
-  Taken last{from * kCycleParts, from * kCycleParts};
+  const std::int64_t now = from * kCycleParts;
+  Taken taken{now, now, now, 0};
   const auto take = [&](std::int64_t& free, std::int64_t work) {
     if (work <= 0) return;
-    const std::int64_t begin = std::max(from * kCycleParts, free);
+    const std::int64_t begin = std::max(now, free);
     free = begin + work;
-    last.longest = std::max(last.longest, work);
-    if (free > last.end) last.begin = begin, last.end = free;
+    taken.end = std::max(taken.end, free);
+    if (work > taken.longest) taken.begin = begin, taken.longest = work;
   };
   const std::int64_t slots = parts(machine_.issue, c.issue) / pieces;
   take(issue_free_[partition], slots);
@@ -64,24 +66,27 @@ Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t p
     if (work <= 0) continue;
     std::int64_t& free = pipes_free_[partition][p];
     take(free, work);
+    std::int64_t& beside = beside_free_[partition][p];
+    if (!c.computes) beside = std::max(now, beside) + work, taken.beside = std::max(taken.beside, beside);
     if (timeline_ != nullptr)
       timeline_->pipe(number_, w.partition, static_cast<int>(p), machine_.pipes[p],
                       static_cast<double>(free - work) / kCycleParts, static_cast<double>(free) / kCycleParts);
   }
-  return last;
+  if (!c.computes) taken.beside = std::max(taken.beside, now + slots);
+  return taken;
 }
 
 Cycle Core::segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t) {
   const Cycle first = c.reads_scratchpad ? machine_.scratchpad_latency : 0;
   const Taken taken = take_pipes(w, c, pieces, c.computes ? t + first : t);
-  // What only moves and computes addresses has slots and lanes between other warps' instructions.
-  Cycle done = c.computes ? base::ceil_div(taken.end, kCycleParts) : t + base::ceil_div(taken.longest, kCycleParts);
+  // What only moves and computes addresses has slots and lanes between instructions of warps that compute.
+  Cycle done = base::ceil_div(c.computes ? taken.end : taken.beside, kCycleParts);
   const Cycle passes_from = c.computes ? taken.begin / kCycleParts - first : t;
   done = std::max(done, t + first + c.latency / pieces);
   Cycle moved = 0;
   if (const std::int64_t passes = c.passes - c.kept_passes; passes > 0) {
     const std::int64_t accesses = c.accesses - c.kept_accesses;
-    const Cycle over = c.computes ? taken.parts() / kCycleParts : 0;
+    const Cycle over = c.computes ? taken.longest / kCycleParts : 0;
     moved = scratchpad_.book(passes_from, base::ceil_div(passes, pieces), over);
     if (accesses > 0 && (machine_.lanes_shared || machine_.scratchpad_lanes.units < machine_.limits.warp)) {
       ReservationTable& lanes = machine_.lanes_shared ? memory_lanes_ : own_scratchpad_lanes_;
@@ -107,7 +112,7 @@ std::optional<Cycle> Core::begin_wgmma(Warp& w, const WarpOp& op, Cycle t) {
   const Cycle begin = taken.begin / kCycleParts;
   Cycle done = std::max(base::ceil_div(taken.end, kCycleParts), begin + c.latency / pieces);
   if (c.passes > 0)
-    done = std::max(done, scratchpad_.book(begin, base::ceil_div(c.passes, pieces), taken.parts() / kCycleParts));
+    done = std::max(done, scratchpad_.book(begin, base::ceil_div(c.passes, pieces), taken.longest / kCycleParts));
   w.wgmma_end = std::max(w.wgmma_end, done);
   const bool last = --w.pieces_left == 0;
   if (last) ++w.pc;

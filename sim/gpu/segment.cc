@@ -48,6 +48,7 @@ Segment::Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, s
 void Segment::collect(const std::vector<SegmentNode>& nodes) {
   for (const SegmentNode& n : nodes) {
     if (n.kind == Kind::kLoop) loops_.push_back(n.index);
+    if (n.kind == Kind::kLoop && n.unrolled) gone_.push_back(n.index);
     if (n.kind == Kind::kIf) ifs_.push_back(&n);
     if (n.kind == Kind::kCopy) copies_.push_back(&n);
     collect(n.children);
@@ -203,7 +204,7 @@ SegmentCost Segment::walk_loop(const SegmentNode& loop, std::int64_t warp, Unifo
   const auto index = static_cast<std::size_t>(loop.index);
   const std::int64_t extent = loop.range.high - loop.range.low + 1;
   if (loop.unrolled) unrolled_.push_back(loop.index);
-  const bool same = alike(loop, warp, u) && !(loop.unrolled && may_repeat(loop));
+  const bool same = alike(loop, warp, u) && !(loop.unrolled && may_repeat(loop.children, loop.index));
   open_[index] = false;
   SegmentCost all;
   std::int64_t chain = 0;
@@ -224,11 +225,11 @@ SegmentCost Segment::walk_loop(const SegmentNode& loop, std::int64_t warp, Unifo
   return all;
 }
 
-bool Segment::may_repeat(const SegmentNode& loop) const {
-  return std::any_of(copies_.begin(), copies_.end(), [&](const SegmentNode* copy) {
-    const LaneForm& form = copy->access->shared_bytes();
-    const auto moves_with = [&](int l) { return moves(form, l, kAnyAmount); };
-    return moves_with(loop.index) && std::count_if(loops_.begin(), loops_.end(), moves_with) > 1;
+bool Segment::may_repeat(const std::vector<SegmentNode>& body, int loop) const {
+  return std::any_of(body.begin(), body.end(), [&](const SegmentNode& n) {
+    if (n.kind != Kind::kCopy) return may_repeat(n.children, loop);
+    const auto moves_with = [&](int l) { return moves(n.access->shared_bytes(), l, kAnyAmount); };
+    return !moves_with(loop) || std::count_if(gone_.begin(), gone_.end(), moves_with) > 1;
   });
 }
 

@@ -4,7 +4,7 @@
 // commands, and a controller. Pseudo-channels share the controller and its command buses, and nothing else. It takes
 // requests in their order, so many reads and so many writes, hands them to their banks, and serves what finds its row
 // open or else what is oldest; banks with queues take turns. Rows stay open; writes gather and drain together; ranks
-// are refreshed whole. Times are clocks of the channel; between two commands nothing is simulated.
+// are refreshed whole, or bank by bank. Times are clocks of the channel; between two commands nothing is simulated.
 //
 // Ignores: postponed refreshes, power-down, that a write may not overtake an older read of its address.
 

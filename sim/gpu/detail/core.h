@@ -201,11 +201,10 @@ class Core {
   void land(int box, std::int64_t bytes, Cycle at, Stall from);
 
   Cycle segment(Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle t);
-  // Of the issue slots and pipes that a piece of work takes, the one that is done last, in kCycleParts.
+  // Of the issue slots and pipes that a piece of work takes, when the one that is held longest begins, and the last is
+  // done; `beside`: were there nothing but what computes nothing. In kCycleParts.
   struct Taken {
-    std::int64_t begin = 0, end = 0;
-    std::int64_t longest = 0;  // of any of them
-    std::int64_t parts() const { return end - begin; }
+    std::int64_t begin = 0, end = 0, beside = 0, longest = 0;
   };
   Taken take_pipes(const Warp& w, const SegmentCost& c, std::int64_t pieces, Cycle from);
   void show_issue(const Warp& w, std::int64_t parts) const;
@@ -249,6 +248,7 @@ class Core {
 
   std::vector<std::int64_t> issue_free_;  // by partition, in kCycleParts
   std::vector<PipeParts> pipes_free_;     // likewise
+  std::vector<PipeParts> beside_free_;    // of what computes nothing, alone
   ReservationTable scratchpad_, cache_port_, memory_lanes_, own_scratchpad_lanes_;
   SectorCache cache_{CacheSpec{}};
   std::vector<Miss> misses_;

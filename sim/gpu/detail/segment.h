@@ -78,8 +78,9 @@ class Segment {
   SegmentCost walk(const SegmentNode& node, std::int64_t warp, Uniforms& u);
   SegmentCost walk_loop(const SegmentNode& loop, std::int64_t warp, Uniforms& u);
   SegmentCost walk_copy(const SegmentNode& copy, std::int64_t warp, const Uniforms& u);
-  // Whether reads of the loop's body may meet each other's addresses: they move with two loops that are unrolled.
-  bool may_repeat(const SegmentNode& loop) const;
+  // Whether reads in the body of an unrolled loop may meet each other's addresses: they do not move with it, or with
+  // another one that is unrolled too.
+  bool may_repeat(const std::vector<SegmentNode>& body, int loop) const;
   // Whether the copy reads again what the unrolled body that is being walked has read.
   bool is_repeated(const SegmentNode& copy, const Uniforms& u);
 
@@ -87,6 +88,7 @@ class Segment {
   std::vector<SegmentNode> nodes_;
   std::int64_t bank_width_;
   std::vector<int> loops_;  // inside, all of them
+  std::vector<int> gone_;   // that are unrolled
   std::vector<bool> open_;  // by index of the kernel: a loop inside that is not being run
   std::vector<const SegmentNode*> ifs_, copies_;
   std::vector<std::int64_t> key_;

@@ -2,8 +2,8 @@
 #pragma once
 // Where a line of memory lies: in which slice of the cache next to the DRAM, which channel, bank and row of the DRAM.
 // Neighbouring lines lie in neighbouring slices; where a run over all slices begins is hashed, and so are the
-// channels of a slice, and banks, so that no stride stays in one of them. A chip's own `mapping` says instead where a line lies in the DRAM; slices stay
-// as they are, each of which then reaches every channel.
+// channels of a slice, and banks, so that no stride stays in one of them. A chip's own `mapping` says instead where a
+// line lies in the DRAM; slices stay as they are, each of which then reaches every channel.
 
 #include <cstdint>
 #include <optional>

@@ -141,9 +141,10 @@ TEST(Bandwidth, OfTheScratchpadFallsByItsConflicts) {
   // Eight warps read a tile by columns of rows that are `pitch` words apart.
   const auto cycles = [](std::int64_t pitch) {
     HandKernel k(80, 256);
-    const int tile = k.shared("tile", 32 * pitch), r = k.registers("r", 8), i = k.loop("i", 512), j = k.loop("j", 8);
+    const int tile = k.shared("tile", 32 * pitch + 8 * 32), r = k.registers("r", 8), i = k.loop("i", 512),
+              j = k.loop("j", 8);
     const int lane = k.derived("lane", affine({{1, 1}}), 1, 32);
-    k.add(loop_over(i, {loop_over(j, {copy({r, affine({{j, 1}})}, {tile, affine({{lane, pitch}})})}, 8)}, 0));
+    k.add(loop_over(i, {loop_over(j, {copy({r, affine({{j, 1}})}, {tile, affine({{lane, pitch}, {j, 32}})})}, 8)}, 0));
     return running_cycles(simulated(k.module(), v100()));
   };
   constexpr double kAccesses = 8 * 512 * 8;  // a core
