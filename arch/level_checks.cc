@@ -47,12 +47,14 @@ class TimingJudge {
       complain("rc", fmt::format("less than ras + rp, {} + {} cycles{}", ras, rp, advice(base::checked_add(ras, rp))),
                {"ras", "rp"});
   }
-  void shorter_than_refi(const char* name) const {
-    if (known(name, "refi") && cycles(name) >= cycles("refi"))
+  // Between two refreshes a row is opened, read and closed, or a queue never empties.
+  void leaves_time_for_a_row(const char* name) const {
+    const std::int64_t row = cycles("rcd") + cycles("cl") + cycles("rp");
+    if (known(name, "refi") && cycles("refi") - cycles(name) <= row)
       complain(name,
-               fmt::format("no less than refi, {} cycles, so that nothing but refreshes would run; fewer would "
-                           "agree",
-                           cycles("refi")),
+               fmt::format("too many of refi, {} cycles, for a row to be opened, read and closed between refreshes, {} "
+                           "cycles; fewer would agree",
+                           cycles("refi"), row),
                {"refi"});
   }
 
@@ -90,8 +92,8 @@ void check_timing(const DramLevel& l, Complaints& complaints) {
       complaints.add({"memory", l.name, "refresh"}, fmt::format("per_bank, but timing.{} is missing", needed));
   if (l.refresh == Refresh::kAllBanks && l.timing.contains("rfc_sb"))
     complaints.add({"memory", l.name, "timing", "rfc_sb"}, "banks are refreshed one by one where refresh is per_bank");
-  judge.shorter_than_refi("rfc");
-  judge.shorter_than_refi("rfc_sb");
+  judge.leaves_time_for_a_row("rfc");
+  judge.leaves_time_for_a_row("rfc_sb");
 }
 
 // A row holds whole bursts, and no less than what one miss of the cache before the DRAM asks for.
