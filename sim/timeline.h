@@ -26,9 +26,9 @@ namespace tilescope::sim {
 struct Track {
   enum class Kind : std::uint8_t {
     kKernels,
-    kPhases,  // of a core that computes, meets others and exchanges
-    kBlocks,  // of one of a core's CTA slots
-    kWarp,    // of the block in that slot
+    kPhases,     // of a core that computes, meets others and exchanges
+    kBlocks,     // of one of a core's CTA slots
+    kWarp,       // of the block in that slot
     kPartition,  // its issue slots
     kPipe,       // of a partition
     kScratchpad,
