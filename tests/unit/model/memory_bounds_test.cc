@@ -121,14 +121,15 @@ tile::StageProgram program(const char* op, const char* sizes,
 
 // Each block of the product reads its rows with 15 others; of the sum, alone.
 TEST(MemoryBounds, OnlyWhatSeveralBlocksReadCrosses) {
-  const Machine m = make_machine(chip("a100"));
+  const arch::ArchSpec a100 = chip("a100"), v100 = chip("v100");
+  const Machine m = make_machine(a100);
   const auto product =
       program("C[m,n] +=! A[m,k] * B[k,n]", "m=1024,n=1024,k=1024", {{4, 16, 1}, {4, 16, 1}}, {1, 1, 8});
   const Traffic t = traffic_of(product, m, 1);
   EXPECT_NEAR(t.crossing_bytes, 2 * 4.0 * 1024 * 1024, 0.01 * 8 * 1024 * 1024);
   const auto alone = program("O[i] = relu(I[i])", "i=1048576", {{1, 256, 4}}, {1});
   EXPECT_EQ(traffic_of(alone, m, 1).crossing_bytes, 0);
-  EXPECT_EQ(traffic_of(product, make_machine(chip("v100")), 1).crossing_bytes, 0) << "one partition";
+  EXPECT_EQ(traffic_of(product, make_machine(v100), 1).crossing_bytes, 0) << "one partition";
 }
 
 // One walker that takes a millisecond.
