@@ -92,6 +92,11 @@ void check_timing(const DramLevel& l, Complaints& complaints) {
       complaints.add({"memory", l.name, "refresh"}, fmt::format("per_bank, but timing.{} is missing", needed));
   if (l.refresh == Refresh::kAllBanks && l.timing.contains("rfc_sb"))
     complaints.add({"memory", l.name, "timing", "rfc_sb"}, "banks are refreshed one by one where refresh is per_bank");
+  // Without rows nothing is opened, closed or refreshed.
+  if (!l.row || l.banks == 0)
+    for (const char* of_rows : {"rcd", "rcd_wr", "rp", "ras", "rc", "rrd_s", "rrd_l", "faw", "aw32", "rfc", "rfc_sb"})
+      if (l.timing.contains(of_rows))
+        complaints.add({"memory", l.name, "timing", of_rows}, "nothing hears it without `row` and `banks`");
   judge.leaves_time_for_a_row("rfc");
   judge.leaves_time_for_a_row("rfc_sb");
 }

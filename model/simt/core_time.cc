@@ -128,6 +128,7 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   const CoreBusy::Stations stations = busy.stations(machine_, uneven);
   const double visits = std::accumulate(stations.begin(), stations.end(), 0.0);
   const Shared& beside = w.last ? reads_ : everything_;
+  static_assert(kMaxResources >= kCoreStations + arch::kMaxDeviceCaches + 2, "stations, caches, DRAM, stores");
   base::FixedVector<double, kMaxResources> demand;
   for (const double cycles : stations) demand.push_back(cycles);
   for (const double cycles : beside) demand.push_back(cycles * w.share);

@@ -97,6 +97,13 @@ inline bool all_trips_known(const nlohmann::ordered_json& row) {
 
 inline bool within(double counted, double real, double share) { return std::abs(counted - real) <= share * real; }
 
+// Least shares of a chip's kernels on which registers are within a granule, and on which spills are foreseen or ruled
+// out; the aim is nine of ten and 95 of a hundred (docs/accuracy.md).
+struct RegisterAim {
+  std::string chip;
+  double registers = 0, spills = 0;
+};
+
 // How often an estimate is within a granule of the registers that hardware hands out for what the compiler took, and
 // right about whether anything is spilled.
 class RegisterTally {

@@ -8,6 +8,13 @@ namespace tilescope::model {
 
 using tile::StageProgram;
 
+namespace {
+
+// Of an address of memory, 64 bits, and of a place in the scratchpad, 32.
+constexpr std::int64_t kRegistersOfAddress = 8 / arch::kRegisterBytes, kRegistersOfPlace = 4 / arch::kRegisterBytes;
+
+}  // namespace
+
 std::int64_t pieces_of(const StageProgram& p, std::size_t operand) {
   return base::ceil_div(tile::data_tile_elements(p.space->inputs[operand], p.block),
                         p.threads() * p.operands[operand].vector);
@@ -21,11 +28,6 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   const std::int64_t chunk = pieces_of(p, operand) * plan.vector;
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
-
-namespace {
-constexpr std::int64_t kRegistersOfAddress = 2;  // 64 bits
-constexpr std::int64_t kRegistersOfPlace = 1;    // in the scratchpad
-}  // namespace
 
 std::int64_t address_registers(const StageProgram& p, std::size_t operand, const Machine& m) {
   return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_together(p, operand, m);

@@ -35,7 +35,7 @@ class Extends : public testing::Test {
   std::filesystem::path folder_;
 };
 
-// Whoever extends a board's file describes another one.
+// A file that extends a board's describes another board.
 TEST_F(Extends, NoBoard) {
   EXPECT_EQ(load(write("a.yaml", "extends: v100\nname: a\n")).chip.value().board, std::nullopt);
   const LoadedChip own = load(write("b.yaml", "extends: v100\nname: b\nboard: Tesla V100-SXM2-16GB\n"));

@@ -12,12 +12,7 @@
 namespace tilescope::sim {
 namespace {
 
-// Least shares of a chip's kernels on which registers are within a granule, and on which spills are foreseen or ruled
-// out; the aim is nine of ten and 95 of a hundred (docs/accuracy.md).
-struct Aim {
-  std::string chip;
-  double registers = 0, spills = 0;
-};
+using Aim = tests::RegisterAim;
 
 class MachineCodeRegisters : public testing::TestWithParam<Aim> {};
 
