@@ -250,8 +250,8 @@ void describe(V& v, CompilerSpec& s) {
                    "absent."),
           s.copy_registers);
   v.field(optional("predicates",
-                   "Predicates that a thread keeps; those of more guards are computed again where they are used; any "
-                   "number where absent."),
+                   "Predicates that a thread keeps; those of more guards are computed again where they are used, and "
+                   "no more conditional copies are under way together; any number where absent."),
           s.predicates);
   v.field(optional("assumed_block",
                    "Threads of a block for which it leaves registers where a kernel does not say how many it has; the "

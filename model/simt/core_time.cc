@@ -8,6 +8,7 @@
 #include "base/integer.h"
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/memory_bounds.h"
+#include "model/simt/transfer/detail/costs.h"
 
 namespace tilescope::model {
 namespace {
@@ -38,20 +39,31 @@ double tiles_ahead(const StageProgram& p, const Machine& m) {
   return std::clamp(ahead, 1.0, std::max(1.0, p.reduction_tiles_per_step()));
 }
 
-// Cycles that a block waits for memory in one step: once for what it stages, and once for the register tiles that its
+// How often a thread waits for what it stages in one step: a kernel of lower/ issues all its loads before it stores the
+// first, others as many as go together.
+double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const Machine& m) {
+  if (p.registers > 0) return 1;
+  double rounds = 0;
+  for (std::size_t i = 0; i < p.space->inputs.size(); ++i)
+    if (p.operands[i].cached && !kernel.inside(i))
+      rounds += std::visit([&](const auto& entry) { return copy_rounds(entry, p, i, m); }, transfer_of(p, i, m));
+  return std::max(1.0, std::ceil(rounds - 1e-9));
+}
+
+// Cycles that a block waits for memory in one step: for what it stages, and once for the register tiles that its
 // threads read directly together.
 double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
-  double once = 0, at_a_reduction_tile = 0;
+  double staged = 0, at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (kernel.inside(i)) continue;
     if (p.operands[i].cached)
-      once = memory + m.scratchpad_latency_cycles;
+      staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
     else
       at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
   }
-  return once + at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
+  return staged + at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ void read_compiler(const arch::ArchSpec& a, Machine& m) {
   if (!a.compiler) return;
   m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
   m.allowances = a.compiler->registers;
+  m.predicates = a.compiler->predicates;
   m.assumed_block = a.compiler->assumed_block.value_or(0);
 }
 

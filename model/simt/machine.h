@@ -79,6 +79,7 @@ struct Machine {
   bool separate_sums = false;                            // sums of matrix instructions are in others, as many
   double compiler_unroll = 1;                            // iterations of a loop of its own choice
   arch::RegisterAllowances allowances;                   // what its compiler holds besides values
+  std::optional<std::int64_t> predicates;                // that it keeps of a thread; any number
   std::int64_t assumed_block = 0;  // threads that it leaves registers for where none are stated; 0: the block's
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;

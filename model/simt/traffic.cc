@@ -186,9 +186,11 @@ struct Stretch {
   Extents tile;
   double steps = 1;
   Shares longer;  // by axis
+  Extents
+      together;  // what two neighbouring steps of the outermost of these loops touch, the inner ones run to their end
 };
 Stretch stretch_of(const StageProgram& p, std::size_t loops) {
-  Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0)};
+  Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0), p.block};
   for (std::size_t k = 0; k < loops; ++k) {
     const auto a = static_cast<std::size_t>(p.reduction_order[p.reduction_order.size() - 1 - k]);
     const std::int64_t part = base::ceil_div(p.space->axes[a].extent, p.split[a]);
@@ -196,13 +198,16 @@ Stretch stretch_of(const StageProgram& p, std::size_t loops) {
     s.steps *= static_cast<double>(steps);
     const std::int64_t n = p.space->axes[a].extent, covered = std::min(n, p.block[a]) * steps;
     s.longer[a] = static_cast<double>(covered) / static_cast<double>(std::min(n, covered));
+    s.together = s.tile;
+    s.together[a] *= std::min<std::int64_t>(2, steps);
     s.tile[a] *= steps;
   }
   return s;
 }
 
-// Bytes of a cached operand's sectors in one step, of which `alone` would be a step's by itself: those that the loops
-// in the core's cache touch, over their steps.
+// Bytes of a cached operand's sectors in one step, of which `alone` would be a step's by itself. What a step leaves in
+// the core's cache the next step of the same loop finds as far as all that both touch fits there, so that a loop
+// fetches what it touches once, over its steps.
 double cached_bytes(const StageProgram& p, const Machine& m, const KernelStage& kernel, std::size_t i, double alone,
                     std::int64_t per_core) {
   const Operand& o = p.space->inputs[i];
@@ -212,7 +217,7 @@ double cached_bytes(const StageProgram& p, const Machine& m, const KernelStage& 
   for (std::size_t loops = 1; loops <= p.reduction_order.size(); ++loops) {
     const Stretch s = stretch_of(p, loops);
     double lines = 0;
-    for (const Operand& input : p.space->inputs) lines += line_bytes_of(p, m, input, s.tile);
+    for (const Operand& input : p.space->inputs) lines += line_bytes_of(p, m, input, s.together);
     const double kept = std::clamp(room / (lines * static_cast<double>(per_core)), 0.0, 1.0);
     if (kept == 0) break;
     const tile::Runs runs = tile::runs_of(o, s.tile);

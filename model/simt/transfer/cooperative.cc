@@ -24,24 +24,29 @@ bool pieces_lie_evenly(const StageProgram& p, std::size_t operand) {
   const tile::TileShape shape = tile::data_tile(p.space->inputs[operand], p.block);
   const tile::OperandPlan& plan = p.operands[operand];
   if (shape.empty()) return true;
-  if (!plan.blocked) return p.threads() * plan.vector % shape.back() == 0;
+  if (!plan.blocked) {
+    const std::int64_t together = p.threads() * plan.vector;
+    const bool parts_of_rows = p.registers == 0 && shape.back() % together == 0;
+    return together % shape.back() == 0 || parts_of_rows;
+  }
   const std::int64_t chunk = pieces_of(p, operand) * plan.vector;
   return shape.back() % chunk == 0 || chunk % shape.back() == 0;
 }
 
-std::int64_t address_registers(const StageProgram& p, std::size_t operand, const Machine& m) {
-  return pieces_lie_evenly(p, operand) ? 0 : kRegistersOfAddress * pieces_together(p, operand, m);
+std::int64_t address_registers(const StageProgram& p, std::size_t operand) {
+  if (p.steps() == 1 || pieces_lie_evenly(p, operand)) return 0;
+  return pieces_of(p, operand) * (kRegistersOfAddress + kRegistersOfPlace);
 }
 
 std::int64_t pieces_together(const StageProgram& p, std::size_t operand, const Machine& m) {
   const std::int64_t pieces = pieces_of(p, operand);
-  return pieces <= p.unroll ? pieces : std::min(pieces, static_cast<std::int64_t>(m.compiler_unroll));
+  const std::int64_t elements = tile::data_tile_elements(p.space->inputs[operand], p.block);
+  const bool all_inside = pieces * p.threads() * p.operands[operand].vector == elements;
+  return all_inside ? pieces : std::min(pieces, m.predicates.value_or(pieces));
 }
 
 std::int64_t bookkeeping_of(const StageProgram& p, std::size_t operand, const Machine& m) {
-  if (p.steps() == 1) return 0;
-  const std::int64_t apart = pieces_lie_evenly(p, operand) ? 0 : pieces_of(p, operand);
-  return m.allowances.staged_operand.value_or(0) + apart * (kRegistersOfAddress + kRegistersOfPlace);
+  return p.steps() == 1 ? 0 : m.allowances.staged_operand.value_or(0) + address_registers(p, operand);
 }
 
 }  // namespace tilescope::model

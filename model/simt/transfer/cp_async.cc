@@ -21,8 +21,8 @@ CopyRegisters own_registers(const tile::CpAsync& /*entry*/, const StageProgram& 
 }
 
 CopyRegisters others_registers(const tile::CpAsync& /*entry*/, const StageProgram& p, std::size_t operand,
-                               const Machine& m) {
-  return {0, address_registers(p, operand, m)};
+                               const Machine& /*m*/) {
+  return {0, address_registers(p, operand)};
 }
 
 }  // namespace tilescope::model

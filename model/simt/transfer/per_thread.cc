@@ -38,7 +38,12 @@ CopyRegisters own_registers(const tile::PerThread& /*entry*/, const StageProgram
 
 CopyRegisters others_registers(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand,
                                const Machine& m) {
-  return {in_flight(p, operand, pieces_together(p, operand, m)), address_registers(p, operand, m)};
+  return {in_flight(p, operand, pieces_together(p, operand, m)), address_registers(p, operand)};
+}
+
+double copy_rounds(const tile::PerThread& /*entry*/, const StageProgram& p, std::size_t operand, const Machine& m) {
+  const std::int64_t pieces = pieces_of(p, operand), together = pieces_together(p, operand, m);
+  return together < pieces ? static_cast<double>(pieces) / static_cast<double>(together) : 0;
 }
 
 }  // namespace tilescope::model

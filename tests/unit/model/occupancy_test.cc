@@ -82,7 +82,7 @@ TEST(Occupancy, CountsWholeWarps) {
 TEST(Occupancy, SpillsWhatAThreadCannotHold) {
   const Occupancy o = occupancy_of(matmul({16, 8, 1}, {32, 8, 1}, 8), machine("v100"));
   EXPECT_EQ(o.registers_per_thread, 255);
-  EXPECT_EQ(o.spilled_per_thread, 512 + 2 * 16 + 13 - 255) << "four pieces of each operand under way";
+  EXPECT_EQ(o.spilled_per_thread, 512 + 48 + 13 - 255) << "16 pieces of A and 32 of B under way";
 }
 
 TEST(Occupancy, HoldsThreadsToWhatOneBlockLeavesThem) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "model/simt/detail/occupancy.h"
+#include "model/simt/transfer/detail/costs.h"
 #include "tests/support/document.h"
 #include "tests/unit/model/alone.h"
 #include "tests/unit/model/machines.h"
@@ -57,6 +58,47 @@ TEST(Registers, OfPiecesThatLieUnevenlyHoldTheirAddresses) {
   const std::int64_t uneven = registers_needed(p, m);
   p.operands[0].vector = 3;  // whole rows
   EXPECT_EQ(uneven - registers_needed(p, m), 6 * (2 + 1)) << "six pieces, each 64 bits of memory, 32 of the scratchpad";
+}
+
+// The same of kernels of others, whose parts of rows lie a constant apart too; of one step nothing is kept.
+TEST(Registers, OfOthersHoldAddressesOfPiecesThatLieUnevenly) {
+  tile::StageProgram p = matmul(12);
+  p.operands[0].vector = p.operands[1].vector = 1;
+  const Machine& m = machine("v100");
+  EXPECT_FALSE(pieces_lie_evenly(p, 0));
+  EXPECT_TRUE(pieces_lie_evenly(p, 1)) << "two rows of B at a time";
+  EXPECT_EQ(address_registers(p, 0), 6 * (2 + 1));
+  const std::int64_t uneven = registers_needed(p, m);
+  p.operands[0].vector = 3;
+  EXPECT_EQ(uneven - registers_needed(p, m), 6 * (2 + 1));
+  p = matmul(256);
+  p.operands[0].vector = 1;
+  EXPECT_TRUE(pieces_lie_evenly(p, 0)) << "half a row of A at a time";
+  p.registers = 255;
+  EXPECT_FALSE(pieces_lie_evenly(p, 0)) << "compilers of ours do not see that";
+  p = matmul(12);
+  p.block[2] = 4096;
+  EXPECT_EQ(address_registers(p, 0), 0);
+}
+
+// 128 threads copy 64 x 12 elements of A in six pieces, 62 x 12 in six of which the last is not whole.
+TEST(Copies, OfOthersThatMayLieBeyondTheTileAreLimitedByPredicates) {
+  const auto with_rows = [](std::int64_t rows) {
+    tile::StageProgram p = matmul(12);
+    p.block[0] = rows;
+    p.operands[0].vector = 1;
+    return p;
+  };
+  Machine m = machine("v100");
+  EXPECT_EQ(m.predicates, 7);
+  const tile::PerThread entry;
+  EXPECT_EQ(pieces_together(with_rows(64), 0, m), 6);
+  EXPECT_EQ(copy_rounds(entry, with_rows(64), 0, m), 0) << "all together";
+  EXPECT_EQ(pieces_together(with_rows(62), 0, m), 6);
+  EXPECT_EQ(pieces_together(with_rows(127), 0, m), 7) << "of twelve";
+  EXPECT_DOUBLE_EQ(copy_rounds(entry, with_rows(127), 0, m), 12.0 / 7);
+  m.predicates.reset();
+  EXPECT_EQ(copy_rounds(entry, with_rows(127), 0, m), 0);
 }
 
 // Four results of a row, nine taps each: 3 x 6 elements of I, 9 of W.

@@ -129,6 +129,27 @@ RC_GTEST_PROP(Traffic, OfStepsThatShareSectorsIsClose, ()) {
   expect_any_tiles_close(m, tests::Steps::kTogether);
 }
 
+// Rows of A run along the reduction: a step reads a part of each row's sectors, and the next step the next part. The
+// core's cache holds an eighth more than two steps touch.
+RC_GTEST_PROP(Traffic, OfStepsThatFollowEachOtherIsThatOfACacheInOrder, ()) {
+  const std::int64_t m = any_of_range(1, 6) * 8, n = any_of_range(1, 4) * 32, k = any_of_range(4, 12) * 32;
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", fmt::format("m={},n={},k={}", m, n, k));
+  const std::int64_t step = std::int64_t{1} << any_of_range(0, 5);
+  const tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_collapse(e.stages.front())), {m, n, step});
+  Machine machine_of = machine("v100");
+  const auto line = static_cast<std::int64_t>(machine_of.line_bytes), sector = machine_of.load_sector_bytes;
+  const std::int64_t lines = (m + 2 * step * (n * 4 / line)) * 9 / 8;  // every row of A, rows of B
+  machine_of.core_cache_shared = false;
+  machine_of.core_cache_bytes = static_cast<double>(lines * line);
+  const Traffic t = traffic_of(p, machine_of, 1);
+  const std::vector<double> naive = tests::naive_fetched_bytes(p, lines, line, sector);
+  for (std::size_t i = 0; i < 2; ++i) {
+    RC_LOG() << e.stages.front().text << " by " << step << ": " << t.operand[i].block_bytes << " for " << naive[i]
+             << '\n';
+    RC_ASSERT(std::abs(t.operand[i].block_bytes - naive[i]) <= 0.01 * naive[i]);
+  }
+}
+
 RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
   const expr::Expression e = tests::any_operator(9);
   const auto space = tile::make_space(e, tests::any_collapse(e));

@@ -50,21 +50,28 @@ CopyRegisters others_registers(const tile::CpAsync&, const tile::StageProgram& p
                                const Machine& m);
 CopyRegisters others_registers(const tile::Tma&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
+// How often a thread of a kernel that others wrote waits for its loads of one step, as a part of one wait where several
+// operands' are issued together.
+double copy_rounds(const tile::PerThread&, const tile::StageProgram& p, std::size_t operand, const Machine& m);
+constexpr double copy_rounds(const tile::CpAsync&, const tile::StageProgram&, std::size_t, const Machine&) { return 0; }
+constexpr double copy_rounds(const tile::Tma&, const tile::StageProgram&, std::size_t, const Machine&) { return 0; }
+
 // --- shared by entries
 
 // Pieces of a cooperative copy that one thread takes.
 std::int64_t pieces_of(const tile::StageProgram& p, std::size_t operand);
 // Whether one address serves all of a thread's pieces, a constant distance apart; else each has its own, kept through
-// all steps. Striped pieces do where they lie in the same column of each row, blocked ones within a row or where they
-// are whole rows.
+// all steps. Striped pieces do where as many as a block takes at a time are whole rows, blocked ones within a row or
+// where they are whole rows. Kernels of others are written so that parts of rows do too (TVM simplifies indices by the
+// number of threads, CLBlast copies in two loops); compilers of ours do not see it.
 bool pieces_lie_evenly(const tile::StageProgram& p, std::size_t operand);
-// Of a kernel that others wrote: addresses of pieces that do not lie evenly.
-std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand, const Machine& m);
-// Pieces of a copy that a thread of such a kernel has under way at a time: all that `unroll` covers, else as many as
-// its compiler unrolls a loop to.
+// Where from and where to each piece goes that does not lie evenly, kept through all steps.
+std::int64_t address_registers(const tile::StageProgram& p, std::size_t operand);
+// Pieces of a copy that a thread of such a kernel has under way at a time. Compilers unroll copies and issue all loads
+// before the first store; where a piece may lie beyond the tile its load and its store hang on one predicate, and a
+// thread keeps no more of them than the chip's compiler has (docs/accuracy.md, "Kernels of others").
 std::int64_t pieces_together(const tile::StageProgram& p, std::size_t operand, const Machine& m);
-// Of a kernel of lower/: what a cached operand takes through all steps, and where from and where to each of its pieces
-// goes if they do not lie evenly.
+// Of a kernel of lower/: what a cached operand takes through all steps.
 std::int64_t bookkeeping_of(const tile::StageProgram& p, std::size_t operand, const Machine& m);
 
 }  // namespace tilescope::model
