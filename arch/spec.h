@@ -368,6 +368,7 @@ struct CompilerSpec {
   // 32-bit registers of a thread that carry a copy's pieces, all loads before the first store; all pieces where absent.
   std::optional<std::int64_t> copy_registers;
   std::optional<std::int64_t> predicates;  // that a thread keeps; any number
+  std::optional<std::int64_t> address;     // instructions that add an offset to a pointer of 64 bits; 1
   // Threads of a block for which it leaves registers where a kernel does not say how many it has; those that it has.
   std::optional<std::int64_t> assumed_block;
   RegisterAllowances registers;

@@ -253,6 +253,7 @@ void describe(V& v, CompilerSpec& s) {
                    "Predicates that a thread keeps; those of more guards are computed again where they are used, and "
                    "no more conditional copies are under way together; any number where absent."),
           s.predicates);
+  v.field(optional("address", "Instructions that add an offset to a pointer of 64 bits; 1 where absent."), s.address);
   v.field(optional("assumed_block",
                    "Threads of a block for which it leaves registers where a kernel does not say how many it has; the "
                    "block's own where absent."),

@@ -12,10 +12,11 @@ namespace {
 using tile::Operand;
 using tile::StageProgram;
 
-constexpr double kAddress = 2;   // a sum, and its widening to the array's pointer
-constexpr double kDivision = 3;  // the upper half of a product, a shift, and what is left
+constexpr double kPointer = 2;   // of 64 bits, moved on: its halves
+constexpr double kDivision = 5;  // the upper half of a product, a shift, its sign, what is left, what the part adds
 constexpr double kLoop = 2;      // its counter and the comparison
-constexpr double kPlace = 2;     // in the scratchpad: a sum, and its bytes
+constexpr double kPlace = 1;     // in the scratchpad, moved on
+constexpr double kRing = 4;      // which of the buffers that steps take in turn, of its writer and its reader
 
 bool moves_with_steps(const StageProgram& p, const tile::TileDim& d) {
   return std::any_of(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) {
@@ -24,12 +25,47 @@ bool moves_with_steps(const StageProgram& p, const tile::TileDim& d) {
   });
 }
 
-// Divisions that find where an index of collapsed loops lies; of those alone that move with the steps.
+// Divisions that take an index of collapsed loops apart.
+double divisions_of(const std::vector<tile::CollapsedStep>& steps) {
+  const auto loops = std::count_if(steps.begin(), steps.end(), [](const tile::CollapsedStep& s) { return s.size > 1; });
+  return std::max(0.0, static_cast<double>(loops) - 1);
+}
+
+// Those of dimensions that move with the steps.
 double divisions(const StageProgram& p, const Operand& o) {
   double n = 0;
   for (std::size_t d = 0; d < o.dims.size(); ++d)
-    if (moves_with_steps(p, o.dims[d])) n += static_cast<double>(o.steps[d].size()) - 1;
+    if (moves_with_steps(p, o.dims[d])) n += divisions_of(o.steps[d]);
   return n;
+}
+
+// Of an address that moves with the steps: its parts of collapsed loops anew, or its pointer.
+double address(const StageProgram& p, const Operand& o, const Machine& m) {
+  const double taken_apart = divisions(p, o);
+  return taken_apart > 0 ? 1 + kDivision * taken_apart + m.address_instructions : kPointer;
+}
+
+// Once a kernel: where a piece of a tile lies in it, along every dimension of more than one element.
+double places(const StageProgram& p, const Operand& o, const Machine& m) {
+  const tile::TileShape shape = tile::data_tile(o, p.block);
+  const auto dims = std::count_if(shape.begin(), shape.end(), [](std::int64_t n) { return n > 1; });
+  return m.address_instructions + kDivision * std::max(0.0, static_cast<double>(dims) - 1);
+}
+
+// Places of an operand that a thread reads and that lie no constant apart: of results along collapsed loops, as many as
+// accesses do not join.
+double bases_of_reads(const StageProgram& p, std::size_t operand) {
+  const Operand& o = p.space->operand(operand);
+  double bases = 1;
+  for (std::size_t d = 0; d < o.dims.size(); ++d) {
+    if (divisions_of(o.steps[d]) == 0) continue;
+    for (const expr::Term& t : o.dims[d].terms) {
+      const auto a = static_cast<std::size_t>(t.axis);
+      bases *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
+    }
+    if (d + 1 == o.dims.size()) bases /= static_cast<double>(p.operands[operand].vector);
+  }
+  return std::max(1.0, bases);
 }
 
 // What one element has to be tested for: dimensions of its tensor that a tile can leave.
@@ -55,31 +91,46 @@ double guards(const StageProgram& p, const Operand& o) {
   return o.reads.empty() ? n : n / static_cast<double>(std::max<std::size_t>(1, o.reads.size()));
 }
 
-}  // namespace
+// Bodies of the innermost loop over a step.
+double bodies_of(const StageProgram& p) { return p.reduction_tiles_per_step() / unrolled_reduction(p).iterations; }
 
-double instructions_beside_copies(const StageProgram& p, std::size_t operand, double requests) {
-  const Operand& o = p.space->operand(operand);
-  const double addresses = pieces_lie_evenly(p, operand) ? std::min(1.0, requests) : requests;
-  return addresses * (kAddress + kDivision * divisions(p, o)) + requests * guards(p, o);
+// Once a kernel: which of the blocks this one is, along every axis that has several.
+double block_places(const StageProgram& p) {
+  double axes = 0;
+  for (const auto& digit : p.block_digits()) axes += digit.count > 1;
+  return kDivision * std::max(0.0, axes - 1);
 }
 
-double instructions_beside_reads(const StageProgram& p, std::size_t operand) {
+}  // namespace
+
+double instructions_beside_copies(const StageProgram& p, std::size_t operand, double requests, double steps,
+                                  const Machine& m) {
+  const Operand& o = p.space->operand(operand);
+  const bool together = pieces_lie_evenly(p, operand) && divisions(p, o) == 0;
+  const double addresses = together ? std::min(1.0, requests) : requests;
+  const double moved = steps > 1 ? addresses * address(p, o, m) : 0;
+  const double ring = p.stages_held() > 1 ? kRing : 0;
+  return moved + ring + addresses * places(p, o, m) / steps + requests * guards(p, o);
+}
+
+double instructions_beside_reads(const StageProgram& p, std::size_t operand, const Machine& m) {
   const Operand& o = p.space->operand(operand);
   const auto vector = static_cast<double>(p.operands[operand].vector * p.lanes());
   const double reads = tile::fragment_elements(p, operand) / vector;
-  const double addresses = o.im2col ? reads : 1;
-  return (addresses * (kAddress + kDivision * divisions(p, o)) + reads * guards(p, o)) * p.reduction_tiles_per_step();
+  const double bodies = bodies_of(p);
+  return bodies *
+         (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + reads * std::min(2.0, guards(p, o)));
 }
 
 double instructions_of_loops(const StageProgram& p) {
-  const double bodies = p.reduction_tiles_per_step() / unrolled_reduction(p).iterations;
+  const double bodies = bodies_of(p);
   double places = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) places += p.operands[i].cached ? kPlace : 0;
-  return kLoop + (bodies > 1 ? bodies * (kLoop + places) : places);
+  return kLoop + (bodies > 1 ? bodies * (kLoop + places) : 0);
 }
 
-double instructions_beside_stores(const StageProgram& p, double accesses) {
-  return kAddress + accesses * guards(p, p.space->output);
+double instructions_beside_stores(const StageProgram& p, double accesses, const Machine& m) {
+  return m.address_instructions + block_places(p) + accesses * guards(p, p.space->output);
 }
 
 }  // namespace tilescope::model

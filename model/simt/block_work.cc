@@ -124,7 +124,8 @@ class BlockCounter {
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p_, i, m_.warp); }, transfer_of(p_, i, m_));
     work_.load.issue_cycles += issue_cycles(copy.requests * copy.instructions);
-    add_integer(work_.load, instructions_beside_copies(p_, i, copy.requests));
+    add_integer(work_.load,
+                instructions_beside_copies(p_, i, copy.requests, static_cast<double>(kernel_.all_steps(p_)), m_));
     // The data of asynchronous copies is written where it belongs and passes the port once (NVIDIA, tuning guide for
     // Ampere: such copies need not go through L1 either).
     add_arrivals(work_.load, i);
@@ -138,7 +139,7 @@ class BlockCounter {
     const auto vector = static_cast<double>(p_.operands[i].vector * p_.lanes());
     const double reads = tile::fragment_elements(p_, i) / vector * p_.reduction_tiles_per_step();
     work_.load.issue_cycles += issue_cycles(reads);
-    add_integer(work_.load, instructions_beside_reads(p_, i));
+    add_integer(work_.load, instructions_beside_reads(p_, i, m_));
     add_arrivals(work_.load, i);
     work_.load.core_cache_cycles += fill_cycles(i);
     add_memory(work_.load, memory_access(p_, i, m_.warp), reads * warps_);
@@ -288,7 +289,7 @@ class BlockCounter {
     const ResultAccess stores = of_results(p_, [&](const auto& entry) { return result_stores(entry, p_, m_.warp); });
     if (!stores.by_engine) {
       work_.store.issue_cycles += issue_cycles(stores.per_warp);
-      add_integer(work_.store, instructions_beside_stores(p_, stores.per_warp));
+      add_integer(work_.store, instructions_beside_stores(p_, stores.per_warp, m_));
       add_memory(work_.store, stores.access, stores.per_warp * warps_);
     }
     const ResultGathering gathered = of_results(

@@ -61,6 +61,7 @@ void read_compiler(const arch::ArchSpec& a, Machine& m) {
   m.compiler_unroll = static_cast<double>(a.compiler->unroll.value_or(1));
   m.allowances = a.compiler->registers;
   m.predicates = a.compiler->predicates;
+  m.address_instructions = static_cast<double>(a.compiler->address.value_or(1));
   m.assumed_block = a.compiler->assumed_block.value_or(0);
 }
 

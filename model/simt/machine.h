@@ -80,6 +80,7 @@ struct Machine {
   double compiler_unroll = 1;                            // iterations of a loop of its own choice
   arch::RegisterAllowances allowances;                   // what its compiler holds besides values
   std::optional<std::int64_t> predicates;                // that it keeps of a thread; any number
+  double address_instructions = 1;                       // that add an offset to a pointer
   std::int64_t assumed_block = 0;  // threads that it leaves registers for where none are stated; 0: the block's
 
   std::int64_t banks = 0, bank_width_bytes = 0, scratchpad_bytes = 0;

@@ -48,11 +48,11 @@ IssuedBeside AddressCode::of(const Loop* loop) const {
 // Walks the kernel once, through all copies of unrolled bodies.
 class AddressCodeMaker {
  public:
-  AddressCodeMaker(const lower::Kernel& k, std::optional<std::int64_t> predicates, AddressCode& code)
-      : kernel_(k), code_(code), fixed_(k.indices.size()) {
+  AddressCodeMaker(const lower::Kernel& k, const AddressCode::Target& target, AddressCode& code)
+      : kernel_(k), target_(target), code_(code), fixed_(k.indices.size()) {
     open_.push_back({nullptr, -1, 1});
     walk(k.body);
-    set_predicates(predicates);
+    set_predicates();
   }
 
  private:
@@ -235,7 +235,7 @@ class AddressCodeMaker {
     keep(array, at.terms);
     if (!addresses_.insert({open_[level].loop, array, at.terms}).second) return;
     if (!at.terms.empty()) sum(at.terms);
-    issue(level, &IssuedBeside::integer, 1);
+    issue(level, &IssuedBeside::integer, shared ? 1 : static_cast<double>(target_.address));
   }
 
   // What of an address does not change in the loop around it stays in registers through all of it.
@@ -260,9 +260,9 @@ class AddressCodeMaker {
   }
 
   // A predicate that does not change in a loop is set before it, as long as there are enough of them.
-  void set_predicates(std::optional<std::int64_t> most) {
+  void set_predicates() {
     for (const auto& [body, guards] : guards_of_) {
-      const bool all_kept = !most || std::ssize(guards) <= *most;
+      const bool all_kept = !target_.predicates || std::ssize(guards) <= *target_.predicates;
       for (const Test& t : guards) {
         IssuedBeside& issued = code_.of_[all_kept ? t.changes : body];
         issued.integer += t.before / static_cast<double>(t.copies);
@@ -274,6 +274,7 @@ class AddressCodeMaker {
   bool range_is_negative(const Affine& a) const { return lower::range_of(kernel_, a).low < 0; }
 
   const lower::Kernel& kernel_;
+  const AddressCode::Target& target_;
   AddressCode& code_;
   std::vector<Open> open_;
   std::vector<std::optional<std::int64_t>> fixed_;  // by index, of unrolled loops
@@ -288,8 +289,11 @@ class AddressCodeMaker {
   std::map<const Loop*, std::vector<Test>> guards_of_;  // by the loop in whose body they stand
 };
 
-AddressCode::AddressCode(const lower::Kernel& k, std::optional<std::int64_t> predicates) {
-  AddressCodeMaker(k, predicates, *this);
+AddressCode::AddressCode(const lower::Kernel& k, const Target& target) { AddressCodeMaker(k, target, *this); }
+
+AddressCode::Target target_of(const arch::ArchSpec& chip) {
+  if (!chip.compiler) return {};
+  return {chip.compiler->predicates, chip.compiler->address.value_or(1)};
 }
 
 }  // namespace tilescope::sim

@@ -21,7 +21,7 @@ std::int64_t registers_needed(const lower::Kernel& k, const Machine& m) {
   const Lifetimes lives(k);
   const std::vector<bool> common = in_common_registers(k, m);
   return std::max(lives.most([&](std::size_t b) { return !common[b]; }),
-                  lives.most([&](std::size_t b) { return common[b]; }) + AddressCode(k, std::nullopt).registers());
+                  lives.most([&](std::size_t b) { return common[b]; }) + AddressCode(k, {}).registers());
 }
 
 }  // namespace tilescope::sim

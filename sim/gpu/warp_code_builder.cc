@@ -46,7 +46,7 @@ WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, co
                                  const arch::ArchSpec& chip, const AccessShapes& shapes)
     : code_(code),
       kernel_(kernel),
-      address_code_(kernel, chip.compiler ? chip.compiler->predicates : std::nullopt),
+      address_code_(kernel, target_of(chip)),
       bases_(bases),
       chip_(chip),
       shapes_(shapes) {}

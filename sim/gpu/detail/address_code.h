@@ -6,8 +6,8 @@
 // - What does not change in a loop is computed before it; so every value belongs to the innermost loop that it changes
 //   in, and is computed there once, however many accesses want it.
 // - Accesses whose addresses differ by a constant share one, and say the difference.
-// - An address of memory has 64 bits: its offset is widened and added to the array's pointer in one instruction. One of
-//   the scratchpad is an offset in bytes.
+// - An address of memory has 64 bits: its offset is widened and added to the array's pointer in as many instructions as
+//   the target takes. One of the scratchpad is an offset in bytes.
 // - A division or remainder by a power of two is one instruction; another division is a multiplication whose upper half
 //   is shifted, its remainder one more.
 // - A guard that can fail sets a predicate; where a body has more guards than a thread keeps predicates, all
@@ -20,6 +20,7 @@
 #include <map>
 #include <optional>
 
+#include "arch/spec.h"
 #include "lower/kernel.h"
 
 namespace tilescope::sim {
@@ -31,8 +32,13 @@ struct IssuedBeside {
 
 class AddressCode {
  public:
-  // `predicates`: how many a thread keeps; any number where absent.
-  AddressCode(const lower::Kernel& k, std::optional<std::int64_t> predicates);
+  // Of the chip's compiler: how many predicates a thread keeps, any number where absent; what adds an offset to a
+  // pointer.
+  struct Target {
+    std::optional<std::int64_t> predicates;
+    std::int64_t address = 1;
+  };
+  AddressCode(const lower::Kernel& k, const Target& target);
 
   // Of one iteration of a loop that is not unrolled wholly; of the kernel once, where the loop is null. Instructions of
   // a loop inside are its own.
@@ -48,5 +54,8 @@ class AddressCode {
   std::map<const lower::Loop*, IssuedBeside> of_;
   std::int64_t registers_ = 0;
 };
+
+// Of the chip's compiler; what holds for most where the chip has none.
+AddressCode::Target target_of(const arch::ArchSpec& chip);
 
 }  // namespace tilescope::sim

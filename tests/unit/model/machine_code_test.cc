@@ -47,15 +47,15 @@ double instructions_beside(const tile::StageProgram& p, const Machine& m) {
   double step = instructions_of_loops(p);
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (!p.operands[i].cached) {
-      step += instructions_beside_reads(p, i);
+      step += instructions_beside_reads(p, i, m);
       continue;
     }
     const CopyWork copy =
         std::visit([&](const auto& entry) { return copy_work(entry, p, i, m.warp); }, transfer_of(p, i, m));
-    step += instructions_beside_copies(p, i, copy.requests);
+    step += instructions_beside_copies(p, i, copy.requests, static_cast<double>(alone(p, *m.arch).all_steps(p)), m);
   }
   const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
-  return step * static_cast<double>(alone(p, *m.arch).all_steps(p)) + instructions_beside_stores(p, stores.per_warp);
+  return step * static_cast<double>(alone(p, *m.arch).all_steps(p)) + instructions_beside_stores(p, stores.per_warp, m);
 }
 
 class MachineCode : public testing::TestWithParam<std::pair<std::string, double>> {};
@@ -72,6 +72,8 @@ TEST_P(MachineCode, IsWhatTheModelCounts) {
     ++kernels;
     within += tests::within(counted, real, 0.25);
     log_ratio += std::log(counted / real);
+    if (std::getenv("TILESCOPE_SHOW_KERNELS") != nullptr)
+      fmt::print("{} {}: counted {:.0f}, compiled {:.0f}\n", chip, k.row.at("id").get<std::string>(), counted, real);
   }
   fmt::print(
       "{}: of {} kernels the model counts integer and predicate instructions within a quarter on {}, {:+.0f} % "

@@ -16,9 +16,9 @@ struct Counted {
   IssuedBeside kernel, loop;
 };
 
-Counted counted(const lower::Module& m, std::optional<std::int64_t> predicates = std::nullopt) {
+Counted counted(const lower::Module& m, const AddressCode::Target& target = {}) {
   const lower::Kernel& k = m.kernels.front();
-  const AddressCode code(k, predicates);
+  const AddressCode code(k, target);
   Counted out{code.of(nullptr), {}};
   for (const Statement& s : k.body)
     if (const auto* l = std::get_if<lower::Loop>(&s.what)) out.loop = code.of(l);
@@ -63,6 +63,12 @@ TEST(AddressCode, DividesByPowersOfTwoInOneInstruction) {
   EXPECT_EQ(integer(3, 4), 3 + 2) << "and what is left of it";
 }
 
+// An offset of 32 bits is computed once, and added to the pointer of 64.
+TEST(AddressCode, AddsToPointersInAsManyInstructionsAsTheTargetTakes) {
+  expect(counted(strided(8), {.address = 3}).kernel, 4, 0, 0);
+  expect(counted(strided(2), {.address = 3}).loop, 2.5, 0.5, 0.5);
+}
+
 // Arrays of the scratchpad lie a constant apart: one place serves both.
 TEST(AddressCode, SharesPlacesInTheScratchpad) {
   HandKernel k(1, 32);
@@ -80,9 +86,9 @@ TEST(AddressCode, SetsPredicatesAgainWhereThereAreTooFew) {
   const lower::Module m = std::move(k).take();
   expect(counted(m).loop, 1, 1, 1);
   expect(counted(m).kernel, 1, 4, 0);
-  expect(counted(m, 4).loop, 1, 1, 1);
-  expect(counted(m, 3).loop, 1, 5, 1);
-  expect(counted(m, 3).kernel, 1, 0, 0);
+  expect(counted(m, {.predicates = 4}).loop, 1, 1, 1);
+  expect(counted(m, {.predicates = 3}).loop, 1, 5, 1);
+  expect(counted(m, {.predicates = 3}).kernel, 1, 0, 0);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ using tests::InstructionCounts;
 
 class KernelCounter {
  public:
-  KernelCounter(const lower::Kernel& k, const arch::ArchSpec& chip) : kernel_(k), code_(k, chip.compiler->predicates) {}
+  KernelCounter(const lower::Kernel& k, const arch::ArchSpec& chip) : kernel_(k), code_(k, target_of(chip)) {}
   InstructionCounts count() {
     InstructionCounts all = of(kernel_.body);
     all.beside += beside(nullptr);
