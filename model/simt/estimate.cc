@@ -102,7 +102,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   const double useful =
       sum(stages, [](const StageCosts& c) { return useful_cache_bytes(c.traffic, c.program->space->operand_count()); });
   const double cores = sum(stages, [](const StageCosts& c) { return c.traffic.cores.bytes(); });
-  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram.bytes(); });
+  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram_bytes(); });
   s.core_sectors = cores / sector;
   // Outermost first, as terms are innermost first.
   LevelUse* level = s.levels.begin();
@@ -290,7 +290,7 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
     kernel.busy_us.push_back(dispatch_us);
   }
   add(s, kernel);
-  s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.read; });
+  s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram_read_bytes(); });
   s.dram_written_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.written; });
   if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};

@@ -66,7 +66,7 @@ double least_cache_time_us(const Traffic& t, const Machine& m) {
       const double beyond = c + 1 < m.device_caches.size() ? t.caches[c + 1].read : t.dram.read;
       add(std::max(0.0, t.caches[c].read - beyond), m.device_caches[c].latency_cycles);
     }
-    add(t.dram.read, m.dram_latency_cycles);
+    add(t.dram.read + t.fetched_for_stores, m.dram_latency_cycles);
     us = std::max(us, 1e6 * held / b.misses_under_way / m.clock_hz);
   }
   if (b.crossing_bytes_per_us > 0) us = std::max(us, t.crossing_bytes / b.crossing_bytes_per_us);
@@ -77,12 +77,13 @@ double least_cache_time_us(const Traffic& t, const Machine& m) {
 double least_translation_time_us(const Traffic& t, const Machine& m) {
   const MemoryBounds& b = m.bounds;
   const Moved& all = t.distinct;
-  const double pages_touched = all.read + (b.translates_writes ? all.written : 0);
+  // What is fetched for a store is of the output's pages, whose translations the store may have fetched just before.
+  const double stored = std::max(b.translates_writes ? t.dram.written : 0, t.fetched_for_stores);
+  const double pages_touched = all.read + (stored > 0 ? all.written : 0);
   const auto translated = [&](double moved, double distinct) {
     return pages_touched > b.reach_bytes ? moved : std::min(moved, distinct);
   };
-  const double bytes =
-      translated(t.dram.read, all.read) + (b.translates_writes ? translated(t.dram.written, all.written) : 0);
+  const double bytes = translated(t.dram.read, all.read) + translated(stored, all.written);
   return bytes / b.page_bytes / b.translations_per_us;
 }
 

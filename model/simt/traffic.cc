@@ -391,9 +391,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     if (output) {
       const double read = read_for_stores(p, m, coverage, o.cache_bytes, parts, waves,
                                           m.device_caches.empty() ? 0 : kept[m.device_caches.size() - 1]);
-      t.dram.read += read;
-      if (m.partial_write == arch::PartialWrite::kFetched && m.dram_rows.activates_per_us > 0)
-        activates.read += read * activates_per_byte(p.space->output, moment, m.dram_rows);
+      (m.partial_write == arch::PartialWrite::kFetched ? t.fetched_for_stores : t.merged_for_stores) += read;
     }
     add(t.distinct, o.total_bytes);
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)

@@ -34,9 +34,15 @@ struct Traffic {
   Moved cores;                                               // what cores ask of the device and send there
   std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
   Moved dram;
+  // What DRAM reads because of stores of parts of sectors, beside `dram.read`; no load waits for it. Either the first
+  // cache fetches the rest of a sector, or DRAM the rest of a burst, before it writes that.
+  double fetched_for_stores = 0, merged_for_stores = 0;
   Moved activates_per_byte;   // rows that DRAM opens for each byte that it gives or takes
   Moved distinct;             // of all operands, each byte once, in whole granules of DRAM
   double crossing_bytes = 0;  // that partitions of the first cache take from each other
+
+  double dram_read_bytes() const { return dram.read + fetched_for_stores + merged_for_stores; }
+  double dram_bytes() const { return dram_read_bytes() + dram.written; }
 };
 
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any
