@@ -7,6 +7,7 @@
 
 #include "base/integer.h"
 #include "model/common/detail/overlap.h"
+#include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
 
 namespace tilescope::model {
@@ -66,12 +67,7 @@ double dram_time_us(const Traffic& t, const Machine& m) {
   const double reads = t.dram_read_bytes() - mixed, writes = t.dram.written - mixed;
   double us =
       (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) / m.dram_bytes_per_us;
-  if (m.dram_rows.activates_per_us > 0) {
-    // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
-    const double activates = t.dram.read * t.activates_per_byte.read +
-                             (t.dram.written + t.fetched_for_stores) * t.activates_per_byte.written;
-    us = std::max(us, activates / m.dram_rows.activates_per_us);
-  }
+  us = std::max(us, least_command_time_us(t, m));
   if (m.bounds.translations_per_us > 0) us = std::max(us, least_translation_time_us(t, m));
   return us;
 }

@@ -40,8 +40,17 @@ struct DramRows {
   double granule_bytes = 0;              // the least that is moved
   double channels = 1, banks = 1;        // of the chip, of a channel
   // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc, and what
-  // the command bus passes. 0: rows cost nothing, where the file says no `row`, or no banks.
+  // the command bus passes, between refreshes. 0: rows cost nothing, where the file says no `row`, or no banks.
   double activates_per_us = 0;
+  // Of all channels together, what column commands let through: one a clock on each bus that pseudo-channels share. 0:
+  // no less than the data bus does.
+  double bursts_per_us = 0;
+  // Of all command buses that pseudo-channels share for rows and columns, and what of that an activate and its
+  // precharge take. 0: none are shared.
+  double commands_per_us = 0, commands_of_activate = 0;
+  // Share of the time in which a channel's data bus works: not while its only rank is refreshed, and its rows are
+  // closed before and opened behind that.
+  double between_refreshes = 1;
 };
 
 // What the chip offers for one kind of product: multiply-adds a cycle and core, calibrated, latency, and what one of
