@@ -12,6 +12,7 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/core_time.h"
+#include "model/simt/detail/memory_bounds.h"
 #include "model/simt/detail/traffic.h"
 #include "model/simt/detail/warm_cache.h"
 #include "model/simt/microkernel/detail/costs.h"
@@ -55,6 +56,15 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   c.dram_written_bytes = written;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   come_from(m.dram_latency_cycles);
+  if (m.bounds.of_cache) {
+    // Neighbouring threads read and write neighbouring elements.
+    Traffic t;
+    t.caches[0] = t.cores = {partial, written};
+    t.dram.read = partial * (1 - kept);
+    t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
+    t.misses_per_byte = 1 / m.bounds.line_bytes;
+    c.cache_us[0] = std::max(c.cache_us[0], least_cache_time_us(t, m));
+  }
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
   c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
   return c;

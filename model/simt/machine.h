@@ -64,11 +64,16 @@ struct Arithmetic {
 // What bounds the levels of device scope beside the width of their ports (model/simt/detail/memory_bounds.h). A rate or
 // number of 0: no bound.
 struct MemoryBounds {
-  bool of_cache = false;                             // whether anything bounds the cache that cores reach first
-  double line_bytes = 0;                             // of that cache
-  double requests_per_us = 0, misses_under_way = 0;  // of all its slices
-  double crossing_bytes_per_us = 0;                  // that its partitions take from each other, all
-  double cluster_bytes_per_us = 0;                   // of all ports that cores share, one way
+  bool of_cache = false;                                // whether anything bounds the cache that cores reach first
+  double line_bytes = 0;                                // of that cache
+  double requests_under_way = 0, misses_under_way = 0;  // of all its slices
+  double way_us = 0, request_bytes = 0;  // that a request is on its way; of the port's time beside its data
+  double slice_bytes_per_us = 0;         // of a slice's port
+  double crossing_bytes_per_us = 0;      // that its partitions take from each other, all
+  double cluster_bytes_per_us = 0;       // of all ports that cores share, one way
+  double clusters = 1;
+  std::int64_t cluster_cores = 1;
+  double asking_bytes = 0;  // of such a port, for a request without data: a beat of the core's own
   double translations_per_us = 0, page_bytes = 0, reach_bytes = 0;  // fetched; of a page, of all at hand
   bool translates_writes = false;
 };

@@ -189,6 +189,7 @@ TEST(ReadForStores, OccupiesWhatItsFetchesDo) {
   const Machine m = make_machine(v100);
   Traffic loads, fetched, merged;
   loads.dram.read = fetched.fetched_for_stores = merged.merged_for_stores = 1e6;
+  loads.misses_per_byte = fetched.requests_per_byte.written = merged.requests_per_byte.written = 1.0 / 32;
   loads.distinct.read = fetched.distinct.written = merged.distinct.written = 1e6;
   EXPECT_GT(device_cache_time_us(loads, m, 0), 0);
   EXPECT_DOUBLE_EQ(device_cache_time_us(fetched, m, 0), device_cache_time_us(loads, m, 0));
