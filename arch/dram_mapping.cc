@@ -96,6 +96,34 @@ std::string misfit(const DramMapping& m, const DramLevel& l) {
   return {};
 }
 
+// As a file writes a folded field.
+std::string text_of(const MappingField& f) {
+  return fmt::format("{}^{}[{}+{}]", name_of(f.part), f.onto > 0 ? fmt::format("{}", f.onto) : "", f.low, f.width);
+}
+
+// A fold whose bits choose another place for some burst and no part of a burst.
+std::string idle_fold(const DramMapping& m) {
+  const int bits = m.bits(), burst = m.width_of(DramPart::kOffset);
+  for (const MappingField& f : m.fields) {
+    if (!f.folded) continue;
+    if (f.width == 0) return fmt::format("{} folds nothing: expected a width of 1 or more", text_of(f));
+    if (f.part == DramPart::kOffset)
+      return fmt::format("{} folds nothing: expected a part that chooses a place, not the {}", text_of(f),
+                         kMeanings[static_cast<std::size_t>(f.part)]);
+    if (f.low < burst || f.low + f.width > bits)
+      return fmt::format("bit {} of {} folds nothing: expected bits {} to {}, above the bytes of a burst",
+                         f.low < burst ? f.low : std::max(f.low, bits), text_of(f), burst, bits - 1);
+    for (const MappingField& before : m.fields) {
+      if (&before == &f) break;
+      if (!before.folded || before.part != f.part || before.low - before.onto != f.low - f.onto) continue;
+      if (before.low < f.low + f.width && f.low < before.low + before.width)
+        return fmt::format("{} and {} fold bit {} into the same bit of {}, twice, which is nothing: expected it once",
+                           text_of(before), text_of(f), std::max(before.low, f.low), name_of(f.part));
+    }
+  }
+  return {};
+}
+
 // A linear map over bits: eliminated row by row, what is left of a bit must not be nothing.
 std::string merged(const DramMapping& m) {
   std::vector<std::uint64_t>
@@ -181,6 +209,7 @@ std::optional<DramMapping> mapping_of(const DramLevel& dram, base::Diagnostics& 
   }
   std::string wrong = uncovered(m);
   if (wrong.empty()) wrong = misfit(m, dram);
+  if (wrong.empty()) wrong = idle_fold(m);
   if (wrong.empty()) wrong = merged(m);
   if (wrong.empty()) return m;
   diags.error({}, std::move(wrong));

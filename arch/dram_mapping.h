@@ -46,7 +46,8 @@ struct DramMapping {
 
 // Reads a mapping and holds it against the level whose it is: every bit belongs to one part, and parts are as wide as
 // the level has controllers, pseudo-channels of each, ranks, groups, banks, columns and bytes of a burst, rows enough
-// for its capacity. Nothing, after an error, where it does not.
+// for its capacity; every folded bit changes some burst's place, and no two bursts share one. Nothing, after an error,
+// where it does not.
 std::optional<DramMapping> mapping_of(const DramLevel& dram, base::Diagnostics& diags);
 
 }  // namespace tilescope::arch

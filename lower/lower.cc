@@ -16,17 +16,17 @@
 namespace tilescope::lower {
 
 std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                            base::Position at) {
+                            const tile::ProgramPlaces& at) {
   const std::size_t before = diags.count();
   std::set<std::string> names;
   for (const tile::StageProgram& p : program.simt())
     for (const expr::Tensor& t : p.space->expression.tensors) names.insert(t.name);
   Module module;
-  for (const tile::StageProgram& p : program.simt()) check_lowerable(p, chip, diags, at);
+  for (std::size_t n = 0; n < program.stages(); ++n) check_lowerable(program.simt()[n], chip, diags, at.at(n));
   if (diags.count() > before) return std::nullopt;
   for (const tile::Group& group : tile::groups_of(program, chip))
-    if (const auto layout = tile::layout_of(program, group, chip, diags, {at, {}}); layout && diags.count() == before)
-      lower_group(program, *layout, chip, names, module, diags, at);
+    if (const auto layout = tile::layout_of(program, group, chip, diags, at); layout && diags.count() == before)
+      lower_group(program, *layout, chip, names, module, diags, at.of(group.front()));
   if (diags.count() > before) return std::nullopt;
   return module;
 }
@@ -39,17 +39,17 @@ std::string lowering_refusal(const arch::ComputeSpec& c, const arch::ArchSpec& c
 }
 
 bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                     base::Position at) {
+                     const tile::NodePlaces& at) {
   const std::size_t before = diags.count();
   if (!tile::fits(p, chip)) tile::check_fit(p, chip, diags, at);
-  if (std::string why = tile::tma_refusal(p, chip); !why.empty()) diags.error(at, std::move(why));
-  if (std::string why = tile::sharing_refusal(p, chip); !why.empty()) diags.error(at, std::move(why));
-  std::visit([&](const auto& kernel) { add_refusals(kernel, p, chip, diags, at); }, p.micro_kernel);
+  if (std::string why = tile::tma_refusal(p, chip); !why.empty()) diags.error(at.copy, std::move(why));
+  if (std::string why = tile::sharing_refusal(p, chip); !why.empty()) diags.error(at.mapping, std::move(why));
+  std::visit([&](const auto& kernel) { add_refusals(kernel, p, chip, diags, at.mma); }, p.micro_kernel);
   return diags.count() == before;
 }
 
 std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                                           base::Position at) {
+                                           const tile::NodePlaces& at) {
   if (!check_lowerable(p, chip, diags, at)) return std::nullopt;
   p.micro_kernel = std::visit([&](const auto& kernel) { return on_chip(kernel, chip); }, p.micro_kernel);
   return p;

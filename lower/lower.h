@@ -15,9 +15,9 @@ namespace tilescope::lower {
 
 // One kernel per stage, and a second one that adds up the parts of a split reduction. Nothing where the program cannot
 // run on the chip, after errors that say which limit it exceeds and by how much. Errors of all functions stand `at` the
-// place of the program.
+// places of the program, or of its stage.
 std::optional<Module> lower(const tile::RProgram& program, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                            base::Position at = {});
+                            const tile::ProgramPlaces& at = {});
 
 // Why no program that multiplies by that matrix instruction of the chip can be lowered, in a sentence; empty where they
 // can. Construction, readers of programs and sweeps all call it, so that what one command predicts the next one
@@ -27,11 +27,11 @@ std::string lowering_refusal(const arch::ComputeSpec& instruction, const arch::A
 // Whether a stage's program fits the chip, and multiplies by an instruction that can be lowered there; an error for
 // each reason against it.
 bool check_lowerable(const tile::StageProgram& p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                     base::Position at = {});
+                     const tile::NodePlaces& at = {});
 
 // A program made for any chip, as this one takes it: with this chip's own instruction of the name that the program
 // says. Nothing, after errors, where it cannot be lowered.
 std::optional<tile::StageProgram> taken_by(tile::StageProgram p, const arch::ArchSpec& chip, base::Diagnostics& diags,
-                                           base::Position at = {});
+                                           const tile::NodePlaces& at = {});
 
 }  // namespace tilescope::lower

@@ -156,8 +156,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
     std::optional<Spilled> spilled;
-    if (occupancies[i].spilled_per_thread > 0)
-      spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
+    if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
     WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, access_shapes(machine));
     Statistics statistics;
     const Cycle begin = loop.now();

@@ -25,6 +25,7 @@ namespace tilescope::expr {
 struct Expression;
 }
 namespace tilescope::tile {
+struct ProgramPlaces;
 struct RProgram;
 }  // namespace tilescope::tile
 namespace tilescope::model {
@@ -76,8 +77,8 @@ class Ability<Result(Parameters...)> {
 // The model of one chip, with what follows from the chip derived once; any number of threads may use one, as long as
 // the chip lives. Nothing where the chip has no instruction for a stage's dtypes: then `diags`, where it is not null,
 // gets an error for each such stage.
-using Estimator =
-    std::function<std::optional<model::Estimate>(const tile::RProgram& p, base::Diagnostics* diags, base::Position at)>;
+using Estimator = std::function<std::optional<model::Estimate>(const tile::RProgram& p, base::Diagnostics* diags,
+                                                               const tile::ProgramPlaces& at)>;
 
 // The cost model of a search (construct/search.h).
 using CostModel = std::function<std::vector<base::Microseconds>(std::span<const tile::RProgram>)>;
@@ -103,13 +104,13 @@ struct Target {
   // Why no program may multiply by the instruction, in a sentence; empty where they may.
   Ability<std::string(const arch::ComputeSpec& instruction, const arch::ArchSpec& a)> lowering_refusal;
   // The program as the chip takes it, with its own instructions of the names that the program says, whatever chip it
-  // was made for. Nothing, after errors `at` its place, where it cannot be lowered for the chip.
+  // was made for. Nothing, after errors `at` its places, where it cannot be lowered for the chip.
   Ability<std::optional<tile::RProgram>(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                        base::Position at)>
+                                        const tile::ProgramPlaces& at)>
       taken_by;
   // What the chip does for the program. Nothing, after errors, where it cannot run on the chip.
   Ability<std::optional<Lowered>(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                 base::Position at)>
+                                 const tile::ProgramPlaces& at)>
       lower;
   // The same, for people.
   Ability<std::string(const Lowered& program)> print;

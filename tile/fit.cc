@@ -55,25 +55,26 @@ Limit memory_limit(const StageProgram& p, const arch::ArchSpec& a) {
 
 }  // namespace
 
-bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
+bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, const NodePlaces& at) {
   const std::size_t before = diags.count();
   if (const Limit l = threads_limit(p, a); l.exceeded())
-    diags.error(at,
+    diags.error(at.mapping,
                 fmt::format("threads a block: needs {}, {} has {} (core.max_block_threads)", l.need, a.name, l.have));
   if (const Limit l = registers_limit(p, a); l.exceeded())
-    diags.error(at, fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}", l.need,
-                                l.have, a.name));
+    diags.error(at.registers, fmt::format("registers a thread: needs {}, a block of so many threads leaves {} of {}",
+                                          l.need, l.have, a.name));
   if (const Limit l = sums_limit(p); l.exceeded())
-    diags.error(at, fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
+    diags.error(at.registers,
+                fmt::format("registers a thread: its sums alone need {}, the program states {}", l.need, l.have));
   if (const Limit l = scratchpad_limit(p, a); l.exceeded()) {
     const arch::ScratchpadLevel* level = arch::scratchpad_of(a);
     const std::string name = level == nullptr ? "a scratchpad" : "memory." + level->name + ".per_block";
-    diags.error(at,
+    diags.error(at.tile,
                 fmt::format("scratchpad bytes a block: needs {} B, {} has {} B ({})", l.need, a.name, l.have, name));
   }
   if (const Limit l = memory_limit(p, a); l.exceeded())
-    diags.error(at, fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need, a.name,
-                                l.have, arch::dram_of(a)->name));
+    diags.error(at.sizes, fmt::format("bytes of all tensors: needs {} B, {} has {} B (memory.{}.capacity)", l.need,
+                                      a.name, l.have, arch::dram_of(a)->name));
   return diags.count() == before;
 }
 

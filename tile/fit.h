@@ -12,8 +12,8 @@ namespace tilescope::tile {
 using arch::kRegisterBytes;
 
 // Whether a stage's program exceeds no limit of a chip; an error for each that it does, "which limit: needs N, the chip
-// has M".
-bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at = {});
+// has M", at the key that asks for so much.
+bool check_fit(const StageProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags, const NodePlaces& at = {});
 
 // The same test without the sentences.
 bool fits(const StageProgram& p, const arch::ArchSpec& a);

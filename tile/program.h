@@ -117,12 +117,29 @@ struct RProgram {
   const std::vector<BspStage>& bsp() const { return std::get<std::vector<BspStage>>(nodes); }
 };
 
-// Where errors about a program stand: at its own place, or at those of its nodes, where they are known.
-struct ProgramPlaces {
-  base::Position program = {};
-  std::vector<base::Position> nodes = {};
+// Where errors about a node stand: at the key that says what is wrong, at the node where the document lacks the key, or
+// all at one place.
+struct NodePlaces {
+  NodePlaces(base::Position all = {})
+      : node(all), sizes(all), dtype(all), tile(all), mapping(all), copy(all), registers(all), mma(all) {}
 
-  base::Position of(std::size_t node) const { return nodes.empty() ? program : nodes[node]; }
+  base::Position node;
+  base::Position sizes, dtype;
+  base::Position tile;  // of a block: what of it lies in the scratchpad
+  base::Position mapping, copy, registers, mma;
+};
+
+// Of a program: at its own place, or at those of its nodes, where they are known.
+struct ProgramPlaces {
+  ProgramPlaces(base::Position all = {}) : program(all) {}
+
+  base::Position program;
+  std::vector<NodePlaces> nodes;
+
+  NodePlaces at(std::size_t n) const { return nodes.empty() ? NodePlaces(program) : nodes[n]; }
+  base::Position of(std::size_t n) const { return at(n).node; }
+  // Of what all nodes together exceed.
+  base::Position of_tiles() const { return nodes.size() == 1 ? nodes.front().tile : program; }
 };
 
 // The program of a single stage.

@@ -260,11 +260,31 @@ void read_node(const Value& v, const arch::ArchSpec& arch, SpaceCache& cache, Di
   if (stage && !program.add(std::move(*stage))) diags.error(v.at, "a node with a grid of cores behind one of threads");
 }
 
+NodePlaces places_of_node(const Value& node, const arch::ArchSpec& arch) {
+  NodePlaces out(node.at);
+  const auto find = [&](const char* key, base::Position& at) {
+    const Value* v = node.find(key);
+    if (v != nullptr) at = v->at;
+    return v;
+  };
+  find("sizes", out.sizes);
+  find("dtype", out.dtype);
+  find("mapping", out.mapping);
+  find("registers", out.registers);
+  find("mma", out.mma);
+  find("copy", out.copy);
+  const arch::ScratchpadLevel* level = arch::scratchpad_of(arch);
+  const Value* tiles = find("tiles", out.tile);
+  if (const Value* tile = tiles == nullptr || level == nullptr ? nullptr : tiles->find(level->name))
+    out.tile = tile->at;
+  return out;
+}
+
 // What the stages of kernels refuse of each other, and widths of accesses that the document leaves out: those of a
 // kernel's stages also fit where their tiles begin.
 void check_kernels(const List& nodes, const arch::ArchSpec& arch, RProgram& program, Diagnostics& diags) {
   ProgramPlaces places;
-  for (const Value& v : nodes) places.nodes.push_back(v.at);
+  for (const Value& v : nodes) places.nodes.push_back(places_of_node(v, arch));
   for (const Group& group : groups_of(program, arch)) {
     const std::optional<GroupLayout> layout = layout_of(program, group, arch, diags, places);
     for (std::size_t place = 0; layout && group.size() > 1 && place < group.size(); ++place) {
@@ -319,6 +339,17 @@ std::optional<RProgram> read_whole(const Value& document, const arch::ArchSpec& 
 std::optional<RProgram> read_program(const Value& document, const arch::ArchSpec& arch, Diagnostics& diags) {
   SpaceCache cache;
   return read_whole(document, arch, cache, diags, [](Fields&) {});
+}
+
+ProgramPlaces places_of(const Value& document, const arch::ArchSpec& arch) {
+  ProgramPlaces out(document.at);
+  const Value* nodes = document.find("nodes");
+  if (nodes == nullptr) {
+    out.nodes.push_back(places_of_node(document, arch));
+  } else if (const List* list = nodes->get_if<List>()) {
+    for (const Value& v : *list) out.nodes.push_back(places_of_node(v, arch));
+  }
+  return out;
 }
 
 std::optional<BatchLine> read_batch_line(const Value& line, const arch::ArchSpec& arch, SpaceCache& cache,

@@ -27,6 +27,9 @@ struct BatchLine {
 
 std::optional<RProgram> read_program(const base::Value& document, const arch::ArchSpec& arch, base::Diagnostics& diags);
 
+// Where errors about a document stand that has been read as a program: a whole one, or one node's.
+ProgramPlaces places_of(const base::Value& document, const arch::ArchSpec& arch);
+
 // A line that has the key `nodes` is a whole program, any other one node.
 std::optional<BatchLine> read_batch_line(const base::Value& line, const arch::ArchSpec& arch, SpaceCache& cache,
                                          base::Diagnostics& diags);

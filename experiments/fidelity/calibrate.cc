@@ -48,7 +48,7 @@ std::vector<Sample> read_samples(const NamedText& batch, const arch::ArchSpec& a
   std::vector<Sample> out;
   for (GivenProgram& g : read_measured(batch, a, jobs)) {
     base::Diagnostics diags;
-    if (g.errors.empty()) estimate(*g.program, &diags, {diags.add_source(g.place)});
+    if (g.errors.empty()) estimate(*g.program, &diags, base::Position{diags.add_source(g.place)});
     base::append(g.errors, diags.formatted_errors());
     if (g.errors.empty() && g.program->stages() > 1)
       g.errors.push_back(

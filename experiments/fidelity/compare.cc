@@ -110,7 +110,7 @@ void predict(std::vector<Candidate>& candidates, const arch::ArchSpec& a, int jo
       Candidate& c = candidates[i];
       if (!c.row.errors.empty()) return;
       base::Diagnostics diags;
-      if (const auto estimate = estimate_of(*c.program, &diags, {diags.add_source(c.place)}))
+      if (const auto estimate = estimate_of(*c.program, &diags, base::Position{diags.add_source(c.place)}))
         c.row.prediction = prediction_of(*estimate, a, *c.program);
       base::append(c.row.errors, diags.formatted_errors());
     };

@@ -28,7 +28,7 @@ std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics
 std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
   const auto program = tile::read_program(document, a, diags);
   if (!program) return std::nullopt;
-  const auto lowered = targets::target_of(a).lower(*program, a, diags, {diags.add_source("program")});
+  const auto lowered = targets::target_of(a).lower(*program, a, diags, base::Position{diags.add_source("program")});
   if (!lowered) return std::nullopt;
   return targets::target_of(a).print(*lowered);
 }

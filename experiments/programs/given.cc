@@ -75,11 +75,11 @@ GivenProgram LineReader::read(std::string_view line, std::size_t number) {
   out.group = std::move(read->group);
   out.measured_us = read->measured_us;
   out.count = read->count;
+  out.places = tile::places_of(*value, arch_);
   if (out.measured_us)  // it ran, whatever is thought of it
     out.program = std::move(read->program);
   else
-    out.program =
-        targets::target_of(arch_).taken_by(std::move(read->program), arch_, diags, {diags.add_source(out.place)});
+    out.program = targets::target_of(arch_).taken_by(std::move(read->program), arch_, diags, out.places);
   out.errors = diags.formatted_errors();
   return out;
 }
@@ -107,7 +107,7 @@ bool takes(const ProgramFilter& filter, const tile::RProgram& program) {
 }
 
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
-                                                base::Diagnostics& diags) {
+                                                base::Diagnostics& diags, tile::ProgramPlaces* places) {
   const base::SourceId id = diags.add_source(file.name);
   const auto document = base::read_json(file.text, id, diags);
   auto program = document ? tile::read_program(*document, a, diags) : std::nullopt;
@@ -115,8 +115,10 @@ std::optional<tile::RProgram> read_program_file(const NamedText& file, const arc
   if (!program->arch.empty() && program->arch != a.name)
     diags.note({id}, fmt::format("made for {}, used on {}", program->arch, a.name));
   const targets::Target& target = targets::target_of(a);
-  program = target.taken_by(std::move(*program), a, diags, {id});
-  if (program && target.lower.refusal().empty()) target.lower(*program, a, diags, {id});
+  const tile::ProgramPlaces at = tile::places_of(*document, a);
+  if (places != nullptr) *places = at;
+  program = target.taken_by(std::move(*program), a, diags, at);
+  if (program && target.lower.refusal().empty()) target.lower(*program, a, diags, at);
   if (!diags.ok()) return std::nullopt;
   note_instructions(*program, a, diags);
   return program;

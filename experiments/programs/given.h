@@ -23,6 +23,7 @@ struct GivenProgram {
   std::optional<std::int64_t> count;  // how often the operator occurs, of those of a suite
   std::optional<double> measured_us;
   std::optional<tile::RProgram> program;
+  tile::ProgramPlaces places;       // of its keys, in the first source of a Diagnostics; where it was read
   std::string place;                // what messages about it begin with: its file and line, or its id
   std::vector<std::string> errors;  // each with its place
 };
@@ -54,9 +55,10 @@ std::vector<GivenProgram> read_measured(const NamedText& batch, const arch::Arch
 
 bool takes(const ProgramFilter& filter, const tile::RProgram& program);
 
-// A program document that fits the chip, or nothing after errors; a note where it was made for another chip.
+// A program document that fits the chip, or nothing after errors; a note where it was made for another chip. `places`
+// are set to those of its keys.
 std::optional<tile::RProgram> read_program_file(const NamedText& file, const arch::ArchSpec& a,
-                                                base::Diagnostics& diags);
+                                                base::Diagnostics& diags, tile::ProgramPlaces* places = nullptr);
 
 // All programs of a source, constructed on `jobs` threads where they have to be. Nothing where the workload or the
 // program file has mistakes; a batch line that has is a program with errors.

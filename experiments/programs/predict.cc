@@ -20,7 +20,7 @@ namespace {
 class LinePredictor {
  public:
   LinePredictor(const std::string& source, const arch::ArchSpec& a)
-      : reader_(source, a), arch_(a), estimate_(targets::target_of(a).estimate(a)) {}
+      : source_(source), reader_(source, a), arch_(a), estimate_(targets::target_of(a).estimate(a)) {}
 
   PredictedRow predict(std::string_view line, std::size_t number) {
     GivenProgram given = reader_.read(line, number);
@@ -33,13 +33,15 @@ class LinePredictor {
     if (!given.program) return row;
     row.operations = operations_of(*given.program);
     base::Diagnostics diags;
-    if (const auto estimate = estimate_(*given.program, &diags, {diags.add_source(given.place)}))
+    diags.add_source(source_);  // whose the places are
+    if (const auto estimate = estimate_(*given.program, &diags, given.places))
       row.prediction = prediction_of(*estimate, arch_, *given.program);
     base::append(row.errors, diags.formatted_errors());
     return row;
   }
 
  private:
+  const std::string& source_;
   LineReader reader_;
   const arch::ArchSpec& arch_;
   targets::Estimator estimate_;
@@ -121,9 +123,10 @@ base::Value to_document(const BatchSummary& s) {
 }
 
 std::optional<Prediction> predict_program(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  const auto program = read_program_file(file, a, diags);
+  tile::ProgramPlaces places;
+  const auto program = read_program_file(file, a, diags, &places);
   if (!program) return std::nullopt;
-  const auto estimate = targets::target_of(a).estimate(a)(*program, &diags, {diags.add_source(file.name)});
+  const auto estimate = targets::target_of(a).estimate(a)(*program, &diags, places);
   if (!estimate) return std::nullopt;
   return prediction_of(*estimate, a, *program);
 }

@@ -7,6 +7,7 @@
 
 #include "base/integer.h"
 #include "model/common/detail/overlap.h"
+#include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
 #include "model/simt/transfer/detail/costs.h"
 
@@ -74,14 +75,11 @@ double device_cache_time_us(const Traffic& t, const Machine& m, std::size_t cach
 }
 
 double dram_time_us(const Traffic& t, const Machine& m) {
-  const double mixed = std::min(t.dram.read, t.dram.written);
-  const double reads = t.dram.read - mixed, writes = t.dram.written - mixed;
+  const double mixed = std::min(t.dram_read_bytes(), t.dram.written);
+  const double reads = t.dram_read_bytes() - mixed, writes = t.dram.written - mixed;
   double us =
       (2 * mixed / m.dram_copy_ratio + reads / m.dram_read_ratio + writes / m.dram_write_ratio) / m.dram_bytes_per_us;
-  if (m.dram_rows.activates_per_us > 0) {
-    const double activates = t.dram.read * t.activates_per_byte.read + t.dram.written * t.activates_per_byte.written;
-    us = std::max(us, activates / m.dram_rows.activates_per_us);
-  }
+  us = std::max(us, least_command_time_us(t, m));
   if (m.bounds.translations_per_us > 0) us = std::max(us, least_translation_time_us(t, m));
   return us;
 }
@@ -97,7 +95,8 @@ CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const Block
   if (kernel.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
   latency_cycles_ = waits_of_a_step(p, kernel, traffic, m);
   Traffic reads = traffic, writes = traffic;
-  reads.dram.written = writes.dram.read = writes.crossing_bytes = 0;
+  reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
+  writes.dram.read = writes.crossing_bytes = 0;
   for (std::size_t c = 0; c < m.device_caches.size(); ++c) reads.caches[c].written = writes.caches[c].read = 0;
   const double share_cycles =
       static_cast<double>(m.cores) * m.clock_hz * 1e-6 / (steps_ * repeats_ * static_cast<double>(kernel.blocks));

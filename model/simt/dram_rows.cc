@@ -9,6 +9,45 @@
 #include "arch/hierarchy.h"
 
 namespace tilescope::model {
+namespace {
+
+// A level's timing in its clocks; 0 where the file has none.
+class Clocks {
+ public:
+  explicit Clocks(const arch::DramTiming& timing) : timing_(timing) {}
+  double operator()(const char* name) const {
+    const auto found = timing_.find(name);
+    return found == timing_.end() ? 0.0 : static_cast<double>(found->second.n);
+  }
+  // Share of the time that is left between refreshes, each of which takes so long, once in refi.
+  double left_by(double clocks) const { return (*this)("refi") > 0 ? 1 - clocks / (*this)("refi") : 1; }
+
+ private:
+  const arch::DramTiming& timing_;
+};
+
+// A rank is refreshed as a whole, or bank by bank.
+struct Refreshes {
+  double of_rank = 1, of_bank = 1;  // share of the time that is left to each
+};
+Refreshes refreshes_of(const arch::DramLevel& dram, const Clocks& clocks) {
+  // A bank's row is closed before; columns wait until one is opened behind.
+  if (dram.refresh == arch::Refresh::kPerBank) return {1, clocks.left_by(clocks("rfc_sb") + clocks("rp"))};
+  if (clocks("rfc") == 0) return {};
+  const double left = clocks.left_by(clocks("rp") + clocks("rfc") + clocks("rcd"));
+  // While one of several ranks rests, the others have the bus.
+  return {dram.ranks == 1 ? left : 1, left};
+}
+
+// The bus that pseudo-channels share: for columns, or for rows too.
+void read_commands(const arch::DramLevel& dram, double channel_mhz, DramRows& rows) {
+  const auto sharing = static_cast<double>(dram.pseudo_channels);
+  const double data = static_cast<double>(dram.burst) / static_cast<double>(dram.rate);
+  if (sharing > data) rows.bursts_per_us = channel_mhz / sharing;
+  if (!dram.dual_command_bus && dram.pseudo_channels > 1) rows.commands_per_us = channel_mhz / sharing;
+}
+
+}  // namespace
 
 DramRows dram_rows_of(const arch::ArchSpec& a) {
   const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
@@ -20,21 +59,25 @@ DramRows dram_rows_of(const arch::ArchSpec& a) {
                                                     : static_cast<double>(hierarchy.device_caches.back()->line.n);
   if (base::Diagnostics diags; dram.mapping)
     rows.line_bytes = static_cast<double>(arch::mapping_of(dram, diags)->bytes_together());
-  const auto cycles = [&](const char* name) {
-    const auto found = dram.timing.find(name);
-    return found == dram.timing.end() ? 0.0 : static_cast<double>(found->second.n);
-  };
+  const Clocks cycles(dram.timing);
   rows.granule_bytes = static_cast<double>(arch::transaction_of(dram).n);
   for (const arch::CacheLevel* cache : hierarchy.device_caches)
     rows.granule_bytes = std::max(rows.granule_bytes, static_cast<double>(cache->sector.n));
-  if (!dram.row || dram.banks == 0) return rows;
+  const double channel_mhz = rows.channels * static_cast<double>(dram.clock.n) * 1e-6;
+  const bool has_rows = dram.row && dram.banks > 0;
+  const Refreshes refreshes = has_rows ? refreshes_of(dram, cycles) : Refreshes{};
+  rows.between_refreshes = refreshes.of_rank;
+  read_commands(dram, channel_mhz, rows);
+  if (!has_rows) return rows;
   rows.row_bytes = static_cast<double>(dram.row->n);
-  const double apart = std::max({cycles("faw") / 4, cycles("rrd_s"), cycles("rc") / rows.banks});
+  const double apart = std::max({cycles("faw") / 4 / refreshes.of_rank, cycles("rrd_s") / refreshes.of_rank,
+                                 cycles("rc") / rows.banks / refreshes.of_bank});
   // An activate and a precharge pass the command bus that pseudo-channels share, and a column where rows lack their
   // own.
   const double activate = dram.activate_command ? static_cast<double>(dram.activate_command->n) : 1;
   const double bus = static_cast<double>(dram.pseudo_channels) * (activate + 1 + (dram.dual_command_bus ? 0 : 1));
-  rows.activates_per_us = rows.channels * static_cast<double>(dram.clock.n) * 1e-6 / std::max(apart, bus);
+  rows.commands_of_activate = activate + 1;
+  rows.activates_per_us = channel_mhz / std::max(apart, bus);
   return rows;
 }
 
@@ -50,6 +93,23 @@ double activates_per_byte(const tile::Operand& operand, const tile::Extents& mom
   const double in_flight = static_cast<double>(runs.count) * of_run;
   const double reopened = 1 - std::exp(-(in_flight - 1) / (rows.channels * rows.banks));
   return std::max(of_run * reopened / run_bytes, 1 / rows.row_bytes);
+}
+
+double least_command_time_us(const Traffic& t, const Machine& m) {
+  const DramRows& rows = m.dram_rows;
+  // What is merged is written to the row that it was read from; what is fetched leaves that row meanwhile.
+  const double activates = rows.activates_per_us == 0
+                               ? 0
+                               : t.dram.read * t.activates_per_byte.read +
+                                     (t.dram.written + t.fetched_for_stores) * t.activates_per_byte.written;
+  const double bursts = t.dram_bytes() / static_cast<double>(m.burst_bytes);
+  double us = 0;
+  if (activates > 0) us = activates / rows.activates_per_us;
+  if (rows.bursts_per_us > 0) us = std::max(us, bursts / rows.bursts_per_us);
+  if (rows.commands_per_us > 0)
+    us = std::max(us, (bursts + activates * rows.commands_of_activate) / rows.commands_per_us);
+  if (rows.between_refreshes < 1) us = std::max(us, t.dram_bytes() / m.dram_bytes_per_us / rows.between_refreshes);
+  return us;
 }
 
 }  // namespace tilescope::model

@@ -12,6 +12,7 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/core_time.h"
+#include "model/simt/detail/memory_bounds.h"
 #include "model/simt/detail/traffic.h"
 #include "model/simt/detail/warm_cache.h"
 #include "model/simt/microkernel/detail/costs.h"
@@ -55,6 +56,15 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   c.dram_written_bytes = written;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   come_from(m.dram_latency_cycles);
+  if (m.bounds.of_cache) {
+    // Neighbouring threads read and write neighbouring elements.
+    Traffic t;
+    t.caches[0] = t.cores = {partial, written};
+    t.dram.read = partial * (1 - kept);
+    t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
+    t.misses_per_byte = 1 / m.bounds.line_bytes;
+    c.cache_us[0] = std::max(c.cache_us[0], least_cache_time_us(t, m));
+  }
   const double rounds = std::ceil(elements / static_cast<double>(m.cores * m.max_threads));
   c.latency_us = rounds * parts * latency_cycles * 1e6 / m.clock_hz;
   return c;
@@ -102,7 +112,7 @@ void fill_levels(Estimate& s, std::span<const StageCosts> stages, const Machine&
   const double useful =
       sum(stages, [](const StageCosts& c) { return useful_cache_bytes(c.traffic, c.program->space->operand_count()); });
   const double cores = sum(stages, [](const StageCosts& c) { return c.traffic.cores.bytes(); });
-  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram.bytes(); });
+  const double dram = sum(stages, [](const StageCosts& c) { return c.traffic.dram_bytes(); });
   s.core_sectors = cores / sector;
   // Outermost first, as terms are innermost first.
   LevelUse* level = s.levels.begin();
@@ -290,7 +300,7 @@ std::optional<Estimate> estimate_kernel(std::span<const StageProgram* const> pro
     kernel.busy_us.push_back(dispatch_us);
   }
   add(s, kernel);
-  s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.read; });
+  s.dram_read_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram_read_bytes(); });
   s.dram_written_bytes = sum(stages, [](const StageCosts& c) { return c.traffic.dram.written; });
   if (const Combining combining = combining_of(*programs.back(), m); combining.latency_us > 0) {
     Part second{.elapsed_us = combining.latency_us, .launch_us = m.launch_us};

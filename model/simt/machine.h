@@ -40,8 +40,17 @@ struct DramRows {
   double granule_bytes = 0;              // the least that is moved
   double channels = 1, banks = 1;        // of the chip, of a channel
   // Of all channels together: four rows of a channel per faw, one per rrd_s, one of each of its banks per rc, and what
-  // the command bus passes. 0: rows cost nothing, where the file says no `row`, or no banks.
+  // the command bus passes, between refreshes. 0: rows cost nothing, where the file says no `row`, or no banks.
   double activates_per_us = 0;
+  // Of all channels together, what column commands let through: one a clock on each bus that pseudo-channels share. 0:
+  // no less than the data bus does.
+  double bursts_per_us = 0;
+  // Of all command buses that pseudo-channels share for rows and columns, and what of that an activate and its
+  // precharge take. 0: none are shared.
+  double commands_per_us = 0, commands_of_activate = 0;
+  // Share of the time in which a channel's data bus works: not while its only rank is refreshed, and its rows are
+  // closed before and opened behind that.
+  double between_refreshes = 1;
 };
 
 // What the chip offers for one kind of product: multiply-adds a cycle and core, calibrated, latency, and what one of
@@ -55,11 +64,16 @@ struct Arithmetic {
 // What bounds the levels of device scope beside the width of their ports (model/simt/detail/memory_bounds.h). A rate or
 // number of 0: no bound.
 struct MemoryBounds {
-  bool of_cache = false;                             // whether anything bounds the cache that cores reach first
-  double line_bytes = 0;                             // of that cache
-  double requests_per_us = 0, misses_under_way = 0;  // of all its slices
-  double crossing_bytes_per_us = 0;                  // that its partitions take from each other, all
-  double cluster_bytes_per_us = 0;                   // of all ports that cores share, one way
+  bool of_cache = false;                                // whether anything bounds the cache that cores reach first
+  double line_bytes = 0;                                // of that cache
+  double requests_under_way = 0, misses_under_way = 0;  // of all its slices
+  double way_us = 0, request_bytes = 0;  // that a request is on its way; of the port's time beside its data
+  double slice_bytes_per_us = 0;         // of a slice's port
+  double crossing_bytes_per_us = 0;      // that its partitions take from each other, all
+  double cluster_bytes_per_us = 0;       // of all ports that cores share, one way
+  double clusters = 1;
+  std::int64_t cluster_cores = 1;
+  double asking_bytes = 0;  // of such a port, for a request without data: a beat of the core's own
   double translations_per_us = 0, page_bytes = 0, reach_bytes = 0;  // fetched; of a page, of all at hand
   bool translates_writes = false;
 };

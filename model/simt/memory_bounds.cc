@@ -12,14 +12,13 @@ namespace {
 
 double cycles(const std::optional<base::Cycles>& c) { return c ? static_cast<double>(c->n) : 0.0; }
 
-// A request holds its place for half of the idle way and for what the slice's port takes for a line.
-double requests_per_us(const arch::ArchSpec& a, const arch::CacheLevel& cache) {
-  if (!cache.queue) return 0;
-  const double own_clock = static_cast<double>(arch::clock_of(a, cache).n), core_clock = static_cast<double>(a.clock.n);
-  const double moved = static_cast<double>((cache.line + cache.request).n);
-  const double port_us = 1e6 * moved / (static_cast<double>(cache.width.n) * own_clock);
-  const double way_us = 1e6 * cycles(cache.latency) / 2 / core_clock;
-  return static_cast<double>(*cache.queue * cache.slices) / (way_us + port_us);
+// A request holds its place for half of the idle way and for what the slice's port takes for it.
+void read_queue(const arch::ArchSpec& a, const arch::CacheLevel& cache, MemoryBounds& b) {
+  if (!cache.queue) return;
+  b.requests_under_way = static_cast<double>(*cache.queue * cache.slices);
+  b.way_us = 1e6 * cycles(cache.latency) / 2 / static_cast<double>(a.clock.n);
+  b.request_bytes = static_cast<double>(cache.request.n);
+  b.slice_bytes_per_us = static_cast<double>(cache.width.n) * static_cast<double>(arch::clock_of(a, cache).n) * 1e-6;
 }
 
 }  // namespace
@@ -31,7 +30,7 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
   if (!hierarchy.device_caches.empty()) {
     const arch::CacheLevel& cache = *hierarchy.device_caches[0];
     b.line_bytes = static_cast<double>(cache.line.n);
-    b.requests_per_us = requests_per_us(a, cache);
+    read_queue(a, cache, b);
     b.misses_under_way = static_cast<double>(cache.mshrs.value_or(0) * cache.slices);
     if (cache.remote_width)
       b.crossing_bytes_per_us = static_cast<double>((*cache.remote_width * cache.l2_partitions).n) *
@@ -39,10 +38,13 @@ MemoryBounds memory_bounds_of(const arch::ArchSpec& a) {
     if (a.link && a.link->cluster_cores && a.link->cluster_width) {
       const std::int64_t clusters = (a.core.count + *a.link->cluster_cores - 1) / *a.link->cluster_cores;
       b.cluster_bytes_per_us = static_cast<double>((*a.link->cluster_width * clusters).n) * core_mhz;
+      b.clusters = static_cast<double>(clusters);
+      b.cluster_cores = *a.link->cluster_cores;
+      b.asking_bytes = static_cast<double>(a.link->width.n);
     }
   }
   b.of_cache =
-      b.requests_per_us > 0 || b.misses_under_way > 0 || b.crossing_bytes_per_us > 0 || b.cluster_bytes_per_us > 0;
+      b.requests_under_way > 0 || b.misses_under_way > 0 || b.crossing_bytes_per_us > 0 || b.cluster_bytes_per_us > 0;
   if (const auto& tlb = hierarchy.dram->tlb; tlb && tlb->walkers) {
     b.translations_per_us = static_cast<double>(*tlb->walkers) * core_mhz / static_cast<double>(tlb->miss.n);
     b.page_bytes = static_cast<double>(tlb->page.n);
@@ -56,33 +58,42 @@ double least_cache_time_us(const Traffic& t, const Machine& m) {
   const MemoryBounds& b = m.bounds;
   const Moved& asked = t.caches[0];
   double us = 0;
-  if (b.requests_per_us > 0) us = std::max(us, asked.bytes() / b.line_bytes / b.requests_per_us);
+  const double reads = asked.read * t.requests_per_byte.read, writes = asked.written * t.requests_per_byte.written;
+  if (b.requests_under_way > 0) {
+    const double port_us = (asked.bytes() + (reads + writes) * b.request_bytes) / b.slice_bytes_per_us;
+    us = std::max(us, ((reads + writes) * b.way_us + port_us) / b.requests_under_way);
+  }
   if (b.misses_under_way > 0) {
     // Each level's part of what is missed is under way for as much longer as that level is farther.
     double held = 0;  // misses times cycles
     const double first = m.device_caches[0].latency_cycles;
-    const auto add = [&](double read, double latency) { held += read / b.line_bytes * std::max(0.0, latency - first); };
+    const auto add = [&](double misses, double latency) { held += misses * std::max(0.0, latency - first); };
     for (std::size_t c = 1; c < m.device_caches.size(); ++c) {
       const double beyond = c + 1 < m.device_caches.size() ? t.caches[c + 1].read : t.dram.read;
-      add(std::max(0.0, t.caches[c].read - beyond), m.device_caches[c].latency_cycles);
+      add(std::max(0.0, t.caches[c].read - beyond) * t.misses_per_byte, m.device_caches[c].latency_cycles);
     }
-    add(t.dram.read, m.dram_latency_cycles);
+    add(t.dram.read * t.misses_per_byte + t.fetched_for_stores * t.requests_per_byte.written, m.dram_latency_cycles);
     us = std::max(us, 1e6 * held / b.misses_under_way / m.clock_hz);
   }
   if (b.crossing_bytes_per_us > 0) us = std::max(us, t.crossing_bytes / b.crossing_bytes_per_us);
-  if (b.cluster_bytes_per_us > 0) us = std::max(us, std::max(asked.read, asked.written) / b.cluster_bytes_per_us);
+  if (b.cluster_bytes_per_us > 0) {
+    const double share = std::max(t.cluster_share, 1 / b.clusters);
+    const double out = asked.written + reads * b.asking_bytes;
+    us = std::max(us, std::max(asked.read, out) * share * b.clusters / b.cluster_bytes_per_us);
+  }
   return us;
 }
 
 double least_translation_time_us(const Traffic& t, const Machine& m) {
   const MemoryBounds& b = m.bounds;
   const Moved& all = t.distinct;
-  const double pages_touched = all.read + (b.translates_writes ? all.written : 0);
+  // What is fetched for a store is of the output's pages, whose translations the store may have fetched just before.
+  const double stored = std::max(b.translates_writes ? t.dram.written : 0, t.fetched_for_stores);
+  const double pages_touched = all.read + (stored > 0 ? all.written : 0);
   const auto translated = [&](double moved, double distinct) {
     return pages_touched > b.reach_bytes ? moved : std::min(moved, distinct);
   };
-  const double bytes =
-      translated(t.dram.read, all.read) + (b.translates_writes ? translated(t.dram.written, all.written) : 0);
+  const double bytes = translated(t.dram.read, all.read) + translated(stored, all.written);
   return bytes / b.page_bytes / b.translations_per_us;
 }
 

@@ -180,6 +180,41 @@ double requested_bytes(const StageProgram& p, const Machine& m, std::size_t i) {
   return asked.per_warp * warps * static_cast<double>(sectors * sector) * share_of_cut_tiles(p, p.space->operand(i));
 }
 
+// Mean bytes of one request: cores ask for each line on its own, for those of its sectors that an access of a warp
+// touches. Copies go through the runs of their tile; an engine asks for whole runs.
+double request_bytes_of(const StageProgram& p, const Machine& m, std::size_t i) {
+  const auto line = static_cast<std::int64_t>(m.bounds.line_bytes);
+  const std::int64_t sector = sector_of(p, m, i);
+  const bool output = i == p.space->inputs.size();
+  const auto of_access = [&](const WarpAccess& access) {
+    return static_cast<double>(granules_touched(access, sector) * sector) /
+           static_cast<double>(granules_touched(access, line));
+  };
+  bool by_engine = false;
+  if (output) {
+    const ResultAccess stores = of_results(p, [&](const auto& entry) { return result_stores(entry, p, m.warp); });
+    if (!stores.by_engine) return of_access(stores.access);
+    by_engine = true;
+  } else if (!p.operands[i].cached) {
+    return of_access(memory_access(p, i, m.warp));
+  } else {
+    by_engine = std::holds_alternative<tile::Tma>(transfer_of(p, i, m));
+  }
+  const Operand& o = p.space->operand(i);
+  tile::Runs runs = tile::runs_of(o, p.block);
+  if (!by_engine) runs.length = std::min(runs.length, m.warp * p.operands[i].vector);
+  const std::int64_t multiple = start_multiple_of_runs(p, o);
+  return static_cast<double>(line) * run_bytes_of(o, runs, multiple, sector) / run_bytes_of(o, runs, multiple, line);
+}
+
+// Of blocks that all run at one time, what the cores behind the first port have: they get theirs in the order of cores.
+// Of more than that each cluster gets what it has time for.
+double share_of_first_cluster(std::int64_t blocks, std::int64_t resident, const Machine& m) {
+  if (blocks > resident) return 0;
+  const std::int64_t own = std::min(m.cores, m.bounds.cluster_cores);
+  return static_cast<double>(blocks / m.cores * own + std::min(own, blocks % m.cores)) / static_cast<double>(blocks);
+}
+
 // The block tile with `loops` of the innermost reduction loops run to their end, and the steps that these take. Along
 // these loops the tile is cut to the axis: by so much the last step's is longer.
 struct Stretch {
@@ -262,6 +297,7 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, const
   }
   OperandTraffic t;
   if (!output && !p.operands[i].cached) t.missed_ratio = std::min(1.0, sectors / requested_bytes(p, m, i));
+  if (m.bounds.of_cache) t.request_bytes = request_bytes_of(p, m, i);
   // Inputs move once per reduction step; the output once.
   const auto blocks = static_cast<double>(kernel.blocks);
   t.block_bytes = sectors * static_cast<double>(output ? 1 : kernel.all_steps(p)) * inside;
@@ -359,7 +395,9 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
   const double waves = std::max(1.0, static_cast<double>(blocks) / static_cast<double>(resident));
   double touched = 0;
   const Extents moment = moment_tile(p, kernel, coverage.wave);
-  Moved activates;
+  Moved activates, requests;
+  double misses = 0;
+  if (m.bounds.cluster_bytes_per_us > 0) t.cluster_share = share_of_first_cluster(blocks, resident, m);
   const auto stays = [&](std::size_t i) { return i == inputs ? kernel.stays() : kernel.inside(i); };
   for (std::size_t i = 0; i <= inputs; ++i) {
     if (stays(i)) continue;
@@ -391,14 +429,16 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     const auto add = [&](Moved& level, double bytes) { (output ? level.written : level.read) += bytes; };
     o.dram_bytes = behind(m.device_caches.size());
     add(t.cores, o.cache_bytes);
+    if (m.bounds.of_cache) {
+      add(requests, o.cache_bytes / o.request_bytes);
+      if (!output) misses += o.dram_bytes / o.request_bytes;
+    }
     for (std::size_t c = 0; c < m.device_caches.size(); ++c) add(t.caches[c], behind(c));
     add(t.dram, o.dram_bytes);
     if (output) {
       const double read = read_for_stores(p, m, coverage, o.cache_bytes, parts, waves,
                                           m.device_caches.empty() ? 0 : kept[m.device_caches.size() - 1]);
-      t.dram.read += read;
-      if (m.partial_write == arch::PartialWrite::kFetched && m.dram_rows.activates_per_us > 0)
-        activates.read += read * activates_per_byte(p.space->output, moment, m.dram_rows);
+      (m.partial_write == arch::PartialWrite::kFetched ? t.fetched_for_stores : t.merged_for_stores) += read;
     }
     add(t.distinct, o.total_bytes);
     if (!output && m.cache_partitions > 1 && o.total_bytes > 0)
@@ -406,6 +446,9 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
     if (m.dram_rows.activates_per_us > 0)
       add(activates, o.dram_bytes * activates_per_byte(p.space->operand(i), moment, m.dram_rows));
   }
+  if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;
+  if (t.cores.written > 0) t.requests_per_byte.written = requests.written / t.cores.written;
+  if (t.dram.read > 0) t.misses_per_byte = misses / t.dram.read;
   if (t.dram.read > 0) t.activates_per_byte.read = activates.read / t.dram.read;
   if (t.dram.written > 0) t.activates_per_byte.written = activates.written / t.dram.written;
   return t;

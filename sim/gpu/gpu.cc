@@ -113,6 +113,7 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
     if (i + kAhead < requests_.size()) memory_.expect_now(requests_[i + kAhead].line);
     memory_.accept(requests_[i], replies_);
   }
+  memory_.send(end, replies_);
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     if (const std::size_t soon = i + 2 * kAhead; soon < replies_.size())
       core(replies_[soon].core).expect(replies_[soon].ticket);

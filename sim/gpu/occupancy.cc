@@ -41,7 +41,9 @@ Occupancy occupancy_of(const lower::Kernel& k, const Machine& m) {
     std::int64_t most = std::min(l.registers_per_thread, of_partition / lanes / step * step);
     if (k.registers > 0) most = std::min(most, base::round_up(k.registers, step));
     o.registers_per_thread = std::min(base::round_up(needed, step), std::max(most, step));
-    o.spilled_per_thread = std::max<std::int64_t>(0, registers_held(k, m) - o.registers_per_thread);
+    const HeldRegisters held = registers_held(k, m);
+    o.spilled_per_thread = std::max<std::int64_t>(0, held.common - o.registers_per_thread);
+    o.spilled_sums_per_thread = std::max<std::int64_t>(0, held.sums - o.registers_per_thread);
     const std::int64_t warps = of_partition / (o.registers_per_thread * l.warp) * l.partitions;
     blocks = std::min(blocks, std::max<std::int64_t>(1, warps / o.warps));
   }

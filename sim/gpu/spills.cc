@@ -22,12 +22,13 @@ struct Peak {
   std::int64_t barrier = -1, registers = 0;
 };
 
-Peak peak_of(const Kernel& k, const Lifetimes& lives, const std::vector<bool>& common) {
+// Of the arrays that are common, or of the others.
+Peak peak_of(const Kernel& k, const Lifetimes& lives, const std::vector<bool>& is_common, bool common) {
   Peak peak;
   for (std::int64_t n = 0; n < lives.barriers(); ++n) {
     std::int64_t sum = 0;
     for (std::size_t b = 0; b < k.buffers.size(); ++b)
-      if (common[b] && lives.held(b, n)) sum += registers_of(k.buffers[b]);
+      if (is_common[b] == common && lives.held(b, n)) sum += registers_of(k.buffers[b]);
     if (sum > peak.registers) peak = {n, sum};
   }
   return peak;
@@ -73,8 +74,10 @@ int add_index(Kernel& k, lower::Index index) {
 
 }  // namespace
 
-std::int64_t registers_held(const Kernel& k, const Machine& m) {
-  return peak_of(k, Lifetimes(k), in_common_registers(k, m)).registers;
+HeldRegisters registers_held(const Kernel& k, const Machine& m) {
+  const Lifetimes lives(k);
+  const std::vector<bool> is_common = in_common_registers(k, m);
+  return {peak_of(k, lives, is_common, true).registers, peak_of(k, lives, is_common, false).registers};
 }
 
 Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std::int64_t end,
@@ -82,43 +85,51 @@ Spilled with_spills(const Kernel& k, const std::vector<std::int64_t>& bases, std
   Spilled out{k, bases, {}};
   Kernel& own = out.kernel;
   const Lifetimes lives(k);
-  const std::vector<bool> common = in_common_registers(k, m);
-  const Peak peak = peak_of(k, lives, common);
+  const std::vector<bool> is_common = in_common_registers(k, m), sums = sums_of(k);
   const std::int64_t warp = m.limits.warp, resident = std::min(k.blocks, occupancy.blocks_per_core * m.cores);
   const int place =
       add_index(own, {"local", lower::IndexKind::kDerived, {0, resident - 1}, {{{0, 1}}, 0}, 1, resident});
   const int of_warp =
       add_index(own, {"local_warp", lower::IndexKind::kDerived, {0, occupancy.warps - 1}, {{{1, 1}}, 0}, warp, 0});
 
+  // Puts what an array cannot keep, of so many registers that are left to spill, around the barrier.
   std::vector<Statement> before, behind;
-  std::int64_t left = occupancy.spilled_per_thread;
-  const std::vector<bool> sums = sums_of(k);
-  for (const bool of_sums : {false, true})
-    for (std::size_t b = 0; b < k.buffers.size() && left > 0; ++b) {
-      if (sums[b] != of_sums || !common[b] || !lives.held(b, peak.barrier)) continue;
-      const lower::Buffer& spills = k.buffers[b];
-      const std::int64_t size = base::size_of(spills.dtype).n, each = std::max<std::int64_t>(1, kRegisterBytes / size);
-      const std::int64_t elements = std::min(spills.elements, base::ceil_div(left * kRegisterBytes, size));
-      const std::int64_t accesses = base::ceil_div(elements, each);
-      left -= registers_of(spills);
-      // Neighbouring lanes' registers lie side by side.
-      const std::int64_t of_block = occupancy.warps * warp * accesses * each;
-      own.buffers.push_back({spills.name + "_local", Space::kGlobal, spills.dtype, of_block * resident,
-                             static_cast<int>(out.bases.size()), 0});
-      out.bases.push_back(end);
-      end = base::round_up(end + of_block * resident * size, m.memory.shape.line);
-      const int local = static_cast<int>(own.buffers.size() - 1);
-      const int i = add_index(own, {spills.name + "_spilled", lower::IndexKind::kLoop, {0, accesses - 1}, {}, 1, 0});
-      const lower::Access there{
-          local,
-          {{{lower::kThreadIndex, each}, {place, of_block}, {of_warp, (accesses - 1) * warp * each}, {i, warp * each}},
-           0}};
-      const lower::Access here{static_cast<int>(b), {{{i, each}}, 0}};
-      const std::int64_t whole = std::min(each, spills.elements);
-      before.push_back({lower::Loop{i, accesses, {{lower::Copy{there, here, whole, {}, {}, false}, {}}}}, "spill"});
-      behind.push_back({lower::Loop{i, accesses, {{lower::Copy{here, there, whole, {}, {}, false}, {}}}}, "fill"});
-    }
-  BarrierWrapper(peak.barrier, std::move(before), std::move(behind)).wrap(own.body);
+  const auto spill = [&](std::size_t b, std::int64_t left) {
+    const lower::Buffer& spills = k.buffers[b];
+    const std::int64_t size = base::size_of(spills.dtype).n, each = std::max<std::int64_t>(1, kRegisterBytes / size);
+    const std::int64_t elements = std::min(spills.elements, base::ceil_div(left * kRegisterBytes, size));
+    const std::int64_t accesses = base::ceil_div(elements, each);
+    // Neighbouring lanes' registers lie side by side.
+    const std::int64_t of_block = occupancy.warps * warp * accesses * each;
+    own.buffers.push_back({spills.name + "_local", Space::kGlobal, spills.dtype, of_block * resident,
+                           static_cast<int>(out.bases.size()), 0});
+    out.bases.push_back(end);
+    end = base::round_up(end + of_block * resident * size, m.memory.shape.line);
+    const int local = static_cast<int>(own.buffers.size() - 1);
+    const int i = add_index(own, {spills.name + "_spilled", lower::IndexKind::kLoop, {0, accesses - 1}, {}, 1, 0});
+    const lower::Access there{
+        local,
+        {{{lower::kThreadIndex, each}, {place, of_block}, {of_warp, (accesses - 1) * warp * each}, {i, warp * each}},
+         0}};
+    const lower::Access here{static_cast<int>(b), {{{i, each}}, 0}};
+    const std::int64_t whole = std::min(each, spills.elements);
+    before.push_back({lower::Loop{i, accesses, {{lower::Copy{there, here, whole, {}, {}, false}, {}}}}, "spill"});
+    behind.push_back({lower::Loop{i, accesses, {{lower::Copy{here, there, whole, {}, {}, false}, {}}}}, "fill"});
+  };
+  for (const auto& [common, spilled] :
+       {std::pair(true, occupancy.spilled_per_thread), std::pair(false, occupancy.spilled_sums_per_thread)}) {
+    const Peak peak = peak_of(k, lives, is_common, common);
+    std::int64_t left = spilled;
+    for (const bool of_sums : {false, true})
+      for (std::size_t b = 0; b < k.buffers.size() && left > 0; ++b) {
+        if (sums[b] != of_sums || is_common[b] != common || !lives.held(b, peak.barrier)) continue;
+        spill(b, left);
+        left -= registers_of(k.buffers[b]);
+      }
+    BarrierWrapper(peak.barrier, std::move(before), std::move(behind)).wrap(own.body);
+    before.clear();
+    behind.clear();
+  }
 
   const std::size_t arrays = k.buffers.size();
   for (const lower::Copy* c : lower::copies_of(own))

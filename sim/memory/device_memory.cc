@@ -26,7 +26,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
       near_(of_one_partition(spec)),
       slices_of_partition_(spec.slices / spec.partitions),
       crossbar_(spec.cores, spec.link_rate, spec.cluster),
-      core_waits_(static_cast<std::size_t>(spec.cores), 0),
+      unsent_(static_cast<std::size_t>(spec.slice_queue > 0 ? spec.cores : 0)),
       partly_(spec.shape) {
   if (spec.tlb) tlb_.emplace(*spec.tlb);
   if (spec.remote_rate)
@@ -58,11 +58,41 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
 std::int64_t DeviceMemory::bytes_of(std::uint32_t sectors) const { return std::popcount(sectors) * spec_.shape.sector; }
 
 void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& replies) {
+  if (spec_.slice_queue == 0) {
+    serve(r, r.at, replies);
+    return;
+  }
+  std::deque<MemoryRequest>& unsent = unsent_[static_cast<std::size_t>(r.core)];
+  unsent.push_back(r);
+  if (unsent.size() == 1) ask_again(r.core, r.at);
+}
+
+// A core asks for a place for its first request when it has one, and again when the slice whose turn it is then has a
+// place. So places are taken in the order of times, and none by a request that waits behind another.
+void DeviceMemory::send(Cycle until, std::vector<MemoryReply>& replies) {
+  while (!sends_.empty() && sends_.top().at < until) {
+    const auto [at, number, core] = sends_.top();
+    sends_.pop();
+    std::deque<MemoryRequest>& unsent = unsent_[static_cast<std::size_t>(core)];
+    const MemoryRequest r = unsent.front();
+    SliceQueue& queue = slices_[static_cast<std::size_t>(slice_of(core, r.line))].queue;
+    if (!queue.take(core, at)) {
+      if (queue.first() == core) ask_again(core, queue.free_at());
+      continue;
+    }
+    queue.served(serve(r, at, replies));
+    if (const auto first = queue.first()) ask_again(*first, std::max(at, queue.free_at()));
+    unsent.pop_front();
+    if (!unsent.empty()) ask_again(core, std::max(at, unsent.front().at));
+  }
+}
+
+Cycle DeviceMemory::serve(const MemoryRequest& r, Cycle from, std::vector<MemoryReply>& replies) {
   const std::int64_t bytes = bytes_of(r.sectors);
   const std::int64_t number = slice_of(r.core, r.line);
   Slice& slice = slices_[static_cast<std::size_t>(number)];
-  const Cycle served = slice.port.book(sent(r, slice, bytes) + forward_, bytes + spec_.request_bytes);
-  slice.queue.served(served);
+  const Cycle sent = crossbar_.send(r.core, from, r.write ? bytes : 0);
+  const Cycle served = slice.port.book(sent + forward_, bytes + spec_.request_bytes);
   LevelStatistics& t = statistics_->level(LevelRole::kDeviceCache);
   ++t.requests;
   t.transactions += std::popcount(r.sectors);
@@ -71,15 +101,7 @@ void DeviceMemory::accept(const MemoryRequest& r, std::vector<MemoryReply>& repl
     write(r, slice, number, served, replies);
   else
     read(r, slice, number, served, replies);
-}
-
-Cycle DeviceMemory::sent(const MemoryRequest& r, const Slice& slice, std::int64_t bytes) {
-  Cycle from = r.at;
-  if (spec_.slice_queue > 0) {
-    Cycle& waits = core_waits_[static_cast<std::size_t>(r.core)];
-    from = waits = std::max({waits, r.at, slice.queue.free_at()});
-  }
-  return crossbar_.send(r.core, from, r.write ? bytes : 0);
+  return served;
 }
 
 void DeviceMemory::read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,

@@ -39,28 +39,28 @@ ConstructedStage construct(const expr::Expression& stage, const arch::ArchSpec& 
 std::string lowering_refusal(const arch::ComputeSpec& /*instruction*/, const arch::ArchSpec& /*a*/) { return {}; }
 
 std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                       base::Position at) {
+                                       const tile::ProgramPlaces& at) {
   const auto* stages = std::get_if<std::vector<tile::BspStage>>(&p.nodes);
   if (stages == nullptr) {
-    diags.error(at, "a program of threads; the cores of this chip exchange");
+    diags.error(at.program, "a program of threads; the cores of this chip exchange");
     return std::nullopt;
   }
   const std::size_t before = diags.count();
-  for (const tile::BspStage& s : *stages) tile::check_schedule(s, a, diags, at);
-  if (diags.count() == before) tile::check_memory(*stages, a, diags, at);
+  for (std::size_t n = 0; n < stages->size(); ++n) tile::check_schedule((*stages)[n], a, diags, at.of(n));
+  if (diags.count() == before) tile::check_memory(*stages, a, diags, at.of_tiles());
   if (diags.count() > before) return std::nullopt;
   return p;
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
-  return [&a](const tile::RProgram& p, base::Diagnostics* /*diags*/, base::Position /*at*/) {
+  return [&a](const tile::RProgram& p, base::Diagnostics* /*diags*/, const tile::ProgramPlaces& /*at*/) {
     return std::optional(model::bsp::estimate(p.bsp(), a));
   };
 }
 
 std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                               base::Position at) {
-  auto program = lower::bsp::lower(p.bsp(), a, diags, at);
+                               const tile::ProgramPlaces& at) {
+  auto program = lower::bsp::lower(p.bsp(), a, diags, at.program);
   if (!program) return std::nullopt;
   return Lowered{std::move(*program)};
 }

@@ -26,15 +26,15 @@ std::string stage_name(const tile::RProgram& p, std::size_t stage) {
 }
 
 std::optional<tile::RProgram> taken_by(tile::RProgram p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                                       base::Position at) {
+                                       const tile::ProgramPlaces& at) {
   const std::size_t before = diags.count();
   for (std::size_t s = 0; s < p.stages(); ++s) {
     base::Diagnostics of_stage;
-    if (auto taken = lower::taken_by(std::move(p.simt()[s]), a, of_stage)) p.simt()[s] = std::move(*taken);
-    for (const std::string& w : of_stage.sentences()) diags.error(at, stage_name(p, s) + w);
+    if (auto taken = lower::taken_by(std::move(p.simt()[s]), a, of_stage, at.at(s))) p.simt()[s] = std::move(*taken);
+    for (const base::Diagnostic& d : of_stage.errors()) diags.error(d.at, stage_name(p, s) + d.text);
   }
   if (diags.count() == before)
-    for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, {at, {}});
+    for (const tile::Group& group : tile::groups_of(p, a)) tile::layout_of(p, group, a, diags, at);
   if (diags.count() > before) return std::nullopt;
   return p;
 }
@@ -54,20 +54,21 @@ std::optional<tile::RProgram> connect(const expr::Expression& e, const tile::RPr
 }
 
 Estimator estimator(const arch::ArchSpec& a) {
-  return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags, base::Position at) {
+  return [machine = model::make_machine(a)](const tile::RProgram& p, base::Diagnostics* diags,
+                                            const tile::ProgramPlaces& at) {
     auto estimate = model::estimate(p, machine);
     if (!estimate && diags != nullptr)
       for (const tile::Group& group : tile::groups_of(p, *machine.arch))
-        tile::layout_of(p, group, *machine.arch, *diags, {at, {}});
+        tile::layout_of(p, group, *machine.arch, *diags, at);
     for (std::size_t s = 0; !estimate && diags != nullptr && s < p.stages(); ++s)
       if (const std::string none = no_instruction(p.space(s).expression, machine); !none.empty())
-        diags->error(at, stage_name(p, s) + none);
+        diags->error(at.at(s).dtype, stage_name(p, s) + none);
     return estimate;
   };
 }
 
 std::optional<Lowered> lowered(const tile::RProgram& p, const arch::ArchSpec& a, base::Diagnostics& diags,
-                               base::Position at) {
+                               const tile::ProgramPlaces& at) {
   auto module = lower::lower(p, a, diags, at);
   if (!module) return std::nullopt;
   return Lowered{std::move(*module)};

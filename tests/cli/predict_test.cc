@@ -52,7 +52,7 @@ TEST_F(Predict, BatchGoesOnAfterBadLines) {
                                                 "\n" + line(R"("id": "wide", )", 64) + line(R"("id": "e", )"));
   const std::string errors =
       "b.jsonl:3:13: unknown key 'grup' in a node; did you mean 'group'?\n"
-      "b.jsonl:5: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n";
+      "b.jsonl:5:153: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n";
   const CliResult table = run(batch(file));
   EXPECT_EQ(table.status, 2);
   EXPECT_THAT(table.err, StartsWith("b.jsonl:2:2: not valid JSON: "));
@@ -91,7 +91,7 @@ TEST_F(Predict, ProgramReportsEveryMistakeWithItsPlace) {
             "p.json:2:2: unknown key 'node' in a program; did you mean 'nodes'?\n");
   write("wide.json", R"({"arch": "v100", "nodes": [)" + line("", 64) + "]}");
   EXPECT_EQ(bad_input(program("wide.json")),
-            "wide.json: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n");
+            "wide.json:1:166: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)\n");
   write("text.json", "no JSON");
   EXPECT_THAT(bad_input(program("text.json", {"--json"})), StartsWith("text.json:1:"));
 }

@@ -84,11 +84,13 @@ TEST_F(Simulate, SaysWhatIsWrong) {
                     starved = write("starved.json", kStarved);
   for (const std::string command : {"simulate", "emit", "verify", "predict"}) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", wide}),
-                HasSubstr("wide.json: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
-    EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", unaligned}),
-                HasSubstr("scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
+                HasSubstr("wide.json:2:55: threads a block: needs 2048, v100 has 1024 (core.max_block_threads)"));
+    EXPECT_THAT(
+        bad_input({command, "--arch", "v100", "--program", unaligned}),
+        HasSubstr(
+            "unaligned.json:2:60: scratchpad bytes a block: needs 98308 B, v100 has 98304 B (memory.smem.per_block)"));
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", starved}),
-                HasSubstr("starved.json: registers a thread: its sums alone need 64, the program states 1"));
+                HasSubstr("starved.json:3:87: registers a thread: its sums alone need 64, the program states 1"));
   }
 }
 

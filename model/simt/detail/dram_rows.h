@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// How many rows of its banks a DRAM opens for what a program moves. Blocks that run together walk through tensors in
-// runs of neighbouring bytes; a bank whose row another run has taken meanwhile opens its own again.
+// How many rows of its banks a DRAM opens for what a program moves, and how long its commands take. Blocks that run
+// together walk through tensors in runs of neighbouring bytes; a bank whose row another run has taken meanwhile opens
+// its own again.
+//
+// Ignores: columns next to rows on a bus that no pseudo-channels share, gaps between columns (ccd_s, ccd_l), turns of
+// the bus but for calibrations, commands of refreshes.
 
 #include "arch/spec.h"
+#include "model/simt/detail/traffic.h"
 #include "model/simt/machine.h"
 #include "tile/program.h"
 
@@ -14,5 +19,9 @@ DramRows dram_rows_of(const arch::ArchSpec& a);
 // Rows opened for each byte that `operand` moves from or to DRAM, where all resident blocks are at one step, which
 // covers `moment`, and return to a row once all others were touched: exp(-others / banks) find it open.
 double activates_per_byte(const tile::Operand& operand, const tile::Extents& moment, const DramRows& rows);
+
+// What the commands for all that DRAM gives and takes need at least: rows, columns, both on one bus; and the data bus
+// between refreshes.
+double least_command_time_us(const Traffic& t, const Machine& m);
 
 }  // namespace tilescope::model

@@ -12,8 +12,8 @@ namespace tilescope::model {
 
 MemoryBounds memory_bounds_of(const arch::ArchSpec& a);
 
-// Of the cache that cores reach first. Requests and misses are of whole lines, which is the fewest that there may be;
-// cores and slices have equal shares.
+// Of the cache that cores reach first. Cores that have blocks have equal shares, and so have slices; a slice that has
+// no place for a core's request keeps none of its others waiting.
 double least_cache_time_us(const Traffic& t, const Machine& m);
 
 // Of the translations of what DRAM gives and takes. Every page that a kernel touches has its translation fetched once,

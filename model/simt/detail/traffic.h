@@ -14,12 +14,13 @@ namespace tilescope::model {
 
 // Of one operand.
 struct OperandTraffic {
-  double block_bytes = 0;   // one block, all its steps, in whole sectors: between core and device
-  double useful_ratio = 1;  // of those bytes, what the block asked for
-  double missed_ratio = 1;  // of the sectors that direct reads ask for, those that the core's cache lacks
-  double cache_bytes = 0;   // all blocks
-  double wave_bytes = 0;    // distinct, in whole granules of DRAM: what the blocks resident at one time touch
-  double total_bytes = 0;   // the same of the whole stage
+  double block_bytes = 0;    // one block, all its steps, in whole sectors: between core and device
+  double useful_ratio = 1;   // of those bytes, what the block asked for
+  double missed_ratio = 1;   // of the sectors that direct reads ask for, those that the core's cache lacks
+  double request_bytes = 0;  // that one request moves, an access's part of a line; where MemoryBounds ask
+  double cache_bytes = 0;    // all blocks
+  double wave_bytes = 0;     // distinct, in whole granules of DRAM: what the blocks resident at one time touch
+  double total_bytes = 0;    // the same of the whole stage
   double dram_bytes = 0;
 };
 
@@ -34,9 +35,18 @@ struct Traffic {
   Moved cores;                                               // what cores ask of the device and send there
   std::array<Moved, arch::kMaxDeviceCaches> caches{};        // as Machine::device_caches; the first has all of `cores`
   Moved dram;
-  Moved activates_per_byte;   // rows that DRAM opens for each byte that it gives or takes
-  Moved distinct;             // of all operands, each byte once, in whole granules of DRAM
-  double crossing_bytes = 0;  // that partitions of the first cache take from each other
+  // What DRAM reads because of stores of parts of sectors, beside `dram.read`; no load waits for it. Either the first
+  // cache fetches the rest of a sector, or DRAM the rest of a burst, before it writes that.
+  double fetched_for_stores = 0, merged_for_stores = 0;
+  Moved activates_per_byte;    // rows that DRAM opens for each byte that it gives or takes
+  Moved requests_per_byte;     // of what cores ask of the device and send there
+  double misses_per_byte = 0;  // requests for what DRAM, or a cache behind the first, gives
+  double cluster_share = 0;    // of what cores move, the most that cores behind one port do; 0: as any of them
+  Moved distinct;              // of all operands, each byte once, in whole granules of DRAM
+  double crossing_bytes = 0;   // that partitions of the first cache take from each other
+
+  double dram_read_bytes() const { return dram.read + fetched_for_stores + merged_for_stores; }
+  double dram_bytes() const { return dram_read_bytes() + dram.written; }
 };
 
 // Expected sectors, in bytes, that a run of `length` elements `stride` elements apart touches when its start is any

@@ -10,8 +10,12 @@ namespace tilescope::sim {
 struct Occupancy {
   std::int64_t warps = 1;                 // of a block
   std::int64_t registers_per_thread = 0;  // 32-bit, estimated; at most what the chip has for one
-  std::int64_t spilled_per_thread = 0;    // registers held across a barrier that do not fit (sim/gpu/detail/spills.h)
+  // Registers held across a barrier that do not fit (sim/gpu/detail/spills.h): of those that others share, and of
+  // those that a chip has for sums of matrix instructions alone, as many.
+  std::int64_t spilled_per_thread = 0, spilled_sums_per_thread = 0;
   std::int64_t blocks_per_core = 1;
+
+  bool spills() const { return spilled_per_thread > 0 || spilled_sums_per_thread > 0; }
 };
 
 // Throws SimError where one block exceeds the chip: which limit, by how much.

@@ -17,7 +17,11 @@ namespace tilescope::sim {
 
 // 32-bit registers whose values a thread holds across one barrier, the most of all barriers: sums, and pieces on their
 // way from memory to the scratchpad.
-std::int64_t registers_held(const lower::Kernel& k, const Machine& m);
+struct HeldRegisters {
+  std::int64_t common = 0;
+  std::int64_t sums = 0;  // of matrix instructions, on a chip that has registers for these alone
+};
+HeldRegisters registers_held(const lower::Kernel& k, const Machine& m);
 
 // A kernel with its spills spelled out.
 struct Spilled {

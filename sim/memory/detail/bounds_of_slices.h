@@ -13,24 +13,39 @@
 
 namespace tilescope::sim {
 
-// Places for requests, each taken from when a core sends it until the slice has served it. They are handed out in the
-// order in which requests are sent.
+// Places for requests, each taken from when a core sends it until the slice has served it. Cores that wait for one get
+// it in the order in which they came.
 class SliceQueue {
  public:
   explicit SliceQueue(std::int64_t places) : ends_(static_cast<std::size_t>(places), 0) {}
 
+  // Whether a core that asks then for a place has it; else it waits, and when it is to ask again.
+  bool take(int core, Cycle at) {
+    if (!waiting_.empty() && waiting_.front() != core) {
+      if (std::find(waiting_.begin(), waiting_.end(), core) == waiting_.end()) waiting_.push_back(core);
+      return false;
+    }
+    if (free_at() > at) {
+      if (waiting_.empty()) waiting_.push_back(core);
+      return false;
+    }
+    if (!waiting_.empty()) waiting_.pop_front();
+    return true;
+  }
+  // The core that waits longest, which asks again once a place is free.
+  std::optional<int> first() const { return waiting_.empty() ? std::nullopt : std::optional(waiting_.front()); }
   // When the next request has a place.
-  Cycle free_at() const { return ends_.empty() ? 0 : ends_[next_]; }
-  // That request has been served.
+  Cycle free_at() const { return ends_[next_]; }
+  // The request that has just been sent will have been served.
   void served(Cycle at) {
-    if (ends_.empty()) return;
     ends_[next_] = at;
     next_ = next_ + 1 == ends_.size() ? 0 : next_ + 1;
   }
 
  private:
-  std::vector<Cycle> ends_;  // of the latest, round and round; none where any number has a place
+  std::vector<Cycle> ends_;  // of the latest requests, round and round
   std::size_t next_ = 0;
+  std::deque<int> waiting_;
 };
 
 // A line that a slice misses.

@@ -19,9 +19,13 @@
 // Ignores: bandwidth of fills, and between partitions of what one hands to the next because it has no room.
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <limits>
 #include <optional>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -89,8 +93,11 @@ class DeviceMemory {
  public:
   DeviceMemory(const MemorySpec& spec, Statistics& statistics);
 
-  // Takes a request; its reply is added at once where its time is known, later otherwise.
+  // Takes a request; its reply is added at once where its time is known, later otherwise. Where slices have room for so
+  // many requests, it is on its way once it is sent.
   void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
+  // Sends what cores have for slices with room for it before `until`, once all that is made until then is accepted.
+  void send(Cycle until, std::vector<MemoryReply>& replies);
   // Say that the line will be asked for soon, and very soon.
   void expect(std::int64_t line) const {
     slices_[static_cast<std::size_t>(near_.slice(line))].cache.expect(near_.in_slice(line));
@@ -105,8 +112,11 @@ class DeviceMemory {
   std::int64_t take_cleaned() { return outer_ ? outer_->take_cleaned() : std::exchange(cleaned_, 0); }
   // Lets every channel decide what is due before `until`.
   void advance(Cycle until, std::vector<MemoryReply>& replies);
-  // When a channel next has something to decide.
-  std::optional<Cycle> next() const { return next_ == kNever ? std::nullopt : std::optional<Cycle>(next_); }
+  // When a channel next has something to decide, or a core to send.
+  std::optional<Cycle> next() const {
+    const Cycle at = sends_.empty() ? next_ : std::min(next_, sends_.top().at);
+    return at == kNever ? std::nullopt : std::optional<Cycle>(at);
+  }
   // No core hears of a request sooner than this after it was made.
   Cycle min_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
   // Counts into another statistics: another kernel begins.
@@ -145,6 +155,12 @@ class DeviceMemory {
     int pending = 0;  // parts that wait behind other caches
     Cycle ready = 0;  // when the rest is there
   };
+  struct Send {
+    Cycle at = 0;
+    std::int64_t number = 0;  // of those that ask then, the first is served first
+    int core = 0;
+    auto operator<=>(const Send&) const = default;
+  };
   struct Slice {
     ReservationTable port;
     SectorCache cache;
@@ -153,8 +169,9 @@ class DeviceMemory {
     bool asks = false;  // for lines that it misses, one after the other
   };
 
-  // When a core sends a request: once all that it had to send before is on its way and the slice has a place for it.
-  Cycle sent(const MemoryRequest& r, const Slice& slice, std::int64_t bytes);
+  // A request leaves its core; returns when its slice has served it.
+  Cycle serve(const MemoryRequest& r, Cycle from, std::vector<MemoryReply>& replies);
+  void ask_again(int core, Cycle at) { sends_.push({at, asks_++, core}); }
   void read(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served, std::vector<MemoryReply>& replies);
   void write(const MemoryRequest& r, Slice& slice, std::int64_t number, Cycle served,
              std::vector<MemoryReply>& replies);
@@ -217,7 +234,11 @@ class DeviceMemory {
   std::int64_t slices_of_partition_ = 1;
   std::optional<Tlb> tlb_;
   Crossbar crossbar_;
-  std::vector<Cycle> core_waits_;           // by core, until when a request of it waits for a slice
+  // Where slices have room for so many: by core, what it has to send, one after the other; and when the first of these
+  // asks for a place, which is sent in the order of times.
+  std::vector<std::deque<MemoryRequest>> unsent_;
+  std::priority_queue<Send, std::vector<Send>, std::greater<>> sends_;
+  std::int64_t asks_ = 0;
   std::vector<ReservationTable> crossing_;  // by partition, of what it takes from others; none where nothing waits
   std::vector<Slice> slices_;
   std::optional<OuterCaches> outer_;

@@ -4,7 +4,9 @@
 #include <map>
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "arch/load.h"
 
@@ -101,6 +103,50 @@ TEST(DramMapping, FoldedBitsSpreadAStrideOverTheChannels) {
   EXPECT_EQ(accesses[1], 32);
 }
 
+// Every fold that is taken changes a place, bit by bit: with one bit of the address other, one bit of the part is.
+RC_GTEST_PROP(DramMapping, EveryBitThatIsFoldedChangesAPlace, ()) {
+  const std::vector<std::string> parts = {"off", "co", "ch", "bg", "ba", "ro"};
+  std::string text = kMapping;
+  for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
+    const int onto = *rc::gen::inRange(0, 2);
+    text += fmt::format(" {}^{}[{}+{}]", *rc::gen::elementOf(parts), onto == 0 ? "" : std::to_string(onto),
+                        *rc::gen::inRange(0, 32), *rc::gen::inRange(0, 3));
+  }
+  RC_LOG() << text << '\n';
+  base::Diagnostics diags;
+  const auto m = mapping_of(level(text), diags);
+  RC_CLASSIFY(m.has_value(), "taken");
+  if (!m) return;
+  const auto with = [&](const std::vector<MappingField>& fields, DramPart part, std::int64_t address) {
+    DramMapping other;
+    other.fields = fields;
+    return other.value(part, address);
+  };
+  for (std::size_t i = 0; i < m->fields.size(); ++i) {
+    if (!m->fields[i].folded) continue;
+    auto without = m->fields;
+    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+    const MappingField& f = m->fields[i];
+    RC_ASSERT(f.width > 0);
+    for (int bit = f.low; bit < f.low + f.width; ++bit) {
+      const std::int64_t burst = std::int64_t{1} << bit;
+      RC_ASSERT(burst % 32 == 0);
+      RC_ASSERT(burst < std::int64_t{1} << 30);
+      RC_ASSERT(m->value(f.part, burst) != with(without, f.part, burst));
+    }
+    // Together they are not what is left without some pair of them.
+    for (std::size_t j = i + 1; j < m->fields.size(); ++j) {
+      auto neither = m->fields;
+      neither.erase(neither.begin() + static_cast<std::ptrdiff_t>(j));
+      neither.erase(neither.begin() + static_cast<std::ptrdiff_t>(i));
+      const MappingField& g = m->fields[j];
+      if (!g.folded || g.part != f.part) continue;
+      for (int bit = std::max(f.low, g.low); bit < std::min(f.low + f.width, g.low + g.width); ++bit)
+        RC_ASSERT(m->value(f.part, std::int64_t{1} << bit) != with(neither, f.part, std::int64_t{1} << bit));
+    }
+  }
+}
+
 TEST(DramMapping, SaysWhatIsWrong) {
   EXPECT_EQ(complaint("off[0+5] ch[5+1] co[6+5] bg[11+2] ba[12+2] ro[14+15]"), "bit 12 belongs to bg and to ba");
   EXPECT_EQ(complaint("off[0+5] ch[5+1] co[7+5] bg[12+2] ba[14+2] ro[16+15]"), "bit 6 belongs to nothing");
@@ -112,6 +158,15 @@ TEST(DramMapping, SaysWhatIsWrong) {
             "what is folded makes the bit of ba at 13 that of others, so that addresses share a place");
   EXPECT_EQ(complaint(std::string(kMapping) + " ch^[15+2]"), "2 bits are folded into the 1 of ch");
   EXPECT_EQ(complaint(std::string(kMapping) + " bg^1[15+2]"), "2 bits are folded into the 2 of bg from bit 1 on");
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^[15+0]"), "bg^[15+0] folds nothing: expected a width of 1 or more");
+  EXPECT_EQ(complaint(std::string(kMapping) + " off^[15+2]"),
+            "off^[15+2] folds nothing: expected a part that chooses a place, not the bytes of a burst");
+  const std::string range = " folds nothing: expected bits 5 to 29, above the bytes of a burst";
+  EXPECT_EQ(complaint(std::string(kMapping) + " ch^[31+1]"), "bit 31 of ch^[31+1]" + range);
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^[29+2]"), "bit 30 of bg^[29+2]" + range);
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^1[4+1]"), "bit 4 of bg^1[4+1]" + range);
+  EXPECT_EQ(complaint(std::string(kMapping) + " bg^[17+2] bg^1[18+1]"),
+            "bg^[17+2] and bg^1[18+1] fold bit 18 into the same bit of bg, twice, which is nothing: expected it once");
   EXPECT_EQ(complaint(std::string(kMapping) + " pc[30+1]"), "pc has 1 bits for 1 pseudo-channels");
   EXPECT_TRUE(complaint("off[0+5] ch^x[5+1]").starts_with("'ch^x[5+1]' is no field"));
   EXPECT_TRUE(complaint("off[0+5] xx[5+1]").starts_with("'xx[5+1]' is no field"));

@@ -5,9 +5,14 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include "arch/derive.h"
+#include "model/simt/detail/core_time.h"
 #include "model/simt/estimate.h"
+#include "tests/support/random_program.h"
 #include "tests/unit/model/machines.h"
 
 namespace tilescope::model {
@@ -85,6 +90,115 @@ TEST(DramRows, WaitForTheCommandBusThatPseudoChannelsShare) {
   EXPECT_NEAR(per_us({{"memory.dram.pseudo_channels", "2"}, {"memory.dram.dual_command_bus", "false"}}), 64 * 877 / 6.0,
               1e-6);
   EXPECT_NEAR(per_us({{"memory.dram.activate_command", "4 cycles"}}), 64 * 877 / 5.0, 1e-6);
+}
+
+using Changes = std::vector<arch::Override>;
+
+// A V100 whose DRAM is held to what its file says alone: 64 pseudo-channels at 877 MHz, a burst of 32 B every two
+// clocks.
+struct Plain {
+  explicit Plain(Changes changes) : spec(tests::chip("v100", with(std::move(changes)))), m(make_machine(spec)) {}
+  Plain(const Plain&) = delete;  // the machine points to the spec
+  static Changes with(Changes changes) {
+    for (const char* ratio : {"read", "write", "copy"})
+      changes.push_back({fmt::format("calibration.dram.{}.ratio", ratio), "1"});
+    return changes;
+  }
+  // Of bytes read, and rows opened for them.
+  double us(double bytes, double activates = 0) const {
+    Traffic t;
+    t.dram.read = bytes;
+    t.activates_per_byte.read = activates / bytes;
+    return dram_time_us(t, m);
+  }
+
+  arch::ArchSpec spec;
+  Machine m;
+};
+
+constexpr double kBytes = 64e6, kBursts = kBytes / 32, kMhz = 877, kChannels = 64;
+constexpr double kData = kBursts * 2 / kChannels / kMhz;
+
+TEST(DramCommands, CostNothingWhereTheDataBusIsSlower) {
+  EXPECT_DOUBLE_EQ(Plain({}).us(kBytes), kBytes / Plain({}).m.dram_bytes_per_us);
+  EXPECT_NEAR(Plain({}).us(kBytes), kData, 1e-9);
+  EXPECT_EQ(Plain({}).m.dram_rows.between_refreshes, 1);
+  EXPECT_EQ(Plain({}).m.dram_rows.bursts_per_us, 0);
+  EXPECT_NEAR(Plain(Changes{{"memory.dram.pseudo_channels", "2"}}).us(kBytes), kData, 1e-9)
+      << "one column a clock of two pseudo-channels, each with a burst every other clock";
+}
+
+// Four pseudo-channels have a column command each in four clocks, in which each has time for two bursts.
+TEST(DramCommands, OfColumnsShareTheBusOfTheirPseudoChannels) {
+  EXPECT_NEAR(Plain(Changes{{"memory.dram.pseudo_channels", "4"}}).us(kBytes), 2 * kData, 1e-9);
+}
+
+// On one bus a clock is a column's, an activate's or a precharge's.
+TEST(DramCommands, OfRowsAndColumnsAddUpOnOneBus) {
+  const Changes one = {{"memory.dram.dual_command_bus", "false"}, {"memory.dram.pseudo_channels", "2"}};
+  const auto us = [](double commands) { return commands / (kChannels / 2) / kMhz; };
+  EXPECT_NEAR(Plain(one).us(kBytes), us(kBursts), 1e-9);
+  EXPECT_NEAR(Plain(one).us(kBytes, kBursts / 4), us(1.5 * kBursts), 1e-9);
+  Changes longer = one;
+  longer.push_back({"memory.dram.activate_command", "2 cycles"});
+  EXPECT_NEAR(Plain(longer).us(kBytes, kBursts / 4), us(1.75 * kBursts), 1e-9);
+}
+
+// What is left between refreshes: 3900 - 260 clocks, less 14 and 14 (rp, rcd) to close and open a row.
+TEST(DramCommands, RestWhileARankIsRefreshed) {
+  const Changes refreshed = {{"memory.dram.timing.rfc", "260 cycles"}, {"memory.dram.timing.refi", "3900 cycles"}};
+  const arch::DramTiming& timing = arch::dram_of(Plain({}).spec)->timing;
+  const auto lost = static_cast<double>(260 + timing.at("rp").n + timing.at("rcd").n);
+  EXPECT_NEAR(Plain(refreshed).us(kBytes), kData / (1 - lost / 3900), 1e-9);
+  const double rows =
+      kChannels * kMhz /
+      std::max({static_cast<double>(timing.at("faw").n) / 4, static_cast<double>(timing.at("rrd_s").n)});
+  EXPECT_NEAR(Plain(refreshed).us(kBytes, kBursts), kBursts / rows / (1 - lost / 3900), 1e-9);
+  Changes ranks = refreshed;
+  ranks.push_back({"memory.dram.ranks", "2"});
+  EXPECT_NEAR(Plain(ranks).us(kBytes), kData, 1e-9) << "the other rank has the bus";
+}
+
+// Banks that are refreshed one by one leave the bus to others, and each its own rows the rest of the time.
+TEST(DramCommands, GoOnWhileOneBankIsRefreshed) {
+  const Changes by_bank = {{"memory.dram.refresh", "per_bank"},
+                           {"memory.dram.timing.rfc_sb", "160 cycles"},
+                           {"memory.dram.timing.refi", "3900 cycles"}};
+  EXPECT_NEAR(Plain(by_bank).us(kBytes), kData, 1e-9);
+  Changes long_rows = by_bank;
+  long_rows.push_back({"memory.dram.timing.rc", "480 cycles"});
+  const auto rp = static_cast<double>(arch::dram_of(Plain({}).spec)->timing.at("rp").n);
+  EXPECT_NEAR(Plain(long_rows).us(kBytes, kBursts), kBursts * 480 / 16 / kChannels / kMhz / (1 - (160 + rp) / 3900),
+              1e-6);
+}
+
+// Of random timings: the time is the longest of what each part needs alone, in clocks of one channel.
+RC_GTEST_PROP(DramCommands, TakeTheLongestOfTheirClosedForms, ()) {
+  using tests::any_element;
+  using tests::any_of_range;
+  const std::int64_t sharing = any_element<std::int64_t>({1, 2, 4, 8}), activate = any_of_range(1, 3);
+  const std::int64_t rfc = any_of_range(50, 900), refi = any_of_range(2000, 9000);
+  const bool dual = any_of_range(0, 1) == 1, refreshed = any_of_range(0, 2) > 0;
+  Changes changes = {{"memory.dram.pseudo_channels", std::to_string(sharing)},
+                     {"memory.dram.activate_command", fmt::format("{} cycles", activate)},
+                     {"memory.dram.dual_command_bus", dual ? "true" : "false"}};
+  if (refreshed) changes.push_back({"memory.dram.timing.rfc", fmt::format("{} cycles", rfc)});
+  if (refreshed) changes.push_back({"memory.dram.timing.refi", fmt::format("{} cycles", refi)});
+  const Plain chip(changes);
+  const arch::DramTiming& t = arch::dram_of(chip.spec)->timing;
+  const auto clocks = [&](const char* name) { return static_cast<double>(t.at(name).n); };
+  const double bursts = static_cast<double>(any_of_range(1, 1000)) * 64;  // of a channel
+  const double rows = bursts / static_cast<double>(any_of_range(1, 32));
+  const auto shared = static_cast<double>(sharing);
+  const double works =
+      refreshed ? 1 - (static_cast<double>(rfc) + clocks("rp") + clocks("rcd")) / static_cast<double>(refi) : 1;
+  double longest = 2 * bursts / works;
+  longest = std::max(longest, bursts * shared);
+  longest = std::max(longest, rows * std::max({clocks("faw") / 4, clocks("rrd_s"), clocks("rc") / 16}) / works);
+  const auto of_row = static_cast<double>(activate + 1);
+  longest = std::max(longest, rows * shared * (of_row + (dual ? 0 : 1)));
+  if (!dual && sharing > 1) longest = std::max(longest, shared * (bursts + rows * of_row));
+  RC_ASSERT(std::abs(chip.us(32 * kChannels * bursts, kChannels * rows) * kMhz / longest - 1) < 1e-9);
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <set>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "arch/derive.h"
 #include "model/simt/detail/core_time.h"
@@ -40,6 +42,8 @@ Traffic traffic() {
   t.dram = {32e6, 64e6};
   t.distinct = {32e6, 64e6};
   t.crossing_bytes = 16e6;
+  t.requests_per_byte = {1.0 / 128, 1.0 / 128};
+  t.misses_per_byte = 1.0 / 128;
   return t;
 }
 
@@ -65,6 +69,7 @@ TEST(MemoryBounds, WhatAnotherCacheHoldsIsUnderWayForLess) {
   Traffic t;
   t.caches[0].read = t.caches[1].read = 64e6;
   t.dram.read = 16e6;
+  t.misses_per_byte = 1 / m.bounds.line_bytes;
   const double lines = 64e6 / m.bounds.line_bytes, own = m.device_caches[0].latency_cycles;
   const double held = lines * (0.75 * (m.device_caches[1].latency_cycles - own) + 0.25 * (m.dram_latency_cycles - own));
   EXPECT_NEAR(least_cache_time_us(t, m), held * 1e6 / m.clock_hz / m.bounds.misses_under_way, 1e-6);
@@ -96,6 +101,26 @@ TEST(MemoryBounds, PartitionsTakeFromEachOtherAtAWidth) {
   EXPECT_NEAR(device_cache_time_us(traffic(), m, 0), 16e6 / (2 * 4 * mhz), 1e-6);
 }
 
+// 40 cores with blocks, 16 of them behind one port.
+TEST(MemoryBounds, ClustersWithoutBlocksLendTheirPortsToNone) {
+  const V100 chip(Changes{{"link.cluster_cores", "16"}, {"link.cluster_width", "32 B"}});
+  Traffic t = traffic();
+  t.cluster_share = 16.0 / 40;
+  EXPECT_NEAR(chip.l2_us(t), 128e6 * 16 / 40 / (32 * 1380), 1e-6);
+  t.cluster_share = 1;
+  EXPECT_NEAR(chip.l2_us(t), 128e6 / (32 * 1380), 1e-6) << "one cluster";
+}
+
+// Two million requests of 32 B each ask with a beat of 32 B of the core's own port.
+TEST(MemoryBounds, RequestsPassThePortsOfClustersToo) {
+  const V100 chip(Changes{{"link.cluster_cores", "16"}, {"link.cluster_width", "32 B"}});
+  Traffic t = traffic();
+  t.requests_per_byte.read = 1.0 / 64;
+  EXPECT_NEAR(chip.l2_us(t), (64e6 + 64e6) / (5 * 32 * 1380), 1e-6);
+  t.requests_per_byte.read = 1.0 / 32;
+  EXPECT_NEAR(chip.l2_us(t), (64e6 + 128e6) / (5 * 32 * 1380), 1e-6);
+}
+
 // All ways in which readers of a line can be of partitions.
 TEST(MemoryBounds, CrossingsAreThoseOfAPlainCount) {
   for (const int partitions : {1, 2, 3})
@@ -119,6 +144,24 @@ tile::StageProgram program(const char* op, const char* sizes,
   return tile::make_stage_program(tile::make_space(e, tile::no_collapse(e.stages.front())), mapping, step, {16});
 }
 
+// Blocks that are there at one time are dealt to cores in their order, so that the first cluster has the most.
+RC_GTEST_PROP(MemoryBounds, BlocksOfTheFirstClusterBoundAKernelOfOneWave, ()) {
+  const std::int64_t cores = *rc::gen::inRange<std::int64_t>(1, 90), blocks = *rc::gen::inRange<std::int64_t>(1, 200);
+  const V100 chip(Changes{{"link.cluster_cores", std::to_string(cores)}, {"link.cluster_width", "32 B"}});
+  const auto copy = program("O[i] = relu(I[i])", fmt::format("i={}", blocks * 1024).c_str(), {{1, 256, 4}}, {1});
+  std::int64_t first = 0;
+  for (std::int64_t b = 0; b < blocks; ++b) first += b % 80 < cores ? 1 : 0;
+  const double bytes = 4096 * static_cast<double>(first) * 1.25;  // a beat of 32 B asks for each line that is read
+  const Traffic all = traffic_of(copy, chip.m, 4), half = traffic_of(copy, chip.m, 1);
+  const double ports_us = all.caches[0].bytes() / chip.m.device_caches[0].bytes_per_us;
+  RC_ASSERT(std::abs(chip.l2_us(all) - std::max(ports_us, bytes / 32 / 1380)) < 1e-9);
+  if (blocks > 80) {
+    const auto clusters = static_cast<double>((80 + cores - 1) / cores);
+    const double spread = 4096 * static_cast<double>(blocks) * 1.25 / clusters;
+    RC_ASSERT(std::abs(chip.l2_us(half) - std::max(ports_us, spread / 32 / 1380)) < 1e-9);
+  }
+}
+
 // Each block of the product reads its rows with 15 others; of the sum, alone.
 TEST(MemoryBounds, OnlyWhatSeveralBlocksReadCrosses) {
   const arch::ArchSpec a100 = chip("a100"), v100 = chip("v100");
@@ -130,6 +173,29 @@ TEST(MemoryBounds, OnlyWhatSeveralBlocksReadCrosses) {
   const auto alone = program("O[i] = relu(I[i])", "i=1048576", {{1, 256, 4}}, {1});
   EXPECT_EQ(traffic_of(alone, m, 1).crossing_bytes, 0);
   EXPECT_EQ(traffic_of(product, make_machine(v100), 1).crossing_bytes, 0) << "one partition";
+}
+
+// A stream of every S-th element: each warp asks for every line that its lanes touch, and a miss holds its register as
+// long whether it brings one sector or four.
+RC_GTEST_PROP(MemoryBounds, RequestsAreOfTheLinesThatAWarpTouches, ()) {
+  const std::int64_t stride = *rc::gen::inRange<std::int64_t>(1, 80), registers = *rc::gen::inRange<std::int64_t>(1, 4);
+  const V100 few(Changes{{"memory.l2.mshrs", std::to_string(registers)}});
+  const auto copy = program(fmt::format("O[i] = I[i*{}]", stride).c_str(), "i=262144", {{1, 256, 1}}, {1});
+  const Traffic t = traffic_of(copy, few.m, 1);
+  std::int64_t lines = 0;
+  for (std::int64_t warp = 0; warp < 262144 / 32; ++warp) {
+    std::set<std::int64_t> touched;
+    for (std::int64_t lane = 0; lane < 32; ++lane) touched.insert((warp * 32 + lane) * stride * 4 / 128);
+    lines += std::ssize(touched);
+  }
+  const auto all = static_cast<double>(lines);
+  RC_LOG() << stride << ": " << t.cores.read * t.requests_per_byte.read << " of " << all << '\n';
+  RC_ASSERT(std::abs(t.cores.read * t.requests_per_byte.read / all - 1) < 0.1);
+  RC_ASSERT(std::abs(t.dram.read * t.misses_per_byte / all - 1) < 0.1);
+  const double longer = few.m.dram_latency_cycles - few.m.device_caches[0].latency_cycles;
+  const double us = all * longer / static_cast<double>(64 * registers) / 1380;
+  const double ports_us = t.caches[0].bytes() / few.m.device_caches[0].bytes_per_us;
+  RC_ASSERT(std::abs(few.l2_us(t) / std::max(us, ports_us) - 1) < 0.1);
 }
 
 // One walker that takes a millisecond.

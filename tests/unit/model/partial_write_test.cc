@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/simt/detail/core_time.h"
 #include "model/simt/detail/traffic.h"
+#include "model/simt/estimate.h"
 #include "model/simt/warp_access.h"
 #include "tests/support/points.h"
 #include "tests/support/random_program.h"
@@ -87,8 +89,8 @@ Machine small(std::optional<arch::PartialWrite> partial_write, std::int64_t gran
 // Bytes read beyond those that would be read if parts cost nothing.
 double read_for_stores(const tile::StageProgram& p, std::optional<arch::PartialWrite> partial_write,
                        std::int64_t granule, double capacity) {
-  return traffic_of(p, small(partial_write, granule, capacity), 1).dram.read -
-         traffic_of(p, small({}, 0, capacity), 1).dram.read;
+  return traffic_of(p, small(partial_write, granule, capacity), 1).dram_read_bytes() -
+         traffic_of(p, small({}, 0, capacity), 1).dram_read_bytes();
 }
 
 // Bursts that blocks leave covered in part, by enumeration.
@@ -139,6 +141,62 @@ TEST(ReadForStores, OfASplitReductionIsThatOfItsParts) {
   EXPECT_DOUBLE_EQ(whole, 64 * 64 * 8.0);
   p.split[2] = 4;
   EXPECT_DOUBLE_EQ(read_for_stores(p, arch::PartialWrite::kMasked, 32, 0), 4 * whole);
+}
+
+// One device's machine whose DRAM gives and takes any number of bytes at once, so that its latency alone is left.
+Machine with_free_dram(std::optional<arch::PartialWrite> partial_write, std::int64_t granule) {
+  Machine m = machine("v100");
+  m.partial_write = partial_write;
+  m.write_granule_bytes = granule;
+  m.device_caches[0].capacity_bytes = 1 << 20;
+  m.dram_bytes_per_us = 1e18;
+  m.dram_rows.activates_per_us = 0;
+  return m;
+}
+
+// No thread waits for what stores have DRAM read: where bytes cost nothing, a program takes as long as without.
+RC_GTEST_PROP(ReadForStores, IsNotWaitedForAsLoadsAre, ()) {
+  using enum arch::PartialWrite;
+  const tile::StageProgram p = tests::any_program(tests::any_operator(96), 1024);
+  const Estimate plain = *estimate_stage(p, with_free_dram({}, 0));
+  const auto granule = any_element<std::int64_t>({8, 32});
+  for (const Machine& m : {with_free_dram(kMasked, granule), with_free_dram(kFetched, 0)}) {
+    const Estimate parts = *estimate_stage(p, m);
+    RC_ASSERT(parts.dram_read_bytes >= plain.dram_read_bytes);
+    RC_ASSERT(std::abs(parts.total_us - plain.total_us) < 1e-9 * plain.total_us);
+  }
+}
+
+// They take DRAM's time as any bytes do: `r` of loads, `s` for stores, `w` written.
+RC_GTEST_PROP(ReadForStores, TakesTimeOfDram, ()) {
+  Machine m = machine("v100");
+  m.dram_rows.activates_per_us = 0;
+  const auto bytes = [] { return 1e3 * static_cast<double>(any_of_range(0, 1000)); };
+  const double r = bytes(), s = bytes(), w = bytes();
+  for (double Traffic::* of_stores : {&Traffic::fetched_for_stores, &Traffic::merged_for_stores}) {
+    Traffic stores, loads;
+    stores.dram = {r, w};
+    stores.*of_stores = s;
+    loads.dram = {r + s, w};
+    RC_ASSERT(std::abs(dram_time_us(stores, m) - dram_time_us(loads, m)) < 1e-9);
+  }
+}
+
+// What a cache fetches is a line under way into it, of a page that has a translation; what DRAM merges is neither.
+TEST(ReadForStores, OccupiesWhatItsFetchesDo) {
+  const arch::ArchSpec v100 = tests::chip(
+      "v100", {{"memory.l2.mshrs", "1"}, {"memory.dram.tlb.walkers", "1"}, {"memory.dram.tlb.miss", "1000000 cycles"}});
+  const Machine m = make_machine(v100);
+  Traffic loads, fetched, merged;
+  loads.dram.read = fetched.fetched_for_stores = merged.merged_for_stores = 1e6;
+  loads.misses_per_byte = fetched.requests_per_byte.written = merged.requests_per_byte.written = 1.0 / 32;
+  loads.distinct.read = fetched.distinct.written = merged.distinct.written = 1e6;
+  EXPECT_GT(device_cache_time_us(loads, m, 0), 0);
+  EXPECT_DOUBLE_EQ(device_cache_time_us(fetched, m, 0), device_cache_time_us(loads, m, 0));
+  EXPECT_EQ(device_cache_time_us(merged, m, 0), 0);
+  EXPECT_GT(dram_time_us(loads, m), 100);
+  EXPECT_DOUBLE_EQ(dram_time_us(fetched, m), dram_time_us(loads, m));
+  EXPECT_LT(dram_time_us(merged, m), 10);
 }
 
 }  // namespace

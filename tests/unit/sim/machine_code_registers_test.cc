@@ -26,7 +26,7 @@ TEST_P(MachineCodeRegisters, AreWhatTheSimulatorAssumes) {
                                      [&](const lower::Kernel& each) { return each.name == k.name(); });
     ASSERT_NE(kernel, module.kernels.end()) << k.name();
     const Occupancy o = occupancy_of(*kernel, machine);
-    tally.add(k, o.registers_per_thread, o.spilled_per_thread > 0);
+    tally.add(k, o.registers_per_thread, o.spills());
   }
   tally.print();
   EXPECT_GE(tally.kernels(), 100);

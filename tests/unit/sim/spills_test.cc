@@ -39,7 +39,7 @@ lower::Module meeting(std::int64_t each, std::int64_t sums, std::int64_t fragmen
   return std::move(k).take();
 }
 
-std::int64_t held(const lower::Module& m) { return registers_held(m.kernels.front(), machine_of(v100())); }
+std::int64_t held(const lower::Module& m) { return registers_held(m.kernels.front(), machine_of(v100())).common; }
 
 TEST(Spills, AreOfWhatIsHeldAcrossABarrier) {
   EXPECT_EQ(held(meeting(12, 20, 9, 0)), 12 + 20);
@@ -104,13 +104,55 @@ TEST(Spills, OfFewerRegistersAreNeverFewer) {
   }
 }
 
+// A product by matrix instructions that has 32 sums a thread, on a chip that keeps them apart or not.
+arch::ArchSpec a100(bool separate) { return chip("a100", {{"memory.reg.separate_sums", separate ? "true" : "false"}}); }
+lower::Module product_with(std::int64_t registers) {
+  lower::Module m = lowered(program(matrix_product("C[m,n] +=! A[m,k] * B[k,n]", "f16"), a100(false)), a100(false));
+  m.kernels.front().registers = registers;
+  return m;
+}
+
+// 24 of 32 sums have a register of their own. The other 8, and pieces beyond as many others, go out and come back in
+// each of two steps of two warps of four blocks.
+TEST(Spills, OfSumsBeyondTheirOwnRegistersMoveAsOthers) {
+  const lower::Module few = product_with(20), enough = product_with(64);
+  const Occupancy o = occupancy_of(few.kernels.front(), machine_of(a100(true)));
+  EXPECT_EQ(o.registers_per_thread, 24) << "in granules of eight";
+  EXPECT_EQ(o.spilled_sums_per_thread, 32 - 24);
+  EXPECT_FALSE(occupancy_of(enough.kernels.front(), machine_of(a100(true))).spills());
+  const auto l1 = [](const lower::Module& m) { return level(simulated(m, a100(true)), "l1").requests; };
+  EXPECT_EQ(o.spilled_per_thread, (64 * 64 + 64 * 32) / 64 / 2 - 24) << "pieces of A and B, two halves a register";
+  EXPECT_EQ(l1(few) - l1(enough), 2 * 2 * 4 * (8 + 24));
+}
+
+// What lies apart spills no more than together, and no less than the part that is too large by itself.
+RC_GTEST_PROP(Spills, OfRegistersApartAreThoseOfEachPart, ()) {
+  const auto registers = *rc::gen::inRange<std::int64_t>(1, 120);
+  const lower::Module m = product_with(registers);
+  const lower::Kernel& k = m.kernels.front();
+  const Machine apart = machine_of(a100(true)), together = machine_of(a100(false));
+  const Occupancy a = occupancy_of(k, apart), t = occupancy_of(k, together);
+  const HeldRegisters held = registers_held(k, apart);
+  RC_ASSERT(held.sums == 32);
+  RC_ASSERT(registers_held(k, together).sums == 0);
+  RC_ASSERT(registers_held(k, together).common <= held.common + held.sums);
+  RC_ASSERT(a.spilled_sums_per_thread == std::max<std::int64_t>(0, held.sums - a.registers_per_thread));
+  RC_ASSERT(a.spilled_per_thread == std::max<std::int64_t>(0, held.common - a.registers_per_thread));
+  RC_ASSERT(t.spilled_sums_per_thread == 0);
+  if (a.registers_per_thread == t.registers_per_thread)
+    RC_ASSERT(a.spilled_per_thread + a.spilled_sums_per_thread <= t.spilled_per_thread);
+  const Spilled s = with_spills(k, std::vector<std::int64_t>(m.globals.size(), 0), 1 << 20, a, apart);
+  const auto own = static_cast<std::size_t>(std::count(s.of_kernel.begin(), s.of_kernel.end(), true));
+  RC_ASSERT((s.of_kernel.size() > own) == a.spills());
+}
+
 // Halves of registers go two and two.
 TEST(Spills, OfNarrowElementsFillTheirWords) {
   lower::Module m = meeting(12, 20, 9, 24);
   lower::Kernel& k = m.kernels.front();
   for (lower::Buffer& b : k.buffers) b.dtype = base::Dtype::kF16;
   for (lower::Global& g : m.globals) g.dtype = base::Dtype::kF16;
-  EXPECT_EQ(registers_held(k, machine_of(v100())), 6 + 10);
+  EXPECT_EQ(registers_held(k, machine_of(v100())).common, 6 + 10);
   k.registers = 8;
   const Machine machine = machine_of(v100());
   const Occupancy o = occupancy_of(k, machine);

@@ -5,9 +5,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "arch/derive.h"
+#include "base/document.h"
+#include "tests/support/random_program.h"
 #include "tests/unit/tile/stage_text.h"
+#include "tile/program_json.h"
 #include "tile/staging.h"
 
 namespace tilescope::tile {
@@ -44,6 +48,56 @@ TEST(Fit, NamesEveryLimitThatIsExceeded) {
                           "scratchpad bytes a block: needs 101376 B, v100 has 98304 B (memory.smem.per_block)"));
   EXPECT_FALSE(fits(matmul(33, 1), v100));
   EXPECT_FALSE(fits(matmul(32, 97), v100));
+}
+
+// What a document says too much of is refused where it says so: a value of the key that is at fault begins there.
+RC_GTEST_PROP(Fit, RefusesAtTheKeyThatAsksForTooMuch, ()) {
+  static const arch::ArchSpec kTiny = tests::chip("v100", {{"core.max_block_threads", "64"},
+                                                           {"memory.smem.per_block", "1 KiB"},
+                                                           {"memory.dram.capacity", "16 KiB"},
+                                                           {"memory.reg.per_thread", "16"}});
+  const RProgram written = tests::any_rprogram(kTiny, 64, 256);
+  base::Diagnostics diags;
+  const std::string text = base::to_json(to_document(written, kTiny));
+  const auto document = base::read_json(text, diags.add_source("p.json"), diags);
+  RC_ASSERT(document.has_value());
+  const ProgramPlaces places = places_of(*document, kTiny);
+  RC_ASSERT(places.nodes.size() == written.stages());
+  const auto text_at = [&](base::Position at) {
+    std::size_t begin = 0;
+    for (std::uint32_t line = 1; line < at.line; ++line) begin = text.find('\n', begin) + 1;
+    return text.substr(begin + at.column - 1);
+  };
+  const base::List& nodes = *document->find("nodes")->get_if<base::List>();
+  for (std::size_t n = 0; n < written.stages(); ++n) {
+    base::Diagnostics of_node;
+    check_fit(written.simt()[n], kTiny, of_node, places.at(n));
+    for (const base::Diagnostic& d : of_node.errors()) {
+      const bool threads = d.text.starts_with("threads"), registers = d.text.starts_with("registers");
+      const bool scratchpad = d.text.starts_with("scratchpad");
+      RC_CLASSIFY(threads, "threads");
+      RC_CLASSIFY(registers, "registers");
+      RC_CLASSIFY(scratchpad, "scratchpad");
+      const base::Value* key = threads      ? nodes[n].find("mapping")
+                               : registers  ? nodes[n].find("registers")
+                               : scratchpad ? nodes[n].find("tiles")->find("smem")
+                                            : nodes[n].find("sizes");
+      RC_ASSERT(key != nullptr);
+      RC_ASSERT(d.at == key->at);
+      RC_ASSERT(text_at(d.at).starts_with(registers ? std::to_string(written.simt()[n].registers) : "{"));
+    }
+  }
+}
+
+// Without the keys the errors stand at the node.
+TEST(Fit, RefusesAtTheNodeWhatItDoesNotSay) {
+  base::Diagnostics diags;
+  const auto node = base::read_json(R"( {"tiles": 3, "mma": 4})", diags.add_source("p.json"), diags);
+  const NodePlaces at = places_of(*node, tests::chip("v100")).at(0);
+  EXPECT_EQ(at.mapping, node->at);
+  EXPECT_EQ(at.registers, node->at);
+  EXPECT_EQ(at.tile, node->find("tiles")->at);
+  EXPECT_EQ(at.mma, node->find("mma")->at);
 }
 
 // A partition has 16384 registers for 8 warps of 1024 threads, or for 3 of the 9 warps of 288.

@@ -306,7 +306,7 @@ TEST(GroupErrors, StandWhereTheProgramDoes) {
   p.simt()[1].operands[0].cached = true;
   base::Diagnostics diags;
   const base::Position at{diags.add_source("softmax.json"), 1, 1};
-  EXPECT_FALSE(layout_of(p, {0, 1}, v100(), diags, {at, {}}));
+  EXPECT_FALSE(layout_of(p, {0, 1}, v100(), diags, at));
   EXPECT_THAT(diags.formatted_errors(), ElementsAre(HasSubstr("softmax.json:1:1: T stays in the core;")));
 }
 

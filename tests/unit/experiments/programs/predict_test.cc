@@ -29,6 +29,11 @@ std::string line(const std::string& id, int n, int tile, int threads, const std:
                      id, more, n, n, n, tile, tile, threads, tile / threads, threads, tile / threads);
 }
 
+// The column at which the value behind a text begins, which a line has once.
+std::size_t column_behind(const std::string& line, const std::string& text) {
+  return line.find(text) + text.size() + 1;
+}
+
 std::vector<PredictedRow> rows_of(const std::string& text, int jobs = 1, const arch::ArchSpec& a = v100()) {
   return predict_batch(text, "b.jsonl", a, jobs, [](std::size_t, std::size_t) {});
 }
@@ -125,10 +130,13 @@ TEST(PredictBatch, RefusesWhatDoesNotFitUnlessItHasRun) {
                             line("ran", 256, 64, 64, R"( "measured_us": 9,)") + "\n" +
                             line("ran too", 4096, 2048, 32, R"( "measured_us": 9,)"));
   ASSERT_THAT(rows, SizeIs(4));
-  EXPECT_THAT(rows[0].errors,
-              ElementsAre("b.jsonl:1: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)"));
-  EXPECT_THAT(rows[1].errors, ElementsAre("b.jsonl:2: scratchpad bytes a block: needs 131072 B, v100 has 98304 B "
-                                          "(memory.smem.per_block)"));
+  EXPECT_THAT(rows[0].errors, ElementsAre(fmt::format(
+                                  "b.jsonl:1:{}: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)",
+                                  column_behind(line("threads", 256, 64, 64), "\"mapping\": "))));
+  EXPECT_THAT(rows[1].errors,
+              ElementsAre(fmt::format("b.jsonl:2:{}: scratchpad bytes a block: needs 131072 B, v100 has "
+                                      "98304 B (memory.smem.per_block)",
+                                      column_behind(line("bytes", 4096, 2048, 32), "\"smem\": "))));
   for (const std::size_t ran : {2U, 3U}) {
     EXPECT_THAT(rows[ran].errors, IsEmpty());
     ASSERT_TRUE(rows[ran].prediction.has_value());
@@ -231,17 +239,21 @@ TEST(PredictProgram, NotesThatAProgramWasMadeForAnotherChip) {
 }
 
 TEST(PredictProgram, RefusesWhatDoesNotFit) {
-  EXPECT_THAT(predict(program_of(line("a", 256, 64, 64)), v100()).errors,
-              ElementsAre("p.json: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)"));
+  const std::string text = program_of(line("a", 256, 64, 64));
+  EXPECT_THAT(
+      predict(text, v100()).errors,
+      ElementsAre(fmt::format("p.json:1:{}: threads a block: needs 4096, v100 has 1024 (core.max_block_threads)",
+                              column_behind(text, "\"mapping\": "))));
 }
 
 TEST(PredictProgram, NamesTheStagesThatTheChipCannotMultiply) {
   const std::string other = line("b", 64, 16, 16, R"( "dtype": "bf16", "accumulate": "bf16",)");
   const std::string text = fmt::format(R"({{"nodes": [{}, {}]}})", stage_of(line("a", 64, 16, 16)),
                                        std::regex_replace(stage_of(other), std::regex("\\b([ABC])\\b"), "$1_"));
-  EXPECT_THAT(
-      predict(text, v100()).errors,
-      ElementsAre("p.json: node 2: v100 has no instruction that computes bf16 into bf16 one element at a time"));
+  EXPECT_THAT(predict(text, v100()).errors,
+              ElementsAre(fmt::format(
+                  "p.json:1:{}: node 2: v100 has no instruction that computes bf16 into bf16 one element at a time",
+                  column_behind(text, "\"dtype\": "))));
 }
 
 TEST(PredictProgram, ReportsEveryMistake) {
