@@ -160,7 +160,7 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
     std::optional<Spilled> spilled;
     if (occupancies[i].spilled_per_thread > 0)
       spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
-    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, access_shapes(machine));
+    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine);
     Statistics statistics;
     const Cycle begin = loop.now();
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);

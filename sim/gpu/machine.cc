@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/pipes.h"
 
 namespace tilescope::sim {
 namespace {
@@ -112,8 +111,7 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
 }
 
 void read_pipes(const ArchSpec& chip, Machine& m) {
-  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip);
-  for (const arch::PipeSpec& pipe : pipes) m.pipes.push_back(pipe.name);
+  const std::vector<arch::PipeSpec>& pipes = m.pipes = arch::pipes_of(chip);
   const auto lanes = [&](std::string_view instruction) {
     const std::int64_t n = arch::lanes_of(pipes, instruction);
     return Rate{n > 0 ? n : chip.core.warp, 1};
