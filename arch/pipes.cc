@@ -30,6 +30,11 @@ std::int64_t lanes_of(const std::vector<PipeSpec>& pipes, std::string_view instr
   return narrowest;
 }
 
+std::int64_t access_lanes_of(const ArchSpec& a, std::string_view access) {
+  const std::int64_t lanes = lanes_of(a.core.pipes, access);
+  return lanes > 0 ? lanes : a.core.warp;
+}
+
 std::vector<PipeShare> shares_of(const std::vector<PipeSpec>& pipes, std::string_view instruction) {
   std::vector<PipeShare> shares;
   const auto narrowest = static_cast<double>(lanes_of(pipes, instruction));

@@ -36,4 +36,8 @@ std::vector<PipeShare> shares_of(const std::vector<PipeSpec>& pipes, std::string
 // Lanes a cycle and core that execute it, those of the narrowest of its pipes; 0 where no pipe does, or none says.
 std::int64_t lanes_of(const std::vector<PipeSpec>& pipes, std::string_view instruction);
 
+// Lanes of an access, kMemoryAccesses or kScratchpadAccesses, that a core takes in a cycle: those of a warp where no
+// pipe bounds them.
+std::int64_t access_lanes_of(const ArchSpec& a, std::string_view access);
+
 }  // namespace tilescope::arch

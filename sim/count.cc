@@ -65,7 +65,7 @@ std::vector<lower::KernelCounters> count(const lower::Module& module, const arch
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
   std::vector<lower::KernelCounters> out;
   for (const lower::Kernel& k : module.kernels) {
-    WarpCode code(k, bases, chip, access_shapes(machine));
+    WarpCode code(k, bases, chip, machine);
     lower::KernelCounters& counters = out.emplace_back(code.counted());
     for (std::int64_t block = 0; block < k.blocks; ++block) {
       const Uniforms u = code.start(block);

@@ -150,14 +150,16 @@ SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, cons
   std::vector<Occupancy> occupancies;
   for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
   const std::int64_t bytes = footprint(module);
-  Gpu gpu(machine, options.tolerance, options.timeline);
+  std::int64_t max_blocks = 0;
+  for (const lower::Kernel& k : module.kernels) max_blocks = std::max(max_blocks, k.blocks);
+  Gpu gpu(machine, max_blocks, options.tolerance, options.timeline);
   EventLoop loop(gpu);
   SimReport all;
   for (std::size_t i = 0; i < module.kernels.size(); ++i) {
     const lower::Kernel& k = module.kernels[i];
     std::optional<Spilled> spilled;
     if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
-    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, access_shapes(machine));
+    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine);
     Statistics statistics;
     const Cycle begin = loop.now();
     if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);

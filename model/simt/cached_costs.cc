@@ -34,8 +34,7 @@ StagingChip::StagingChip(const arch::ArchSpec& a) : warp(a.core.warp), max_acces
   broadcast_groups = scratchpad->broadcast_groups;
   pass_cycles = cycles_of_pass(*scratchpad, warp);
   if (scratchpad->width) port_bytes = static_cast<double>(scratchpad->width->n);
-  const std::int64_t lanes = arch::lanes_of(a.core.pipes, arch::kScratchpadAccesses);
-  lanes_per_cycle = static_cast<double>(lanes > 0 ? lanes : a.core.warp);
+  lanes_per_cycle = static_cast<double>(arch::access_lanes_of(a, arch::kScratchpadAccesses));
 }
 
 CachedAccess cached_access(const WarpAccess& access, double accesses, double instructions, const StagingChip& chip) {

@@ -48,7 +48,7 @@ void read_pipes(const arch::ArchSpec& a, Machine& m) {
   m.scratchpad = other(arch::kScratchpadAccesses);
   for (std::size_t p = 0; p < pipes.size(); ++p)
     m.accesses[p] = m.memory.cycles_per_lane[p] > 0 || m.scratchpad.cycles_per_lane[p] > 0;
-  m.access_lanes = static_cast<double>(arch::lanes_of(pipes, arch::kMemoryAccesses));
+  m.access_lanes = static_cast<double>(arch::access_lanes_of(a, arch::kMemoryAccesses));
   for (const arch::ComputeSpec& c : a.compute) {
     const double per_cycle = static_cast<double>(c.per_core) * arch::ratio_of(a, c.name);
     m.arithmetic.push_back({per_cycle, static_cast<double>(c.latency.n), use_of(pipes, c.name, per_cycle)});

@@ -20,7 +20,11 @@ lower::AccessCount counted(std::int64_t lanes, std::int64_t bytes) {
 
 AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& copy,
                                const std::vector<std::int64_t>& bases, const AccessShapes& shapes)
-    : indices_(indices), copy_(copy), shapes_(shapes), splits_(indices.kernel().indices.size()) {
+    : indices_(indices),
+      copy_(copy),
+      shapes_(shapes),
+      line_(shapes.line.line),
+      splits_(indices.kernel().indices.size()) {
   LaneForm* sides[] = {&memory_, &shared_};
   for (const lower::Access* side : {&copy.to, &copy.from}) {
     const lower::Buffer& b = indices.kernel().buffers[static_cast<std::size_t>(side->buffer)];
@@ -49,6 +53,10 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
   all.erase(std::unique(all.begin(), all.end()), all.end());
   mixed_ = std::move(all);
   guard_common_.resize(guards_.size());
+  for (const GuardForm& g : guards_) indices_.add_uniforms_of(g.value, key_indices_);
+  indices_.add_uniforms_of(shared_, key_indices_);
+  for (const int m : mixed_) indices_.add_uniforms_of(indices_.argument(m), key_indices_);
+  last_.resize(static_cast<std::size_t>(indices.warps()));
 }
 
 // Returns false where no lane does anything.
@@ -69,7 +77,6 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
     key_.push_back(holds == Holds::kSome ? common : 0);
   }
   if (!some) return false;
-  if (has_memory_) memory_common_ = indices_.common(memory_, u, splits_);
   if (has_shared_) {
     shared_common_ = indices_.common(shared_, u, splits_);
     key_.push_back(base::floor_mod(shared_common_, shapes_.banks.width));
@@ -79,11 +86,25 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
 
 AccessPatterns::Found AccessPatterns::at(std::int64_t warp, const Uniforms& u) {
   static const AccessPattern kNothing;
-  if (!make_key(warp, u)) return {&kNothing, 0};
+  LastFound<Last>& kept = last_[static_cast<std::size_t>(warp)];
+  const Last* known = kept.find(key_indices_, u, known_.forgotten());
+  if (known == nullptr) {
+    const Last found = look_up(warp, u);
+    known = &kept.keep(key_indices_, u, known_.forgotten(), found);
+  }
+  const Last& last = *known;
+  if (last.places == nullptr) return {&kNothing, 0};
+  if (!has_memory_) return {&begun_at(*last.places, 0), 0};
+  const std::int64_t common = indices_.uniform_part(memory_, u) + last.memory;
+  const std::int64_t line = line_.quotient(common);
+  return {&begun_at(*last.places, common - line * shapes_.line.line), line};
+}
+
+AccessPatterns::Last AccessPatterns::look_up(std::int64_t warp, const Uniforms& u) {
+  if (!make_key(warp, u)) return {};
   Places* places = known_.find(key_);
   if (places == nullptr) places = &known_.insert(key_, make(warp));
-  const std::int64_t line = has_memory_ ? base::floor_div(memory_common_, shapes_.line.line) : 0;
-  return {&begun_at(*places, memory_common_ - line * shapes_.line.line), line};
+  return {places, indices_.mixed_part(memory_, splits_)};
 }
 
 AccessPatterns::Places AccessPatterns::make(std::int64_t warp) const {

@@ -122,15 +122,14 @@ std::int64_t parts_of(const arch::ArchSpec& chip, const ComputeSpec& unit) {
   return base::ceil_div(chip.core.warp * chip.core.partitions * kCycleParts, unit.per_core);
 }
 
-// An instruction holds the narrowest of its pipes for so long, and the others for as many lanes.
-void hold(PipeParts& pipes, const arch::ArchSpec& chip, std::string_view instruction, std::int64_t parts) {
-  for (const arch::PipeShare& s : arch::shares_of(arch::pipes_of(chip), instruction))
-    pipes[s.pipe] += std::llround(static_cast<double>(parts) * s.share);
-}
-
 }  // namespace
 
-ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip) {
+void Arithmetic::hold(PipeParts& held, std::string_view instruction, std::int64_t parts) const {
+  for (const arch::PipeShare& s : arch::shares_of(pipes_, instruction))
+    held[s.pipe] += std::llround(static_cast<double>(parts) * s.share);
+}
+
+ArithmeticCost Arithmetic::cost(const lower::Compute& c, const lower::Kernel& k) const {
   const auto dtype = [&](const lower::Access& a) { return k.buffers[static_cast<std::size_t>(a.buffer)].dtype; };
   const Dtype target = dtype(c.target);
   Dtype operand = c.operands.empty() ? target : dtype(c.operands.front());
@@ -138,41 +137,41 @@ ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, 
     if (dtype(a) == Dtype::kF64) operand = Dtype::kF64;
   Instructions n = of_statement(c, operand == Dtype::kF64 || target == Dtype::kF64);
   if (n.ordinary + n.special == 0) return {.issue = 1};  // a move
-  const ComputeSpec& unit = unit_for(chip, operand, target);
+  const ComputeSpec& unit = unit_for(chip_, operand, target);
   ArithmeticCost cost;
   cost.issue = n.ordinary + n.special;
   cost.computes = true;
-  hold(cost.pipes, chip, unit.name, n.ordinary * parts_of(chip, unit));
+  hold(cost.pipes, unit.name, n.ordinary * parts_of(chip_, unit));
   cost.latency = n.ordinary * unit.latency.n;
   if (n.special == 0) return cost;
-  const ComputeSpec* special = special_unit(chip);
+  const ComputeSpec* special = special_unit(chip_);
   if (special == nullptr) special = &unit;
-  hold(cost.pipes, chip, special->name, n.special * parts_of(chip, *special));
+  hold(cost.pipes, special->name, n.special * parts_of(chip_, *special));
   cost.latency += n.special * special->latency.n;
   return cost;
 }
 
-ArithmeticCost beside_cost(double instructions, double of_integers, const arch::ArchSpec& chip) {
+ArithmeticCost Arithmetic::cost_beside(double instructions, double of_integers) const {
   ArithmeticCost cost{.issue = std::llround(instructions)};
-  const std::int64_t lanes = arch::lanes_of(arch::pipes_of(chip), arch::kIntegers);
+  const std::int64_t lanes = arch::lanes_of(pipes_, arch::kIntegers);
   if (lanes == 0) return cost;
-  const auto of_one = static_cast<double>(chip.core.warp * chip.core.partitions * kCycleParts);
-  hold(cost.pipes, chip, arch::kIntegers, std::llround(of_integers * of_one / static_cast<double>(lanes)));
+  const auto of_one = static_cast<double>(chip_.core.warp * chip_.core.partitions * kCycleParts);
+  hold(cost.pipes, arch::kIntegers, std::llround(of_integers * of_one / static_cast<double>(lanes)));
   return cost;
 }
 
-ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip) {
-  if (!chip.core.shuffle) throw SimError(chip.name + ": its lanes cannot shuffle (core.shuffle)");
-  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(chip);
+ArithmeticCost Arithmetic::cost(const lower::ReduceLanes& r, const lower::Kernel& k) const {
+  if (!chip_.core.shuffle) throw SimError(chip_.name + ": its lanes cannot shuffle (core.shuffle)");
+  const arch::ScratchpadLevel* scratchpad = arch::scratchpad_of(chip_);
   const Dtype dtype = k.buffers[static_cast<std::size_t>(r.target.buffer)].dtype;
-  const ComputeSpec& unit = unit_for(chip, dtype, dtype);
+  const ComputeSpec& unit = unit_for(chip_, dtype, dtype);
   const std::int64_t words = base::ceil_div(base::size_of(dtype).n, arch::kRegisterBytes);
   const std::int64_t latency = scratchpad != nullptr && scratchpad->latency ? scratchpad->latency->n : 0;
   ArithmeticCost cost{.computes = true};
   for (std::int64_t lanes = 1; lanes < r.lanes; lanes *= 2) {
     cost.issue += words + 1;
-    cost.passes += words * base::ceil_div(chip.core.warp, *chip.core.shuffle);
-    hold(cost.pipes, chip, unit.name, parts_of(chip, unit));
+    cost.passes += words * base::ceil_div(chip_.core.warp, *chip_.core.shuffle);
+    hold(cost.pipes, unit.name, parts_of(chip_, unit));
     cost.latency += latency + unit.latency.n;
   }
   return cost;
@@ -189,28 +188,27 @@ const ComputeSpec& unit_of(const arch::ArchSpec& chip, const lower::MatrixInstru
 
 }  // namespace
 
-ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, const arch::ArchSpec& chip) {
+ArithmeticCost Arithmetic::cost(const lower::Mma& m, const lower::Kernel& k) const {
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
-  const ComputeSpec& c = unit_of(chip, i);
-  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
+  const ComputeSpec& c = unit_of(chip_, i);
+  const std::int64_t warps = base::ceil_div(i.lanes, chip_.core.warp);
   ArithmeticCost cost{.issue = 1, .computes = true, .latency = c.latency.n};
-  hold(cost.pipes, chip, c.name,
-       base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip.core.partitions * kCycleParts, c.per_core * warps));
+  hold(cost.pipes, c.name,
+       base::ceil_div(i.shape.m * i.shape.n * i.shape.k * chip_.core.partitions * kCycleParts, c.per_core * warps));
   return cost;
 }
 
-ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, const arch::ArchSpec& chip,
-                               std::int64_t pass_bytes) {
+ArithmeticCost Arithmetic::cost(const lower::Wgmma& m, const lower::Kernel& k, std::int64_t pass_bytes) const {
   const lower::MatrixInstruction& i = lower::instruction_of(k, m);
-  const ComputeSpec& c = unit_of(chip, i);
+  const ComputeSpec& c = unit_of(chip_, i);
   if (m.columns % c.n != 0 || m.columns > c.max_n.value_or(c.n))
-    throw SimError(fmt::format("{}: {} takes no {} columns", chip.name, c.name, m.columns));
-  const std::int64_t warps = base::ceil_div(i.lanes, chip.core.warp);
+    throw SimError(fmt::format("{}: {} takes no {} columns", chip_.name, c.name, m.columns));
+  const std::int64_t warps = base::ceil_div(i.lanes, chip_.core.warp);
   const std::int64_t bytes = (i.shape.m + m.columns) * i.shape.k * base::size_of(i.elements).n;
   ArithmeticCost cost{
       .issue = 1, .computes = true, .passes = base::ceil_div(bytes, pass_bytes * warps), .latency = c.latency.n};
-  hold(cost.pipes, chip, c.name,
-       base::ceil_div(i.shape.m * m.columns * i.shape.k * chip.core.partitions * kCycleParts, c.per_core * warps));
+  hold(cost.pipes, c.name,
+       base::ceil_div(i.shape.m * m.columns * i.shape.k * chip_.core.partitions * kCycleParts, c.per_core * warps));
   return cost;
 }
 

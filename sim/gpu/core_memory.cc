@@ -69,7 +69,7 @@ Core::Taken Core::take_pipes(const Warp& w, const SegmentCost& c, std::int64_t p
     std::int64_t& beside = beside_free_[partition][p];
     if (!c.computes) beside = std::max(now, beside) + work, taken.beside = std::max(taken.beside, beside);
     if (timeline_ != nullptr)
-      timeline_->pipe(number_, w.partition, static_cast<int>(p), machine_.pipes[p],
+      timeline_->pipe(number_, w.partition, static_cast<int>(p), machine_.pipes[p].name,
                       static_cast<double>(free - work) / kCycleParts, static_cast<double>(free) / kCycleParts);
   }
   if (!c.computes) taken.beside = std::max(taken.beside, now + slots);

@@ -90,6 +90,10 @@ struct EventLoop::Modules {
   explicit Modules(Gpu& gpu) : shared{gpu, {}, {}}, device("device", shared, cores) {
     for (int c = 0; c < gpu.cores(); ++c) cores.emplace_back(("core" + std::to_string(c)).c_str(), shared, c);
   }
+  // The last one first: SystemC looks for what ends in a list that begins with what came last.
+  ~Modules() {
+    while (!cores.empty()) cores.pop_back();
+  }
 };
 
 EventLoop::EventLoop(Gpu& gpu) : modules_(std::make_unique<Modules>(gpu)) {}

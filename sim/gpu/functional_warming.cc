@@ -85,13 +85,16 @@ void Core::warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory
 void Core::touch(const Warp& w, const WarpOp& op, DeviceMemory& memory) {
   const AccessPatterns::Found found = code_->access(op.number).at(w.number, warmed_);
   const AccessPattern& p = *found.pattern;
-  for (std::size_t n = 0; n < p.touches.size(); ++n) {
-    const Touch& t = p.touches[n];
+  const bool cached = op.kind == Kind::kLoad && cache_.lines() > 0;
+  warmed_sectors_.clear();  // that the core's cache lacks
+  for (const Touch& t : p.touches) {
     const std::int64_t line = found.line + t.line;
-    std::uint32_t sectors = t.sectors;
-    if (op.kind == Kind::kLoad && cache_.lines() > 0) sectors = cache_.touch(line, own_sectors(sectors)).missing;
-    if (sectors != 0) memory.touch(number_, line, sectors, op.kind == Kind::kStore, p.written_of(n));
+    warmed_sectors_.push_back(cached ? cache_.touch(line, own_sectors(t.sectors)).missing : t.sectors);
+    if (warmed_sectors_.back() != 0) memory.expect(line);
   }
+  for (std::size_t n = 0; n < p.touches.size(); ++n)
+    if (const std::uint32_t sectors = warmed_sectors_[n]; sectors != 0)
+      memory.touch(number_, found.line + p.touches[n].line, sectors, op.kind == Kind::kStore, p.written_of(n));
 }
 
 }  // namespace tilescope::sim

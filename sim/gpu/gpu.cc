@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "sim/timeline.h"
 
@@ -23,13 +24,14 @@ Statistics& unused_statistics() {
 
 }  // namespace
 
-Gpu::Gpu(const Machine& machine, double tolerance, Timeline* timeline)
+Gpu::Gpu(const Machine& machine, std::int64_t max_blocks, double tolerance, Timeline* timeline)
     : machine_(machine),
       tolerance_(tolerance),
       timeline_(timeline),
       memory_(machine.memory, unused_statistics()),
       turn_(memory_.min_latency()) {
-  for (int c = 0; c < machine.cores; ++c) cores_.emplace_back(c, machine);
+  const std::int64_t used = std::min(machine.cores, std::max<std::int64_t>(1, max_blocks));
+  for (int c = 0; c < used; ++c) cores_.emplace_back(c, machine);
   touched_.assign(cores_.size(), false);
   if (timeline == nullptr) return;
   memory_.watch(*timeline);
@@ -46,6 +48,8 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   blocks_ = code.indices().kernel().blocks;
   next_block_ = 0;
   resident_blocks_ = 0;
+  roomy_.resize(cores_.size());
+  std::iota(roomy_.begin(), roomy_.end(), 0);
   warps_per_block_ = occupancy.warps;
   has_steps_ = code.step_loop() >= 0;
   footprint_ = footprint;
@@ -74,16 +78,22 @@ std::optional<std::string> Gpu::stuck() const {
 
 void Gpu::settle(Cycle end, std::vector<int>& ran) {
   std::sort(ran.begin(), ran.end());
-  for (const int c : ran) touched_[static_cast<std::size_t>(c)] = true;
+  for (const int c : ran) touch(c);
   take_finished(end, ran);
   take_requests(end, ran);
   dispatch(end);
   sample(end);
   if (timeline_ != nullptr) show(end);
-  ran.clear();
-  for (int c = 0; c < cores(); ++c)
-    if (touched_[static_cast<std::size_t>(c)]) ran.push_back(c);
-  touched_.assign(cores_.size(), false);
+  std::sort(due_.begin(), due_.end());
+  for (const int c : due_) touched_[static_cast<std::size_t>(c)] = false;
+  ran.swap(due_);
+  due_.clear();
+}
+
+void Gpu::touch(int core) {
+  if (touched_[static_cast<std::size_t>(core)]) return;
+  touched_[static_cast<std::size_t>(core)] = true;
+  due_.push_back(core);
 }
 
 void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
@@ -93,6 +103,7 @@ void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
       statistics_->block_cycles += f.ends + f.blocks * sampler_->skipped() - f.stamps;
       resident_blocks_ -= f.blocks;
       end_ = std::max(end_, std::min(end, f.last));
+      roomy_.push_back(c);
       sampler_->residents_changed(end);
     }
 }
@@ -120,7 +131,7 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
     if (const std::size_t next = i + kAhead; next < replies_.size())
       core(replies_[next].core).expect_now(replies_[next].ticket);
     core(replies_[i].core).reply(replies_[i]);
-    touched_[static_cast<std::size_t>(replies_[i].core)] = true;
+    touch(replies_[i].core);
   }
 }
 
@@ -135,18 +146,17 @@ Cycle Gpu::handed_out(Cycle room_since, Cycle now) {
 
 // One block to every core with a free CTA slot, then the next round: neighbours spread over the cores as they start.
 void Gpu::dispatch(Cycle now) {
-  bool some = next_block_ < blocks_ && resident_blocks_ < static_cast<std::int64_t>(cores_.size()) * core(0).capacity();
-  while (some) {
-    some = false;
-    for (int c = 0; c < cores() && next_block_ < blocks_; ++c) {
-      if (!core(c).has_room()) continue;
+  while (next_block_ < blocks_ && !roomy_.empty()) {
+    for (const int c : roomy_) {
+      if (next_block_ == blocks_) break;
       core(c).start(next_block_++, now, handed_out(core(c).room_since(now), now), sampler_->skipped());
       ++resident_blocks_;
-      touched_[static_cast<std::size_t>(c)] = true;
-      some = true;
+      touch(c);
     }
+    std::erase_if(roomy_, [&](int c) { return !core(c).has_room(); });
     sampler_->residents_changed(now);
   }
+  roomy_.clear();  // what has room from here on has no block to come
 }
 
 // Steps are looked at once a part of the device's caches is filled; waves when what fills it has itself been replaced,

@@ -12,11 +12,6 @@ using lower::AffineTerm;
 using lower::Index;
 using lower::IndexKind;
 
-std::int64_t derived(const Index& i, std::int64_t of) {
-  const std::int64_t v = base::floor_div(of, i.divisor);
-  return i.modulus == 0 ? v : base::floor_mod(v, i.modulus);
-}
-
 void add(expr::Span& s, const expr::Span& of, std::int64_t times) {
   s.low += times * (times > 0 ? of.low : of.high);
   s.high += times * (times > 0 ? of.high : of.low);
@@ -37,6 +32,10 @@ KernelIndices::KernelIndices(const lower::Kernel& kernel, std::int64_t warp_lane
       lane_values_(kernel.indices.size()),
       arguments_(kernel.indices.size()),
       pattern_span_(kernel.indices.size()) {
+  for (const Index& i : kernel.indices) {
+    const std::int64_t divisor = std::max<std::int64_t>(1, i.divisor), modulus = std::max<std::int64_t>(1, i.modulus);
+    divisions_.push_back({base::Divisor(divisor), base::Divisor(modulus), base::Divisor(divisor * modulus)});
+  }
   classify();
   tabulate_lanes();
   for (std::size_t i = 0; i < kernel.indices.size(); ++i) {
@@ -95,7 +94,7 @@ void KernelIndices::tabulate_lanes() {
       }
       std::int64_t of = index.of.constant;
       for (const AffineTerm& term : index.of.terms) of += term.coefficient * lane_values_[pos(term.index)][t];
-      values[t] = derived(index, of);
+      values[t] = derived(i, of);
     }
   }
 }
@@ -116,7 +115,7 @@ Uniforms KernelIndices::start(std::int64_t block) const {
     else {
       std::int64_t of = index.of.constant;
       for (const AffineTerm& t : index.of.terms) of += t.coefficient * u[pos(t.index)];
-      u[i] = derived(index, of);
+      u[i] = derived(i, of);
     }
   }
   return u;
@@ -128,7 +127,7 @@ void KernelIndices::set(Uniforms& u, int index, std::int64_t value) const {
     const Index& i = kernel_.indices[pos(d)];
     std::int64_t of = i.of.constant;
     for (const AffineTerm& t : i.of.terms) of += t.coefficient * u[pos(t.index)];
-    u[pos(d)] = derived(i, of);
+    u[pos(d)] = derived(pos(d), of);
   }
 }
 
@@ -171,9 +170,9 @@ void KernelIndices::split(const std::vector<int>& mixed, const Uniforms& u, Mixe
   for (const int m : mixed) {
     const Index& i = kernel_.indices[pos(m)];
     const std::int64_t of = common(arguments_[pos(m)], u, out);
-    const std::int64_t period = i.modulus == 0 ? i.divisor : i.divisor * i.modulus;
-    const std::int64_t turns = base::floor_div(of, period);
-    out[pos(m)] = {i.modulus == 0 ? turns : 0, of - turns * period};
+    const base::Divisor& period = divisions_[pos(m)].period;
+    const std::int64_t turns = period.quotient(of);
+    out[pos(m)] = {i.modulus == 0 ? turns : 0, of - turns * period.value()};
   }
 }
 
@@ -191,8 +190,7 @@ std::vector<std::vector<std::int64_t>> KernelIndices::lane_patterns(const std::v
     std::vector<std::int64_t>& values = out[pos(m)];
     values.resize(static_cast<std::size_t>(lanes_));
     for (std::int64_t lane = 0; lane < lanes_; ++lane)
-      values[static_cast<std::size_t>(lane)] =
-          derived(kernel_.indices[pos(m)], splits[pos(m)].rest + lane_part(f, warp, lane, out));
+      values[static_cast<std::size_t>(lane)] = derived(pos(m), splits[pos(m)].rest + lane_part(f, warp, lane, out));
   }
   return out;
 }

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
-#include "arch/pipes.h"
 
 namespace tilescope::sim {
 namespace {
@@ -112,14 +111,9 @@ CoreCacheSpec core_cache(const ArchSpec& chip, const CacheLevel& level, const Li
 }
 
 void read_pipes(const ArchSpec& chip, Machine& m) {
-  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(chip);
-  for (const arch::PipeSpec& pipe : pipes) m.pipes.push_back(pipe.name);
-  const auto lanes = [&](std::string_view instruction) {
-    const std::int64_t n = arch::lanes_of(pipes, instruction);
-    return Rate{n > 0 ? n : chip.core.warp, 1};
-  };
-  m.memory_lanes = lanes(arch::kMemoryAccesses);
-  m.scratchpad_lanes = lanes(arch::kScratchpadAccesses);
+  const std::vector<arch::PipeSpec>& pipes = m.pipes = arch::pipes_of(chip);
+  m.memory_lanes = {arch::access_lanes_of(chip, arch::kMemoryAccesses), 1};
+  m.scratchpad_lanes = {arch::access_lanes_of(chip, arch::kScratchpadAccesses), 1};
   for (const arch::PipeShare& of_memory : arch::shares_of(pipes, arch::kMemoryAccesses))
     for (const arch::PipeShare& of_scratchpad : arch::shares_of(pipes, arch::kScratchpadAccesses))
       m.lanes_shared = m.lanes_shared || of_memory.pipe == of_scratchpad.pipe;

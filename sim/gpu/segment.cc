@@ -43,6 +43,8 @@ Segment::Segment(const KernelIndices& indices, std::vector<SegmentNode> nodes, s
       open_(indices.kernel().indices.size(), false) {
   collect(nodes_);
   for (const int l : loops_) open_[static_cast<std::size_t>(l)] = true;
+  find_key_indices();
+  last_.resize(static_cast<std::size_t>(indices_.warps()));
 }
 
 void Segment::collect(const std::vector<SegmentNode>& nodes) {
@@ -103,6 +105,28 @@ void Segment::push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modu
   for (const AffineTerm& t : f.mixed) push_outer(indices_.argument(t.index), u, period(t, modulus));
 }
 
+// All that push_outer may come to.
+void Segment::add_settled_of(const LaneForm& f) {
+  for (const AffineTerm& t : f.uniform) {
+    if (!open(t.index)) {
+      if (std::find(key_indices_.begin(), key_indices_.end(), t.index) == key_indices_.end())
+        key_indices_.push_back(t.index);
+    } else if (indices_.index(t.index).kind == lower::IndexKind::kDerived) {
+      add_settled_of(indices_.form(indices_.index(t.index).of, 1));
+    }
+  }
+  for (const AffineTerm& t : f.mixed) add_settled_of(indices_.argument(t.index));
+}
+
+void Segment::find_key_indices() {
+  for (const SegmentNode* n : ifs_)
+    for (const auto& g : n->guards) add_settled_of(g.value);
+  for (const SegmentNode* n : copies_) {
+    for (const auto& g : n->access->guards()) add_settled_of(g.value);
+    add_settled_of(n->access->shared_bytes());
+  }
+}
+
 void Segment::make_key(std::int64_t warp, const Uniforms& u) {
   key_.clear();
   key_.push_back(warp);
@@ -120,12 +144,16 @@ void Segment::make_key(std::int64_t warp, const Uniforms& u) {
 }
 
 const SegmentCost& Segment::at(std::int64_t warp, const Uniforms& u) {
+  LastFound<const SegmentCost*>& last = last_[static_cast<std::size_t>(warp)];
+  if (const auto* found = last.find(key_indices_, u, known_.forgotten())) return **found;
   make_key(warp, u);
-  if (const SegmentCost* known = known_.find(key_)) return *known;
-  read_.clear();
-  Uniforms inside = u;
-  const SegmentCost cost = walk(nodes_, warp, inside);
-  return known_.insert(key_, cost);
+  const SegmentCost* cost = known_.find(key_);
+  if (cost == nullptr) {
+    read_.clear();
+    Uniforms inside = u;
+    cost = &known_.insert(key_, walk(nodes_, warp, inside));
+  }
+  return *last.keep(key_indices_, u, known_.forgotten(), cost);
 }
 
 // --- whether iterations of a loop inside are alike

@@ -5,15 +5,17 @@
 #include <numeric>
 
 #include "lower/counters.h"
+#include "sim/gpu/detail/machine.h"
 #include "sim/gpu/detail/warp_code_builder.h"
 
 namespace tilescope::sim {
 
 WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
-                   const AccessShapes& shapes)
+                   const Machine& machine)
     : indices_(kernel, chip.core.warp) {
+  const AccessShapes shapes = access_shapes(machine);
   for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
-  WarpCodeBuilder(*this, kernel, bases, chip, shapes).build();
+  WarpCodeBuilder(*this, kernel, bases, chip, machine).build();
 }
 
 bool WarpCode::holds(int guards, const Uniforms& u) const {

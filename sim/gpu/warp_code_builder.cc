@@ -43,13 +43,14 @@ bool accumulates(const std::vector<Statement>& body, int index) {
 }  // namespace
 
 WarpCodeBuilder::WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
-                                 const arch::ArchSpec& chip, const AccessShapes& shapes)
+                                 const arch::ArchSpec& chip, const Machine& machine)
     : code_(code),
       kernel_(kernel),
       address_code_(kernel, target_of(chip)),
       bases_(bases),
       chip_(chip),
-      shapes_(shapes) {}
+      arithmetic_(chip, machine.pipes),
+      shapes_(access_shapes(machine)) {}
 
 void WarpCodeBuilder::build() {
   const std::vector<const Copy*> copies = lower::copies_of(kernel_);
@@ -171,7 +172,7 @@ SegmentNode WarpCodeBuilder::beside(const Loop* loop) const {
   const IssuedBeside issued = gone ? IssuedBeside{} : address_code_.of(loop);
   SegmentNode n;
   n.kind = SegmentNode::Kind::kCompute;
-  n.cost = beside_cost(issued.all(), issued.integer + issued.predicate, chip_);
+  n.cost = arithmetic_.cost_beside(issued.all(), issued.integer + issued.predicate);
   return n;
 }
 
@@ -328,33 +329,32 @@ SegmentNode WarpCodeBuilder::node(const Statement& s, LoadGroups& uses) const {
     n.cost = cost;
   };
   std::visit(
-      Visitor{
-          [&](const Loop& l) {
-            n.kind = SegmentNode::Kind::kLoop;
-            n.index = l.index;
-            n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
-            n.accumulates = accumulates(l.body, l.index);
-            n.unrolled = AddressCode::unrolled(l, kernel_);
-            if (SegmentNode own = beside(&l); own.cost.issue > 0) n.children.push_back(std::move(own));
-            children(l.body);
-          },
-          [&](const If& i) {
-            n.kind = SegmentNode::Kind::kIf;
-            n.guards = uniform_guards(i.when);
-            children(i.body);
-          },
-          [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
-          [&](const OneOf<Compute, lower::ReduceLanes, Mma> auto& c) { compute(arithmetic_cost(c, kernel_, chip_)); },
-          [&](const Wgmma& m) {
-            const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
-            compute(arithmetic_cost(m, kernel_, chip_, scratchpad.banks * scratchpad.bank_width.n));
-          },
-          // An instruction that only orders others.
-          [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
-          [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
-                         lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
-            base::check(false, "a segment needs no other warp");
-          }},
+      Visitor{[&](const Loop& l) {
+                n.kind = SegmentNode::Kind::kLoop;
+                n.index = l.index;
+                n.range = kernel_.indices[static_cast<std::size_t>(l.index)].range;
+                n.accumulates = accumulates(l.body, l.index);
+                n.unrolled = AddressCode::unrolled(l, kernel_);
+                if (SegmentNode own = beside(&l); own.cost.issue > 0) n.children.push_back(std::move(own));
+                children(l.body);
+              },
+              [&](const If& i) {
+                n.kind = SegmentNode::Kind::kIf;
+                n.guards = uniform_guards(i.when);
+                children(i.body);
+              },
+              [&](const Copy& c) { copy(c); }, [&](const LoadMatrix& l) { copy(l.rows); },
+              [&](const OneOf<Compute, lower::ReduceLanes, Mma> auto& c) { compute(arithmetic_.cost(c, kernel_)); },
+              [&](const Wgmma& m) {
+                const arch::ScratchpadLevel& scratchpad = *arch::scratchpad_of(chip_);
+                compute(arithmetic_.cost(m, kernel_, scratchpad.banks * scratchpad.bank_width.n));
+              },
+              // An instruction that only orders others.
+              [&](const OneOf<lower::WgmmaFence, lower::ProxyFence> auto&) { compute({.issue = 1}); },
+              [](const OneOf<lower::WgmmaCommitWait, lower::Barrier, lower::Commit, lower::Wait, lower::WarpSpecialized,
+                             lower::MbarrierArrive, lower::MbarrierWait, lower::TmaLoad, lower::TmaStore> auto&) {
+                base::check(false, "a segment needs no other warp");
+              }},
       s.what);
   return n;
 }

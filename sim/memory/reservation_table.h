@@ -28,13 +28,14 @@ inline Cycle cycles_of(const Rate& r, std::int64_t units) { return base::ceil_di
 
 class ReservationTable {
  public:
-  explicit ReservationTable(Rate rate) : rate_(rate), buckets_(kBuckets) {}
+  explicit ReservationTable(Rate rate) : rate_(rate) {}
 
   // Books work from `from` on, as early as the resource is free, and returns when it is done. With `over`, the work is
   // spread over at least so many cycles.
   Cycle book(Cycle from, std::int64_t units, Cycle over = 0) {
     std::int64_t need = base::ceil_div(units * rate_.cycles * kOne, rate_.units);
     if (need <= 0) return from;
+    if (buckets_.empty()) buckets_.resize(kBuckets);
     const std::int64_t most = over <= 0 ? kFull : std::max<std::int64_t>(1, base::ceil_div(need * kBucket, over));
     std::int64_t end = 0;
     for (std::int64_t q = first_bucket(from); need > 0; ++q) {
@@ -60,6 +61,7 @@ class ReservationTable {
   template <class Visit>
   Cycle visit_busy(Cycle from, Cycle until, Visit visit) const {
     std::int64_t q = from / kBucket;
+    if (buckets_.empty()) return std::max(from, until) / kBucket * kBucket;
     for (; (q + 1) * kBucket <= until; ++q) {
       const Bucket& b = buckets_[static_cast<std::size_t>(q % kBuckets)];
       if (b.turn != q / kBuckets || b.used == 0) continue;
@@ -100,7 +102,7 @@ class ReservationTable {
   }
 
   Rate rate_;
-  std::vector<Bucket> buckets_;
+  std::vector<Bucket> buckets_;  // none before the first booking: a chip has many ports, a program uses few
   std::int64_t full_begin_ = 0, full_end_ = 0;
 };
 

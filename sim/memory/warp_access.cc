@@ -72,7 +72,10 @@ std::int64_t tag_passes(std::int64_t first_line, std::span<const Touch> touches,
   std::int32_t worst = 0;
   for (const Touch& t : touches) {
     auto line = static_cast<std::uint64_t>(first_line + t.line);
-    if (folds) {
+    if (folds && 64 % digit == 0) {  // halves onto each other, down to one digit
+      for (int half = 32; half >= digit; half /= 2) line ^= line >> half;
+      line &= many - 1;
+    } else if (folds) {
       std::uint64_t bank = 0;
       for (; line != 0; line >>= digit) bank ^= line & (many - 1);
       line = bank;

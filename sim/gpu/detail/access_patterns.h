@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/divisor.h"
 #include "lower/counters.h"
 #include "sim/gpu/detail/kernel_indices.h"
 #include "sim/gpu/detail/pattern_table.h"
@@ -59,6 +60,13 @@ class AccessPatterns {
     std::vector<std::unique_ptr<AccessPattern>> by_begin;  // by where in a line the common part falls, in elements
   };
 
+  // What a warp found last: null where no lane does anything; and the part of where it is in memory that goes with it.
+  struct Last {
+    Places* places = nullptr;
+    std::int64_t memory = 0;
+  };
+
+  Last look_up(std::int64_t warp, const Uniforms& u);
   Places make(std::int64_t warp) const;
   const AccessPattern& begun_at(Places& p, std::int64_t in_line) const;
   bool make_key(std::int64_t warp, const Uniforms& u);
@@ -66,6 +74,7 @@ class AccessPatterns {
   const KernelIndices& indices_;
   const lower::Copy& copy_;
   AccessShapes shapes_;
+  base::Divisor line_;  // its bytes
   bool has_memory_ = false, has_shared_ = false, memory_is_source_ = false;
   std::int64_t element_bytes_ = 1, bytes_ = 0;  // of an element, of one lane's access
   LaneForm memory_, shared_;
@@ -74,9 +83,11 @@ class AccessPatterns {
 
   MixedSplits splits_;
   std::vector<std::int64_t> key_;
-  std::int64_t memory_common_ = 0, shared_common_ = 0;
+  std::int64_t shared_common_ = 0;
   std::vector<std::int64_t> guard_common_;
   PatternTable<Places> known_;
+  std::vector<int> key_indices_;       // whose values the key is made of
+  std::vector<LastFound<Last>> last_;  // by warp
 };
 
 }  // namespace tilescope::sim

@@ -3,6 +3,8 @@
 // What one statement that computes costs a warp, in instructions of the chip's units.
 
 #include <array>
+#include <string_view>
+#include <vector>
 
 #include "arch/pipes.h"
 #include "arch/spec.h"
@@ -24,23 +26,31 @@ struct ArithmeticCost {
   std::int64_t latency = 0;  // cycles from operands to result
 };
 
-// Throws SimError where the chip has no unit for the dtype.
-ArithmeticCost arithmetic_cost(const lower::Compute& c, const lower::Kernel& k, const arch::ArchSpec& chip);
+class Arithmetic {
+ public:
+  // The pipes are those of the chip; both outlive this.
+  Arithmetic(const arch::ArchSpec& chip, const std::vector<arch::PipeSpec>& pipes) : chip_(chip), pipes_(pipes) {}
 
-// A shuffle and a step of the reducer for each doubling of the lanes, every one of which waits for the one before it. A
-// shuffle passes the scratchpad's crossbar. Throws SimError where the chip has no shuffles.
-ArithmeticCost arithmetic_cost(const lower::ReduceLanes& r, const lower::Kernel& k, const arch::ArchSpec& chip);
+  // Throws SimError where the chip has no unit for the dtype.
+  ArithmeticCost cost(const lower::Compute& c, const lower::Kernel& k) const;
+  // A shuffle and a step of the reducer for each doubling of the lanes, every one of which waits for the one before it.
+  // A shuffle passes the scratchpad's crossbar. Throws SimError where the chip has no shuffles.
+  ArithmeticCost cost(const lower::ReduceLanes& r, const lower::Kernel& k) const;
+  // One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
+  // it names. Throws SimError where the chip has none.
+  ArithmeticCost cost(const lower::Mma& m, const lower::Kernel& k) const;
+  // One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each
+  // of which gives `pass_bytes` of core matrices; whole ones, so that few columns cost up to three passes too many.
+  ArithmeticCost cost(const lower::Wgmma& m, const lower::Kernel& k, std::int64_t pass_bytes) const;
+  // Instructions beside a kernel's statements, of which so many are on integers and predicates.
+  ArithmeticCost cost_beside(double instructions, double of_integers) const;
 
-// Instructions beside a kernel's statements, of which so many are on integers and predicates.
-ArithmeticCost beside_cost(double instructions, double of_integers, const arch::ArchSpec& chip);
+ private:
+  // An instruction holds the narrowest of its pipes for so many parts of a cycle, and the others for as many lanes.
+  void hold(PipeParts& held, std::string_view instruction, std::int64_t parts) const;
 
-// One warp's share of an instruction that lanes execute together: of the multiply-adds of the entry of `compute` that
-// it names. Throws SimError where the chip has none.
-ArithmeticCost arithmetic_cost(const lower::Mma& m, const lower::Kernel& k, const arch::ArchSpec& chip);
-
-// One warp's share of an instruction that several execute: of its multiply-adds, and of the scratchpad's passes, each
-// of which gives `pass_bytes` of core matrices; whole ones, so that few columns cost up to three passes too many.
-ArithmeticCost arithmetic_cost(const lower::Wgmma& m, const lower::Kernel& k, const arch::ArchSpec& chip,
-                               std::int64_t pass_bytes);
+  const arch::ArchSpec& chip_;
+  const std::vector<arch::PipeSpec>& pipes_;
+};
 
 }  // namespace tilescope::sim

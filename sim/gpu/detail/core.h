@@ -267,8 +267,9 @@ class Core {
   std::vector<MemoryRequest> outbox_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t events_pushed_ = 0;
-  Timeline* timeline_ = nullptr;  // where one is recorded
-  Uniforms warmed_;               // of the warp for whose steps caches are warmed
+  Timeline* timeline_ = nullptr;               // where one is recorded
+  Uniforms warmed_;                            // of the warp for whose steps caches are warmed
+  std::vector<std::uint32_t> warmed_sectors_;  // of the lines that an access of it touches
 };
 
 }  // namespace tilescope::sim

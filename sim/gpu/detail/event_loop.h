@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Runs a Gpu in simulated time, on SystemC: a module for every core and one for what lies behind them. Event-driven:
-// where nothing is due, no time is spent. SystemC has one kernel per process and no threads; callers run several
-// simulations at a time in several processes.
+// Runs a Gpu in simulated time, on SystemC: a module for every core that blocks may run on and one for what lies behind
+// them. Event-driven: where nothing is due, no time is spent. SystemC has one kernel per process and no threads;
+// callers run several simulations at a time in several processes.
 
 #include <memory>
 

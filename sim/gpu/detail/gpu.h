@@ -16,13 +16,15 @@ namespace tilescope::sim {
 
 class Gpu {
  public:
-  // Tells the timeline what happens, where there is one.
-  Gpu(const Machine& machine, double tolerance, Timeline* timeline = nullptr);
+  // Of kernels of at most so many blocks, so that no more cores are ever used. Tells the timeline what happens, where
+  // there is one.
+  Gpu(const Machine& machine, std::int64_t max_blocks, double tolerance, Timeline* timeline = nullptr);
 
   // Begins a kernel whose blocks start at `now`, the beginning of a turn; all tensors take `footprint` bytes.
   void begin(WarpCode& code, const Occupancy& occupancy, Statistics& statistics, bool sampled, std::int64_t footprint,
              Cycle now);
   Core& core(int number) { return cores_[static_cast<std::size_t>(number)]; }
+  // Those that blocks may run on.
   int cores() const { return static_cast<int>(cores_.size()); }
 
   // Cycles of a turn, and the beginning of the one that holds a cycle.
@@ -44,6 +46,7 @@ class Gpu {
   std::optional<std::string> stuck() const;
 
  private:
+  void touch(int core);
   void take_requests(Cycle end, const std::vector<int>& ran);
   void take_finished(Cycle end, const std::vector<int>& ran);
   void dispatch(Cycle now);
@@ -60,7 +63,9 @@ class Gpu {
   std::deque<Core> cores_;
   Statistics* statistics_ = nullptr;
   std::optional<Sampler> sampler_;
-  std::vector<bool> touched_;  // by core: due anew in this turn
+  std::vector<bool> touched_;  // by core: due anew in this turn,
+  std::vector<int> due_;       // which these are
+  std::vector<int> roomy_;     // cores with a free CTA slot while blocks wait for one, in order
   std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
   double next_handed_out_ = 0;  // when the chip can hand out another block

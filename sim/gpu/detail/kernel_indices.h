@@ -4,9 +4,11 @@
 // thread alone, mixed ones on both. An affine falls apart likewise, and most of what its lanes do is known before the
 // kernel runs.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "base/divisor.h"
 #include "lower/kernel.h"
 
 namespace tilescope::sim {
@@ -55,10 +57,23 @@ class KernelIndices {
   void split(const std::vector<int>& mixed, const Uniforms& u, MixedSplits& out) const;
   // What all lanes of a form have in common, the splits of its mixed indices being known.
   std::int64_t common(const LaneForm& f, const Uniforms& u, const MixedSplits& splits) const {
+    return uniform_part(f, u) + mixed_part(f, splits);
+  }
+  // Its two parts: what uniform indices give, and mixed ones.
+  std::int64_t uniform_part(const LaneForm& f, const Uniforms& u) const {
     std::int64_t sum = f.constant;
     for (const lower::AffineTerm& t : f.uniform) sum += t.coefficient * u[pos(t.index)];
+    return sum;
+  }
+  std::int64_t mixed_part(const LaneForm& f, const MixedSplits& splits) const {
+    std::int64_t sum = 0;
     for (const lower::AffineTerm& t : f.mixed) sum += t.coefficient * splits[pos(t.index)].quotient;
     return sum;
+  }
+  // Adds the uniform indices of the form that are not there yet.
+  void add_uniforms_of(const LaneForm& f, std::vector<int>& indices) const {
+    for (const lower::AffineTerm& t : f.uniform)
+      if (std::find(indices.begin(), indices.end(), t.index) == indices.end()) indices.push_back(t.index);
   }
   // Least and most that a lane of the warp adds to common().
   expr::Span lane_span(const LaneForm& f, std::int64_t warp) const;
@@ -75,6 +90,10 @@ class KernelIndices {
  private:
   static std::size_t pos(int i) { return static_cast<std::size_t>(i); }
   std::size_t at(int index, int on) const { return pos(index) * kernel_.indices.size() + pos(on); }
+  std::int64_t derived(std::size_t index, std::int64_t of) const {
+    const std::int64_t v = divisions_[index].divisor.quotient(of);
+    return kernel_.indices[index].modulus == 0 ? v : divisions_[index].modulus.rest(v);
+  }
   void classify();
   void tabulate_lanes();
 
@@ -86,6 +105,11 @@ class KernelIndices {
   std::vector<std::vector<std::int64_t>> lane_values_;  // by lane index, then thread
   std::vector<LaneForm> arguments_;                     // of mixed indices
   std::vector<expr::Span> pattern_span_;                // of mixed indices, over all warps
+  // Of derived indices: what the argument is divided by, the result's modulus, and both multiplied; 1 elsewhere.
+  struct Division {
+    base::Divisor divisor, modulus, period;
+  };
+  std::vector<Division> divisions_;
 };
 
 // Whether guards hold for all lanes, for none, or one has to look.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "arch/pipes.h"
 #include "arch/spec.h"
 #include "sim/common/report.h"
 #include "sim/memory/detail/device_memory.h"
@@ -39,12 +40,12 @@ struct Machine {
   std::string name;
   std::int64_t cores = 1;
   CoreLimits limits;
-  Rate issue;                      // warp instructions of one partition
-  std::vector<std::string> pipes;  // of a core, by name
-  Rate memory_lanes;               // of one core, whose accesses to memory it takes
-  Rate scratchpad_lanes;           // and to the scratchpad,
-  bool lanes_shared = false;       // which are the same lanes
-  Rate scratchpad;                 // bank passes
+  Rate issue;                         // warp instructions of one partition
+  std::vector<arch::PipeSpec> pipes;  // of a core
+  Rate memory_lanes;                  // of one core, whose accesses to memory it takes
+  Rate scratchpad_lanes;              // and to the scratchpad,
+  bool lanes_shared = false;          // which are the same lanes
+  Rate scratchpad;                    // bank passes
   Banks banks;
   Cycle scratchpad_latency = 0;
   std::int64_t misses = 0;     // lines that a core has under way at a time, written ones among them; 0: any

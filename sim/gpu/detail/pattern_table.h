@@ -27,8 +27,12 @@ class PatternTable {
     return nullptr;
   }
 
+  // How often everything has been forgotten: what was found since the last time is still there.
+  std::int64_t forgotten() const { return forgotten_; }
+
   Value& insert(std::span<const std::int64_t> key, Value value) {
     if (entries_.size() >= kMaxEntries) {
+      ++forgotten_;
       entries_.clear();
       keys_.clear();
       slots_.clear();
@@ -71,6 +75,35 @@ class PatternTable {
   std::size_t mask_ = 0;
   std::deque<Entry> entries_;
   std::vector<std::int64_t> keys_;
+  std::int64_t forgotten_ = 0;
+};
+
+// What a warp found last in such a table. It finds that again, and looks nothing up, while the uniforms that the key is
+// made of are what they were and the table has not forgotten it: in the steps of a loop that the key does not change
+// in.
+template <class Found>
+class LastFound {
+ public:
+  // Null where it has to be looked up. `of`: positions of those uniforms, always the same.
+  const Found* find(const std::vector<int>& of, const std::vector<std::int64_t>& uniforms,
+                    std::int64_t forgotten) const {
+    if (forgotten_ != forgotten) return nullptr;
+    for (std::size_t i = 0; i < of.size(); ++i)
+      if (values_[i] != uniforms[static_cast<std::size_t>(of[i])]) return nullptr;
+    return &found_;
+  }
+  const Found& keep(const std::vector<int>& of, const std::vector<std::int64_t>& uniforms, std::int64_t forgotten,
+                    Found found) {
+    values_.resize(of.size());
+    for (std::size_t i = 0; i < of.size(); ++i) values_[i] = uniforms[static_cast<std::size_t>(of[i])];
+    forgotten_ = forgotten;
+    return found_ = found;
+  }
+
+ private:
+  std::vector<std::int64_t> values_;
+  std::int64_t forgotten_ = -1;  // as often as the table had when it was kept
+  Found found_{};
 };
 
 }  // namespace tilescope::sim

@@ -64,6 +64,8 @@ class Segment {
   using Guards = std::vector<const SegmentNode::UniformGuard*>;
 
   void collect(const std::vector<SegmentNode>& nodes);
+  void find_key_indices();
+  void add_settled_of(const LaneForm& f);
   void make_key(std::int64_t warp, const Uniforms& u);
   std::int64_t period(const lower::AffineTerm& t, std::int64_t modulus) const;
   void push_outer(const LaneForm& f, const Uniforms& u, std::int64_t modulus);
@@ -93,8 +95,10 @@ class Segment {
   std::vector<const SegmentNode*> ifs_, copies_;
   std::vector<std::int64_t> key_;
   PatternTable<SegmentCost> known_;
-  std::vector<int> unrolled_;                 // loops that are being walked and leave none in the code
-  std::set<std::vector<std::int64_t>> read_;  // by the unrolled body that is being walked: copy and place
+  std::vector<int> key_indices_;                     // whose values the key is made of
+  std::vector<LastFound<const SegmentCost*>> last_;  // by warp
+  std::vector<int> unrolled_;                        // loops that are being walked and leave none in the code
+  std::set<std::vector<std::int64_t>> read_;         // by the unrolled body that is being walked: copy and place
   MixedSplits splits_;
 };
 

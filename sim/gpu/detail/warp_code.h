@@ -14,6 +14,8 @@
 
 namespace tilescope::sim {
 
+struct Machine;
+
 // Loads into registers that a segment or store waits for, a bit each; arrays beyond the last share it.
 using LoadGroups = std::uint64_t;
 inline constexpr int kLoadGroups = 64;
@@ -72,9 +74,9 @@ struct MbarrierPhase {
 
 class WarpCode {
  public:
-  // `bases`: where the module's arrays begin.
+  // `bases`: where the module's arrays begin; `machine`: of the chip.
   WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
-           const AccessShapes& shapes);
+           const Machine& machine);
   WarpCode(const WarpCode&) = delete;
   WarpCode& operator=(const WarpCode&) = delete;
 

@@ -14,7 +14,7 @@ namespace tilescope::sim {
 class WarpCodeBuilder {
  public:
   WarpCodeBuilder(WarpCode& code, const lower::Kernel& kernel, const std::vector<std::int64_t>& bases,
-                  const arch::ArchSpec& chip, const AccessShapes& shapes);
+                  const arch::ArchSpec& chip, const Machine& machine);
 
   void build();
 
@@ -64,6 +64,7 @@ class WarpCodeBuilder {
   AddressCode address_code_;
   const std::vector<std::int64_t>& bases_;
   const arch::ArchSpec& chip_;
+  Arithmetic arithmetic_;
   AccessShapes shapes_;
   // By index, and how many loops over it the role had before: roles share the loops that each of them has.
   std::map<std::pair<int, int>, int> loops_of_roles_;

@@ -25,6 +25,19 @@ TEST(Pipes, WhereAFileHasNoneAreOfFragmentsFunctionsArithmeticAndMemory) {
   EXPECT_EQ(lanes_of(pipes, kScratchpadAccesses), 0);
 }
 
+// What no pipe bounds takes a warp's lanes in a cycle; a pipe's lanes do where there are some.
+TEST(Pipes, TakeAWarpOfAccessesWhereNothingBoundsThem) {
+  ArchSpec a = chip_of("mi50");
+  a.core.pipes.clear();
+  EXPECT_EQ(access_lanes_of(a, kMemoryAccesses), 64);
+  EXPECT_EQ(access_lanes_of(a, kScratchpadAccesses), 64);
+  a.core.pipes = {{"lsu", 16, {std::string(kMemoryAccesses)}}};
+  EXPECT_EQ(access_lanes_of(a, kMemoryAccesses), 16);
+  EXPECT_EQ(access_lanes_of(a, kScratchpadAccesses), 64);
+  a.core.pipes.front().executes.emplace_back(kScratchpadAccesses);
+  EXPECT_EQ(access_lanes_of(a, kScratchpadAccesses), 16);
+}
+
 // GA10x has 128 lanes for FP32, 64 of which integers may take: a warp of integers holds all of those for half a cycle,
 // and of the whole as many.
 TEST(Pipes, ThatShareAnInstructionLendItAsManyLanes) {

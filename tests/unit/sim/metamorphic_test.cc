@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/gpu/detail/gpu.h"
 #include "tests/unit/sim/kernels.h"
 
 namespace tilescope::sim {
@@ -58,6 +59,15 @@ TEST(Metamorphic, WhatBindsCounts) {
   const lower::Module work = arithmetic(320, 256, 2048);
   EXPECT_NEAR(cycles(work, {}) / cycles(work, {{"compute.fma.f32.per_core", "128"}}), 2, 0.1);
   EXPECT_NEAR(cycles(work, {}) / cycles(work, {{"core.count", "160"}}), 2, 0.1);
+}
+
+// Of so many cores only those are made that a block can fall to: all of them would take 10 GB and a minute.
+TEST(Metamorphic, CoresWithoutABlockChangeNothing) {
+  const std::vector<arch::Override> many = {{"core.count", "65536"}};
+  const lower::Module m = tiled_product(64, 64, 8);
+  EXPECT_EQ(cycles(m, many), cycles(m, {}));
+  EXPECT_EQ(Gpu(machine_of(chip("v100", many)), 16, 0.02).cores(), 16);
+  EXPECT_EQ(Gpu(machine_of(v100()), 1000, 0.02).cores(), v100().core.count);
 }
 
 TEST(Metamorphic, CountersMoveAsArithmeticSays) {

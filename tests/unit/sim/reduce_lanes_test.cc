@@ -2,6 +2,8 @@
 // What a reduction over neighbouring lanes costs a warp, counted by hand: for each doubling of the lanes a shuffle of
 // every word and a step of the reducer.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "arch/derive.h"
@@ -17,7 +19,8 @@ ArithmeticCost cost(std::int64_t lanes, const arch::ArchSpec& a, base::Dtype dty
   lower::KernelBuilder k("lanes", 1, 32);
   k.kernel().warp = a.core.warp;
   const int r = k.registers("sum", 1, dtype);
-  return arithmetic_cost(lower::ReduceLanes{{r, {}}, expr::Reducer::kSum, lanes}, k.kernel(), a);
+  const std::vector<arch::PipeSpec> pipes = arch::pipes_of(a);
+  return Arithmetic(a, pipes).cost(lower::ReduceLanes{{r, {}}, expr::Reducer::kSum, lanes}, k.kernel());
 }
 
 // From one step to the next: the crossbar of the scratchpad, then the reducer.
@@ -56,6 +59,18 @@ TEST(ReduceLanes, TakeAsManyPassesAsTheCrossbarNeeds) {
   const ArithmeticCost wide = cost(64, chip("mi210"));
   EXPECT_EQ(wide.issue, 6 * 2);
   EXPECT_EQ(wide.passes, 6 * 2) << "64 lanes, 32 a cycle";
+}
+
+// The pipes are the machine's, found once, and not found anew for each statement.
+TEST(ReduceLanes, HoldThePipesOfTheMachine) {
+  const arch::ArchSpec a = v100();
+  std::vector<arch::PipeSpec> pipes = arch::pipes_of(a);
+  std::reverse(pipes.begin(), pipes.end());
+  lower::KernelBuilder k("lanes", 1, 32);
+  k.kernel().warp = a.core.warp;
+  const int r = k.registers("sum", 1);
+  const ArithmeticCost c = Arithmetic(a, pipes).cost(lower::ReduceLanes{{r, {}}, expr::Reducer::kSum, 2}, k.kernel());
+  EXPECT_EQ(c.pipes[arch::shares_of(pipes, "fma.f32").at(0).pipe], 2 * kCycleParts);
 }
 
 TEST(ReduceLanes, NeedShuffles) {

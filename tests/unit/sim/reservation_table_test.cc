@@ -35,6 +35,17 @@ TEST(ReservationTable, SpreadsWorkAndLeavesRoomBetween) {
   EXPECT_LE(c.book(320, 100), 320 + 2 * 100 + 32);  // every other cycle is free
 }
 
+TEST(ReservationTable, IsNeverBusyBeforeTheFirstBooking) {
+  ReservationTable c({1, 1});
+  int busy = 0;
+  const auto visit = [&](double, double) { ++busy; };
+  EXPECT_EQ(c.visit_busy(40, 100, visit), 96) << "as where others are booked: whole buckets of 16";
+  EXPECT_EQ(busy, 0);
+  c.book(100, 4);
+  EXPECT_EQ(c.visit_busy(96, 200, visit), 192);
+  EXPECT_EQ(busy, 1);
+}
+
 TEST(ReservationTable, NeverGivesMoreThanItsRate) {
   std::mt19937 random(1);
   ReservationTable c({1, 1});

@@ -70,6 +70,27 @@ RC_GTEST_PROP(WarpAccess, LinesHoldExactlyTheSectorsOfActiveLanes, ()) {
   RC_ASSERT(sectors_of(touches) == static_cast<std::int64_t>(expected.size()));
 }
 
+// The memory of a line: the exclusive or of its number's digits where there are a power of two of them.
+RC_GTEST_PROP(WarpAccess, TagPassesAreThoseOfTheFullestMemory, ()) {
+  const auto banks = *rc::gen::element<std::int64_t>(2, 3, 4, 8, 16, 32, 64);
+  const auto first = *rc::gen::inRange<std::int64_t>(0, std::int64_t{1} << 50);
+  std::vector<Touch> touches;
+  std::map<std::int64_t, std::int64_t> lines_of;
+  for (const std::int64_t l : *rc::gen::unique<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 4096))) {
+    if (touches.size() == 64) break;
+    touches.push_back({l, 1});
+    std::int64_t memory = 0;
+    if (banks == 3)
+      memory = (first + l) % banks;
+    else
+      for (std::int64_t rest = first + l; rest != 0; rest /= banks) memory ^= rest % banks;
+    ++lines_of[memory];
+  }
+  std::int64_t fullest = 0;
+  for (const auto& [memory, lines] : lines_of) fullest = std::max(fullest, lines);
+  RC_ASSERT(tag_passes(first, touches, banks) == fullest);
+}
+
 TEST(WarpAccess, ColumnsOfA32WideTileConflictAndPaddingHelps) {
   LaneAddresses a;
   a.lanes = 32;
