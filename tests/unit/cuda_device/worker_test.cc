@@ -3,6 +3,7 @@
 // which order, which wrong outputs it finds, what a kernel that fails or hangs costs, and how it goes on.
 
 #include <cstdlib>
+#include <dlfcn.h>
 #include <filesystem>
 #include <sstream>
 
@@ -424,7 +425,7 @@ TEST_F(Worker, SaysInASentenceThatThereIsNoDevice) {
   EXPECT_EQ(done.output, fake_driver_path().string() + "/libcuda.so.1 finds no GPU\n");
   EXPECT_THAT(rows(), IsEmpty());
   done = run(task("a", "copy"), {"TILESCOPE_CUDA_PATH=" + folder_.path()});
-  if (done.status == 0) GTEST_SKIP() << "this machine has a driver of its own";
+  if (dlopen("libcuda.so.1", RTLD_LAZY) != nullptr) GTEST_SKIP() << "this machine has a driver of its own";
   EXPECT_THAT(done.output, testing::StartsWith("no driver of a GPU: libcuda.so.1 is not in "));
 }
 

@@ -147,7 +147,8 @@ TEST(DramCommands, OfRowsAndColumnsAddUpOnOneBus) {
 // What is left between refreshes: 3900 - 260 clocks, less 14 and 14 (rp, rcd) to close and open a row.
 TEST(DramCommands, RestWhileARankIsRefreshed) {
   const Changes refreshed = {{"memory.dram.timing.rfc", "260 cycles"}, {"memory.dram.timing.refi", "3900 cycles"}};
-  const arch::DramTiming& timing = arch::dram_of(Plain({}).spec)->timing;
+  const Plain plain({});
+  const arch::DramTiming& timing = arch::dram_of(plain.spec)->timing;
   const auto lost = static_cast<double>(260 + timing.at("rp").n + timing.at("rcd").n);
   EXPECT_NEAR(Plain(refreshed).us(kBytes), kData / (1 - lost / 3900), 1e-9);
   const double rows =

@@ -65,8 +65,8 @@ TEST(AddressCode, DividesByPowersOfTwoInOneInstruction) {
 
 // An offset of 32 bits is computed once, and added to the pointer of 64.
 TEST(AddressCode, AddsToPointersInAsManyInstructionsAsTheTargetTakes) {
-  expect(counted(strided(8), {.address = 3}).kernel, 4, 0, 0);
-  expect(counted(strided(2), {.address = 3}).loop, 2.5, 0.5, 0.5);
+  expect(counted(strided(8), {.predicates = std::nullopt, .address = 3}).kernel, 4, 0, 0);
+  expect(counted(strided(2), {.predicates = std::nullopt, .address = 3}).loop, 2.5, 0.5, 0.5);
 }
 
 // Arrays of the scratchpad lie a constant apart: one place serves both.

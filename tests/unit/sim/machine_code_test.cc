@@ -123,10 +123,10 @@ TEST_P(MachineCode, IsWhatTheSimulatorCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, MachineCode,
-                         testing::Values(Aim{"k80", 0.85, 0.85, 0.45}, Aim{"v100", 0.85, 0.9, 0.65},
+                         testing::Values(Aim{"k80", 0.85, 0.85, 0.7}, Aim{"v100", 0.85, 0.9, 0.65},
                                          Aim{"t4", 0.84, 0.9, 0.7}, Aim{"a100", 0.82, 0.9, 0.7},
-                                         Aim{"h100_pcie", 0.86, 0.9, 0.65}, Aim{"mi50", 0.6, 0.75, 0.2},
-                                         Aim{"mi100", 0.6, 0.8, 0.4}, Aim{"mi210", 0.52, 0.8, 0.4}),
+                                         Aim{"h100_pcie", 0.86, 0.9, 0.65}, Aim{"mi50", 0.6, 0.75, 0.55},
+                                         Aim{"mi100", 0.6, 0.8, 0.75}, Aim{"mi210", 0.52, 0.8, 0.7}),
                          [](const auto& named) { return named.param.chip; });
 
 }  // namespace
