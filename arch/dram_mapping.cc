@@ -101,7 +101,7 @@ std::string text_of(const MappingField& f) {
   return fmt::format("{}^{}[{}+{}]", name_of(f.part), f.onto > 0 ? fmt::format("{}", f.onto) : "", f.low, f.width);
 }
 
-// A fold whose bits choose another place for some burst and no part of a burst.
+// Why a fold changes no burst's place; empty where each does.
 std::string idle_fold(const DramMapping& m) {
   const int bits = m.bits(), burst = m.width_of(DramPart::kOffset);
   for (const MappingField& f : m.fields) {

@@ -48,9 +48,6 @@ bool bursts_hide_commands(const NumberPlace& n) {
   return dram != nullptr && dram->rate > 0 && 2 * cycles_of(*dram, "ccd_s") <= dram->burst / dram->rate;
 }
 
-// Whether a scheduler has slots to spare.
-bool issues_two(const NumberPlace& n) { return n.chip.core.issue.value_or(1) > 1; }
-
 // Whether a load turns nothing: elements are of another size than it transposes, or a lane gets a single one anyhow.
 bool cannot_transpose(const NumberPlace& n) {
   if (n.unit == nullptr || !n.unit->load || n.unit->operands) return false;
@@ -119,8 +116,6 @@ constexpr std::array kUnheard = {
                "chips whose bursts take twice as long", bursts_hide_commands},
     UnheardKey{"memory.<scratchpad>.broadcast_groups", "no access has a second group",
                "chips whose widest access of a warp fills the banks once", has_one_group},
-    UnheardKey{"compiler.predicates", "guards that are computed again take slots that nothing else wants",
-               "chips that issue two instructions a cycle", issues_two},
     UnheardKey{"compute.<name>.load.transpose", "such elements are read one by one",
                "instructions whose elements are of another size, or come one to a lane", cannot_transpose},
     UnheardKey{"compute.dp4a.i8", "programs of i8 are widened to i32, or multiplied by matrix instructions"},

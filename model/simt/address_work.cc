@@ -12,11 +12,12 @@ namespace {
 using tile::Operand;
 using tile::StageProgram;
 
-constexpr double kPointer = 2;   // of 64 bits, moved on: its halves
-constexpr double kDivision = 5;  // the upper half of a product, a shift, its sign, what is left, what the part adds
-constexpr double kLoop = 2;      // its counter and the comparison
-constexpr double kPlace = 1;     // in the scratchpad, moved on
-constexpr double kRing = 4;      // which of the buffers that steps take in turn, of its writer and its reader
+constexpr double kPointer = 2;      // of 64 bits, moved on: its halves
+constexpr double kDivision = 5;     // the upper half of a product, a shift, its sign, what is left, what the part adds
+constexpr double kLoop = 2;         // its counter and the comparison
+constexpr double kPlace = 1;        // in the scratchpad, moved on
+constexpr double kTestsOfRead = 2;  // what a row and a column are tested for serves all reads of them, in part
+constexpr double kRing = 4;         // which of the buffers that steps take in turn, of its writer and its reader
 
 bool moves_with_steps(const StageProgram& p, const tile::TileDim& d) {
   return std::any_of(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) {
@@ -52,16 +53,17 @@ double places(const StageProgram& p, const Operand& o, const Machine& m) {
   return m.address_instructions + kDivision * std::max(0.0, static_cast<double>(dims) - 1);
 }
 
-// Places of an operand that a thread reads and that lie no constant apart: of results along collapsed loops, as many as
-// accesses do not join.
+// Places of an operand that a thread reads in one body and that lie no constant apart: along collapsed loops, as many
+// as accesses do not join.
 double bases_of_reads(const StageProgram& p, std::size_t operand) {
   const Operand& o = p.space->operand(operand);
+  const UnrolledReduction body = unrolled_reduction(p);
   double bases = 1;
   for (std::size_t d = 0; d < o.dims.size(); ++d) {
     if (divisions_of(o.steps[d]) == 0) continue;
     for (const expr::Term& t : o.dims[d].terms) {
       const auto a = static_cast<std::size_t>(t.axis);
-      bases *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : p.thread[a]);
+      bases *= static_cast<double>(a < p.space->spatial ? p.mapping[a].thread_extent() : body.extents[a]);
     }
     if (d + 1 == o.dims.size()) bases /= static_cast<double>(p.operands[operand].vector);
   }
@@ -116,10 +118,10 @@ double instructions_beside_copies(const StageProgram& p, std::size_t operand, do
 double instructions_beside_reads(const StageProgram& p, std::size_t operand, const Machine& m) {
   const Operand& o = p.space->operand(operand);
   const auto vector = static_cast<double>(p.operands[operand].vector * p.lanes());
-  const double reads = tile::fragment_elements(p, operand) / vector;
   const double bodies = bodies_of(p);
-  return bodies *
-         (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + reads * std::min(2.0, guards(p, o)));
+  const double reads = tile::fragment_elements(p, operand) / vector * unrolled_reduction(p).iterations;
+  const double tests = reads * std::min(kTestsOfRead, guards(p, o));
+  return bodies * (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + tests);
 }
 
 double instructions_of_loops(const StageProgram& p) {

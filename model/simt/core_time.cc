@@ -40,8 +40,8 @@ double tiles_ahead(const StageProgram& p, const Machine& m) {
   return std::clamp(ahead, 1.0, std::max(1.0, p.reduction_tiles_per_step()));
 }
 
-// How often a thread waits for what it stages in one step: a kernel of lower/ issues all its loads before it stores the
-// first, others as many as go together.
+// How often a thread waits for what it stages in one step: kernels of others issue as many loads as go
+// together. Ignores: in kernels of lower/, copies of more than `compiler.copy_registers`.
 double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const Machine& m) {
   if (p.registers > 0) return 1;
   double rounds = 0;
@@ -51,20 +51,25 @@ double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const 
   return std::max(1.0, std::ceil(rounds - 1e-9));
 }
 
-// Cycles that a block waits for memory in one step: for what it stages, and once for the register tiles that its
-// threads read directly together.
-double waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
+// Cycles that a block waits for memory in one step: for what it stages, which stages of its ring buffers hide, and
+// while it computes, for the register tiles that its threads read directly together.
+struct Waits {
+  double staged = 0, direct = 0;
+};
+Waits waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
-  double staged = 0, at_a_reduction_tile = 0;
+  Waits waits;
+  double at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (kernel.inside(i)) continue;
     if (p.operands[i].cached)
-      staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
+      waits.staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
     else
       at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
   }
-  return staged + at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
+  waits.direct = at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
+  return waits;
 }
 
 }  // namespace
@@ -93,7 +98,9 @@ CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const Block
       stages_(static_cast<int>(p.stages_held())) {
   warps_ = static_cast<double>(base::ceil_div(p.threads(), m.warp));
   if (kernel.first) block_launch_cycles_ = m.block_launch_cycles + (warps_ - 1) * m.warp_launch_cycles;
-  latency_cycles_ = waits_of_a_step(p, kernel, traffic, m);
+  const Waits waits = waits_of_a_step(p, kernel, traffic, m);
+  staged_wait_cycles_ = waits.staged;
+  direct_wait_cycles_ = waits.direct;
   Traffic reads = traffic, writes = traffic;
   reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
   writes.dram.read = writes.crossing_bytes = 0;
@@ -124,8 +131,9 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   const double load = work_.load.longest(machine_, uneven), compute = work_.compute.longest(machine_, uneven);
   const double store = work_.store.longest(machine_, uneven);
   // What a step takes when no other block is there: the copy, then its use, which lasts as long as its own chain of
-  // dependent results.
-  const double copy = load + latency_cycles_, use = std::max(compute, work_.compute_latency_cycles);
+  // dependent results, and waits for what it reads itself.
+  const double copy = load + staged_wait_cycles_;
+  const double use = std::max(compute, work_.compute_latency_cycles) + direct_wait_cycles_;
   const double alone = copy + use;
   // A pipeline fills with its first step, of which nothing is hidden. From then on a step ends when the one before is
   // used and its copy is there, which began as many steps before as there are copies under way besides the step in

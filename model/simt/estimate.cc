@@ -12,6 +12,8 @@
 #include "model/common/detail/overlap.h"
 #include "model/simt/detail/block_work.h"
 #include "model/simt/detail/core_time.h"
+#include "model/simt/detail/dram_rows.h"
+#include "model/simt/detail/memory_bounds.h"
 #include "model/simt/detail/memory_bounds.h"
 #include "model/simt/detail/traffic.h"
 #include "model/simt/detail/warm_cache.h"
@@ -56,11 +58,13 @@ Combining combining_of(const StageProgram& p, const Machine& m) {
   c.dram_written_bytes = written;
   c.dram_us = (partial * (1 - kept) / m.dram_read_ratio + written / m.dram_write_ratio) / m.dram_bytes_per_us;
   come_from(m.dram_latency_cycles);
+  Traffic t;
+  t.dram = t.distinct = {partial * (1 - kept), written};
+  c.dram_us = std::max(c.dram_us, least_command_time_us(t, m));
+  if (m.bounds.translations_per_us > 0) c.dram_us = std::max(c.dram_us, least_translation_time_us(t, m));
   if (m.bounds.of_cache) {
     // Neighbouring threads read and write neighbouring elements.
-    Traffic t;
     t.caches[0] = t.cores = {partial, written};
-    t.dram.read = partial * (1 - kept);
     t.requests_per_byte = {1 / m.bounds.line_bytes, 1 / m.bounds.line_bytes};
     t.misses_per_byte = 1 / m.bounds.line_bytes;
     c.cache_us[0] = std::max(c.cache_us[0], least_cache_time_us(t, m));

@@ -9,6 +9,7 @@
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
 #include "model/simt/transfer/detail/costs.h"
+#include "model/simt/transfer/detail/pieces.h"
 #include "model/simt/transfer/results.h"
 #include "model/simt/warp_access.h"
 #include "tile/staging.h"
@@ -146,11 +147,15 @@ double evicted_share(const StageProgram& p, const Machine& m, const KernelStage&
   return wanted <= 0 ? 0 : std::clamp(1 - room_in_core_cache(m, kernel, per_core) / wanted, 0.0, 1.0);
 }
 
+// Whether an input passes the core's cache on its way.
+bool through_core_cache(const StageProgram& p, const Machine& m, std::size_t i) {
+  const auto by_loads = [](const auto& entry) { return loads_through_core_cache(entry); };
+  return !p.operands[i].cached || std::visit(by_loads, transfer_of(p, i, m));
+}
+
 // The least that an operand moves between core and device: what is loaded through the core's cache fills its sectors.
 std::int64_t sector_of(const StageProgram& p, const Machine& m, std::size_t i) {
-  const auto by_loads = [](const auto& entry) { return loads_through_core_cache(entry); };
-  const bool loaded =
-      i < p.space->inputs.size() && (!p.operands[i].cached || std::visit(by_loads, transfer_of(p, i, m)));
+  const bool loaded = i < p.space->inputs.size() && through_core_cache(p, m, i);
   return loaded ? m.load_sector_bytes : m.sector_bytes;
 }
 
@@ -199,6 +204,7 @@ double request_bytes_of(const StageProgram& p, const Machine& m, std::size_t i) 
     return of_access(memory_access(p, i, m.warp));
   } else {
     by_engine = std::holds_alternative<tile::Tma>(transfer_of(p, i, m));
+    if (!by_engine && p.operands[i].blocked) return of_access(copied_access(p, i, m.warp));
   }
   const Operand& o = p.space->operand(i);
   tile::Runs runs = tile::runs_of(o, p.block);
@@ -221,8 +227,8 @@ struct Stretch {
   Extents tile;
   double steps = 1;
   Shares longer;  // by axis
-  Extents
-      together;  // what two neighbouring steps of the outermost of these loops touch, the inner ones run to their end
+  // What two neighbouring steps of the outermost of these loops touch, the inner ones run to their end.
+  Extents together;
 };
 Stretch stretch_of(const StageProgram& p, std::size_t loops) {
   Stretch s{p.block, 1, Shares(p.space->axes.size(), 1.0), p.block};
@@ -285,7 +291,8 @@ OperandTraffic traffic_of_operand(const StageProgram& p, const Machine& m, const
   if (output) {
     sectors = std::max(sectors, requested_bytes(p, m, i));  // stores go through the core's cache one by one
   } else if (p.operands[i].cached) {
-    if (sectors > useful) sectors = cached_bytes(p, m, kernel, i, sectors, per_core);
+    if (sectors > useful && m.core_cache_bytes > 0 && through_core_cache(p, m, i))
+      sectors = cached_bytes(p, m, kernel, i, sectors, per_core);
   } else {
     // Threads ask for what they use, not for what lies between; asked for again where the core's cache has lost it.
     const double touched = tile::touched_elements(o, p.block) * element;

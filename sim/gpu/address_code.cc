@@ -255,7 +255,11 @@ class AddressCodeMaker {
       sum(value.terms);
       // Below the bound, and where the value can be negative with it: as unsigned, after the constant is added.
       const double before = value.constant != 0 && range_is_negative(g.value) ? 1 : 0;
-      guards_of_[open_.back().loop].push_back({open_[level].loop, before, open_.back().copies});
+      const Loop* const body = open_.back().loop;
+      auto of_body =
+          std::find_if(guards_of_.begin(), guards_of_.end(), [&](const auto& known) { return known.first == body; });
+      if (of_body == guards_of_.end()) of_body = guards_of_.insert(guards_of_.end(), {body, {}});
+      of_body->second.push_back({open_[level].loop, before, open_.back().copies});
     }
   }
 
@@ -286,7 +290,8 @@ class AddressCodeMaker {
   std::set<Terms> kept_sums_;  // wanted in a loop inside the one that they are computed in
   std::set<std::pair<int, Terms>> kept_addresses_;
   std::set<std::tuple<const Loop*, Terms, std::int64_t, std::int64_t>> guards_;
-  std::map<const Loop*, std::vector<Test>> guards_of_;  // by the loop in whose body they stand
+  // By the loop in whose body they stand, in the order in which these were met.
+  std::vector<std::pair<const Loop*, std::vector<Test>>> guards_of_;
 };
 
 AddressCode::AddressCode(const lower::Kernel& k, const Target& target) { AddressCodeMaker(k, target, *this); }

@@ -401,6 +401,8 @@ void Listener::add_programs() {
   small.push_back(by_hand(chip_, base::Dtype::kF32, base::Dtype::kF32, 8, 64));
   programs_.push_back(by_hand(chip_, base::Dtype::kF32, base::Dtype::kF32, 8, 8));
   programs_.back().simt()[0].registers = 0;  // a kernel of others, whose text states none
+  programs_.push_back(programs_.back());     // pieces of which the last ones lie beyond the tile
+  programs_.back().simt()[0].block[2] = 127;
   for (const bool gathers : {false, true}) programs_.push_back(convolution_by_hand(chip_, gathers));
   for (const arch::ComputeSpec& c : chip_.compute)
     for (const char* product : {kProduct, "C[m,n] +=! A[m,k] * B[n,k]"})

@@ -43,7 +43,8 @@ class CoreTime {
 
   const BlockWork& work_;
   const Machine& machine_;
-  double steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1, latency_cycles_ = 0;
+  double steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1;
+  double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step
   int stages_;
   Shared everything_, reads_, writes_;
 };

@@ -94,7 +94,7 @@ class DeviceMemory {
   DeviceMemory(const MemorySpec& spec, Statistics& statistics);
 
   // Takes a request; its reply is added at once where its time is known, later otherwise. Where slices have room for so
-  // many requests, it is on its way once it is sent.
+  // many requests, it waits in its core until send().
   void accept(const MemoryRequest& r, std::vector<MemoryReply>& replies);
   // Sends what cores have for slices with room for it before `until`, once all that is made until then is accepted.
   void send(Cycle until, std::vector<MemoryReply>& replies);

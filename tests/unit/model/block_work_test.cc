@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/simt/detail/address_work.h"
 #include "tests/support/csv.h"
 #include "tests/support/paths.h"
 #include "tests/unit/model/alone.h"
@@ -189,6 +190,22 @@ TEST(BlockWork, GroupsOfLanesMeetInTheScratchpad) {
   spec.core.shuffle.reset();
   const BlockWork alone = row_sums(32, make_machine(spec));
   EXPECT_DOUBLE_EQ(alone.store.scratchpad_cycles, 4 * (1 + 32) / m.scratchpad_ratio);
+}
+
+// A gathered operand's places are as many however many of a loop's iterations are one body.
+TEST(AddressWork, OfReadsThatAreTakenApartDoesNotFallWithUnrolling) {
+  const expr::Expression e = tests::expression("O[n,f,y,x] +=! I[n,c,y*2+r,x*2+s] * W[f,c,r,s]",
+                                               "n=4,f=32,y=7,x=7,c=16,r=3,s=3", "I=4,16,15,15");
+  const auto space = tile::make_space(e, tile::contraction_collapse(e).value());
+  tile::StageProgram p = tile::make_stage_program(space, {{1, 8, 1}, {1, 8, 1}}, {1, 1, 16}, {16});
+  ASSERT_TRUE(p.space->inputs[0].im2col);
+  p.operands[0].cached = false;
+  const Machine& m = tests::machine("v100");
+  const double rolled = instructions_beside_reads(p, 0, m);
+  for (const std::int64_t unroll : {4, 16, 64}) {
+    p.unroll = unroll;
+    EXPECT_DOUBLE_EQ(instructions_beside_reads(p, 0, m), rolled) << unroll;
+  }
 }
 
 }  // namespace

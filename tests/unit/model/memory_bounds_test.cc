@@ -146,7 +146,7 @@ tile::StageProgram program(const char* op, const char* sizes,
 
 // Blocks that are there at one time are dealt to cores in their order, so that the first cluster has the most.
 RC_GTEST_PROP(MemoryBounds, BlocksOfTheFirstClusterBoundAKernelOfOneWave, ()) {
-  const std::int64_t cores = *rc::gen::inRange<std::int64_t>(1, 90), blocks = *rc::gen::inRange<std::int64_t>(1, 200);
+  const std::int64_t cores = *rc::gen::inRange<std::int64_t>(1, 81), blocks = *rc::gen::inRange<std::int64_t>(1, 200);
   const V100 chip(Changes{{"link.cluster_cores", std::to_string(cores)}, {"link.cluster_width", "32 B"}});
   const auto copy = program("O[i] = relu(I[i])", fmt::format("i={}", blocks * 1024).c_str(), {{1, 256, 4}}, {1});
   std::int64_t first = 0;

@@ -150,6 +150,19 @@ RC_GTEST_PROP(Traffic, OfStepsThatFollowEachOtherIsThatOfACacheInOrder, ()) {
   }
 }
 
+// Asynchronous copies pass by the core's cache: no step finds there what the one before has copied.
+TEST(Traffic, OfAsynchronousCopiesIsThatOfEachStepByItself) {
+  const expr::Expression e = tests::expression("C[m,n] +=! A[m,k] * B[k,n]", "m=64,n=64,k=256");
+  for (const std::int64_t step : {1, 2, 4}) {
+    tile::StageProgram p = with_blocks(tile::make_space(e, tile::no_collapse(e.stages.front())), {64, 64, step});
+    const auto bytes = [&] { return traffic_of(p, machine("a100"), 1).operand[0].cache_bytes; };
+    const double once = naive_cache_bytes(p, 0, 32, tests::Steps::kTogether);
+    EXPECT_NEAR(bytes(), once, 0.001 * once) << "thread by thread, step " << step;
+    p.num_stages = 2;
+    EXPECT_DOUBLE_EQ(bytes(), naive_cache_bytes(p, 0, 32)) << "step " << step;
+  }
+}
+
 RC_GTEST_PROP(Traffic, TotalsAreTheDistinctElements, ()) {
   const expr::Expression e = tests::any_operator(9);
   const auto space = tile::make_space(e, tests::any_collapse(e));
