@@ -60,14 +60,16 @@ Waits waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Tr
   const double memory = memory_latency_cycles(t, m);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
   Waits waits;
+  bool staged = false;
   double at_a_reduction_tile = 0;
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (kernel.inside(i)) continue;
     if (p.operands[i].cached)
-      waits.staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
+      staged = true;
     else
       at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
   }
+  if (staged) waits.staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
   waits.direct = at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
   return waits;
 }
