@@ -14,7 +14,6 @@
 #include "model/simt/detail/core_time.h"
 #include "model/simt/detail/dram_rows.h"
 #include "model/simt/detail/memory_bounds.h"
-#include "model/simt/detail/memory_bounds.h"
 #include "model/simt/detail/traffic.h"
 #include "model/simt/detail/warm_cache.h"
 #include "model/simt/microkernel/detail/costs.h"
