@@ -12,12 +12,11 @@ namespace {
 using tile::Operand;
 using tile::StageProgram;
 
-constexpr double kPointer = 2;      // of 64 bits, moved on: its halves
-constexpr double kDivision = 5;     // the upper half of a product, a shift, its sign, what is left, what the part adds
-constexpr double kLoop = 2;         // its counter and the comparison
-constexpr double kPlace = 1;        // in the scratchpad, moved on
-constexpr double kTestsOfRead = 2;  // what a row and a column are tested for serves all reads of them, in part
-constexpr double kRing = 4;         // which of the buffers that steps take in turn, of its writer and its reader
+// Instructions that follow from what is computed, on a machine whose registers have 32 bits: a sum of 64 has two
+// halves; a division by a constant is the upper half of a product, a shift and the sign (Granlund and Montgomery, PLDI
+// 1994), then the remainder, and the part's share of the address; a loop counts and compares; of a ring of buffers,
+// writer and reader each count on and begin anew.
+constexpr double kPointer = 2, kDivision = 3 + 1 + 1, kLoop = 2, kPlace = 1, kRing = 2 + 2;
 
 bool moves_with_steps(const StageProgram& p, const tile::TileDim& d) {
   return std::any_of(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) {
@@ -70,13 +69,19 @@ double bases_of_reads(const StageProgram& p, std::size_t operand) {
   return std::max(1.0, bases);
 }
 
-// What one element has to be tested for: dimensions of its tensor that a tile can leave.
-double guards(const StageProgram& p, const Operand& o) {
+// What one element has to be tested for: dimensions of its tensor that a tile can leave, each a comparison, of unsigned
+// numbers after a sum where it can be left below too.
+struct Guards {
+  double comparisons = 0, sums = 0;
+  double all() const { return comparisons + sums; }
+};
+Guards guards(const StageProgram& p, const Operand& o) {
   const auto overhangs = [&](std::size_t a) { return p.space->axes[a].extent % p.block[a] != 0; };
-  double n = 0;
+  Guards n;
+  double overhanging = 0;
   for (const tile::TileDim& d : o.dims)
-    n += std::any_of(d.terms.begin(), d.terms.end(),
-                     [&](const expr::Term& t) { return overhangs(static_cast<std::size_t>(t.axis)); });
+    overhanging += std::any_of(d.terms.begin(), d.terms.end(),
+                               [&](const expr::Term& t) { return overhangs(static_cast<std::size_t>(t.axis)); });
   const expr::Expression& e = p.space->expression;
   for (const int r : o.reads) {
     const expr::Read& read = p.space->stage().reads[static_cast<std::size_t>(r)];
@@ -87,10 +92,13 @@ double guards(const StageProgram& p, const Operand& o) {
         const std::int64_t most = t.coefficient * (e.stages.front().axes[static_cast<std::size_t>(t.axis)].size - 1);
         (most < 0 ? low : high) += most;
       }
-      n += low < 0 ? 2 : high >= extents[d] ? 1 : 0;
+      n.comparisons += low < 0 || high >= extents[d];
+      n.sums += low < 0;
     }
   }
-  return o.reads.empty() ? n : n / static_cast<double>(std::max<std::size_t>(1, o.reads.size()));
+  const double reads = std::max(1.0, static_cast<double>(o.reads.size()));
+  // An index that lies inside its tensor is not tested again for the tile.
+  return {std::max(overhanging, n.comparisons / reads), n.sums / reads};
 }
 
 // Bodies of the innermost loop over a step.
@@ -112,7 +120,7 @@ double instructions_beside_copies(const StageProgram& p, std::size_t operand, do
   const double addresses = together ? std::min(1.0, requests) : requests;
   const double moved = steps > 1 ? addresses * address(p, o, m) : 0;
   const double ring = p.stages_held() > 1 ? kRing : 0;
-  return moved + ring + addresses * places(p, o, m) / steps + requests * guards(p, o);
+  return moved + ring + addresses * places(p, o, m) / steps + requests * guards(p, o).all();
 }
 
 double instructions_beside_reads(const StageProgram& p, std::size_t operand, const Machine& m) {
@@ -120,7 +128,7 @@ double instructions_beside_reads(const StageProgram& p, std::size_t operand, con
   const auto vector = static_cast<double>(p.operands[operand].vector * p.lanes());
   const double bodies = bodies_of(p);
   const double reads = tile::fragment_elements(p, operand) / vector * unrolled_reduction(p).iterations;
-  const double tests = reads * std::min(kTestsOfRead, guards(p, o));
+  const double tests = reads * guards(p, o).comparisons;  // sums are those of whole rows and columns of reads
   return bodies * (std::min(reads, bases_of_reads(p, operand)) * address(p, o, m) + tests);
 }
 
@@ -132,7 +140,7 @@ double instructions_of_loops(const StageProgram& p) {
 }
 
 double instructions_beside_stores(const StageProgram& p, double accesses, const Machine& m) {
-  return m.address_instructions + block_places(p) + accesses * guards(p, p.space->output);
+  return m.address_instructions + block_places(p) + accesses * guards(p, p.space->output).all();
 }
 
 }  // namespace tilescope::model
