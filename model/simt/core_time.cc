@@ -16,14 +16,14 @@ namespace {
 
 using tile::StageProgram;
 
-// Cycles from a load's issue to its data, weighted by where the data are.
-double memory_latency_cycles(const Traffic& t, const Machine& m) {
+// Cycles from a load's issue to its data, weighted by where the data are: of so many bytes that are asked for.
+double memory_latency_cycles(const Traffic& t, const Machine& m, double asked_bytes) {
   if (m.device_caches.empty()) return m.dram_latency_cycles;
   double latency = m.device_caches[0].latency_cycles;
-  if (t.cores.read <= 0) return latency;
+  if (asked_bytes <= 0) return latency;
   double nearer = latency;
   const auto add = [&](double level_latency, double read) {
-    latency += std::min(1.0, read / t.cores.read) * (level_latency - nearer);
+    latency += std::min(1.0, read / asked_bytes) * (level_latency - nearer);
     nearer = level_latency;
   };
   for (std::size_t c = 1; c < m.device_caches.size(); ++c) add(m.device_caches[c].latency_cycles, t.caches[c].read);
@@ -40,6 +40,19 @@ double tiles_ahead(const StageProgram& p, const Machine& m) {
   return std::clamp(ahead, 1.0, std::max(1.0, p.reduction_tiles_per_step()));
 }
 
+// Warps of a block that ask for the same parts of an operand, and so wait together for what one of them fetches.
+double warps_that_share(const StageProgram& p, std::size_t i, const Machine& m) {
+  double lanes = std::max(1.0, static_cast<double>(m.warp) / static_cast<double>(p.sharers())), same = 1;
+  for (std::size_t t = p.thread_order.size(); t-- > 0;) {  // the last axis is the fastest
+    const auto axis = static_cast<std::size_t>(p.thread_order[t]);
+    const auto threads = static_cast<double>(p.mapping[axis].threads);
+    const double within = std::min(threads, lanes);
+    lanes = std::max(1.0, lanes / within);
+    if (!p.space->inputs[i].uses(static_cast<int>(axis))) same *= threads / within;
+  }
+  return same;
+}
+
 // How often a thread waits for what it stages in one step: kernels of others issue as many loads as go
 // together. Ignores: in kernels of lower/, copies of more than `compiler.copy_registers`.
 double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const Machine& m) {
@@ -52,25 +65,37 @@ double rounds_of_copies(const StageProgram& p, const KernelStage& kernel, const 
 }
 
 // Cycles that a block waits for memory in one step: for what it stages, which stages of its ring buffers hide, and
-// while it computes, for the register tiles that its threads read directly together.
+// while it computes, for the register tiles that its threads read directly together. The first step of a kernel waits
+// longer: blocks that begin together ask for what they share at one time, and all wait for the one fetch of it.
 struct Waits {
-  double staged = 0, direct = 0;
+  double staged = 0, direct = 0, first = 0;
 };
 Waits waits_of_a_step(const StageProgram& p, const KernelStage& kernel, const Traffic& t, const Machine& m) {
-  const double memory = memory_latency_cycles(t, m);
+  const double memory = memory_latency_cycles(t, m, t.cores.read), cold = memory_latency_cycles(t, m, t.cold_read);
   const double hit = std::min(memory, m.core_cache_latency_cycles);
+  const double ahead = tiles_ahead(p, m);
   Waits waits;
   bool staged = false;
-  double at_a_reduction_tile = 0;
+  double at_a_time = 0;  // for register tiles whose loads are under way together
   for (std::size_t i = 0; i < p.space->inputs.size(); ++i) {
     if (kernel.inside(i)) continue;
-    if (p.operands[i].cached)
+    if (p.operands[i].cached) {
       staged = true;
-    else
-      at_a_reduction_tile = std::max(at_a_reduction_tile, hit + t.operand[i].missed_ratio * (memory - hit));
+    } else {
+      // They are there when the last one is, for all warps that asked for it.
+      const double missed = t.operand[i].missed_ratio * ahead * warps_that_share(p, i, m);
+      at_a_time = std::max(at_a_time, hit + std::min(1.0, missed) * (memory - hit));
+    }
   }
-  if (staged) waits.staged = memory * rounds_of_copies(p, kernel, m) + m.scratchpad_latency_cycles;
-  waits.direct = at_a_reduction_tile * p.reduction_tiles_per_step() / tiles_ahead(p, m);
+  if (staged) {
+    const double rounds = rounds_of_copies(p, kernel, m);
+    waits.staged = memory * rounds + m.scratchpad_latency_cycles;
+    waits.first += std::max(0.0, cold - memory) * rounds;
+  }
+  if (at_a_time > 0) {
+    waits.direct = at_a_time * p.reduction_tiles_per_step() / ahead;
+    waits.first += std::max(0.0, cold - at_a_time);
+  }
   return waits;
 }
 
@@ -103,6 +128,7 @@ CoreTime::CoreTime(const StageProgram& p, const KernelStage& kernel, const Block
   const Waits waits = waits_of_a_step(p, kernel, traffic, m);
   staged_wait_cycles_ = waits.staged;
   direct_wait_cycles_ = waits.direct;
+  first_wait_cycles_ = waits.first;
   Traffic reads = traffic, writes = traffic;
   reads.dram.written = reads.fetched_for_stores = reads.merged_for_stores = 0;
   writes.dram.read = writes.crossing_bytes = 0;
@@ -176,7 +202,10 @@ double CoreTime::once(const Wave& w, double block_launch_cycles) const {
   // Blocks of the first wave fill their pipelines all at once. Later ones start after their predecessors' ends, which
   // are not, so that others use what they leave idle meanwhile.
   const double sharing = work_.sharing_latency_cycles;  // beside which other blocks have what they need
-  if (w.first) return round(alone, 1) + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
+  if (w.first) {
+    const double first_step = round(alone + first_wait_cycles_, 1);
+    return first_step + (steps_ > 1 ? (steps_ - 1) * step(next) : 0) + sharing + stores_after;
+  }
   return steps_ * step((block_launch_cycles + alone + (steps_ - 1) * next + sharing) / steps_) + stores_after;
 }
 

@@ -455,6 +455,7 @@ Traffic traffic_of(const StageProgram& p, const Machine& m, const KernelStage& k
   }
   if (t.cores.read > 0) t.requests_per_byte.read = requests.read / t.cores.read;
   if (t.cores.written > 0) t.requests_per_byte.written = requests.written / t.cores.written;
+  t.cold_read = t.dram.read;
   if (t.dram.read > 0) t.misses_per_byte = misses / t.dram.read;
   if (t.dram.read > 0) t.activates_per_byte.read = activates.read / t.dram.read;
   if (t.dram.written > 0) t.activates_per_byte.written = activates.written / t.dram.written;

@@ -45,6 +45,7 @@ class CoreTime {
   const Machine& machine_;
   double steps_, repeats_, block_launch_cycles_ = 0, warps_ = 1;
   double staged_wait_cycles_ = 0, direct_wait_cycles_ = 0;  // for memory, of a block in a step
+  double first_wait_cycles_ = 0;                            // by which it waits longer in the kernel's first one
   int stages_;
   Shared everything_, reads_, writes_;
 };

@@ -40,6 +40,7 @@ struct Traffic {
   double fetched_for_stores = 0, merged_for_stores = 0;
   Moved activates_per_byte;    // rows that DRAM opens for each byte that it gives or takes
   Moved requests_per_byte;     // of what cores ask of the device and send there
+  double cold_read = 0;        // what DRAM gives to loads where caches hold nothing when the kernel begins
   double misses_per_byte = 0;  // requests for what DRAM, or a cache behind the first, gives
   double cluster_share = 0;    // of what cores move, the most that cores behind one port do; 0: as any of them
   Moved distinct;              // of all operands, each byte once, in whole granules of DRAM

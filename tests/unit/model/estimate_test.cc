@@ -110,6 +110,18 @@ TEST(Estimate, AShortPipelineWaitsForMemoryTwice) {
   EXPECT_GE(estimate_stage(row_sums(1, 2, 2), m)->total_us, m.launch_us + 2 * latency_us);
 }
 
+// Caches hold nothing when a kernel begins, and no result is there before what it is computed from: however many blocks
+// share that, they wait for DRAM once.
+RC_GTEST_PROP(Estimate, AnyProgramWaitsForDramOnce, ()) {
+  const tile::StageProgram p = tests::any_program(tests::any_operator(96), 1024);
+  RC_LOG() << p.space->stage().text << '\n';
+  Machine far = machine(tests::any_element<std::string>({"v100", "a100", "mi50", "k80"}));
+  far.dram_latency_cycles = 20'000;
+  const auto e = estimate_stage(p, far);
+  RC_PRE(e.has_value());
+  RC_ASSERT(e->total_us >= (far.launch_us + 20'000 * 1e6 / far.clock_hz) * (1 - 1e-9));
+}
+
 // Every wave but the first starts so long after the one before; of a single block a core nothing else hides it.
 TEST(Estimate, BlocksStartAfterTheirPredecessors) {
   Machine one = machine("v100");
