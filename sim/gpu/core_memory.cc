@@ -235,7 +235,7 @@ void Core::load_line(const Waiter& waiter, std::int64_t line, std::uint32_t sect
     request(waiter, line, missing, false, hit.line, at);
   } else if (hit.line->pending()) {
     ++in_flight(waiter).pending;
-    others_.append(misses_[static_cast<std::size_t>(hit.line->fill())].others, waiter);
+    wait_too(misses_[static_cast<std::size_t>(hit.line->fill())], waiter);
   } else {
     InFlight& f = in_flight(waiter);
     const Cycle ready = std::max(at + machine_.cache->latency, hit.line->ready());
@@ -263,6 +263,16 @@ void Core::request(const Waiter& waiter, std::int64_t line, std::uint32_t sector
   m.first = waiter;
   if (!write && counts) ++in_flight(waiter).pending;
   outbox_.push_back({number_, ticket, write, line, sectors, at});
+}
+
+// Loads of one warp often want the line several times before it comes.
+void Core::wait_too(Miss& m, const Waiter& waiter) {
+  Waiter* const last = others_.last(m.others);
+  Waiter& before = last != nullptr ? *last : m.first;
+  if (before.same(waiter) && waiter.passes == 0)
+    ++before.times;
+  else
+    others_.append(m.others, waiter);
 }
 
 void Core::store_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, const Written& written,
@@ -323,7 +333,7 @@ void Core::complete(const Waiter& w, Cycle at, Stall from) {
   if (w.kind == Waiter::Kind::kBox) return land(w.who, w.group, at, from);
   if (w.passes > 0) at = scratchpad_.book(at, w.passes);
   InFlight& f = in_flight(w);
-  --f.pending;
+  f.pending -= w.times;
   if (at > f.ready) {
     f.ready = at;
     f.from = from;

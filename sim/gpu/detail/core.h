@@ -152,6 +152,9 @@ class Core {
     int who = 0;              // warp or box; no warp waits for a store
     std::int64_t group = 0;   // kBox: bytes of the line
     std::int64_t passes = 0;  // of the scratchpad, when a copy arrives
+    int times = 1;            // that it is waited for
+
+    bool same(const Waiter& o) const { return kind == o.kind && who == o.who && group == o.group; }
   };
   struct Miss {
     SectorCache::Line* fills = nullptr;  // of the core's cache
@@ -214,6 +217,7 @@ class Core {
   void store_line(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, const Written& written, Cycle at);
   void request(const Waiter& waiter, std::int64_t line, std::uint32_t sectors, bool write, SectorCache::Line* fills,
                Cycle at);
+  void wait_too(Miss& m, const Waiter& waiter);
   InFlight& in_flight(const Waiter& w);
   std::uint32_t own_sectors(std::uint32_t sectors) const;
   void warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memory);

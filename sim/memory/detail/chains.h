@@ -26,6 +26,9 @@ class Chains {
     c.last = at;
   }
 
+  // Null of an empty one; good until the next is appended.
+  T* last(const Chain& c) { return c.last < 0 ? nullptr : &link(c.last).value; }
+
   // Visits all in the order in which they came, and lets them go; none may come meanwhile.
   template <class Visit>
   void take(Chain& c, Visit visit) {
