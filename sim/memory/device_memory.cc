@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/check.h"
+#include "sim/memory/dram_channels.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -36,8 +37,7 @@ DeviceMemory::DeviceMemory(const MemorySpec& spec, Statistics& statistics)
                        SliceMisses(spec.slice_misses)});
   for (const Slice& s : slices_) slice_lines_ += s.cache.lines();
   if (!spec.outer.empty()) outer_.emplace(spec.outer, spec.shape, spec.cache_latency);
-  channels_.assign(static_cast<std::size_t>(spec.map.channels / spec.dram.pseudo_channels), DramChannel(spec.dram));
-  next_of_.assign(channels_.size(), kNever);
+  dram_ = spec.dram_model ? spec.dram_model() : std::make_unique<DramChannels>(spec.dram, spec.map.channels);
 
   const std::int64_t sector = spec.shape.sector;
   const Cycle port = cycles_of(spec.slice_rate, sector + spec.request_bytes);
@@ -285,7 +285,7 @@ bool DeviceMemory::evict(std::int64_t number, const SectorCache::Victim& v, Cycl
 
 bool DeviceMemory::write_back(std::int64_t number, const SectorCache::Victim& v, Cycle at, const Waiter* writer) {
   const std::int64_t line = near_.line_of(number % slices_of_partition_, v.line);
-  if (!outer_) return write_to_dram(line, writes_of(line, v), at, writer);
+  if (!outer_) return write_to_dram(line, v.dirty, writes_of(line, v), at, writer);
   asked_.clear();
   outer_->write(line, v.dirty, at, *statistics_, asked_);
   return send_to_dram(writer);
@@ -299,7 +299,7 @@ DramWrites DeviceMemory::writes_of(std::int64_t line, const SectorCache::Victim&
 void DeviceMemory::fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at,
                          std::vector<MemoryReply>& replies) {
   if (tlb_) at = tlb_->translate(line * spec_.shape.line, at);
-  if (!outer_) return to_dram(line, {.id = fill, .bursts = bursts_of(sectors)}, at);
+  if (!outer_) return to_dram(line, sectors, {.id = fill, .bursts = bursts_of(sectors)}, at);
   asked_.clear();
   const OuterCaches::Asked asked = outer_->read(line, sectors, fill, at, *statistics_, asked_);
   send_to_dram(nullptr);
@@ -313,20 +313,20 @@ bool DeviceMemory::send_to_dram(const Waiter* writer) {
   bool waits = false;
   for (const ToDram& r : asked_)
     if (!r.write)
-      to_dram(r.line, {.id = r.fill, .bursts = bursts_of(r.sectors)}, r.at);
+      to_dram(r.line, r.sectors, {.id = r.fill, .bursts = bursts_of(r.sectors)}, r.at);
     else
-      waits = write_to_dram(r.line, {bursts_of(r.sectors)}, r.at, waits ? nullptr : writer) || waits;
+      waits = write_to_dram(r.line, r.sectors, {bursts_of(r.sectors)}, r.at, waits ? nullptr : writer) || waits;
   return waits;
 }
 
-bool DeviceMemory::write_to_dram(std::int64_t line, const DramWrites& writes, Cycle at, const Waiter* writer) {
-  const auto channel = static_cast<std::size_t>(spec_.dram.controller_of(map_.dram(line).channel));
-  const bool waits =
-      writer != nullptr && spec_.write_backlog > 0 && channels_[channel].waiting_writes() >= spec_.write_backlog;
+bool DeviceMemory::write_to_dram(std::int64_t line, std::uint32_t sectors, const DramWrites& writes, Cycle at,
+                                 const Waiter* writer) {
+  const bool waits = writer != nullptr && spec_.write_backlog > 0 &&
+                     dram_->waiting_writes(map_.dram(line).channel) >= spec_.write_backlog;
   int fill = waits ? new_fill(nullptr, *writer) : kNoWaiter;
   for (const auto& [bursts, merges] : {std::pair{writes.merged, true}, {writes.bursts, false}}) {
     if (bursts == 0) continue;
-    to_dram(line, {.id = fill, .write = true, .bursts = bursts, .merges = merges}, at);
+    to_dram(line, sectors, {.id = fill, .write = true, .bursts = bursts, .merges = merges}, at);
     fill = kNoWaiter;
   }
   return waits;
@@ -344,32 +344,20 @@ std::int64_t DeviceMemory::bursts_of(std::uint32_t sectors) const {
   return bursts;
 }
 
-void DeviceMemory::to_dram(std::int64_t line, DramRequest request, Cycle at) {
+void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at) {
   const DramPlace place = map_.dram(line);
   request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
   request.arrival = clock_at(at + to_channel_);
-  const auto c = static_cast<std::size_t>(spec_.dram.controller_of(place.channel));
-  channels_[c].push(request);
-  note_next(c);
-}
-
-void DeviceMemory::note_next(std::size_t channel) {
-  const std::optional<Clock> due = channels_[channel].next();
-  next_of_[channel] = due ? cycle_at(*due) : kNever;
-  next_ = std::min(next_, next_of_[channel]);
+  note_next(dram_->push({request, place.channel, line * last_.line, sectors, last_.sector}));
 }
 
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {
   if (next_ >= until) return;
   served_.clear();
-  for (std::size_t c = 0; c < channels_.size(); ++c) {
-    if (next_of_[c] >= until) continue;
-    channels_[c].run(clock_at(until - 1) + 1, served_);
-    if (timeline_ != nullptr) show_channel(c);
-    note_next(c);
-  }
-  next_ = *std::min_element(next_of_.begin(), next_of_.end());
+  dram_->run(clock_at(until - 1) + 1, served_);
+  next_ = kNever;
+  note_next(dram_->next());
   for (std::size_t i = 0; i < served_.size(); ++i) {
     if (i + 2 * kAhead < served_.size()) expect(served_[i + 2 * kAhead]);
     if (i + kAhead < served_.size()) expect_now(served_[i + kAhead]);
@@ -445,24 +433,24 @@ std::optional<double> DeviceMemory::times_filled(std::int64_t footprint) const {
 
 void DeviceMemory::watch(Timeline& timeline) {
   timeline_ = &timeline;
-  for (DramChannel& c : channels_) c.watch(log_);
+  dram_->watch([this](std::size_t controller, DramLog& log) { show_channel(controller, log); });
 }
 
-void DeviceMemory::show_channel(std::size_t channel) {
+void DeviceMemory::show_channel(std::size_t channel, DramLog& log) {
   const auto cycle = [&](Clock c) {
     return static_cast<double>(c * spec_.cycles_per) / static_cast<double>(spec_.clock_per);
   };
   const auto number = [&](std::int64_t pseudo_channel) {
     return static_cast<int>(static_cast<std::int64_t>(channel) * spec_.dram.pseudo_channels + pseudo_channel);
   };
-  for (const DramLog::Column& c : log_.columns)
+  for (const DramLog::Column& c : log.columns)
     timeline_->burst(number(c.pseudo_channel), c.write, c.row_hit, cycle(c.begin), cycle(c.begin + spec_.dram.t.burst),
                      spec_.burst_bytes);
   const Clock refresh = spec_.dram.refreshes_banks ? spec_.dram.t.rfc_sb : spec_.dram.t.rfc;
-  for (const DramLog::Refresh& r : log_.refreshes)
+  for (const DramLog::Refresh& r : log.refreshes)
     timeline_->refresh(number(r.pseudo_channel), r.rank, cycle(r.begin), cycle(r.begin + refresh));
-  log_.columns.clear();
-  log_.refreshes.clear();
+  log.columns.clear();
+  log.refreshes.clear();
 }
 
 void DeviceMemory::show(Timeline& timeline, Cycle until) const {

@@ -24,6 +24,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <queue>
 #include <utility>
@@ -38,7 +39,7 @@
 #include "sim/memory/detail/tlb.h"
 #include "sim/memory/detail/warp_access.h"
 #include "sim/memory/detail/written_parts.h"
-#include "sim/memory/dram.h"
+#include "sim/memory/dram_model.h"
 #include "sim/memory/reservation_table.h"
 #include "sim/statistics.h"
 
@@ -70,6 +71,7 @@ struct MemorySpec {
   std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
   std::int64_t write_granule = 0;                   // bytes that the DRAM writes whole; 0: parts cost nothing
   std::int64_t clock_per = 1, cycles_per = 1;       // that many DRAM clocks in that many core cycles
+  DramFactory dram_model;                           // somebody else's DRAM; channels of `dram` where empty
 };
 
 struct MemoryRequest {
@@ -118,7 +120,11 @@ class DeviceMemory {
     return at == kNever ? std::nullopt : std::optional<Cycle>(at);
   }
   // No core hears of a request sooner than this after it was made.
-  Cycle min_latency() const { return std::max<Cycle>(1, std::min(forward_, back_)); }
+  Cycle min_latency() const {
+    // What is told a turn late is told before a core would hear of it.
+    const Cycle late = dram_->answers_late() ? (from_channel_ + back_) / 2 : back_;
+    return std::max<Cycle>(1, std::min({forward_, back_, late}));
+  }
   // Counts into another statistics: another kernel begins.
   void use(Statistics& statistics) {
     statistics_ = &statistics;
@@ -203,13 +209,14 @@ class DeviceMemory {
   void fetch(std::int64_t line, std::uint32_t sectors, int fill, Cycle at, std::vector<MemoryReply>& replies);
   // Hands on what the outer caches have for the DRAM; returns likewise.
   bool send_to_dram(const Waiter* writer);
-  bool write_to_dram(std::int64_t line, const DramWrites& writes, Cycle at, const Waiter* writer);
+  bool write_to_dram(std::int64_t line, std::uint32_t sectors, const DramWrites& writes, Cycle at,
+                     const Waiter* writer);
   // What the DRAM has to write for a victim of the first cache.
   DramWrites writes_of(std::int64_t line, const SectorCache::Victim& v);
   // Of sectors of the cache next to the DRAM.
   std::int64_t bursts_of(std::uint32_t sectors) const;
-  // Sends a request on, to where the line lies.
-  void to_dram(std::int64_t line, DramRequest request, Cycle at);
+  // Sends a request of some sectors on, to where the line lies.
+  void to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at);
   // All of a fill is there, or its write is accepted.
   void complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies);
   // Sends what is dirty of a victim to the next level; returns whether a channel is so full that the writer, if there
@@ -223,8 +230,10 @@ class DeviceMemory {
   std::int64_t bytes_of(std::uint32_t sectors) const;
   void expect(const DramServed& s) const;
   void expect_now(const DramServed& s) const;
-  void note_next(std::size_t channel);
-  void show_channel(std::size_t channel);
+  void note_next(Clock due) {
+    if (due != DramModel::kNever) next_ = std::min(next_, cycle_at(due));
+  }
+  void show_channel(std::size_t channel, DramLog& log);
 
   MemorySpec spec_;
   Statistics* statistics_;
@@ -245,10 +254,9 @@ class DeviceMemory {
   std::vector<ToDram> asked_;                   // of the DRAM by them
   std::vector<std::pair<int, Cycle>> arrived_;  // through them
   PartlyWritten partly_;
-  std::vector<DramChannel> channels_;
+  std::unique_ptr<DramModel> dram_;
   std::vector<DramServed> served_;
-  std::vector<Cycle> next_of_;  // by channel
-  Cycle next_ = kNever;         // the least of them
+  Cycle next_ = kNever;  // when the DRAM has something to decide
   std::vector<Fill> fills_;
   Chains<Waiter> others_;  // of fills
   std::vector<int> free_fills_;
@@ -258,7 +266,6 @@ class DeviceMemory {
   Cycle across_ = 0;              // between slices of two partitions, there and back
   Cycle to_channel_ = 0, from_channel_ = 0;
   Timeline* timeline_ = nullptr;
-  DramLog log_;  // of the channel that ran last
 };
 
 }  // namespace tilescope::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/memory/dram_channels.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tilescope::sim {
+
+DramChannels::DramChannels(const DramSpec& spec, std::int64_t channels)
+    : spec_(spec),
+      channels_(static_cast<std::size_t>(channels / spec.pseudo_channels), DramChannel(spec)),
+      next_of_(channels_.size(), kNever) {}
+
+Clock DramChannels::push(const DramAccess& access) {
+  const auto c = static_cast<std::size_t>(spec_.controller_of(access.channel));
+  channels_[c].push(access.request);
+  next_of_[c] = channels_[c].next().value_or(kNever);
+  next_ = std::min(next_, next_of_[c]);
+  return next_of_[c];
+}
+
+void DramChannels::run(Clock until, std::vector<DramServed>& served) {
+  if (next_ >= until) return;
+  next_ = kNever;
+  for (std::size_t c = 0; c < channels_.size(); ++c) {
+    if (next_of_[c] < until) {
+      channels_[c].run(until, served);
+      if (watcher_) watcher_(c, log_);
+      next_of_[c] = channels_[c].next().value_or(kNever);
+    }
+    next_ = std::min(next_, next_of_[c]);
+  }
+}
+
+std::int64_t DramChannels::waiting_writes(std::int64_t channel) const {
+  return channels_[static_cast<std::size_t>(spec_.controller_of(channel))].waiting_writes();
+}
+
+void DramChannels::watch(Watcher watcher) {
+  watcher_ = std::move(watcher);
+  for (DramChannel& c : channels_) c.watch(log_);
+}
+
+std::int64_t DramChannels::activates() const {
+  std::int64_t sum = 0;
+  for (const DramChannel& c : channels_) sum += c.activates();
+  return sum;
+}
+
+}  // namespace tilescope::sim

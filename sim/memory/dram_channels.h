@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// The chip's own DRAM: a DramChannel for each controller.
+
+#include <vector>
+
+#include "sim/memory/dram_model.h"
+
+namespace tilescope::sim {
+
+class DramChannels final : public DramModel {
+ public:
+  // `channels` counts those with a data bus of their own, pseudo-channels each.
+  DramChannels(const DramSpec& spec, std::int64_t channels);
+
+  Clock push(const DramAccess& access) override;
+  void run(Clock until, std::vector<DramServed>& served) override;
+  Clock next() const override { return next_; }
+  std::int64_t waiting_writes(std::int64_t channel) const override;
+  void watch(Watcher watcher) override;
+
+  // Whether the channel's controller would take a read or a write at once.
+  bool accepts(std::int64_t channel, bool write) const {
+    return channels_[static_cast<std::size_t>(spec_.controller_of(channel))].accepts(write);
+  }
+  std::int64_t activates() const;
+
+ private:
+  DramSpec spec_;
+  std::vector<DramChannel> channels_;
+  std::vector<Clock> next_of_;  // by controller
+  Clock next_ = kNever;         // the least of them
+  Watcher watcher_;
+  DramLog log_;  // of the controller that ran last
+};
+
+}  // namespace tilescope::sim
