@@ -58,6 +58,7 @@ std::vector<OwnKey> keys_of_other_classes(const ArchSpec& a) {
       keys.push_back({{"memory", l->name, "width"}, l->width.has_value()});
     if (const auto* l = std::get_if<DramLevel>(&level)) {
       keys.push_back({{"memory", l->name, "mapping"}, l->mapping.has_value()});
+      keys.push_back({{"memory", l->name, "model"}, l->model.has_value()});
       keys.push_back({{"memory", l->name, "write_backlog"}, l->write_backlog.has_value()});
       keys.push_back({{"memory", l->name, "tlb"}, l->tlb.has_value()});
     }

@@ -208,6 +208,9 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
                     burst.n, cache->name, cache->sector.n),
         {{"memory", l.name, "width"}, {"memory", cache->name, "sector"}});
   check_mapping(a, l, burst, cache, complaints);
+  if (l.model && a.chip_class == ChipClass::kMemory)
+    complaints.add({"memory", l.name, "model"},
+                   "nothing hears it: a trace drives the channels that the file describes");
   check_timing(l, complaints);
 }
 

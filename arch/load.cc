@@ -66,6 +66,24 @@ void tell_unused_levels(const Layers& layers, const ArchSpec& a, Use use, Diagno
   }
 }
 
+// Libraries that stand in for levels: each beside the file that names it, one of an override where it is run.
+void find_models(const Layers& layers, ArchSpec& a, Diagnostics& diags) {
+  for (Level& level : a.memory) {
+    auto* const dram = std::get_if<DramLevel>(&level);
+    const base::Value* value =
+        dram == nullptr || !dram->model ? nullptr : find_at(layers.chip, {"memory", dram->name, "model"});
+    if (value == nullptr) continue;
+    const bool in_file =
+        std::find(layers.sources.begin(), layers.sources.end(), value->at.source) != layers.sources.end();
+    const std::filesystem::path folder =
+        in_file ? std::filesystem::path(diags.source_name(value->at.source)).parent_path() : std::filesystem::path();
+    std::error_code failed;  // a path that cannot be made absolute stays as it is
+    const auto path = std::filesystem::absolute(folder / *dram->model, failed);
+    dram->model_path = failed ? *dram->model : path.lexically_normal().string();
+    dram->model_place = diags.format({value->at, text_of({"memory", dram->name, "model"})});
+  }
+}
+
 std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Override>& overrides,
                               std::size_t mistakes_before, Diagnostics& diags, Use use = Use::kRun) {
   const auto ok = [&] { return diags.errors().size() == mistakes_before; };
@@ -73,6 +91,7 @@ std::optional<ArchSpec> build(std::optional<Layers> layers, const std::vector<Ov
   apply(overrides, *layers, diags);
   ArchSpec chip = read_chip(*layers, diags);
   give_memory_its_clock(chip);
+  find_models(*layers, chip, diags);
   chip.error_bands_hold = layers->error_bands_hold;
   const bool complete = ok();
   check_levels(*layers, chip, diags);

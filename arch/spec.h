@@ -193,6 +193,10 @@ struct DramLevel : AddressedLevel {
   std::int64_t banks = 0;                     // of one rank in all its groups; 0 where unknown
   std::optional<Bytes> row;
   std::optional<std::string> mapping;  // arch/dram_mapping.h; kept as written
+  // A library that answers in a simulation in place of these channels (include/tilescope/dram_plugin.h): as written;
+  // its path, a relative one being relative to the file that names it; and `file:line:col: key` of that text.
+  std::optional<std::string> model;
+  std::string model_path, model_place;
   DramTiming timing;
   Refresh refresh{};
   // What is written whole or else read, merged and written: what one check code protects, 1 B of devices that take a

@@ -122,6 +122,10 @@ void describe_own(V& v, DramLevel& s) {
           "Address bits to their parts, from the lowest: off[0+5] co[5+5] bg[10+2] ba[12+2] ro[14+15]; ch, pc and ra "
           "likewise. ba^1[14+1] permutes: bit 14 is added to the bank's bit 1 by exclusive or."),
       s.mapping);
+  v.field(optional("model",
+                   "Of a gpu: a shared library that simulates the level in place of these channels, relative to this "
+                   "file (include/tilescope/dram_plugin.h); the figures stay what the model of times reads."),
+          s.model);
   v.part(optional("timing", "Timing in cycles of the level's clock, by JEDEC name without the leading t."),
          TimingFields{s.timing});
   v.field(optional("refresh",

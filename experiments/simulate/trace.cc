@@ -85,6 +85,10 @@ const arch::DramLevel* dram_level(const arch::ArchSpec& a, const std::string& na
     diags.error({diags.add_source("--level")},
                 fmt::format("expected the level of kind dram{}, got '{}'",
                             dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));
+  else if (dram->model)
+    diags.error(
+        {diags.add_source(a.name)},
+        fmt::format("memory.{}.model: a trace drives the channels that the file describes, not a library", dram->name));
   return dram;
 }
 

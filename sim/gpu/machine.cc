@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "sim/memory/dram_plugin.h"
 
 namespace tilescope::sim {
 namespace {
@@ -64,6 +65,16 @@ OuterCacheSpec outer_cache(const ArchSpec& chip, const CacheLevel& cache) {
           .latency = latency_of(chip, cache)};
 }
 
+// The library that stands in for the channels.
+DramFactory dram_model(const ArchSpec& chip, const arch::DramLevel& dram, const MemorySpec& m) {
+  const LineShape& last = m.outer.empty() ? m.shape : m.outer.back().shape;
+  const PluginConfig config{dram.model_path, dram.model_place, chip.name, static_cast<double>(dram.clock.n),
+                            dram.channels,   m.burst_bytes,    last.line, dram.capacity.n};
+  return [config] {
+    return std::make_unique<ForeignDram>(load_dram_plugin(config), config.place, config.burst_bytes, config.channels);
+  };
+}
+
 MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   const arch::DramLevel* dram = hierarchy.dram;
   if (dram == nullptr) throw SimError(chip.name + ": a simulation needs a level of kind dram");
@@ -90,6 +101,7 @@ MemorySpec memory_spec(const ArchSpec& chip, const arch::Hierarchy& hierarchy) {
   for (const OuterCacheSpec& o : m.outer) require_few_sectors(chip, o.shape);
   std::int64_t line_bytes = 0;
   m.map = address_map_of(hierarchy, line_bytes);
+  if (dram->model) m.dram_model = dram_model(chip, *dram, m);
   if (const auto& tlb = dram->tlb)
     m.tlb = TlbSpec{tlb->page.n, tlb->entries, tlb->miss.n, tlb->walkers.value_or(0), tlb->writes};
   if (chip.link) m.link_rate = Rate{chip.link->width.n, 1};

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A memory in a shared library, by the C interface of include/tilescope/dram_plugin.h.
+
+#include <memory>
+#include <string>
+
+#include "sim/memory/foreign_dram.h"
+
+namespace tilescope::sim {
+
+struct PluginConfig {
+  std::string path;   // of the library
+  std::string place;  // `file:line:col: key`, of the text that names it
+  std::string chip;
+  double clock_hz = 0;
+  std::int64_t channels = 1, burst_bytes = 1, line_bytes = 1, capacity = 0;
+};
+
+// Throws SimError at `place` where the file is no library, lacks a symbol, has another version or makes no memory.
+std::unique_ptr<ForeignMemory> load_dram_plugin(const PluginConfig& config);
+
+}  // namespace tilescope::sim

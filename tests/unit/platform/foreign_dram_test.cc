@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What somebody else's memory is asked for: whole bursts of the sectors, each once, whatever lies between them.
+
+#include "sim/memory/foreign_dram.h"
+
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+namespace tilescope::sim {
+namespace {
+
+// Answers each request some clocks after it arrives, in the order of these.
+struct Recorder final : ForeignMemory {
+  explicit Recorder(std::vector<ForeignRequest>& s) : seen(s) {}
+  void request(std::span<const ForeignRequest> r) override {
+    seen.insert(seen.end(), r.begin(), r.end());
+    for (const ForeignRequest& q : r) due.emplace(q.arrival + static_cast<Clock>(q.id * 7919 % 50), q.id);
+  }
+  void advance(Clock until, std::size_t open, std::vector<ForeignAnswer>& answers) override {
+    RC_ASSERT(open == due.size());
+    for (; !due.empty() && due.begin()->first < until; due.erase(due.begin()))
+      answers.push_back({due.begin()->second, due.begin()->first, false});
+  }
+  std::vector<ForeignRequest>& seen;
+  std::multimap<Clock, std::uint64_t> due;
+};
+
+RC_GTEST_PROP(ForeignDram, IsAskedForEachBurstOnce, ()) {
+  const std::int64_t sector = 32, burst = *rc::gen::element<std::int64_t>(16, 32, 64), line = 128;
+  std::vector<ForeignRequest> seen;
+  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", burst, 4);
+  std::set<std::int64_t> expected;
+  std::int64_t accesses = *rc::gen::inRange<std::int64_t>(1, 20);
+  std::vector<DramServed> served;
+  for (std::int64_t i = 0; i < accesses; ++i) {
+    const auto sectors = *rc::gen::inRange<std::uint32_t>(1, 16);
+    std::set<std::int64_t> bursts;
+    for (std::int64_t byte = 0; byte < line; ++byte)
+      if ((sectors >> (byte / sector) & 1U) != 0) bursts.insert((i * line + byte) / burst);
+    expected.insert(bursts.begin(), bursts.end());
+    dram.push({.request = {.id = static_cast<int>(i),
+                           .write = *rc::gen::arbitrary<bool>(),
+                           .bursts = static_cast<std::int64_t>(bursts.size()),
+                           .arrival = *rc::gen::inRange<Clock>(0, 200)},
+               .channel = i % 4,
+               .line_address = i * line,
+               .sectors = sectors,
+               .sector_bytes = sector});
+  }
+  for (Clock until = 10; dram.next() != DramModel::kNever; until += 10) {
+    RC_ASSERT(until < 1000);
+    dram.run(until, served);
+  }
+  std::multiset<std::int64_t> asked;
+  for (const ForeignRequest& r : seen)
+    for (std::int64_t a = r.address; a < r.address + r.bytes; a += burst) asked.insert(a / burst);
+  RC_ASSERT(asked == std::multiset<std::int64_t>(expected.begin(), expected.end()));
+  RC_ASSERT(std::ssize(served) == accesses);
+  std::set<int> ids;
+  for (const DramServed& s : served) ids.insert(s.id);
+  RC_ASSERT(std::ssize(ids) == accesses);
+  for (std::int64_t c = 0; c < 4; ++c) RC_ASSERT(dram.waiting_writes(c) == 0);
+}
+
+}  // namespace
+}  // namespace tilescope::sim
