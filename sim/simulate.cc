@@ -12,6 +12,7 @@
 #include "base/integer.h"
 #include "sim/gpu/detail/event_loop.h"
 #include "sim/gpu/detail/spills.h"
+#include "sim/simulation.h"
 #include "sim/timeline.h"
 
 namespace tilescope::sim {
@@ -144,38 +145,78 @@ void add_to(SimReport& all, const KernelReport& k) {
 
 }  // namespace
 
-SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
-  const Machine machine = machine_of(chip);
-  const std::vector<std::int64_t> bases = lower::base_addresses(module);
+namespace {
+
+Machine machine_with(const arch::ArchSpec& chip, DramFactory dram) {
+  Machine m = machine_of(chip);
+  if (dram) m.memory.dram_model = std::move(dram);
+  return m;
+}
+
+std::int64_t most_blocks(const lower::Module& module) {
+  std::int64_t most = 0;
+  for (const lower::Kernel& k : module.kernels) most = std::max(most, k.blocks);
+  return most;
+}
+
+}  // namespace
+
+struct Simulation::Parts {
+  const lower::Module& module;
+  const arch::ArchSpec& chip;
+  SimOptions options;
+  Machine machine;
   std::vector<Occupancy> occupancies;
-  for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
-  const std::int64_t bytes = footprint(module);
-  std::int64_t max_blocks = 0;
-  for (const lower::Kernel& k : module.kernels) max_blocks = std::max(max_blocks, k.blocks);
-  Gpu gpu(machine, max_blocks, options.tolerance, options.timeline);
-  EventLoop loop(gpu);
-  SimReport all;
-  for (std::size_t i = 0; i < module.kernels.size(); ++i) {
-    const lower::Kernel& k = module.kernels[i];
-    std::optional<Spilled> spilled;
-    if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
-    WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine);
-    Statistics statistics;
-    const Cycle begin = loop.now();
-    if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
-    gpu.begin(code, occupancies[i], statistics, options.mode == Mode::kSampled, bytes, begin);
-    loop.run();
-    if (const auto why = gpu.done() ? std::nullopt : gpu.stuck())
-      throw SimError(fmt::format("kernel {}: {}", k.name, *why));
-    base::check(gpu.done(), "a simulation ends when all blocks have run");
-    if (options.timeline != nullptr) {
-      gpu.show(std::max(loop.now(), gpu.end() + gpu.turn()));
-      options.timeline->end_kernel(gpu.end());
-    }
-    if (spilled) keep_own(spilled->of_kernel, statistics.copies);
-    add_to(all, report_of(k, machine, occupancies[i], statistics, gpu, gpu.end() - begin + gpu.sampler().skipped()));
+  std::optional<Gpu> gpu;
+  std::optional<EventLoop> loop;
+
+  Parts(const lower::Module& m, const arch::ArchSpec& a, const SimOptions& o, DramFactory dram, EventLoop::Place place)
+      : module(m), chip(a), options(o), machine(machine_with(a, std::move(dram))) {
+    for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
+    gpu.emplace(machine, most_blocks(module), options.tolerance, options.timeline);
+    loop.emplace(*gpu, place, chip.clock);
   }
+
+  KernelReport run(std::size_t i);
+};
+
+KernelReport Simulation::Parts::run(std::size_t i) {
+  const std::vector<std::int64_t> bases = lower::base_addresses(module);
+  const lower::Kernel& k = module.kernels[i];
+  std::optional<Spilled> spilled;
+  if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
+  WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine);
+  Statistics statistics;
+  const Cycle begin = loop->now();
+  if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
+  gpu->begin(code, occupancies[i], statistics, options.mode == Mode::kSampled, footprint(module), begin);
+  loop->run();
+  if (const auto why = gpu->done() ? std::nullopt : gpu->stuck())
+    throw SimError(fmt::format("kernel {}: {}", k.name, *why));
+  base::check(gpu->done(), "a simulation ends when all blocks have run");
+  if (options.timeline != nullptr) {
+    gpu->show(std::max(loop->now(), gpu->end() + gpu->turn()));
+    options.timeline->end_kernel(gpu->end());
+  }
+  if (spilled) keep_own(spilled->of_kernel, statistics.copies);
+  return report_of(k, machine, occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
+}
+
+Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options,
+                       DramFactory dram)
+    : parts_(std::make_unique<Parts>(module, chip, options, std::move(dram), EventLoop::Place::kPlatform)) {}
+Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options)
+    : parts_(std::make_unique<Parts>(module, chip, options, DramFactory(), EventLoop::Place::kAlone)) {}
+Simulation::~Simulation() = default;
+
+SimReport Simulation::run() {
+  SimReport all;
+  for (std::size_t i = 0; i < parts_->module.kernels.size(); ++i) add_to(all, parts_->run(i));
   return all;
+}
+
+SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
+  return Simulation(module, chip, options).run();
 }
 
 }  // namespace tilescope::sim

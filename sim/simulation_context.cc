@@ -4,9 +4,6 @@
 #include <stdexcept>
 #include <string_view>
 
-// libsystemc needs it to link; no code calls it, simulations begin with sc_start.
-int sc_main(int, char**) { return 0; }
-
 namespace tilescope::sim {
 
 void run_to_rest() {

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
+#include <optional>
 #include <string>
 #include <systemc>
 
+#include "sim/cycles_of_time.h"
 #include "sim/detail/simulation_context.h"
 
 namespace tilescope::sim {
@@ -14,8 +17,13 @@ namespace {
 // What cores and the rest tell each other.
 struct Shared {
   Gpu& gpu;
-  std::vector<int> ran;  // cores that did something at this instant
-  sc_core::sc_event settle;
+  EventLoop::Place place;
+  CyclesOfTime time;
+  std::vector<int> ran = {};  // cores that did something at this instant
+  int due = 0;                // cores that will
+  bool running = false;       // a kernel; between two, what was due is void
+  sc_core::sc_event settle = {}, rest = {};
+  std::exception_ptr failed = {};  // SystemC hands on a report of its own
 };
 
 class CoreModule : public sc_core::sc_module {
@@ -32,19 +40,25 @@ class CoreModule : public sc_core::sc_module {
   // one; SystemC drops the later one itself.
   void notify() {
     const Gpu& gpu = shared_.gpu;
-    if (const auto next = shared_.gpu.core(number_).next())
-      due_.notify(until(std::max(gpu.turn_of(*next), cycle_now() + gpu.turn())));
+    if (const auto next = shared_.gpu.core(number_).next()) {
+      due_.notify(shared_.time.until(std::max(gpu.turn_of(*next), shared_.time.now() + gpu.turn())));
+      shared_.due += is_due_ ? 0 : 1;
+      is_due_ = true;
+    }
   }
 
  private:
   void run() {
-    shared_.gpu.core(number_).run(cycle_now() + shared_.gpu.turn());
+    is_due_ = false;
+    --shared_.due;
+    shared_.gpu.core(number_).run(shared_.time.now() + shared_.gpu.turn());
     shared_.ran.push_back(number_);
     shared_.settle.notify(sc_core::SC_ZERO_TIME);
   }
 
   Shared& shared_;
   int number_;
+  bool is_due_ = false;
   sc_core::sc_event due_;
 };
 
@@ -66,12 +80,25 @@ class DeviceModule : public sc_core::sc_module {
   void due() { shared_.settle.notify(sc_core::SC_ZERO_TIME); }
 
   void settle() {
+    if (!shared_.running) return;
+    try {
+      settle_turn();
+    } catch (...) {
+      shared_.failed = std::current_exception();
+      if (shared_.place == EventLoop::Place::kAlone) throw;
+      shared_.rest.notify(sc_core::SC_ZERO_TIME);
+    }
+  }
+
+  void settle_turn() {
     const Gpu& gpu = shared_.gpu;
-    shared_.gpu.settle(cycle_now() + gpu.turn(), shared_.ran);
+    const Cycle now = shared_.time.now();
+    shared_.gpu.settle(now + gpu.turn(), shared_.ran);
     for (const int c : shared_.ran) cores_[static_cast<std::size_t>(c)].notify();
     shared_.ran.clear();
-    if (const auto next = gpu.memory_next())
-      memory_.notify(until(std::max(gpu.turn_of(*next), cycle_now() + gpu.turn())));
+    const auto next = gpu.memory_next();
+    if (next) memory_.notify(shared_.time.until(std::max(gpu.turn_of(*next), now + gpu.turn())));
+    if (!next && shared_.due == 0) shared_.rest.notify(sc_core::SC_ZERO_TIME);
   }
 
   Shared& shared_;
@@ -82,29 +109,58 @@ class DeviceModule : public sc_core::sc_module {
 }  // namespace
 
 struct EventLoop::Modules {
-  SimulationContext context;
+  std::optional<SimulationContext> context;  // none in a platform, which has one
   Shared shared;
   std::deque<CoreModule> cores;
   DeviceModule device;
 
-  explicit Modules(Gpu& gpu) : shared{gpu, {}, {}}, device("device", shared, cores) {
+  Modules(Gpu& gpu, Place place, base::Hertz clock)
+      : context(own_context(place)),
+        shared{gpu, place, place == Place::kAlone ? CyclesOfTime() : CyclesOfTime(clock)},
+        device("device", shared, cores) {
     for (int c = 0; c < gpu.cores(); ++c) cores.emplace_back(("core" + std::to_string(c)).c_str(), shared, c);
   }
   // The last one first: SystemC looks for what ends in a list that begins with what came last.
   ~Modules() {
     while (!cores.empty()) cores.pop_back();
   }
+
+ private:
+  static std::optional<SimulationContext> own_context(Place place) {
+    return place == Place::kAlone ? std::optional<SimulationContext>(std::in_place) : std::nullopt;
+  }
 };
 
-EventLoop::EventLoop(Gpu& gpu) : modules_(std::make_unique<Modules>(gpu)) {}
+EventLoop::EventLoop(Gpu& gpu, Place place, base::Hertz clock)
+    : modules_(std::make_unique<Modules>(gpu, place, clock)) {}
 EventLoop::~EventLoop() = default;
 
 // The first settlement, at this instant, ends a turn.
-Cycle EventLoop::now() const { return cycle_now() + modules_->shared.gpu.turn(); }
+Cycle EventLoop::now() const {
+  const Gpu& gpu = modules_->shared.gpu;
+  const Cycle now = modules_->shared.time.now(), turn = gpu.turn_of(now);
+  return (turn == now ? turn : turn + gpu.turn()) + gpu.turn();
+}
 
 void EventLoop::run() {
-  modules_->shared.settle.notify(sc_core::SC_ZERO_TIME);
-  run_to_rest();
+  Shared& shared = modules_->shared;
+  shared.running = true;
+  if (shared.place == Place::kPlatform) {
+    const Cycle begin = now() - shared.gpu.turn();
+    if (begin > shared.time.now()) sc_core::wait(shared.time.until(begin));
+    shared.settle.notify(sc_core::SC_ZERO_TIME);
+    sc_core::wait(shared.rest);
+    shared.running = false;
+    if (shared.failed) std::rethrow_exception(shared.failed);
+    return;
+  }
+  shared.settle.notify(sc_core::SC_ZERO_TIME);
+  try {
+    run_to_rest();
+  } catch (...) {
+    if (shared.failed) std::rethrow_exception(shared.failed);
+    throw;
+  }
 }
 
 }  // namespace tilescope::sim

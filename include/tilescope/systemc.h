@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// Tilescope's memories and its simulator as SystemC modules with TLM-2.0 sockets. For C++17 and later; with CMake,
+// find_package(tilescope) and link tilescope::systemc. docs/systemc.md has the modules, their sockets and examples.
+//
+// Payloads carry addresses and sizes; data are neither stored nor returned. Constructors throw std::runtime_error with
+// what is wrong in the chip or the program, a line each with its place. A socket that is left unbound is an error of
+// SystemC at the end of elaboration.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+#include <utility>
+#include <vector>
+
+namespace tilescope::systemc {
+
+// Many requests with their times in one b_transport call, for who asks a memory turn by turn: extends a payload of
+// which nothing else is read. Requests arrive `at` their times, none before the `until` of the call before. The target
+// decides what happens before `until` and appends what it has decided; every request is answered once, in this call or
+// in a later one. The payload's response status says whether the target knows the extension.
+struct Batch : tlm::tlm_extension<Batch> {
+  struct Request {
+    std::uint64_t id = 0, address = 0;
+    std::uint32_t bytes = 0;
+    bool write = false;
+    bool partial = false;  // a write of a part of what the memory writes whole
+    sc_core::sc_time at;
+  };
+  struct Answer {
+    std::uint64_t id = 0;
+    sc_core::sc_time done;  // may be `until` or later
+    bool row_hit = false;   // no row was opened for it, where that is known
+  };
+  sc_core::sc_time until;
+  // Requests are cut at bursts, as payloads are, and reads of one address served together; else each is a command
+  // train for every row that it lies in, as caches ask.
+  bool cut_at_bursts = false;
+  std::vector<Request> requests;
+  std::vector<Answer> answers;
+
+  tlm::tlm_extension_base* clone() const override { return new Batch(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Batch&>(other); }
+};
+
+// The DRAM of a chip (a device's name or a file), as `tilescope trace` drives it: all its channels behind one socket,
+// addresses by the chip's mapping. A payload is cut at bursts.
+//
+// Loosely timed (b_transport): the delay is what the request takes, other requests that are under way included, later
+// ones not; never waits; a write is posted, its delay ends when its controller accepts it. Approximately timed
+// (nb_transport): requests are accepted at once into unbounded queues of the channels, or, `bounded`, each when its
+// controller takes it, which holds up the next one; a response begins when the last burst has left the bus. Turn by
+// turn: Batch.
+struct DramOptions {
+  bool bounded = false;
+  std::vector<std::string> overrides;  // of the chip: "memory.dram.channels=4", as of `--set`
+};
+
+class DramTarget : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<DramTarget> socket;
+
+  DramTarget(const sc_core::sc_module_name& name, const std::string& chip, const DramOptions& options = {});
+  ~DramTarget() override;
+
+  double clock_hz() const;  // of the level
+  std::int64_t burst_bytes() const;
+  // When a clock begins.
+  sc_core::sc_time begin_of(std::int64_t clock) const;
+  // Serves everything that is under way, posted writes among it, ahead of SystemC's time.
+  void drain();
+  // Clocks until the last burst so far has left the bus.
+  std::int64_t clocks() const;
+  std::int64_t bursts() const;
+  std::int64_t activates() const;
+
+ private:
+  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void run();
+  void accept_held(std::int64_t now);
+  void respond(std::int64_t now);
+  void before_end_of_elaboration() override;
+
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// How a Gpu asks the memory behind its last cache. kBatch: a Batch each turn, the fastest; kLoose: b_transport, in as
+// many threads as the memory makes wait; kApproximate: nb_transport by the base protocol.
+enum class Protocol { kBatch, kLoose, kApproximate };
+
+struct GpuOptions {
+  Protocol protocol = Protocol::kLoose;
+  bool full = false;                   // every step is run; else what is steady is extrapolated
+  std::vector<std::string> overrides;  // of the chip
+};
+
+// Of one level of the chip, as `tilescope simulate` reports it.
+struct LevelReport {
+  std::string name;
+  std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
+};
+
+struct Report {
+  double time_us = 0;
+  std::int64_t cycles = 0;  // of the chip's clock, launches included
+  std::vector<std::pair<std::string, std::int64_t>> stalls;
+  std::vector<LevelReport> levels;  // outermost first
+};
+
+// A GPU that runs a program (a file of `compile --json`) from time 0 on: cores, link, caches, and behind the last cache
+// whatever is bound to `dram`. The chip's file still says where lines lie, how wide bursts are and how long the wires
+// are to and from the memory.
+class Gpu : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<Gpu> dram;
+
+  Gpu(const sc_core::sc_module_name& name, const std::string& chip, const std::string& program,
+      const GpuOptions& options = {});
+  ~Gpu() override;
+
+  // Is notified when the program has ended, or cannot go on.
+  const sc_core::sc_event& ended() const;
+  // Of a program that has ended. Throws std::runtime_error where it has not, or says what went wrong: a memory that
+  // never answers, or answers with an error.
+  const Report& report() const;
+
+ private:
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void run();
+  void before_end_of_elaboration() override;
+
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+// sc_start() until nothing is left to do, and what the Gpu reports.
+Report simulate(Gpu& gpu);
+
+}  // namespace tilescope::systemc

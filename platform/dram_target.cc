@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "arch/derive.h"
+#include "include/tilescope/systemc.h"
+#include "platform/detail/chip.h"
+#include "sim/cycles_of_time.h"
+#include "sim/memory/dram_channels.h"
+#include "sim/trace.h"
+
+namespace tilescope::systemc {
+namespace {
+
+using sim::Clock;
+
+constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 62;
+
+// What an initiator asked for.
+struct Asked {
+  enum class By : std::uint8_t { kApproximate, kLoose, kPosted, kBatch } by{};
+  tlm::tlm_generic_payload* payload = nullptr;  // of kApproximate
+  std::uint64_t id = 0;                         // of kBatch
+  int left = 0;                                 // requests to the channels
+  bool row_hit = true;
+  Clock done = 0;
+};
+
+struct Response {
+  Clock at = 0;
+  std::uint64_t number = 0;
+  tlm::tlm_generic_payload* payload = nullptr;
+  bool operator>(const Response& o) const { return at != o.at ? at > o.at : number > o.number; }
+};
+
+const arch::DramLevel& dram_level(const arch::ArchSpec& chip) {
+  const arch::DramLevel* dram = arch::dram_of(chip);
+  if (dram == nullptr) throw std::runtime_error(fmt::format("{}: has no level of kind dram", chip.name));
+  if (dram->model)
+    throw std::runtime_error(
+        fmt::format("{}: a DramTarget is the channels that the file describes", dram->model_place));
+  return *dram;
+}
+
+}  // namespace
+
+struct DramTarget::Parts {
+  bool bounded = false;
+  base::Hertz clock;
+  sim::CyclesOfTime time;
+  std::string derived;  // where addresses lie, in words, if the chip has no mapping
+  sim::TraceSpec spec;
+  sim::DramChannels dram;
+  std::vector<Asked> asked;
+  std::vector<int> free;  // places of them
+  std::vector<sim::DramServed> served;
+  std::priority_queue<Response, std::vector<Response>, std::greater<>> responses;
+  std::uint64_t responded = 0;
+  tlm::tlm_generic_payload* held = nullptr;  // its controller has no place for it
+  Clock phase_of = -1;  // so many delta cycles of this clock
+  int deltas = 0;
+  bool responding = false;  // an initiator has not ended its response
+  std::vector<std::pair<std::uint64_t, Asked>> answers;
+  std::int64_t in_system_time = 0;  // requests that the event serves
+  Clock last = 0;
+  std::int64_t bursts = 0;
+  sc_core::sc_event event;
+
+  Parts(const arch::ArchSpec& chip, bool holds)
+      : bounded(holds),
+        clock(dram_level(chip).clock),
+        time(clock),
+        spec(sim::trace_spec(chip, derived)),
+        dram(spec.dram, spec.channels) {}
+
+  int open(Asked::By by, tlm::tlm_generic_payload* payload, std::uint64_t id) {
+    if (free.empty()) {
+      free.push_back(static_cast<int>(asked.size()));
+      asked.emplace_back();
+    }
+    const int place = free.back();
+    free.pop_back();
+    asked[static_cast<std::size_t>(place)] = {by, payload, id};
+    in_system_time += by == Asked::By::kBatch ? 0 : 1;
+    return place;
+  }
+
+  void push(int place, std::int64_t channel, sim::DramRequest r) {
+    r.id = place;
+    r.bank += spec.dram.first_bank_of(channel);
+    ++asked[static_cast<std::size_t>(place)].left;
+    dram.push({.request = r, .channel = channel});
+  }
+
+  // Cut at bursts, as a trace is (sim/trace.cc).
+  void push_bursts(int place, std::int64_t address, std::int64_t bytes, bool write, Clock at) {
+    for (std::int64_t a = address, next = a; a < address + bytes; a = next) {
+      next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
+      const std::int64_t end = std::min(next, address + bytes);
+      const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
+      const sim::BurstPlace p = spec.place(a);
+      push(place, p.channel, {0, write, p.bank, p.row, 1, at, a, write && !whole});
+    }
+  }
+
+  // As a cache asks: neighbouring bursts of one row together.
+  void push_trains(int place, const Batch::Request& r) {
+    const Clock at = time.cycle_from(r.at);
+    const auto begin = static_cast<std::int64_t>(r.address) / spec.burst_bytes * spec.burst_bytes;
+    const auto end = static_cast<std::int64_t>(r.address + r.bytes);
+    sim::BurstPlace train;
+    std::int64_t length = 0;
+    const auto send = [&] {
+      if (length > 0)
+        push(place, train.channel,
+             {.write = r.write,
+              .bank = train.bank,
+              .row = train.row,
+              .bursts = length,
+              .arrival = at,
+              .merges = r.partial});
+    };
+    for (std::int64_t a = begin; a < end; a += spec.burst_bytes) {
+      const sim::BurstPlace p = spec.place(a);
+      if (length > 0 && (p.channel != train.channel || p.bank != train.bank || p.row != train.row)) {
+        send();
+        length = 0;
+      }
+      train = p;
+      ++length;
+    }
+    send();
+  }
+
+  void run(Clock until) {
+    served.clear();
+    dram.run(until, served);
+    for (const sim::DramServed& s : served) {
+      bursts += s.bursts;
+      last = std::max(last, s.done);
+      if (s.merges) continue;
+      Asked& a = asked[static_cast<std::size_t>(s.id)];
+      a.done = std::max(a.done, s.done);
+      a.row_hit = a.row_hit && s.row_hit;
+      if (--a.left == 0) end(s.id);
+    }
+  }
+
+  void end(int place) {
+    const Asked& a = asked[static_cast<std::size_t>(place)];
+    if (a.by == Asked::By::kApproximate) responses.push({a.done, responded++, a.payload});
+    if (a.by == Asked::By::kBatch) answers.emplace_back(a.id, a);
+    if (a.by != Asked::By::kBatch) --in_system_time;
+    if (a.by != Asked::By::kLoose) free.push_back(place);
+  }
+
+  // Whether a request can be accepted now, by the controller of its first burst.
+  bool takes(const tlm::tlm_generic_payload& payload) const {
+    const auto address = static_cast<std::int64_t>(payload.get_address());
+    return !bounded || dram.accepts(spec.place(address).channel, payload.is_write());
+  }
+
+  void accept(tlm::tlm_generic_payload& payload, Clock at) {
+    push_bursts(open(Asked::By::kApproximate, &payload, 0), static_cast<std::int64_t>(payload.get_address()),
+                payload.get_data_length(), payload.is_write(), at);
+  }
+
+  // Whether the controllers' room is asked for by what comes at this clock before they decide: initiators that hear of
+  // a place send in the delta cycle after it.
+  bool decides_later(Clock now) {
+    if (now != phase_of) deltas = 0;
+    phase_of = now;
+    return deltas++ < 2;
+  }
+
+  // When there is something to do in SystemC's time.
+  void notify() {
+    Clock next = sim::DramModel::kNever;
+    if (in_system_time > 0) next = dram.next();
+    if (held != nullptr) next = std::min(next, time.cycle_of(sc_core::sc_time_stamp()) + 1);
+    if (!responding && !responses.empty()) next = std::min(next, responses.top().at);
+    if (next != sim::DramModel::kNever) event.notify(time.until(next));
+  }
+
+  // What the payload asks for that cannot be asked.
+  static std::optional<tlm::tlm_response_status> refused(const tlm::tlm_generic_payload& p) {
+    if (p.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_OK_RESPONSE;
+    if (p.get_data_length() == 0) return tlm::TLM_BURST_ERROR_RESPONSE;
+    if (p.get_address() > kMaxAddress) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    return std::nullopt;
+  }
+
+  void exchange(Batch& batch) {
+    for (const Batch::Request& r : batch.requests) {
+      const int place = open(Asked::By::kBatch, nullptr, r.id);
+      if (batch.cut_at_bursts)
+        push_bursts(place, static_cast<std::int64_t>(r.address), r.bytes, r.write, time.cycle_from(r.at));
+      else
+        push_trains(place, r);
+    }
+    run(time.cycle_from(batch.until));
+    for (const auto& [id, a] : answers) batch.answers.push_back({id, time.begin_of(a.done), a.row_hit});
+    answers.clear();
+  }
+
+  Clock read(std::int64_t address, std::int64_t bytes, Clock at) {
+    const int place = open(Asked::By::kLoose, nullptr, 0);
+    push_bursts(place, address, bytes, false, at);
+    const auto own = static_cast<std::size_t>(place);
+    while (asked[own].left > 0) run(dram.next() + 1);
+    free.push_back(place);
+    return asked[own].done;
+  }
+
+  Clock write(std::int64_t address, std::int64_t bytes, Clock at) {
+    const std::int64_t channel = spec.place(address).channel;
+    Clock accepted = at;
+    while (!dram.accepts(channel, true) && dram.next() != sim::DramModel::kNever) {
+      accepted = std::max(accepted, dram.next());
+      run(dram.next() + 1);
+    }
+    push_bursts(open(Asked::By::kPosted, nullptr, 0), address, bytes, true, accepted);
+    return accepted + sim::kDramHandshake;
+  }
+};
+
+DramTarget::DramTarget(const sc_core::sc_module_name& name, const std::string& chip, const DramOptions& options)
+    : sc_module(name),
+      socket("socket"),
+      parts_(std::make_unique<Parts>(read_chip(chip, options.overrides), options.bounded)) {
+  socket.register_b_transport(this, &DramTarget::b_transport);
+  socket.register_nb_transport_fw(this, &DramTarget::nb_transport_fw);
+  SC_HAS_PROCESS(DramTarget);
+  SC_METHOD(run);
+  sensitive << parts_->event;
+  dont_initialize();
+}
+
+DramTarget::~DramTarget() = default;
+
+void DramTarget::before_end_of_elaboration() {
+  if (socket.get_base_port().bind_count() == 0) refuse_unbound(socket.name(), "a DramTarget wants an initiator");
+}
+
+void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  Parts& p = *parts_;
+  if (auto* const batch = payload.get_extension<Batch>()) {
+    p.exchange(*batch);
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    return;
+  }
+  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
+  if (Parts::refused(payload)) return;
+  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  const auto address = static_cast<std::int64_t>(payload.get_address());
+  const Clock at = p.time.cycle_from(now + delay);
+  const Clock done = payload.is_write() ? p.write(address, payload.get_data_length(), at)
+                                        : p.read(address, payload.get_data_length(), at);
+  delay = std::max(delay, p.time.begin_of(done) - now);
+  p.notify();
+}
+
+tlm::tlm_sync_enum DramTarget::nb_transport_fw(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                               sc_core::sc_time& delay) {
+  Parts& p = *parts_;
+  if (phase == tlm::END_RESP) {
+    if (payload.has_mm()) payload.release();
+    p.responding = false;
+    p.notify();
+    return tlm::TLM_COMPLETED;
+  }
+  if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
+  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
+  if (Parts::refused(payload)) return tlm::TLM_COMPLETED;
+  if (payload.has_mm()) payload.acquire();
+  const Clock at = p.time.cycle_from(sc_core::sc_time_stamp() + delay);
+  p.run(p.time.cycle_of(sc_core::sc_time_stamp()));
+  if (!p.takes(payload)) {
+    p.held = &payload;
+    p.notify();
+    return tlm::TLM_ACCEPTED;
+  }
+  p.accept(payload, at);
+  p.notify();
+  phase = tlm::END_REQ;
+  return tlm::TLM_UPDATED;
+}
+
+void DramTarget::run() {
+  Parts& p = *parts_;
+  const Clock now = p.time.cycle_of(sc_core::sc_time_stamp());
+  if (p.bounded && p.decides_later(now)) {
+    p.run(now);
+    accept_held(now);
+    respond(now);
+    p.event.notify(sc_core::SC_ZERO_TIME);
+    return;
+  }
+  p.run(now + 1);
+  respond(now);
+  p.notify();
+}
+
+void DramTarget::accept_held(std::int64_t now) {
+  Parts& p = *parts_;
+  if (p.held == nullptr || !p.takes(*p.held)) return;
+  tlm::tlm_generic_payload& payload = *std::exchange(p.held, nullptr);
+  p.accept(payload, now);
+  tlm::tlm_phase phase = tlm::END_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_bw(payload, phase, delay);
+}
+
+void DramTarget::respond(std::int64_t now) {
+  Parts& p = *parts_;
+  while (!p.responding && !p.responses.empty() && p.responses.top().at <= now) {
+    tlm::tlm_generic_payload& payload = *p.responses.top().payload;
+    p.responses.pop();
+    tlm::tlm_phase phase = tlm::BEGIN_RESP;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    p.responding = true;
+    const tlm::tlm_sync_enum answer = socket->nb_transport_bw(payload, phase, delay);
+    if (answer == tlm::TLM_ACCEPTED || (answer == tlm::TLM_UPDATED && phase != tlm::END_RESP)) continue;
+    if (payload.has_mm()) payload.release();
+    p.responding = false;
+  }
+}
+
+double DramTarget::clock_hz() const { return static_cast<double>(parts_->clock.n); }
+std::int64_t DramTarget::burst_bytes() const { return parts_->spec.burst_bytes; }
+sc_core::sc_time DramTarget::begin_of(std::int64_t clock) const { return parts_->time.begin_of(clock); }
+void DramTarget::drain() { parts_->run(sim::DramModel::kNever); }
+std::int64_t DramTarget::clocks() const { return parts_->last; }
+std::int64_t DramTarget::bursts() const { return parts_->bursts; }
+std::int64_t DramTarget::activates() const { return parts_->dram.activates(); }
+
+}  // namespace tilescope::systemc

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#define SC_INCLUDE_DYNAMIC_PROCESSES  // threads are made as memories make them wait
+#include "platform/detail/memory_port.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sim/common/report.h"
+
+namespace tilescope::systemc {
+namespace {
+
+// Of one socket: what a memory that makes its callers wait can have under way at a time.
+constexpr int kMostThreads = 1024;
+
+// Which request a payload is.
+struct Number : tlm::tlm_extension<Number> {
+  std::uint64_t id = 0;
+  tlm::tlm_extension_base* clone() const override { return new Number(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Number&>(other); }
+};
+
+}  // namespace
+
+PayloadPool::~PayloadPool() {
+  for (tlm::tlm_generic_payload* p : idle_) delete p;
+}
+
+tlm::tlm_generic_payload& PayloadPool::take() {
+  if (idle_.empty()) {
+    idle_.push_back(new tlm::tlm_generic_payload(this));
+    idle_.back()->set_extension(new Number);
+  }
+  tlm::tlm_generic_payload& p = *idle_.back();
+  idle_.pop_back();
+  p.acquire();
+  return p;
+}
+
+void PayloadPool::free(tlm::tlm_generic_payload* payload) { idle_.push_back(payload); }
+
+MemoryPort::MemoryPort(tlm_utils::simple_initiator_socket<Gpu>& socket, Protocol protocol, base::Hertz clock,
+                       std::int64_t bytes)
+    : socket_(socket), protocol_(protocol), time_(clock), data_(static_cast<std::size_t>(bytes)) {}
+
+void MemoryPort::set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r) {
+  payload.set_command(r.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+  payload.set_address(static_cast<sc_dt::uint64>(r.address));
+  payload.set_data_ptr(data_.data());
+  payload.set_data_length(static_cast<unsigned>(r.bytes));
+  payload.set_streaming_width(static_cast<unsigned>(r.bytes));
+  payload.set_byte_enable_ptr(nullptr);
+  payload.set_byte_enable_length(0);
+  payload.set_dmi_allowed(false);
+  payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
+}
+
+// What goes wrong in a process of SystemC is told by the next advance, from where it can be thrown.
+void MemoryPort::require_ok(const tlm::tlm_generic_payload& payload) {
+  if (payload.is_response_error() && failed_.empty())
+    failed_ = fmt::format("{}: the memory answers {} to address {:#x}", socket_.name(), payload.get_response_string(),
+                          payload.get_address());
+}
+
+void MemoryPort::take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at) {
+  require_ok(payload);
+  answers_.push_back({id, time_.cycle_from(at), false});
+}
+
+void MemoryPort::request(std::span<const sim::ForeignRequest> requests) {
+  if (protocol_ == Protocol::kBatch) {
+    for (const sim::ForeignRequest& r : requests)
+      batch_.requests.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
+                                 r.write, r.partial, time_.begin_of(r.arrival)});
+    return;
+  }
+  for (const sim::ForeignRequest& r : requests) waiting_.push({r});
+  if (!waiting_.empty()) due.notify(time_.until(waiting_.top().request.arrival));
+}
+
+void MemoryPort::advance(sim::Clock until, std::vector<sim::ForeignAnswer>& answers) {
+  if (protocol_ == Protocol::kBatch) exchange(until, answers);
+  if (!failed_.empty()) throw sim::SimError(failed_);
+  // Annotated delays may lie beyond what is asked for; the caches take them too.
+  answers.insert(answers.end(), answers_.begin(), answers_.end());
+  answers_.clear();
+}
+
+void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& answers) {
+  batch_.until = time_.begin_of(until);
+  set(turn_, {});
+  turn_.set_command(tlm::TLM_IGNORE_COMMAND);
+  turn_.set_extension(&batch_);
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket_->b_transport(turn_, delay);
+  turn_.clear_extension(&batch_);
+  if (turn_.is_response_error())
+    throw sim::SimError(fmt::format("{}: the memory answers {} to a Batch; Protocol::kLoose or kApproximate would do",
+                                    socket_.name(), turn_.get_response_string()));
+  batch_.requests.clear();
+  for (const Batch::Answer& a : batch_.answers) answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit});
+  batch_.answers.clear();
+}
+
+void MemoryPort::send() {
+  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  while (!waiting_.empty() && requesting_ == nullptr && time_.begin_of(waiting_.top().request.arrival) <= now) {
+    const sim::ForeignRequest r = waiting_.top().request;
+    waiting_.pop();
+    if (protocol_ == Protocol::kLoose)
+      ready_.push_back(r);
+    else if (!begin(r))
+      return;
+  }
+  if (!waiting_.empty() && requesting_ == nullptr) due.notify(time_.until(waiting_.top().request.arrival));
+  if (ready_.empty()) return;
+  if (idle_ > 0) {
+    ready_event_.notify(sc_core::SC_ZERO_TIME);
+  } else if (threads_ < kMostThreads) {
+    ++threads_;
+    sc_core::sc_spawn([this] { ask_loosely(); });
+    due.notify(sc_core::SC_ZERO_TIME);  // for another one, if this one waits
+  }
+}
+
+void MemoryPort::ask_loosely() {
+  tlm::tlm_generic_payload payload;
+  for (;;) {
+    while (ready_.empty()) {
+      ++idle_;
+      sc_core::wait(ready_event_);
+      --idle_;
+    }
+    const sim::ForeignRequest r = ready_.front();
+    ready_.pop_front();
+    if (!ready_.empty()) due.notify(sc_core::SC_ZERO_TIME);
+    set(payload, r);
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    socket_->b_transport(payload, delay);
+    take(payload, r.id, sc_core::sc_time_stamp() + delay);
+  }
+}
+
+bool MemoryPort::begin(const sim::ForeignRequest& r) {
+  tlm::tlm_generic_payload& payload = pool_.take();
+  set(payload, r);
+  payload.get_extension<Number>()->id = r.id;
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  requesting_ = &payload;
+  const tlm::tlm_sync_enum said = socket_->nb_transport_fw(payload, phase, delay);
+  if (said == tlm::TLM_COMPLETED) {
+    requesting_ = nullptr;
+    take(payload, r.id, sc_core::sc_time_stamp() + delay);
+    payload.release();
+  } else if (said == tlm::TLM_UPDATED) {
+    requesting_ = nullptr;
+    if (phase == tlm::BEGIN_RESP) {
+      take(payload, r.id, sc_core::sc_time_stamp() + delay);
+      phase = tlm::END_RESP;
+      socket_->nb_transport_fw(payload, phase, delay);
+      payload.release();
+    }
+  }
+  return requesting_ == nullptr;
+}
+
+tlm::tlm_sync_enum MemoryPort::answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                      const sc_core::sc_time& delay) {
+  if (requesting_ == &payload && (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP)) {
+    requesting_ = nullptr;
+    due.notify(delay);
+  }
+  if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;
+  const Number* number = payload.get_extension<Number>();
+  if (number == nullptr) {
+    failed_ = fmt::format("{}: the memory answers a payload that it was never given", socket_.name());
+    return tlm::TLM_COMPLETED;
+  }
+  take(payload, number->id, sc_core::sc_time_stamp() + delay);
+  phase = tlm::END_RESP;
+  payload.release();
+  return tlm::TLM_COMPLETED;
+}
+
+}  // namespace tilescope::systemc

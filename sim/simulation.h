@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// A simulation of a module's kernels as a part of somebody's SystemC platform: its modules join those under elaboration
+// and its time is the platform's. sim/simulate.h runs one alone.
+
+#include <memory>
+
+#include "arch/spec.h"
+#include "lower/kernel.h"
+#include "sim/common/report.h"
+#include "sim/memory/dram_model.h"
+
+namespace tilescope::sim {
+
+class Simulation {
+ public:
+  // Throws SimError where the chip cannot run the module, and while SystemC runs already what SystemC throws then. The
+  // module, the chip and what the options name outlive the simulation. `dram` stands in for the chip's.
+  Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options, DramFactory dram);
+  // Alone, in a context of its own.
+  Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // In a platform, of an SC_THREAD of it: returns when the last kernel has ended. Throws SimError.
+  SimReport run();
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace tilescope::sim
