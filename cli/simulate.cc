@@ -140,10 +140,11 @@ void print_rows(const std::vector<SimulatedRow>& rows, bool batch) {
 }
 
 std::optional<experiments::SimulationMode> mode_of(const std::string& name, base::Diagnostics& diags) {
-  if (name == "full") return experiments::SimulationMode::kFull;
-  if (name == "sampled") return experiments::SimulationMode::kSampled;
-  diags.error({diags.add_source("--mode")},
-              fmt::format("expected full or sampled, got '{}'{}", name, base::did_you_mean(name, {"full", "sampled"})));
+  const auto& names = experiments::kSimulationModes;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<experiments::SimulationMode>(found - names.begin());
+  diags.error({diags.add_source("--mode")}, fmt::format("expected {}, got '{}'{}", fmt::join(names, " or "), name,
+                                                        base::did_you_mean(name, {names.begin(), names.end()})));
   return std::nullopt;
 }
 

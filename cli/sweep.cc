@@ -66,10 +66,15 @@ std::string effort_of(const SweepRun& run) {
 }
 
 std::optional<SweepRun> run_sweep(const Options& o, base::Diagnostics& diags) {
-  std::optional<Progress> progress;  // begins with the first row
+  std::optional<Progress> progress, simulations;  // each begins with its first row
   return experiments::sweep(
       o.request, [] { return interrupted != 0; },
       [&](const experiments::SweepProgress& p) {
+        if (p.simulations_all > 0) {
+          progress.reset();
+          if (!simulations) simulations.emplace("simulations");
+          return simulations->update(p.simulations_done, p.simulations_all, {}, p.simulations_known);
+        }
         if (!progress) progress.emplace("points");
         progress->update(p.points_done, p.points_all, p.best ? "best so far " + *p.best : std::string(),
                          p.points_known);
@@ -89,6 +94,7 @@ int run(const Options& o) {
   } else {
     fmt::print("{}; {}\n", heading_of(state), effort_of(*done));
     print_best(state);
+    print_escalation(state);
   }
   print_reasons(state);
   for (const std::string& lost : done->lost) fmt::print(stderr, "{}; the row is not kept\n", lost);

@@ -13,7 +13,7 @@ namespace {
 using experiments::RankedPoint;
 using experiments::SweepState;
 
-constexpr std::size_t kReasons = 5;
+constexpr std::size_t kReasons = 5, kSimulated = 20;
 
 std::string text_of(const std::optional<double>& us) { return us ? time_text(*us) : "-"; }
 
@@ -33,6 +33,34 @@ void print_reasons(const std::vector<std::pair<std::string, std::size_t>>& reaso
   for (std::size_t i = 0; i < std::min(kReasons, reasons.size()); ++i)
     fmt::print(stderr, "{} {}: {}\n", reasons[i].second, what, reasons[i].first);
   if (reasons.size() > kReasons) fmt::print(stderr, "and {} more reasons\n", reasons.size() - kReasons);
+}
+
+std::string ratio_sentence(const experiments::ControlRatio& c) {
+  if (c.n == 0) return "no control is simulated, and no difference is claimed";
+  std::string out =
+      fmt::format("simulated over predicted time of the control: {:.3f} to {:.3f}, median {:.3f}, n {} of {}", c.least,
+                  c.most, c.median, c.n, c.population);
+  if (c.band)
+    out += fmt::format("; band {:.3f} to {:.3f} for {:.0f} %", c.band->low, c.band->high, 100 * c.coverage_ratio);
+  return out;
+}
+
+// The numbers of the points that the simulated one is slower than.
+std::string faster_ones(const experiments::Escalated& e, std::size_t i) {
+  std::string out;
+  for (const experiments::Difference& d : e.differences)
+    if (d.beyond && d.second == i) out += fmt::format("{}{}", out.empty() ? "" : " ", e.points[d.first].ordinal);
+  return out.empty() ? "-" : out;
+}
+
+void add(Table& table, const SweepState& s, const experiments::Escalated& e, std::size_t i) {
+  const experiments::JudgedPoint& p = e.points[i];
+  const auto& interval = e.intervals[i];
+  table.add({fmt::format("{}", p.ordinal), std::string(experiments::name_of(p.chosen)),
+             experiments::place_of(s.places.at(i), s.sweep.axes), p.cost ? fmt::format("{:.6g}", *p.cost) : "-",
+             text_of(p.predicted_us), text_of(p.simulated_us), fmt::format("{:.3f}", *p.simulated_us / *p.predicted_us),
+             interval ? fmt::format("{} to {}", time_text(interval->low_us), time_text(interval->high_us)) : "-",
+             faster_ones(e, i)});
 }
 
 }  // namespace
@@ -55,6 +83,35 @@ void print_best(const SweepState& s) {
   for (const RankedPoint& p : s.bases) add(table, named, p);
   for (const RankedPoint& p : s.best) add(table, named, p);
   table.print();
+}
+
+void print_escalation(const SweepState& s) {
+  if (!s.escalation) return;
+  const experiments::Escalated& e = *s.escalation;
+  if (e.asked.chosen == experiments::StoredEscalation::Stage::kNone)
+    return fmt::print("\nno point is chosen for the simulator yet\n");
+  using experiments::Chosen;
+  fmt::print("\nsimulated too ({}, seed {}): {} of the front, {} neighbours, {} of the control, {} bases\n",
+             e.asked.mode, e.asked.seed, count_of(e, Chosen::kFront), count_of(e, Chosen::kNeighbour),
+             count_of(e, Chosen::kControl), count_of(e, Chosen::kBase));
+  fmt::print("{}\n", ratio_sentence(e.control));
+  Table table({{"#", true},
+               {"chosen"},
+               {"point"},
+               {"cost", true},
+               {"predicted", true},
+               {"simulated", true},
+               {"sim/pred", true},
+               {"interval", true},
+               {"slower than"}});
+  for (std::size_t i = 0; i < std::min(kSimulated, e.simulated.size()); ++i) add(table, s, e, e.simulated[i]);
+  table.print();
+  if (e.simulated.size() > kSimulated) fmt::print("and {} more\n", e.simulated.size() - kSimulated);
+  const auto beyond = std::count_if(e.differences.begin(), e.differences.end(), [](const auto& d) { return d.beyond; });
+  fmt::print(
+      "{} of {} differences from bases and front lie beyond the band{}; of {} chips that are predicted alone, "
+      "{} are slower than a simulated one that costs no more\n",
+      beyond, e.differences.size(), e.no_claims.empty() ? "" : " (" + e.no_claims + ")", e.predicted_alone, e.beaten);
 }
 
 void print_reasons(const SweepState& s) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "experiments/escalation/escalated.h"
 #include "experiments/report/detail/chips.h"
 #include "experiments/report/detail/columns.h"
 #include "experiments/report/detail/rows.h"
@@ -244,6 +245,26 @@ Map counts_of(const SweepRows& rows) {
           {"failed", number(rows.failed), {}}};
 }
 
+// What a sweep's state says, with columns over chips.
+Value escalation_of(const Escalated& e) {
+  Value out = to_document(e);
+  TextColumn chosen;
+  Times low, high, cost;
+  for (std::size_t p = 0; p < e.points.size(); ++p) {
+    chosen.add(std::string(name_of(e.points[p].chosen)));
+    cost.push_back(e.points[p].cost);
+    low.push_back(e.intervals[p] ? std::optional(e.intervals[p]->low_us) : std::nullopt);
+    high.push_back(e.intervals[p] ? std::optional(e.intervals[p]->high_us) : std::nullopt);
+  }
+  out.get_if<Map>()->push_back({"chips",
+                                Map{{"chosen", chosen.take(), {}},
+                                    {"cost", numbers_if_any(cost), {}},
+                                    {"low_us", numbers(low), {}},
+                                    {"high_us", numbers(high), {}}},
+                                {}});
+  return out;
+}
+
 List provenance_of(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                    std::string_view version) {
   const auto fact = [](std::string_view name, std::string text) { return Value(List{Value(name), Value(text)}); };
@@ -259,6 +280,7 @@ List provenance_of(const Store& store, const StoredSweep& sweep, const std::stri
 Value report_document(const Store& store, const StoredSweep& sweep, const std::string& store_path,
                       std::string_view version) {
   const SweepRows rows(store, sweep);
+  const auto escalation = escalated(store, sweep);
   auto [axes, places] = axes_of(sweep, rows.points);
   auto [programs, program_codes] = programs_of(store, rows);
   return Map{{"report", kForm, {}},
@@ -272,7 +294,8 @@ Value report_document(const Store& store, const StoredSweep& sweep, const std::s
              {"chips", chips_of(store, sweep, rows, std::move(places)), {}},
              {"rows", rows_of(rows, std::move(program_codes)), {}},
              {"programs", std::move(programs), {}},
-             {"fidelity", fidelity_of(rows), {}}};
+             {"fidelity", fidelity_of(rows), {}},
+             {"escalation", escalation ? escalation_of(*escalation) : Value(), {}}};
 }
 
 }  // namespace tilescope::experiments

@@ -112,7 +112,7 @@ void SweepRows::add(const StoredRow* row) {
   bottleneck.push_back(p == nullptr ? "" : p->bottleneck);
   occupancy.push_back(p == nullptr ? "" : occupancy_text(*p));
   program.push_back(r.program);
-  error.push_back(r.error);
+  error.push_back(r.error.empty() ? r.simulation_error : r.error);
   if (!r.error.empty())
     ++failed;
   else if (r.time_us())

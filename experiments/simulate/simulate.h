@@ -2,8 +2,10 @@
 #pragma once
 // `tilescope simulate`: times of programs by the simulator, beside what the model predicts.
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arch/spec.h"
@@ -20,6 +22,8 @@
 namespace tilescope::experiments {
 
 enum class SimulationMode { kFull, kSampled };
+// What commands and files call them, in their order.
+inline constexpr std::array<std::string_view, 2> kSimulationModes = {"full", "sampled"};
 
 struct SimulatedRow {
   std::string id, kind, group;

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 // What a file of ours bears in SQLite's header ("TILE"), and the version of the tables and documents below.
 constexpr int kApplication = 0x54494C45;
-constexpr int kSchema = 2;
+constexpr int kSchema = 3;
 
 constexpr int kWaitMs = 10'000;  // for another process's commit
 
@@ -33,23 +33,26 @@ CREATE TABLE rows (
   PRIMARY KEY (chip, request, workload)) WITHOUT ROWID;
 CREATE TABLE sweeps (
   id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE, file TEXT NOT NULL, text TEXT NOT NULL, fidelity TEXT NOT NULL,
-  axes TEXT NOT NULL);
+  axes TEXT NOT NULL, escalation TEXT);
 CREATE TABLE points (
   sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, base TEXT NOT NULL, is_base INTEGER NOT NULL,
   base_ordinal INTEGER NOT NULL, at TEXT NOT NULL, differences TEXT NOT NULL, chip INTEGER REFERENCES chips,
-  request INTEGER REFERENCES requests, refused TEXT, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
+  request INTEGER REFERENCES requests, refused TEXT, cost REAL, chosen TEXT,
+  simulated_request INTEGER REFERENCES requests, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
 CREATE TABLE sweep_workloads (
   sweep INTEGER NOT NULL REFERENCES sweeps, ordinal INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL,
   weight REAL NOT NULL, workload INTEGER NOT NULL REFERENCES workloads, PRIMARY KEY (sweep, ordinal)) WITHOUT ROWID;
 CREATE VIEW results AS
-  SELECT s.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
-         w.weight, r.predicted_us, r.low_us, r.high_us, r.simulated_us, r.measured_us, r.bottleneck,
-         r.occupancy_ratio, r.waves, r.levels, g.hash AS program, coalesce(p.refused, r.error) AS error
-  FROM sweeps s JOIN points p ON p.sweep = s.id JOIN sweep_workloads w ON w.sweep = s.id
+  SELECT t.title AS sweep, p.ordinal AS point, p.base, p.is_base, p.at, c.hash AS chip, w.name AS workload, w.kind,
+         w.weight, r.predicted_us, r.low_us, r.high_us, coalesce(s.simulated_us, r.simulated_us) AS simulated_us,
+         r.measured_us, r.bottleneck, r.occupancy_ratio, r.waves, r.levels, g.hash AS program,
+         coalesce(p.refused, r.error, s.error) AS error, p.chosen
+  FROM sweeps t JOIN points p ON p.sweep = t.id JOIN sweep_workloads w ON w.sweep = t.id
        LEFT JOIN chips c ON c.id = p.chip
        LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload
+       LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload
        LEFT JOIN programs g ON g.id = r.program
-  ORDER BY s.id, p.ordinal, w.ordinal;
+  ORDER BY t.id, p.ordinal, w.ordinal;
 )sql";
 
 using Handle = std::unique_ptr<SQLite::Database>;

@@ -53,6 +53,16 @@ StoredRow row_of(Statement& s, int c) {
   return row;
 }
 
+constexpr int kBehindRow = 3 + 15;  // of each_row
+
+// What stands next to the prediction of an escalated sweep.
+void add_simulation(StoredRow& row, Statement& s, int c) {
+  row.escalated = true;
+  if (const std::string simulation = text_of(s.getColumn(c)); !simulation.empty())
+    row.simulation = simulation_of(document_of_text(simulation));
+  row.simulation_error = text_of(s.getColumn(c + 1));
+}
+
 StoredPoint point_of(Statement& s) {
   StoredPoint p;
   p.ordinal = count_of(s.getColumn(0));
@@ -62,6 +72,8 @@ StoredPoint point_of(Statement& s) {
   p.differences = differences_of_text(text_of(s.getColumn(4)));
   p.chip = text_of(s.getColumn(5));
   p.refused = text_of(s.getColumn(6));
+  p.cost = real_of(s.getColumn(7));
+  p.chosen = chosen_of_text(text_of(s.getColumn(8)));
   return p;
 }
 
@@ -89,7 +101,7 @@ base::Value document(SQLite::Database& file, const char* table, const std::strin
 
 std::optional<double> StoredRow::time_us() const {
   if (!error.empty()) return std::nullopt;
-  if (simulation) return simulation->simulated_us;
+  if (simulation && !escalated) return simulation->simulated_us;
   return prediction ? std::optional(prediction->predicted_us) : std::nullopt;
 }
 
@@ -116,11 +128,12 @@ std::string Store::tool_version() const {
 std::vector<StoredSweep> Store::sweeps() const {
   return on_file(open_->path, [&] {
     std::vector<StoredSweep> out;
-    Statement s(*open_->file, "SELECT id, title, file, text, fidelity, axes FROM sweeps ORDER BY id");
+    Statement s(*open_->file, "SELECT id, title, file, text, fidelity, axes, escalation FROM sweeps ORDER BY id");
     while (s.executeStep())
       out.push_back({s.getColumn(0).getInt64(), text_of(s.getColumn(1)), text_of(s.getColumn(2)),
                      text_of(s.getColumn(3)), text_of(s.getColumn(4)), axes_of_text(text_of(s.getColumn(5))),
-                     workloads_of(*open_->file, s.getColumn(0).getInt64())});
+                     workloads_of(*open_->file, s.getColumn(0).getInt64()),
+                     escalation_of_text(text_of(s.getColumn(6)))});
     return out;
   });
 }
@@ -129,8 +142,8 @@ std::vector<StoredPoint> Store::points(const StoredSweep& sweep) const {
   return on_file(open_->path, [&] {
     std::vector<StoredPoint> out;
     Statement s(*open_->file,
-                "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused FROM points p "
-                "LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
+                "SELECT p.ordinal, p.base, p.is_base, p.at, p.differences, c.hash, p.refused, p.cost, p.chosen "
+                "FROM points p LEFT JOIN chips c ON c.id = p.chip WHERE p.sweep = ? ORDER BY p.ordinal");
     s.bind(1, sweep.id);
     while (s.executeStep()) out.push_back(point_of(s));
     return out;
@@ -143,15 +156,22 @@ std::vector<PointTotal> Store::totals(const StoredSweep& sweep) const {
     std::vector<std::size_t> bases;
     Statement s(*open_->file,
                 "SELECT p.base_ordinal, count(r.chip), count(r.error), "
-                "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)) "
+                "sum(w.weight * coalesce(r.simulated_us, r.predicted_us)), "
+                "count(p.simulated_request), count(s.chip), count(s.error), sum(w.weight * s.simulated_us) "
                 "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
                 "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+                "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request AND s.workload = w.workload "
                 "WHERE p.sweep = ? GROUP BY p.ordinal ORDER BY p.ordinal");
     s.bind(1, sweep.id);
     while (s.executeStep()) {
       bases.push_back(count_of(s.getColumn(0)));
       PointTotal total{count_of(s.getColumn(1)), count_of(s.getColumn(2)), std::nullopt, std::nullopt};
       if (total.done == sweep.workloads.size() && total.failed == 0) total.weighted_us = real_of(s.getColumn(3));
+      total.to_simulate = count_of(s.getColumn(4));
+      total.simulated = count_of(s.getColumn(5));
+      total.simulation_failed = count_of(s.getColumn(6));
+      if (total.simulated == sweep.workloads.size() && total.simulation_failed == 0)
+        total.simulated_us = real_of(s.getColumn(7));
       out.push_back(total);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -167,9 +187,11 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
   const std::vector<StoredPoint> all = points(sweep);
   on_file(open_->path, [&] {
     Statement s(*open_->file,
-                fmt::format("SELECT p.ordinal, w.ordinal, r.chip, {} FROM points p "
-                            "JOIN sweep_workloads w ON w.sweep = p.sweep "
+                fmt::format("SELECT p.ordinal, w.ordinal, r.chip, {}, p.simulated_request, s.simulation, s.error "
+                            "FROM points p JOIN sweep_workloads w ON w.sweep = p.sweep "
                             "LEFT JOIN rows r ON r.chip = p.chip AND r.request = p.request AND r.workload = w.workload "
+                            "LEFT JOIN rows s ON s.chip = p.chip AND s.request = p.simulated_request "
+                            "AND s.workload = w.workload "
                             "LEFT JOIN programs g ON g.id = r.program WHERE p.sweep = ? ORDER BY p.ordinal, w.ordinal",
                             kRowColumns));
     s.bind(1, sweep.id);
@@ -178,6 +200,7 @@ void Store::each_row(const StoredSweep& sweep, const Visit& visit) const {
       base::check(p < all.size() && w < sweep.workloads.size(), "points and workloads are numbered from 0 on");
       std::optional<StoredRow> row;
       if (!s.getColumn(2).isNull()) row = row_of(s, 3);
+      if (row && !s.getColumn(kBehindRow).isNull()) add_simulation(*row, s, kBehindRow + 1);
       visit(all[p], sweep.workloads[w], row ? &*row : nullptr);
     }
   });

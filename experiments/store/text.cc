@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/store/detail/text.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/diagnostics.h"
 
 namespace tilescope::experiments {
@@ -50,7 +53,47 @@ auto rows_of_text(const std::string& text, const Make& make) {
   return out;
 }
 
+constexpr std::array<std::string_view, 5> kChosen = {"", "base", "front", "neighbour", "control"};
+constexpr std::array<std::string_view, 3> kStages = {"none", "front and control", "neighbours"};
+
+template <std::size_t n>
+std::size_t index_in(const std::array<std::string_view, n>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) damaged();
+  return static_cast<std::size_t>(found - names.begin());
+}
+
 }  // namespace
+
+std::string_view name_of(Chosen chosen) { return kChosen[static_cast<std::size_t>(chosen)]; }
+
+Chosen chosen_of_text(const std::string& text) { return static_cast<Chosen>(index_in(kChosen, text)); }
+
+std::string text_of(const std::optional<StoredEscalation>& e) {
+  if (!e) return {};
+  return base::to_json(
+      Map{{"mode", e->mode, {}},
+          {"front", e->front, {}},
+          {"control", static_cast<std::int64_t>(e->control), {}},
+          {"neighbours", e->neighbours ? Value(static_cast<std::int64_t>(*e->neighbours)) : Value(nullptr), {}},
+          {"seed", e->seed, {}},
+          {"cost", e->cost, {}},
+          {"chosen", kStages[static_cast<std::size_t>(e->chosen)], {}}});
+}
+
+std::optional<StoredEscalation> escalation_of_text(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const Value document = document_of_text(text);
+  StoredEscalation out{as<std::string>(at(document, "mode"))};
+  out.front = as<bool>(at(document, "front"));
+  out.control = static_cast<std::size_t>(as<std::int64_t>(at(document, "control")));
+  if (const Value& n = at(document, "neighbours"); !n.is_null())
+    out.neighbours = static_cast<std::size_t>(as<std::int64_t>(n));
+  out.seed = as<std::int64_t>(at(document, "seed"));
+  out.cost = as<std::string>(at(document, "cost"));
+  out.chosen = static_cast<StoredEscalation::Stage>(index_in(kStages, as<std::string>(at(document, "chosen"))));
+  return out;
+}
 
 Value document_of_text(const std::string& text) {
   base::Diagnostics own;

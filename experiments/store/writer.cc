@@ -119,6 +119,8 @@ std::optional<StoreWriter> StoreWriter::open(const std::string& path, const std:
   return on_file(path, [&] { return StoreWriter(std::make_unique<Open>(path, std::move(lock), std::move(file))); });
 }
 
+const std::string& StoreWriter::path() const { return open_->path; }
+
 Content StoreWriter::chip(const std::string& identity, const std::string& name, const base::Value& document) {
   return on_file(open_->path, [&] {
     const std::string hash = base::content_hash(identity);
@@ -144,26 +146,28 @@ Content StoreWriter::request(const base::Value& document) {
   return on_file(open_->path, [&] { return open_->put("requests", base::content_hash(text), text); });
 }
 
-void StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
-                            const std::vector<NewWorkload>& workloads) {
-  on_file(open_->path, [&] {
+std::int64_t StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
+                                    const std::vector<NewWorkload>& workloads) {
+  return on_file(open_->path, [&] {
     open_->begin();
     Statement put(
         *open_->file,
-        "INSERT INTO sweeps (title, file, text, fidelity, axes) VALUES (?, ?, ?, ?, ?) ON CONFLICT (title) DO "
-        "UPDATE SET file = excluded.file, text = excluded.text, fidelity = excluded.fidelity, "
-        "axes = excluded.axes RETURNING id");
+        "INSERT INTO sweeps (title, file, text, fidelity, axes, escalation) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (title) DO UPDATE SET file = excluded.file, text = excluded.text, fidelity = excluded.fidelity, "
+        "axes = excluded.axes, escalation = excluded.escalation RETURNING id");
     put.bind(1, sweep.title);
     put.bind(2, sweep.file);
     put.bind(3, sweep.text);
     put.bind(4, sweep.fidelity);
     put.bind(5, text_of(sweep.axes));
+    const std::string escalation = text_of(sweep.escalation);
+    set(put, 6, escalation);
     put.executeStep();
     const std::int64_t id = put.getColumn(0).getInt64();
     put.reset();
     for (const char* table : {"points", "sweep_workloads"})
       open_->file->exec(fmt::format("DELETE FROM {} WHERE sweep = {}", table, id));
-    Statement point(*open_->file, "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Statement point(*open_->file, "INSERT INTO points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)");
     for (const NewPoint& p : points) {
       point.reset();
       point.bind(1, id);
@@ -176,6 +180,7 @@ void StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint
       set(point, 8, p.chip);
       set(point, 9, p.request);
       set(point, 10, p.point.refused);
+      set(point, 11, p.point.cost);
       point.exec();
     }
     Statement workload(*open_->file, "INSERT INTO sweep_workloads VALUES (?, ?, ?, ?, ?, ?)");
@@ -188,6 +193,30 @@ void StoreWriter::put_sweep(const StoredSweep& sweep, const std::vector<NewPoint
       workload.bind(5, workloads[w].weight);
       workload.bind(6, id_of(workloads[w].workload));
       workload.exec();
+    }
+    open_->commit();
+    return id;
+  });
+}
+
+void StoreWriter::choose(std::int64_t sweep, const StoredEscalation& escalation,
+                         const std::vector<ChosenPoint>& points) {
+  on_file(open_->path, [&] {
+    open_->begin();
+    Statement state(*open_->file, "UPDATE sweeps SET escalation = ? WHERE id = ?");
+    state.bind(1, text_of(std::optional(escalation)));
+    state.bind(2, sweep);
+    state.exec();
+    Statement point(*open_->file,
+                    "UPDATE points SET chosen = ?, simulated_request = ? WHERE sweep = ? AND ordinal = ?");
+    for (const ChosenPoint& p : points) {
+      point.reset();
+      const std::string chosen(name_of(p.chosen));
+      set(point, 1, chosen);
+      point.bind(2, id_of(p.request));
+      point.bind(3, sweep);
+      point.bind(4, static_cast<std::int64_t>(p.ordinal));
+      point.exec();
     }
     open_->commit();
   });

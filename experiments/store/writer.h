@@ -42,6 +42,13 @@ struct NewPoint {
   std::size_t base_ordinal = 0;          // of the point that it is compared with
 };
 
+// A point whose rows of the model the simulator's rows of its chip and that request stand next to.
+struct ChosenPoint {
+  std::size_t ordinal = 0;
+  Chosen chosen = Chosen::kNot;  // not: another point of the same chip and programs is
+  Content request{};
+};
+
 struct NewWorkload {
   std::string name, kind;
   double weight = 1;
@@ -57,6 +64,8 @@ class StoreWriter {
   StoreWriter& operator=(StoreWriter&&) noexcept;
   ~StoreWriter();
 
+  const std::string& path() const;
+
   // All functions throw StoreError where the file does not take it; what is committed stays.
 
   // The content of that identity, added where it is new. `identity` is what makes two chips one.
@@ -64,9 +73,12 @@ class StoreWriter {
   Content workload(const base::Value& document);
   Content request(const base::Value& document);
 
-  // The sweep of that title, in place of an earlier one's points and workloads; rows stay. One commit.
-  void put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
-                 const std::vector<NewWorkload>& workloads);
+  // The sweep of that title, in place of an earlier one's points and workloads; rows stay. One commit. Its number.
+  std::int64_t put_sweep(const StoredSweep& sweep, const std::vector<NewPoint>& points,
+                         const std::vector<NewWorkload>& workloads);
+
+  // What of the sweep of that number is simulated, so far as it is chosen. One commit.
+  void choose(std::int64_t sweep, const StoredEscalation& escalation, const std::vector<ChosenPoint>& points);
 
   // What is known of a row: nothing where it is not there.
   std::optional<KnownRow> find(const RowKey& key);

@@ -89,7 +89,11 @@ class RowWriter {
     put_prediction(r == nullptr || !r->prediction ? std::nullopt : r->prediction);
     put("simulated_us", r != nullptr && r->simulation ? Value(r->simulation->simulated_us) : Value(nullptr));
     put("measured_us", r != nullptr && r->measured_us ? Value(*r->measured_us) : Value(nullptr));
-    put("error", text(!p.refused.empty() ? "refused: " + p.refused : r == nullptr ? "" : r->error));
+    if (sweep_.escalation) put("chosen", text(std::string(name_of(p.chosen))));
+    put("error", text(!p.refused.empty()  ? "refused: " + p.refused
+                      : r == nullptr      ? ""
+                      : !r->error.empty() ? r->error
+                                          : r->simulation_error));
     put("chip", text(p.chip));
     put("program", r == nullptr ? Value(nullptr) : text(r->program));
     put_levels(r);

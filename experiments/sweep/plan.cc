@@ -81,11 +81,11 @@ class Planner {
       if (spec.axes[f].equals) followers_.push_back(formula_of(*spec.axes[f].equals));
     for (const Formula& c : spec.constraints) constraints_.push_back(formula_of(c));
     met_.assign(constraints_.size(), false);
+    if (spec.escalation && spec.escalation->cost) cost_ = formula_of(*spec.escalation->cost);
   }
 
   std::optional<SweepPlan> run(int jobs, const Progress& progress) {
-    add_bases();
-    if (!add_grid()) return std::nullopt;
+    if (!add_bases() || !add_grid()) return std::nullopt;
     resolve(jobs, progress);
     if (!settle()) return std::nullopt;
     return std::move(plan_);
@@ -110,7 +110,7 @@ class Planner {
   }
 
   // The bases as they are, with programs constructed for them.
-  void add_bases() {
+  bool add_bases() {
     for (std::size_t b = 0; b < spec_.bases.size(); ++b) {
       std::vector<StoredValue> at;
       for (std::size_t i = 0; i < plan_.axes.size(); ++i) {
@@ -127,8 +127,13 @@ class Planner {
       PlannedPoint p;
       p.point = {b, spec_.bases[b].name, true, std::move(at), {}, {}, {}};
       p.base = b;
+      // An axis has no number there where the base does not say it; then the base has no cost.
+      const auto has_number = [&](const std::optional<std::size_t>& a) { return !a || p.point.at[*a].number; };
+      const bool known = cost_ && std::all_of(cost_->axes.begin(), cost_->axes.end(), has_number);
+      if (known && !add_cost(p.point, spec_.bases[b])) return false;
       add(std::move(p), {});
     }
+    return true;
   }
 
   bool add_grid() {
@@ -172,18 +177,19 @@ class Planner {
       met_[c] = met_[c] || this_one;
       met = met && this_one;
     }
-    if (met) add_points(index, at);
+    if (met && !add_points(index, at)) return false;
     if (plan_.points.size() <= kMaxPoints) return true;
     diags_.error(spec_.axes_at, fmt::format("more than {} points; take fewer values or constrain them", kMaxPoints));
     return false;
   }
 
-  void add_points(const std::vector<std::size_t>& index, const std::vector<StoredValue>& at) {
+  bool add_points(const std::vector<std::size_t>& index, const std::vector<StoredValue>& at) {
     const std::size_t base = index[0];
     for (std::size_t m = 0; m < spec_.programs.size(); ++m) {
       PlannedPoint p;
       p.point.base = spec_.bases[base].name;
       p.point.at = at;
+      if (cost_ && !add_cost(p.point, spec_.bases[base])) return false;
       if (spec_.programs.size() > 1) p.point.at.push_back({spec_.programs[m].name, std::nullopt});
       p.base = base;
       p.programs = m;
@@ -199,6 +205,19 @@ class Planner {
       }
       add(std::move(p), std::move(overrides));
     }
+    return true;
+  }
+
+  // False after an error: the cost is no number at that point.
+  bool add_cost(StoredPoint& p, const SweepBase& b) {
+    const double cost = result_of(*cost_, b, p.at);
+    if (!std::isfinite(cost)) {
+      diags_.error(cost_->formula->at(),
+                   fmt::format("the cost would be {:.12g} at {}; expected a number", cost, place_of(p.at, plan_.axes)));
+      return false;
+    }
+    p.cost = cost;
+    return true;
   }
 
   void add(PlannedPoint p, std::vector<arch::Override> overrides) {
@@ -309,6 +328,7 @@ class Planner {
   SweepPlan plan_;
   std::vector<std::vector<StoredValue>> said_;  // by each base at each axis that is a path
   std::vector<Placed> followers_, constraints_;
+  std::optional<Placed> cost_;
   std::vector<bool> met_;
   std::vector<ChipRequest> requests_;
   std::map<std::string, std::size_t> chip_numbers_;

@@ -51,8 +51,7 @@ class SpecReader {
     if (const Value* constraints = f.take("constraints")) read_constraints(*constraints);
     if (const Value* workloads = f.require("workloads")) out_.workloads = read_workloads(*workloads, file_);
     read_programs(f.take("programs"));
-    if (const auto fidelity = base::as_choice(f.take("fidelity"), "fidelity", {"model", "sim"}, diags_))
-      out_.simulate = *fidelity == 1;
+    if (const Value* fidelity = f.take("fidelity")) read_fidelity(*fidelity);
     f.finish();
   }
 
@@ -127,6 +126,43 @@ class SpecReader {
     if (std::any_of(out_.programs.begin(), out_.programs.end(), same))
       return diags_.error(p.at, fmt::format("programs: '{}' stands here a second time", p.name));
     out_.programs.push_back(std::move(p));
+  }
+
+  void read_fidelity(const Value& v) {
+    if (v.is_map()) return read_escalation(v);
+    if (const auto fidelity = base::as_choice(&v, "fidelity", {"model", "sim"}, diags_)) out_.simulate = *fidelity == 1;
+  }
+
+  void read_escalation(const Value& v) {
+    base::Fields f(v, "fidelity", diags_);
+    base::as_choice(f.require("model"), "model", {"all"}, diags_);
+    const Value* sim = f.require("sim");
+    f.finish();
+    if (sim != nullptr) read_simulated(*sim);
+  }
+
+  void read_simulated(const Value& v) {
+    constexpr std::int64_t kMaxPoints = 1'000'000, kMaxSeed = std::int64_t{1} << 53;  // what JSON readers keep
+    SweepEscalation& e = out_.escalation.emplace();
+    base::Fields f(v, "sim", diags_);
+    const Value* control = f.take("control");
+    const Value* cost = f.take("cost");
+    e.asked.front = base::as_bool(f.take("front"), "front", diags_).value_or(true);
+    e.asked.control =
+        static_cast<std::size_t>(base::as_integer(control, "control", {0, kMaxPoints}, diags_).value_or(0));
+    if (const auto most = base::as_integer(f.take("neighbours"), "neighbours", {0, kMaxPoints}, diags_))
+      e.asked.neighbours = static_cast<std::size_t>(*most);
+    e.asked.seed = base::as_integer(f.take("seed"), "seed", {0, kMaxSeed}, diags_).value_or(e.asked.seed);
+    if (const auto mode =
+            base::as_choice(f.take("mode"), "mode", {kSimulationModes.begin(), kSimulationModes.end()}, diags_))
+      e.mode = static_cast<SimulationMode>(*mode);
+    f.finish();
+    e.asked.mode = kSimulationModes[static_cast<std::size_t>(e.mode)];
+    e.control_at = control == nullptr ? v.at : control->at;
+    if (cost != nullptr && !out_.bases.empty()) e.cost = read_formula(cost, "cost", out_.bases, file_);
+    if (e.cost) e.asked.cost = e.cost->text();
+    if (diags_.ok() && !e.asked.front && e.asked.control == 0)
+      diags_.error(v.at, "sim: nothing is to be simulated; say front: true, or control: 10");
   }
 
   SweepSpec& out_;

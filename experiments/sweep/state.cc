@@ -50,6 +50,10 @@ base::Map counts(std::initializer_list<std::pair<const char*, std::size_t>> entr
 
 }  // namespace
 
+bool SweepState::complete() const {
+  return rows_done == rows && (!escalation || escalation->asked.chosen == StoredEscalation::Stage::kNeighbours);
+}
+
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep) {
   SweepState out;
   out.sweep = sweep;
@@ -59,22 +63,26 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointTotal& t = totals[i];
     out.rows += points[i].refused.empty() ? sweep.workloads.size() : 0;
-    out.rows_done += t.done;
-    out.rows_failed += t.failed;
+    out.rows += t.to_simulate;
+    out.rows_done += t.done + t.simulated;
+    out.rows_failed += t.failed + t.simulation_failed;
     if (points[i].is_base) {
       out.bases.push_back({points[i], t});
       continue;
     }
     ++out.points;
     out.refused += points[i].refused.empty() ? 0 : 1;
-    out.done += points[i].refused.empty() && t.done == sweep.workloads.size() ? 1 : 0;
-    out.failed += t.failed > 0 ? 1 : 0;
+    out.done += points[i].refused.empty() && t.done == sweep.workloads.size() && t.simulated == t.to_simulate ? 1 : 0;
+    out.failed += t.failed + t.simulation_failed > 0 ? 1 : 0;
     if (!points[i].refused.empty()) ++refusals[points[i].refused];
   }
   if (out.rows_failed > 0)
     store.each_row(sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
       if (r != nullptr && !r->error.empty()) ++failures[w.name + ": " + r->error];
+      if (r != nullptr && !r->simulation_error.empty()) ++failures[w.name + ": " + r->simulation_error];
     });
+  out.escalation = escalated(store, sweep);
+  if (out.escalation) out.places = points;
   out.refusals = most_often_first(refusals);
   out.failures = most_often_first(failures);
   for (const std::size_t i : best_points(points, totals))
@@ -83,7 +91,7 @@ SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t ke
 }
 
 base::Value to_document(const SweepState& s) {
-  return base::Map{
+  base::Map out = {
       {"sweep", s.sweep.title, {}},
       {"file", s.sweep.file, {}},
       {"fidelity", s.sweep.fidelity, {}},
@@ -93,6 +101,8 @@ base::Value to_document(const SweepState& s) {
       {"best", to_list(s.best, s.sweep), {}},
       {"refused", to_list(s.refusals), {}},
       {"failed", to_list(s.failures), {}}};
+  if (s.escalation) out.push_back({"escalation", to_document(*s.escalation), {}});
+  return out;
 }
 
 std::string place_of(const std::vector<StoredValue>& at, const std::vector<StoredAxis>& axes) {

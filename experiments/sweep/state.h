@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "experiments/escalation/escalated.h"
 #include "experiments/store/store.h"
 
 namespace tilescope::experiments {
@@ -27,14 +28,17 @@ struct SweepState {
   std::size_t rows = 0, rows_done = 0, rows_failed = 0;                 // bases too
   std::vector<RankedPoint> bases, best;                                 // the latter: least total first
   std::vector<std::pair<std::string, std::size_t>> refusals, failures;  // sentences and how often, most often first
+  std::optional<Escalated> escalation;                                  // of a sweep that escalates,
+  std::vector<StoredPoint> places;                                      // and then its points
 
-  bool complete() const { return rows_done == rows; }
+  bool complete() const;
 };
 
 // With the best `keep` points.
 SweepState state_of(const Store& store, const StoredSweep& sweep, std::size_t keep);
 
-// {"sweep","file","fidelity","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..]}.
+// {"sweep","file","fidelity","points":{..},"rows":{..},"bases":[..],"best":[..],"refused":[..],"failed":[..],
+// "escalation":{..}}, the last of sweeps that escalate.
 base::Value to_document(const SweepState& state);
 
 // "memory.smem.banks 64, core.count 80": coordinates, those of the first axes or all; "the base" where nothing varies.

@@ -18,6 +18,7 @@
 #include "base/home.h"
 #include "experiments/common/parallel.h"
 #include "experiments/common/workers.h"
+#include "experiments/escalation/choice.h"
 #include "experiments/programs/instructions.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "experiments/store/writer.h"
@@ -25,6 +26,7 @@
 #include "experiments/sweep/detail/searches.h"
 #include "experiments/sweep/detail/spec.h"
 #include "experiments/sweep/detail/task.h"
+#include "experiments/sweep/detail/tasks.h"
 #include "tile/program_json.h"
 
 namespace tilescope::experiments {
@@ -42,28 +44,6 @@ double process_cpu_seconds() {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-
-// One chip with what is asked of its programs: the rows of several points, where these are the same.
-struct Task {
-  const arch::ArchSpec* chip = nullptr;
-  Content chip_id{}, request{};
-  const SweepPrograms* programs = nullptr;  // null: constructed
-  construct::Restrictions restrictions;
-  std::size_t base = 0;
-  std::optional<std::size_t> search;     // that constructs for it, where programs are constructed,
-  std::vector<std::size_t> beside;       // and those whose programs are evaluated too
-  std::optional<std::size_t> reference;  // the task whose programs are taken
-  bool is_reference = false, simulate = false;
-  std::vector<std::size_t> points;  // of the plan
-
-  std::size_t left = 0;  // operators
-  double weighted_us = 0;
-  bool failed = false;
-};
-
-struct Unit {
-  std::size_t task, workload;
-};
 
 // The programs of the spec's files, by file and base: one an operator.
 using FilePrograms = std::map<std::pair<const SweepPrograms*, std::size_t>, std::vector<GivenForWorkload>>;
@@ -86,27 +66,11 @@ class Runner {
  public:
   Runner(const SweepSpec& spec, const SweepPlan& plan, const FilePrograms& of_files, StoreWriter& store,
          const std::function<void(const SweepProgress&)>& tell)
-      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell), searches_(spec.workloads) {
-    for (const PlannedPoint& p : plan.points)
-      if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
-  }
+      : spec_(spec), plan_(plan), of_files_(of_files), store_(store), tell_(tell), tasks_(spec, plan, store) {}
 
   // Puts chips, operators and points into the store, and finds what is to be done.
   void prepare() {
-    for (const auto& chip : plan_.chips) {
-      chip_hashes_.push_back(base::content_hash(identity_of(*chip)));
-      hash_of_chip_[chip.get()] = chip_hashes_.back();
-      chip_ids_.push_back(store_.chip(identity_of(*chip), chip->name, arch::to_document(*chip)));
-    }
-    std::vector<NewWorkload> workloads;
-    for (const SweepWorkload& w : spec_.workloads) {
-      workload_ids_.push_back(store_.workload(w.document));
-      workloads.push_back({w.name, w.kind, w.weight, workload_ids_.back()});
-    }
-    std::vector<NewPoint> points;
-    for (const PlannedPoint& p : plan_.points) points.push_back(add_point(p));
-    StoredSweep sweep{0, spec_.title, spec_.file, spec_.text, spec_.simulate ? "sim" : "model", plan_.axes, {}};
-    store_.put_sweep(sweep, points, workloads);
+    sweep_ = tasks_.put();
     find_work();
   }
 
@@ -116,111 +80,27 @@ class Runner {
     if (!stopped()) read_references();
     if (!stopped()) work(others_, jobs, stopped);
     store_.commit();
+    if (spec_.escalation && !stopped()) escalate(jobs, stopped);
   }
 
   std::size_t computed() const { return progress_.done - progress_.known; }
-  bool complete() const { return progress_.done == progress_.all; }
+  bool complete() const { return progress_.done == progress_.all && (!spec_.escalation || escalated_); }
   const std::vector<std::string>& lost() const { return lost_; }
   double construct_cpu_seconds() const { return 1e-6 * construct_cpu_us_; }
 
  private:
-  NewPoint add_point(const PlannedPoint& p) {
-    NewPoint out;
-    out.point = p.point;
-    out.base_ordinal = p.base;
-    if (!p.chip) return out;
-    Task t;
-    t.chip = plan_.chips[*p.chip].get();
-    t.chip_id = chip_ids_[*p.chip];
-    t.programs = p.programs ? &spec_.programs[*p.programs] : nullptr;
-    t.restrictions = p.restrictions;
-    t.base = p.base;
-    t.simulate = spec_.simulate;
-    if (is_constructed(p)) search_for(t, p);
-    if (t.programs != nullptr && t.programs->from == SweepPrograms::From::kBase) t.reference = add_reference(p);
-    const std::size_t task = add_task(std::move(t));
-    tasks_[task].points.push_back(p.point.ordinal);
-    out.chip = tasks_[task].chip_id;
-    out.request = tasks_[task].request;
-    return out;
-  }
-
-  // The base's own programs under the same restrictions.
-  std::size_t add_reference(const PlannedPoint& p) {
-    Task t;
-    t.chip = plan_.chips[p.base].get();
-    t.chip_id = chip_ids_[p.base];
-    t.restrictions = p.restrictions;
-    t.base = p.base;
-    PlannedPoint base;
-    base.chip = base.base = p.base;
-    base.point.is_base = true;
-    base.restrictions = p.restrictions;
-    search_for(t, base);
-    const std::size_t task = add_task(std::move(t));
-    tasks_[task].is_reference = true;
-    return task;
-  }
-
-  bool is_constructed(const PlannedPoint& p) const {
-    return !p.programs || spec_.programs[*p.programs].from == SweepPrograms::From::kConstruct;
-  }
-
-  static bool same(const construct::Restrictions& a, const construct::Restrictions& b) {
-    return a.pads == b.pads && a.block == b.block;
-  }
-
-  // The task's own search and those beside it, under the same restrictions: its base's, and those of its neighbours,
-  // one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
-  void search_for(Task& t, const PlannedPoint& p) {
-    t.search = searches_.add(*t.chip, t.restrictions);
-    const PlannedPoint* at = &p;
-    if (p.point.is_base) {
-      const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {
-        return g.second->chip == p.chip && same(g.second->restrictions, p.restrictions);
-      });
-      if (same_chip == grid_.end()) return;
-      at = same_chip->second;
-    }
-    const auto add = [&](const arch::ArchSpec& chip) {
-      const std::size_t search = searches_.add(chip, t.restrictions);
-      if (search != *t.search && std::find(t.beside.begin(), t.beside.end(), search) == t.beside.end())
-        t.beside.push_back(search);
-    };
-    add(*plan_.chips[p.base]);
-    for (std::size_t axis = 1; axis < at->index.size(); ++axis)
-      for (const int step : {-1, 1}) {
-        std::vector<std::size_t> index = at->index;
-        index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
-        const auto neighbour = grid_.find(index);
-        if (neighbour != grid_.end() && same(neighbour->second->restrictions, t.restrictions))
-          add(*plan_.chips[*neighbour->second->chip]);
-      }
-  }
-
-  std::size_t add_task(Task t) {
-    std::vector<std::string> beside;
-    for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
-    t.request = store_.request(
-        request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside), t.simulate));
-    t.left = spec_.workloads.size();
-    const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
-    if (fresh) tasks_.push_back(std::move(t));
-    return entry->second;
-  }
-
   void find_work() {
-    for (std::size_t t = 0; t < tasks_.size(); ++t)
+    for (std::size_t t = 0; t < tasks_.all().size(); ++t)
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
         ++progress_.all;
-        if (const auto known = store_.find(key_of({t, w}))) {
+        if (const auto known = store_.find(tasks_.key_of({t, w}))) {
           ++progress_.known;
           count({t, w}, known->time_us);
         } else {
           (tasks_[t].is_reference ? of_references_ : others_).push_back({t, w});
           if (!tasks_[t].search) continue;
-          searches_.expect(*tasks_[t].search, w);
-          for (const std::size_t search : tasks_[t].beside) searches_.expect(search, w);
+          tasks_.searches().expect(*tasks_[t].search, w);
+          for (const std::size_t search : tasks_[t].beside) tasks_.searches().expect(search, w);
         }
       }
     for (const PlannedPoint& p : plan_.points) progress_.points_all += p.chip && !p.point.is_base ? 1 : 0;
@@ -228,25 +108,28 @@ class Runner {
     tell_(progress_);
   }
 
-  RowKey key_of(Unit u) const { return {tasks_[u.task].chip_id, tasks_[u.task].request, workload_ids_[u.workload]}; }
-
   // The programs that references were found to have, from the store.
   void read_references() {
-    Diagnostics own;
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (std::size_t t = 0; t < tasks_.all().size(); ++t) {
       if (!tasks_[t].is_reference) continue;
       std::vector<GivenForWorkload>& given = of_references_programs_[t];
       for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
         GivenForWorkload& g = given.emplace_back();
-        if (const auto text = store_.program_of(key_of({t, w}))) {
-          const auto document = base::read_json(*text, own.add_source("program"), own);
-          g.program = document ? tile::read_program(*document, *tasks_[t].chip, own) : std::nullopt;
-          base::check(g.program.has_value(), "a stored program is read back");
-        } else {
-          g.why = fmt::format("{} has no program of its own for it", spec_.bases[tasks_[t].base].name);
-        }
+        g.program = stored_program({t, w});
+        if (!g.program) g.why = fmt::format("{} has no program of its own for it", spec_.bases[tasks_[t].base].name);
       }
     }
+  }
+
+  // That of a row, read for its chip; nothing where the row has none.
+  std::optional<tile::RProgram> stored_program(Unit u) {
+    const auto text = store_.program_of(tasks_.key_of(u));
+    if (!text) return std::nullopt;
+    Diagnostics own;
+    const auto document = base::read_json(*text, own.add_source("program"), own);
+    auto program = document ? tile::read_program(*document, *tasks_[u.task].chip, own) : std::nullopt;
+    base::check(program.has_value(), "a stored program is read back");
+    return program;
   }
 
   const GivenForWorkload* given_for(Unit u) const {
@@ -258,16 +141,80 @@ class Runner {
 
   MadeRow make(Unit u, double& construct_cpu_us) {
     const Task& t = tasks_[u.task];
+    if (t.judges)
+      return given_row(*t.chip, {stored_program({*t.judges, u.workload}), {}, "the model found no program"});
     const GivenForWorkload* given = given_for(u);
     if (given == nullptr) {
-      const auto own = searches_.of(t.search.value(), u.workload, construct_cpu_us);
+      const auto own = tasks_.searches().of(t.search.value(), u.workload, construct_cpu_us);
       std::vector<std::shared_ptr<const Constructed>> beside;
-      for (const std::size_t search : t.beside) beside.push_back(searches_.of(search, u.workload, construct_cpu_us));
+      for (const std::size_t search : t.beside)
+        beside.push_back(tasks_.searches().of(search, u.workload, construct_cpu_us));
       return constructed_row(*t.chip, t.restrictions, *own, beside);
     }
     MadeRow row = given_row(*t.chip, *given);
-    if (t.chip_id == chip_ids_[t.base]) row.row.measured_us = given->measured_us;
+    if (tasks_.is_on_base(t)) row.row.measured_us = given->measured_us;
     return row;
+  }
+
+  // The points that the simulator judges: chosen from what the store holds, simulated and kept, and the neighbours only
+  // after the control, which says how wide the band is.
+  void escalate(int jobs, const std::function<bool()>& stopped) {
+    using Stage = StoredEscalation::Stage;
+    StoredEscalation state = spec_.escalation->asked;
+    for (const Stage stage : {Stage::kFrontAndControl, Stage::kNeighbours}) {
+      if (stopped() || progress_.done < progress_.all) return;
+      state.chosen = stage;
+      work(choose(state), jobs, stopped);
+      store_.commit();
+    }
+    escalated_ = true;
+  }
+
+  // Puts the stage's choice into the store; what of it is not simulated yet.
+  std::vector<Unit> choose(const StoredEscalation& state) {
+    const std::vector<JudgedPoint> points = judged();
+    std::map<std::size_t, std::size_t> simulations;  // tasks, by the first of the points that they are of
+    std::map<std::size_t, Chosen> reasons;
+    for (const auto& [i, reason] : chosen_at(state, points)) {
+      const std::size_t first = points[i].same_as;
+      if (!simulations.contains(first)) simulations[first] = tasks_.add_simulation(tasks_.of_point(first).value());
+      reasons[i] = reason;
+    }
+    std::vector<ChosenPoint> chosen;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto simulation = simulations.find(points[i].same_as);
+      if (simulation == simulations.end()) continue;
+      const auto reason = reasons.find(i);
+      chosen.push_back({points[i].ordinal, reason == reasons.end() ? Chosen::kNot : reason->second,
+                        tasks_[simulation->second].request});
+    }
+    store_.choose(sweep_, state, chosen);
+    std::vector<Unit> out;
+    for (const auto& [first, task] : simulations)
+      for (std::size_t w = 0; w < spec_.workloads.size(); ++w) {
+        ++progress_.all;
+        ++progress_.simulations_all;
+        if (const auto known = store_.find(tasks_.key_of({task, w}))) {
+          ++progress_.known;
+          ++progress_.simulations_known;
+          count({task, w}, known->time_us);
+        } else {
+          out.push_back({task, w});
+        }
+      }
+    tell_(progress_);
+    return out;
+  }
+
+  // The points with what is committed of them.
+  std::vector<JudgedPoint> judged() const {
+    Diagnostics own;
+    const auto store = Store::open(store_.path(), own);
+    base::check(store.has_value(), "a store that is written is read");
+    for (const StoredSweep& s : store->sweeps())
+      if (s.id == sweep_) return judged_points(*store, s);
+    base::check(false, "a sweep that was put is there");
+    return {};
   }
 
   void work(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
@@ -288,13 +235,14 @@ class Runner {
 
   // Point by point, of as few operators at a time that the programs which points keep for each other are bounded.
   std::vector<Unit> in_order(std::vector<Unit> units) const {
-    const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.size()));
+    const std::size_t at_a_time = std::max<std::size_t>(1, kMaxKept / std::max<std::size_t>(1, tasks_.all().size()));
     std::stable_sort(units.begin(), units.end(),
                      [&](const Unit& a, const Unit& b) { return a.workload / at_a_time < b.workload / at_a_time; });
     return units;
   }
 
   void simulate(const std::vector<Unit>& units, int jobs, const std::function<bool()>& stopped) {
+    const SimulationMode mode = spec_.escalation ? spec_.escalation->mode : SimulationMode::kSampled;
     std::map<std::size_t, MadeRow> under_way;
     WorkerCalls calls;
     calls.begin = [&](std::size_t i) {
@@ -307,7 +255,7 @@ class Runner {
       return true;
     };
     calls.job = [&](std::size_t i) {
-      return simulate_in_worker(*under_way.at(i).program, *tasks_[units[i].task].chip, SimulationMode::kSampled);
+      return simulate_in_worker(*under_way.at(i).program, *tasks_[units[i].task].chip, mode);
     };
     calls.end = [&](std::size_t i, WorkerResult answer) {
       MadeRow row = std::move(under_way.extract(i).mapped());
@@ -328,7 +276,7 @@ class Runner {
     const std::lock_guard lock(one_at_a_time_);
     if (broken_) return;
     try {
-      store_.add(key_of(u), texts);
+      store_.add(tasks_.key_of(u), texts);
       // A simulation takes long enough to be worth a commit of its own.
       if (tasks_[u.task].simulate || Clock::now() - committed_ > kCommitEvery) commit();
     } catch (...) {
@@ -348,6 +296,10 @@ class Runner {
   void count(Unit u, std::optional<double> time_us) {
     Task& t = tasks_[u.task];
     ++progress_.done;
+    if (t.judges) {
+      ++progress_.simulations_done;
+      return;
+    }
     t.failed = t.failed || !time_us;
     t.weighted_us += spec_.workloads[u.workload].weight * time_us.value_or(0);
     if (--t.left > 0) return;
@@ -375,7 +327,7 @@ class Runner {
   }
 
   const Task* base_task(std::size_t base) const {
-    for (const Task& t : tasks_)
+    for (const Task& t : tasks_.all())
       for (const std::size_t p : t.points)
         if (plan_.points[p].point.is_base && plan_.points[p].base == base) return &t;
     return nullptr;
@@ -387,13 +339,9 @@ class Runner {
   StoreWriter& store_;
   const std::function<void(const SweepProgress&)>& tell_;
 
-  SweepSearches searches_;
-  std::map<std::vector<std::size_t>, const PlannedPoint*> grid_;  // of constructed programs, by index
-  std::vector<std::string> chip_hashes_;
-  std::map<const arch::ArchSpec*, std::string> hash_of_chip_;
-  std::vector<Content> chip_ids_, workload_ids_;
-  std::vector<Task> tasks_;
-  std::map<std::pair<Content, Content>, std::size_t> task_numbers_;
+  SweepTasks tasks_;
+  std::int64_t sweep_ = 0;  // the store's number of it
+  bool escalated_ = false;  // all that is chosen is simulated
   std::map<std::size_t, std::vector<GivenForWorkload>> of_references_programs_;
   std::vector<Unit> of_references_, others_;
 
@@ -406,11 +354,36 @@ class Runner {
   double construct_cpu_us_ = 0;
 };
 
-SweepState stored_state(const std::string& path, const std::string& title, Diagnostics& diags) {
+// What of the escalation the file's author should know: a control that is all there is, operators that the simulator
+// cannot run, where the file lists them.
+void note_escalation(const Store& store, const SweepState& state, const SweepSpec& spec, Diagnostics& diags) {
+  if (!state.escalation || state.sweep.escalation->chosen == StoredEscalation::Stage::kNone) return;
+  const std::size_t asked = spec.escalation->asked.control, drawn = count_of(*state.escalation, Chosen::kControl);
+  if (drawn < asked)
+    diags.note(
+        spec.escalation->control_at,
+        fmt::format("control: {} asked, and {} chips lie beyond the front; all of them are simulated", asked, drawn));
+  std::map<std::pair<std::size_t, std::string>, std::size_t> failed;
+  store.each_row(state.sweep, [&](const StoredPoint&, const StoredWorkload& w, const StoredRow* r) {
+    if (r == nullptr || r->simulation_error.empty()) return;
+    const auto of_name = [&](const SweepWorkload& s) { return s.name == w.name; };
+    const auto found = std::find_if(spec.workloads.begin(), spec.workloads.end(), of_name);
+    ++failed[{static_cast<std::size_t>(found - spec.workloads.begin()), r->simulation_error}];
+  });
+  for (const auto& [what, points] : failed)
+    diags.note(spec.workloads[what.first].at, fmt::format("{} is not simulated at {} points: {}",
+                                                          spec.workloads[what.first].name, points, what.second));
+}
+
+SweepState stored_state(const std::string& path, const SweepSpec& spec, Diagnostics& diags) {
   const auto store = Store::open(path, diags);
   base::check(store.has_value(), "a store that was written is read");
-  for (const StoredSweep& s : store->sweeps())
-    if (s.title == title) return state_of(*store, s, kShown);
+  for (const StoredSweep& s : store->sweeps()) {
+    if (s.title != spec.title) continue;
+    SweepState out = state_of(*store, s, kShown);
+    note_escalation(*store, out, spec, diags);
+    return out;
+  }
   base::check(false, "a sweep that was put is there");
   return {};
 }
@@ -449,7 +422,7 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.lost = runner.lost();
     out.stopped = !runner.complete();
   }
-  out.state = stored_state(request.store, spec->title, diags);
+  out.state = stored_state(request.store, *spec, diags);
   return out;
 }
 

@@ -26,6 +26,7 @@ struct SweepProgress {
   std::size_t done = 0, all = 0;  // rows
   std::size_t known = 0;          // of them, those that the store had
   std::size_t points_done = 0, points_all = 0, points_known = 0;
+  std::size_t simulations_done = 0, simulations_all = 0, simulations_known = 0;  // rows of what an escalation chose
   std::optional<std::string> best;  // "0.820 of v100 at memory.smem.banks 64", so far
 };
 

@@ -72,11 +72,14 @@ MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given) {
 }
 
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside, bool simulate) {
+                             const std::string& base, std::vector<std::string> beside,
+                             std::optional<SimulationMode> simulate) {
   base::List block;
   for (const std::int64_t extent : restrictions.block) block.emplace_back(extent);
   const bool constructed = programs == nullptr || programs->from == SweepPrograms::From::kConstruct;
   base::Map out = {{"programs", constructed ? "construct" : "fixed", {}}, {"fidelity", simulate ? "sim" : "model", {}}};
+  if (simulate && *simulate != SimulationMode::kSampled)
+    out.push_back({"mode", kSimulationModes[static_cast<std::size_t>(*simulate)], {}});
   if (!constructed) out.push_back({"base", base, {}});
   if (!constructed && programs->file) {
     out.push_back({"from", base::content_hash(programs->file->text), {}});

@@ -88,7 +88,8 @@ class WorkloadsReader {
     for (NamedExpression& op : *operators) {
       if (only != nullptr && std::find(chosen.begin(), chosen.end(), op.id) == chosen.end()) continue;
       const double counted = weight * static_cast<double>(op.count);
-      add({op.id, op.kind, counted, std::move(op.expression), {}}, suite.at, Given::kBySuite, given.value_or(""));
+      add({op.id, op.kind, counted, std::move(op.expression), {}, suite.at}, suite.at, Given::kBySuite,
+          given.value_or(""));
     }
   }
 
@@ -123,7 +124,8 @@ class WorkloadsReader {
     if (text.op.text.empty() || !dtype) return;
     if (auto e = expression_of(text, false, diags_)) {
       std::string kind = kind_of_whole(*e);
-      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}}, item.at, id ? Given::kById : Given::kUnnamed);
+      add({id.value_or(""), std::move(kind), weight, std::move(*e), {}, item.at}, item.at,
+          id ? Given::kById : Given::kUnnamed);
     }
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 // The parts of a store's rows that are JSON in a column, to text and back; for the .cc files of experiments/ alone.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ std::string text_of(const std::vector<LevelRow>& levels);
 std::string text_of(const std::vector<StoredValue>& values);
 std::string text_of(const std::vector<StoredDifference>& differences);
 std::string text_of(const std::vector<StoredAxis>& axes);
+std::string text_of(const std::optional<StoredEscalation>& escalation);  // empty where there is none
 
 // What the functions above wrote. What is no such text is damage: StoreError.
 std::vector<TermRow> terms_of_text(const std::string& text);
@@ -24,6 +26,8 @@ std::vector<LevelRow> levels_of_text(const std::string& text);
 std::vector<StoredValue> values_of_text(const std::string& text);
 std::vector<StoredDifference> differences_of_text(const std::string& text);
 std::vector<StoredAxis> axes_of_text(const std::string& text);
+std::optional<StoredEscalation> escalation_of_text(const std::string& text);
+Chosen chosen_of_text(const std::string& text);
 base::Value document_of_text(const std::string& text);
 
 }  // namespace tilescope::experiments

@@ -14,6 +14,7 @@
 #include "arch/spec.h"
 #include "base/diagnostics.h"
 #include "experiments/programs/source.h"
+#include "experiments/simulate/simulate.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/formula.h"
 #include "expr/expression.h"
@@ -51,6 +52,15 @@ struct SweepWorkload {
   double weight = 1;
   expr::Expression expression;
   base::Value document;  // what makes two operators one
+  base::Position at;     // where the file lists it first
+};
+
+// Which points the simulator judges next to the model.
+struct SweepEscalation {
+  StoredEscalation asked;
+  SimulationMode mode = SimulationMode::kSampled;
+  std::optional<Formula> cost;
+  base::Position control_at;
 };
 
 // Where a point's programs come from: constructed for its chip, its base's own ones, or those of a file.
@@ -69,7 +79,8 @@ struct SweepSpec {
   base::Position constraints_at, axes_at;
   std::vector<SweepWorkload> workloads;
   std::vector<SweepPrograms> programs;
-  bool simulate = false;
+  bool simulate = false;  // every point
+  std::optional<SweepEscalation> escalation;
 };
 
 // Nothing after errors, which are all of the file's.

@@ -13,6 +13,7 @@
 #include "base/document.h"
 #include "construct/restrictions.h"
 #include "experiments/programs/constructor.h"
+#include "experiments/simulate/simulate.h"
 #include "experiments/store/store.h"
 #include "experiments/sweep/detail/spec.h"
 #include "tile/program.h"
@@ -41,9 +42,11 @@ MadeRow constructed_row(const arch::ArchSpec& a, const construct::Restrictions& 
 MadeRow given_row(const arch::ArchSpec& a, const GivenForWorkload& given);
 
 // What is asked of the programs of a point as a document: what names its rows beside chip and operator. `base` is the
-// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too.
+// hash of the base chip's contents, `beside` those of the chips whose programs are evaluated too, `simulate` how they
+// are simulated, where they are.
 base::Value request_document(const SweepPrograms* programs, const construct::Restrictions& restrictions,
-                             const std::string& base, std::vector<std::string> beside, bool simulate);
+                             const std::string& base, std::vector<std::string> beside,
+                             std::optional<SimulationMode> simulate);
 
 // The programs of a file of JSON lines that compute the workloads: of several lines the one that measured fastest, or
 // is predicted to be on the base.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What a sweep asks of the store's rows: one task a chip and request, which the points that are the same share. For the
+// .cc files of experiments/ alone.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arch/spec.h"
+#include "construct/restrictions.h"
+#include "experiments/store/writer.h"
+#include "experiments/sweep/detail/plan.h"
+#include "experiments/sweep/detail/searches.h"
+#include "experiments/sweep/detail/spec.h"
+
+namespace tilescope::experiments {
+
+// One chip with what is asked of its programs: the rows of several points, where these are the same.
+struct Task {
+  const arch::ArchSpec* chip = nullptr;
+  Content chip_id{}, request{};
+  const SweepPrograms* programs = nullptr;  // null: constructed
+  construct::Restrictions restrictions;
+  std::size_t base = 0;
+  std::optional<std::size_t> search;     // that constructs for it, where programs are constructed,
+  std::vector<std::size_t> beside;       // and those whose programs are evaluated too
+  std::optional<std::size_t> reference;  // the task whose programs are taken
+  std::optional<std::size_t> judges;     // the task whose programs are simulated, chosen by the model there
+  bool is_reference = false, simulate = false;
+  std::vector<std::size_t> points;  // of the plan
+
+  std::size_t left = 0;  // operators
+  double weighted_us = 0;
+  bool failed = false;
+};
+
+struct Unit {
+  std::size_t task, workload;
+};
+
+class SweepTasks {
+ public:
+  SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store);
+
+  // Puts chips, operators and points into the store, a task for each point that is not refused. The sweep's number.
+  std::int64_t put();
+  // The task that simulates the programs of another one, as a sweep of fidelity sim asks for it.
+  std::size_t add_simulation(std::size_t task);
+
+  const std::vector<Task>& all() const { return tasks_; }
+  Task& operator[](std::size_t t) { return tasks_[t]; }
+  const Task& operator[](std::size_t t) const { return tasks_[t]; }
+  // The task of a point of the plan; none of a refused one.
+  std::optional<std::size_t> of_point(std::size_t p) const { return of_points_[p]; }
+  RowKey key_of(Unit u) const { return {tasks_[u.task].chip_id, tasks_[u.task].request, workload_ids_[u.workload]}; }
+  // Whether its chip is the base as it is.
+  bool is_on_base(const Task& t) const { return t.chip_id == chip_ids_[t.base]; }
+  SweepSearches& searches() { return searches_; }
+
+ private:
+  NewPoint add_point(const PlannedPoint& p);
+  std::size_t add_reference(const PlannedPoint& p);
+  bool is_constructed(const PlannedPoint& p) const;
+  void search_for(Task& t, const PlannedPoint& p);
+  std::size_t add_task(Task t);
+
+  const SweepSpec& spec_;
+  const SweepPlan& plan_;
+  StoreWriter& store_;
+  SweepSearches searches_;
+  std::map<std::vector<std::size_t>, const PlannedPoint*> grid_;  // of constructed programs, by index
+  std::vector<std::string> chip_hashes_;
+  std::map<const arch::ArchSpec*, std::string> hash_of_chip_;
+  std::vector<Content> chip_ids_, workload_ids_;
+  std::vector<Task> tasks_;
+  std::vector<std::optional<std::size_t>> of_points_;
+  std::map<std::pair<Content, Content>, std::size_t> task_numbers_;
+};
+
+}  // namespace tilescope::experiments

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/sweep/detail/tasks.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "experiments/sweep/detail/task.h"
+
+namespace tilescope::experiments {
+namespace {
+
+bool same(const construct::Restrictions& a, const construct::Restrictions& b) {
+  return a.pads == b.pads && a.block == b.block;
+}
+
+}  // namespace
+
+SweepTasks::SweepTasks(const SweepSpec& spec, const SweepPlan& plan, StoreWriter& store)
+    : spec_(spec), plan_(plan), store_(store), searches_(spec.workloads) {
+  for (const PlannedPoint& p : plan.points)
+    if (p.chip && is_constructed(p) && !p.point.is_base) grid_.emplace(p.index, &p);
+}
+
+std::int64_t SweepTasks::put() {
+  for (const auto& chip : plan_.chips) {
+    chip_hashes_.push_back(base::content_hash(identity_of(*chip)));
+    hash_of_chip_[chip.get()] = chip_hashes_.back();
+    chip_ids_.push_back(store_.chip(identity_of(*chip), chip->name, arch::to_document(*chip)));
+  }
+  std::vector<NewWorkload> workloads;
+  for (const SweepWorkload& w : spec_.workloads) {
+    workload_ids_.push_back(store_.workload(w.document));
+    workloads.push_back({w.name, w.kind, w.weight, workload_ids_.back()});
+  }
+  std::vector<NewPoint> points;
+  for (const PlannedPoint& p : plan_.points) points.push_back(add_point(p));
+  const auto escalation = spec_.escalation ? std::optional(spec_.escalation->asked) : std::nullopt;
+  const char* fidelity = escalation ? "escalated" : spec_.simulate ? "sim" : "model";
+  return store_.put_sweep({0, spec_.title, spec_.file, spec_.text, fidelity, plan_.axes, {}, escalation}, points,
+                          workloads);
+}
+
+NewPoint SweepTasks::add_point(const PlannedPoint& p) {
+  NewPoint out;
+  out.point = p.point;
+  out.base_ordinal = p.base;
+  of_points_.emplace_back();
+  if (!p.chip) return out;
+  Task t;
+  t.chip = plan_.chips[*p.chip].get();
+  t.chip_id = chip_ids_[*p.chip];
+  t.programs = p.programs ? &spec_.programs[*p.programs] : nullptr;
+  t.restrictions = p.restrictions;
+  t.base = p.base;
+  t.simulate = spec_.simulate;
+  if (is_constructed(p)) search_for(t, p);
+  if (t.programs != nullptr && t.programs->from == SweepPrograms::From::kBase) t.reference = add_reference(p);
+  const std::size_t task = add_task(std::move(t));
+  tasks_[task].points.push_back(p.point.ordinal);
+  of_points_.back() = task;
+  out.chip = tasks_[task].chip_id;
+  out.request = tasks_[task].request;
+  return out;
+}
+
+// The base's own programs under the same restrictions.
+std::size_t SweepTasks::add_reference(const PlannedPoint& p) {
+  Task t;
+  t.chip = plan_.chips[p.base].get();
+  t.chip_id = chip_ids_[p.base];
+  t.restrictions = p.restrictions;
+  t.base = p.base;
+  PlannedPoint base;
+  base.chip = base.base = p.base;
+  base.point.is_base = true;
+  base.restrictions = p.restrictions;
+  search_for(t, base);
+  const std::size_t task = add_task(std::move(t));
+  tasks_[task].is_reference = true;
+  return task;
+}
+
+bool SweepTasks::is_constructed(const PlannedPoint& p) const {
+  return !p.programs || spec_.programs[*p.programs].from == SweepPrograms::From::kConstruct;
+}
+
+// The task's own search and those beside it, under the same restrictions: its base's, and those of its neighbours,
+// one value away along one axis. A base as it is has the neighbours of the point that is the same chip.
+void SweepTasks::search_for(Task& t, const PlannedPoint& p) {
+  t.search = searches_.add(*t.chip, t.restrictions);
+  const PlannedPoint* at = &p;
+  if (p.point.is_base) {
+    const auto same_chip = std::find_if(grid_.begin(), grid_.end(), [&](const auto& g) {
+      return g.second->chip == p.chip && same(g.second->restrictions, p.restrictions);
+    });
+    if (same_chip == grid_.end()) return;
+    at = same_chip->second;
+  }
+  const auto add = [&](const arch::ArchSpec& chip) {
+    const std::size_t search = searches_.add(chip, t.restrictions);
+    if (search != *t.search && std::find(t.beside.begin(), t.beside.end(), search) == t.beside.end())
+      t.beside.push_back(search);
+  };
+  add(*plan_.chips[p.base]);
+  for (std::size_t axis = 1; axis < at->index.size(); ++axis)
+    for (const int step : {-1, 1}) {
+      std::vector<std::size_t> index = at->index;
+      index[axis] += static_cast<std::size_t>(step);  // below the first value: no point has that index
+      const auto neighbour = grid_.find(index);
+      if (neighbour != grid_.end() && same(neighbour->second->restrictions, t.restrictions))
+        add(*plan_.chips[*neighbour->second->chip]);
+    }
+}
+
+std::size_t SweepTasks::add_task(Task t) {
+  std::vector<std::string> beside;
+  for (const std::size_t search : t.beside) beside.push_back(hash_of_chip_.at(&searches_.chip_of(search)));
+  const SimulationMode mode = spec_.escalation ? spec_.escalation->mode : SimulationMode::kSampled;
+  t.request = store_.request(request_document(t.programs, t.restrictions, chip_hashes_[t.base], std::move(beside),
+                                              t.simulate ? std::optional(mode) : std::nullopt));
+  t.left = spec_.workloads.size();
+  const auto [entry, fresh] = task_numbers_.emplace(std::pair(t.chip_id, t.request), tasks_.size());
+  if (fresh) tasks_.push_back(std::move(t));
+  return entry->second;
+}
+
+std::size_t SweepTasks::add_simulation(std::size_t task) {
+  Task t = tasks_[task];
+  t.judges = task;
+  t.simulate = true;
+  t.is_reference = t.failed = false;
+  t.weighted_us = 0;
+  return add_task(std::move(t));
+}
+
+}  // namespace tilescope::experiments
