@@ -62,6 +62,14 @@ inline std::vector<std::string_view> names_of<Refresh>() {
   return {"all_banks", "per_bank"};
 }
 template <>
+inline std::vector<std::string_view> names_of<RequestQueues>() {
+  return {"read_write", "shared", "per_bank"};
+}
+template <>
+inline std::vector<std::string_view> names_of<PagePolicy>() {
+  return {"open", "closed", "closed_adaptive", "timeout"};
+}
+template <>
 inline std::vector<std::string_view> names_of<PartialWrite>() {
   return {"masked", "fetched"};
 }

@@ -179,6 +179,46 @@ void check_mapping(const ArchSpec& a, const DramLevel& l, Bytes burst, const Cac
                    {{"memory", cache->name, "line"}});
 }
 
+// Writes that wait and never go.
+void check_watermarks(const DramLevel& l, Complaints& complaints) {
+  const auto path = [&](const char* key) { return Path{"memory", l.name, key}; };
+  const auto &high = l.write_high_watermark, &low = l.write_low_watermark;
+  if (low && !high) complaints.add(path("write_low_watermark"), "needs write_high_watermark");
+  if (low && high && *low >= *high)
+    complaints.add(path("write_low_watermark"),
+                   fmt::format("{} writes are no fewer than write_high_watermark, {}: no write would go", *low, *high),
+                   {path("write_high_watermark")});
+  if (l.queues == RequestQueues::kReadWrite && high && l.queue_depth && *high > *l.queue_depth)
+    complaints.add(path("write_high_watermark"),
+                   fmt::format("{} writes are more than queue_depth, {}: never as many wait", *high, *l.queue_depth),
+                   {path("queue_depth")});
+}
+
+void check_controller(const DramLevel& l, Complaints& complaints) {
+  const auto path = [&](const char* key) { return Path{"memory", l.name, key}; };
+  check_watermarks(l, complaints);
+  if (l.queues == RequestQueues::kPerBank && !l.queue_depth)
+    complaints.add(path("queues"), "per_bank, but queue_depth is missing");
+  const bool times_out = l.page_policy == PagePolicy::kTimeout;
+  if (times_out && !l.page_timeout) complaints.add(path("page_policy"), "timeout, but page_timeout is missing");
+  if (l.page_policy != PagePolicy::kOpen && (!l.row || l.banks == 0))
+    complaints.add(path("page_policy"), "nothing hears it without `row` and `banks`");
+  // What a change of policy makes void, so that one key alone can be changed.
+  const auto unheard = [&](const char* key, bool given, const char* why, std::string_view policy) {
+    if (given) complaints.note(path(key), fmt::format("not heard: {} {}", why, policy));
+  };
+  const bool in_one_order = l.queues != RequestQueues::kReadWrite;
+  const char* const in_turn = "writes take their turn with reads where queues is";
+  unheard("write_high_watermark", in_one_order && l.write_high_watermark, in_turn, name_of_choice(l.queues));
+  unheard("write_threshold", in_one_order && l.write_threshold, in_turn, name_of_choice(l.queues));
+  unheard("write_idle", in_one_order && l.write_idle, in_turn, name_of_choice(l.queues));
+  unheard("per_bank_queue_depth", l.queues == RequestQueues::kPerBank && l.per_bank_queue_depth,
+          "banks have the only queues where queues is", "per_bank");
+  unheard("row_hit_cap", l.page_policy == PagePolicy::kClosed && l.row_hit_cap,
+          "a row serves one request where page_policy is", "closed");
+  unheard("page_timeout", !times_out && l.page_timeout, "rows close after a time where page_policy is", "timeout");
+}
+
 void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
   if (l.bank_groups && !divides(*l.bank_groups, l.banks))
     complaints.add({"memory", l.name, "banks"},
@@ -212,6 +252,7 @@ void check_dram(const ArchSpec& a, const DramLevel& l, Complaints& complaints) {
     complaints.add({"memory", l.name, "model"},
                    "nothing hears it: a trace drives the channels that the file describes");
   check_timing(l, complaints);
+  check_controller(l, complaints);
 }
 
 void check_cache_name(const CacheLevel& l, Complaints& complaints) {

@@ -42,6 +42,12 @@ enum class Kind : std::uint8_t { kDram, kCache, kScratchpad, kRegister };
 enum class AddressMapping : std::uint8_t { kRoRaBgBaCoCh, kRoBaRaBgCoCh };
 // What one refresh of a DRAM takes: all banks of a rank, or one after the other.
 enum class Refresh : std::uint8_t { kAllBanks, kPerBank };
+// How a DRAM controller queues requests: reads apart from writes, which drain together; or both in one queue and in one
+// order; or likewise, in a queue of each bank.
+enum class RequestQueues : std::uint8_t { kReadWrite, kShared, kPerBank };
+// When a DRAM closes an open row that no request conflicts with: never; with the request that used it, always or unless
+// another one waits for the row; or after a time.
+enum class PagePolicy : std::uint8_t { kOpen, kClosed, kClosedAdaptive, kTimeout };
 // What a cache does with a write of a part of a sector that it lacks: keeps which bytes were written, or fetches the
 // rest at once.
 enum class PartialWrite : std::uint8_t { kMasked, kFetched };
@@ -180,11 +186,16 @@ struct DramLevel : AddressedLevel {
   std::optional<Cycles> activate_command;  // that an activate holds its bus; one clock where absent
   AddressMapping address_mapping{};        // where there is no `mapping`
   // The controller of one channel. Without a bound it takes, keeps and waits for as much as comes.
-  std::optional<std::int64_t> queue_depth;           // reads, and as many writes
+  RequestQueues queues{};
+  std::optional<std::int64_t> queue_depth;           // reads, and as many writes; or requests of one queue
   std::optional<std::int64_t> per_bank_queue_depth;  // requests that it queues at each bank beyond those
   std::optional<std::int64_t> write_threshold;       // writes that wait while the banks rest; 0
   std::optional<Cycles> write_idle;                  // after which fewer writes go too; at once
-  std::optional<std::int64_t> row_hit_cap;           // columns of an open row before an older request may close it
+  // Writes that wait as the controller turns to them, and as it turns back; all that wait as its queue is full.
+  std::optional<std::int64_t> write_high_watermark, write_low_watermark;
+  std::optional<std::int64_t> row_hit_cap;  // columns of an open row before an older request may close it
+  PagePolicy page_policy{};
+  std::optional<Cycles> page_timeout;         // of an open row that no column command goes to
   std::optional<Cycles> max_age;              // of a request that others overtake because they find their row open
   std::optional<std::int64_t> write_backlog;  // writes that wait at it before who makes more waits with them
   Bytes width;                                // of one channel

@@ -42,6 +42,11 @@ class Complaints {
     diags_.error(blamed == nullptr ? place_of(layers_.chip, path) : blamed->at, text_of(path) + ": " + text);
   }
 
+  // A note `path: text` at the value of that path.
+  void note(const Path& path, const std::string& text) {
+    diags_.note(place_of(layers_.chip, path), text_of(path) + ": " + text);
+  }
+
   // An error where the product is beyond 64 bits: at the factor that the last file changed, or the largest of several.
   void require_product(std::initializer_list<Factor> factors) {
     std::optional<std::int64_t> product = 1;

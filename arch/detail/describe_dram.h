@@ -86,9 +86,14 @@ void describe_own(V& v, DramLevel& s) {
                    "follow each other lie in neighbouring banks of a group (RoRaBgBaCoCh, where absent), or in "
                    "different groups (RoBaRaBgCoCh). Where there is a `mapping`, that says so."),
           s.address_mapping);
+  v.field(optional("queues",
+                   "How a controller queues requests: reads apart from writes, which drain together (read_write, where "
+                   "absent); both in one queue and in one order (shared); or likewise, in a queue of each bank "
+                   "(per_bank)."),
+          s.queues);
   v.field(optional("queue_depth",
-                   "Reads, and as many writes, that a controller holds, of all its pseudo-channels; no bound where "
-                   "absent."),
+                   "Requests that a controller holds, of all its pseudo-channels: so many reads and as many writes; so "
+                   "many of both where `queues` is shared, of each bank where it is per_bank. No bound where absent."),
           s.queue_depth);
   v.field(optional("per_bank_queue_depth",
                    "Requests that the controller queues at each bank beyond those it holds; none where absent."),
@@ -100,9 +105,25 @@ void describe_own(V& v, DramLevel& s) {
                    "Cycles of the level's clock without a command after which fewer writes drain too; at once where "
                    "absent."),
           s.write_idle);
+  v.field(optional("write_high_watermark",
+                   "Writes that wait at a controller as it stops serving reads and serves writes alone; where absent, "
+                   "it drains those that wait as the queue is full, and reads at its banks go on."),
+          s.write_high_watermark);
+  v.field(optional("write_low_watermark",
+                   "Writes left as a controller that serves writes turns back to reads that wait; 0 where absent."),
+          s.write_low_watermark);
   v.field(optional("row_hit_cap",
                    "Columns that an open row serves before an older request may close it; no bound where absent."),
           s.row_hit_cap);
+  v.field(optional("page_policy",
+                   "When a row closes that no other request conflicts with: never (open, where absent); with every "
+                   "request (closed), or unless another one at its bank needs the row (closed_adaptive), by an "
+                   "auto-precharge, which takes no command; or `page_timeout` after its last column (timeout)."),
+          s.page_policy);
+  v.field(optional("page_timeout",
+                   "Cycles of the level's clock after the last column of an open row when it closes, while no request "
+                   "is at its bank."),
+          s.page_timeout);
   v.field(optional("max_age",
                    "Cycles of the level's clock after which the oldest request of a bank is overtaken by no other; no "
                    "bound where absent."),

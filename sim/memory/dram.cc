@@ -20,8 +20,9 @@ DramChannel::DramChannel(const DramSpec& spec)
       asked_(banks_.size()),
       groups_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks * spec.groups)),
       ranks_(static_cast<std::size_t>(spec.pseudo_channels * spec.ranks)),
-      room_(banks_.size(),
-            spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth : std::numeric_limits<std::int64_t>::max()) {
+      room_(banks_.size(), spec.queues_by_bank()           ? spec.queue_depth
+                           : spec.per_bank_queue_depth > 0 ? spec.per_bank_queue_depth
+                                                           : DramSpec::kNoBound) {
   for (auto& scopes : after_)
     for (ByCommand& clocks : scopes) clocks.fill(kLongAgo);
   for (const DramConstraint& c : constraints_of(spec.t))
@@ -71,12 +72,26 @@ void DramChannel::wait(std::size_t place) {
 
 // Requests that count against those that the controller takes.
 std::size_t DramChannel::held(bool write) const {
+  if (!spec_.parts_writes())
+    return reads_.size() + (spec_.per_bank_queue_depth > 0 ? 0 : queued_[false] + queued_[true]);
   return (write ? writes_ : reads_).size() + (spec_.per_bank_queue_depth > 0 ? 0 : queued_[write]);
 }
 
 bool DramChannel::has_room(bool write) const { return static_cast<std::int64_t>(held(write)) < spec_.queue_depth; }
 
-bool DramChannel::accepts(bool write) const {
+bool DramChannel::has_room_for(const Waiting& w) const {
+  return spec_.queues_by_bank() ? room_[static_cast<std::size_t>(pending_[w.place].request.bank)] > 0
+                                : has_room(w.write);
+}
+
+bool DramChannel::accepts(bool write, std::int64_t bank) const {
+  const auto at_bank = static_cast<std::size_t>(bank);
+  if (!spec_.parts_writes()) {
+    const std::size_t before = arriving_[false] + arriving_[true];
+    if (!spec_.queues_by_bank()) return static_cast<std::int64_t>(before + held(write)) < spec_.queue_depth;
+    // In their order: what stands before the controller may wait for any bank.
+    return before == 0 && room_[at_bank] > 0;
+  }
   return static_cast<std::int64_t>(arriving_[write] + held(write)) < spec_.queue_depth;
 }
 
@@ -89,8 +104,9 @@ bool DramChannel::answered(std::size_t place, std::vector<DramServed>& served) {
   if (!r.place) return false;
   const auto find = [&](bool write) {
     const auto at_bank = static_cast<std::size_t>(r.bank);
-    for (const Before& b : write ? writes_ : reads_)
-      if (b.bank == at_bank && pending_[b.place].request.place == r.place) return b.place;
+    for (const Before& b : write&& spec_.parts_writes() ? writes_ : reads_)
+      if (b.bank == at_bank && pending_[b.place].request.write == write && pending_[b.place].request.place == r.place)
+        return b.place;
     for (const Queued& q : banks_[at_bank].queue)
       if (q.write == write && pending_[q.place].request.place == r.place) return q.place;
     return kNone;
@@ -115,12 +131,13 @@ bool DramChannel::admit(std::vector<DramServed>& served) {
   const std::size_t before = admitted_;
   for (; admitted_ < waiting_.size(); ++admitted_) {
     const auto [arrival, place, write] = waiting_[admitted_];
-    if (arrival + kDramHandshake > now_ || !has_room(write)) break;
+    if (arrival + kDramHandshake > now_ || !has_room_for(waiting_[admitted_])) break;
+    if (spec_.queues_by_bank() && !reads_.empty()) break;  // which goes to its bank first
     if (admitted_ + kAhead < waiting_.size()) expect(waiting_[admitted_ + kAhead].place);
     Pending& p = pending_[place];
     p.request.arrival = std::max(arrival, now_ - kDramHandshake);
     if (!answered(place, served))
-      (write ? writes_ : reads_).push_back({place, static_cast<std::size_t>(p.request.bank)});
+      (write && spec_.parts_writes() ? writes_ : reads_).push_back({place, static_cast<std::size_t>(p.request.bank)});
     --arriving_[write];
   }
   const bool any = admitted_ > before;
@@ -134,38 +151,42 @@ bool DramChannel::admit(std::vector<DramServed>& served) {
 Clock DramChannel::next_arrival() const {
   if (admitted_ == waiting_.size()) return kNever;
   const Waiting& w = waiting_[admitted_];
-  return has_room(w.write) ? w.arrival + kDramHandshake : kNever;
+  return has_room_for(w) ? w.arrival + kDramHandshake : kNever;
 }
 
-void DramChannel::choose_direction() {
-  if (drain_ > 0) return;
+// Whether what is at the banks has changed by that.
+bool DramChannel::choose_direction() {
+  if (drain_ > 0 || !spec_.parts_writes()) return false;
   const bool rests = queued_[false] + queued_[true] == 0;
+  if (spec_.write_high > 0) return choose_by_watermarks(rests);
   if (!has_room(true) || (rests && std::ssize(writes_) > spec_.write_threshold) ||
       (rests && reads_.empty() && now_ >= last_command_ + spec_.write_idle)) {
     drain_ = writes_.size();
     tried_ = 0;
   }
+  return false;
 }
 
 // Whether any request has gone to its bank.
 bool DramChannel::hand_over() {
   bool any = false;
   for (;;) {
-    choose_direction();
-    std::vector<Before>& queue = drain_ > 0 ? writes_ : reads_;
+    any = choose_direction() || any;
+    std::vector<Before>& queue = is_draining() ? writes_ : reads_;
     const auto fits = std::find_if(queue.begin() + static_cast<std::ptrdiff_t>(std::min(tried_, queue.size())),
                                    queue.end(), [&](const Before& b) { return room_[b.bank] > 0; });
     tried_ = static_cast<std::size_t>(fits - queue.begin());
     if (fits == queue.end()) return any;
     const DramRequest& r = pending_[fits->place].request;
     Bank& bank = banks_[fits->bank];
+    if (spec_.page_policy == arch::PagePolicy::kTimeout) close_idle_row(fits->bank, now_);
     if (bank.row == r.row || !spec_.rows)
       if (std::size_t& hit = bank.hit[r.write]; hit == kNone) hit = bank.queue.size();
     bank.queue.push_back({fits->place, age_++, r.row, r.write});
     note_asked(fits->bank);
     --room_[fits->bank];
     ++queued_[r.write];
-    if (r.write && --drain_ == 0) tried_ = 0;
+    if (drain_ > 0 && --drain_ == 0) tried_ = 0;
     queue.erase(fits);
     any = true;
   }
@@ -323,10 +344,12 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
       p.opened = true;
       row_bus_ = now_ + spec_.activate_command;
     }
+    bank.used = now_;
     set_row(w.bank, opens ? q.row : kNoRow);
     return false;
   }
   ++bank.columns;
+  bank.used = now_;
   if (log_ != nullptr) log_column(p);
   if (--p.left > 0) {
     note_asked(w.bank);
@@ -338,6 +361,7 @@ bool DramChannel::serve(const Wish& w, std::vector<DramServed>& served) {
   ++room_[w.bank];
   tried_ = 0;
   find_hits(w.bank);
+  if (spec_.page_policy != arch::PagePolicy::kOpen) close_used_row(w.bank);
   return true;
 }
 

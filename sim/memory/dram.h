@@ -3,8 +3,9 @@
 // One DRAM channel, command by command: ranks of bank groups of banks with open rows, a table of constraints between
 // commands, and a controller. Pseudo-channels share the controller and its command buses, and nothing else. It takes
 // requests in their order, so many reads and so many writes, hands them to their banks, and serves what finds its row
-// open or else what is oldest; banks with queues take turns. Rows stay open; writes gather and drain together; ranks
-// are refreshed whole, or bank by bank. Times are clocks of the channel; between two commands nothing is simulated.
+// open or else what is oldest; banks with queues take turns. Rows stay open, or close as the page policy says; writes
+// gather and drain together, or take their turn with reads; ranks are refreshed whole, or bank by bank. Times are
+// clocks of the channel; between two commands nothing is simulated.
 //
 // Ignores: postponed refreshes, power-down, that a write may not overtake an older read of its address.
 
@@ -64,8 +65,8 @@ class DramChannel {
   explicit DramChannel(const DramSpec& spec);
 
   void push(const DramRequest& r);
-  // Whether the controller would take a read or a write at once.
-  bool accepts(bool write) const;
+  // Whether the controller would take a read or a write at once; of a bank, where banks have the queues.
+  bool accepts(bool write, std::int64_t bank = 0) const;
   // When it next has something to decide; nothing while it has nothing to do.
   std::optional<Clock> next() const;
   // Decides all that is due before `until`; what is served by that is added to `served`.
@@ -115,6 +116,7 @@ class DramChannel {
     std::int64_t columns = 0;  // commands since its row was opened
     ByCommand earliest{};
     Clock closed = 0;                                 // its last precharge is over
+    Clock used = 0;                                   // its last column command, or activate
     std::vector<Queued> queue;                        // oldest first
     std::array<std::size_t, 2> hit = {kNone, kNone};  // the oldest read and the oldest write of the open row
     std::size_t group = 0, rank = 0;
@@ -153,11 +155,15 @@ class DramChannel {
   void expect(std::size_t place) const { __builtin_prefetch(&pending_[place], 1); }  // it is looked at soon
   std::size_t held(bool write) const;
   bool has_room(bool write) const;
+  bool has_room_for(const Waiting& w) const;
   bool take_in(std::vector<DramServed>& served);
   bool admit(std::vector<DramServed>& served);
   bool answered(std::size_t place, std::vector<DramServed>& served);
   bool hand_over();
-  void choose_direction();
+  bool is_draining() const { return drain_ > 0 || writes_only_; }
+  bool choose_direction();
+  bool choose_by_watermarks(bool rests);
+  void recall(bool write);
   Clock next_arrival() const;
 
   void plan(Clock from);
@@ -169,12 +175,16 @@ class DramChannel {
   Issued issue_what_is_due(std::vector<DramServed>& served);
   bool serve(const Wish& w, std::vector<DramServed>& served);
   void log_column(Pending& p);
+  void close_row(std::size_t number_of_bank, Clock at);
+  void close_used_row(std::size_t number_of_bank);
+  void close_idle_row(std::size_t number_of_bank, Clock now);
   void finish(std::size_t place, std::vector<DramServed>& served);
   void finish_sharers(std::size_t place, Clock done, std::vector<DramServed>& served);
   bool refresh_what_is_due();
   void refresh(std::size_t number_of_rank, Clock at);
   void refresh_bank(std::size_t number_of_rank, Clock at);
   Clock refresh_after(const Rank& rank) const;
+  void skip_idle_refreshes(Rank& rank, std::int64_t before);
   void log_refresh(std::size_t number_of_rank, Clock begin);
 
   DramSpec spec_;
@@ -194,6 +204,7 @@ class DramChannel {
   std::int64_t waiting_writes_ = 0;                           // of all that are not served
   std::array<std::size_t, 2> queued_{};                       // reads and writes at the banks
   std::size_t drain_ = 0;                                     // writes that go to the banks before the next read
+  bool writes_only_ = false;                                  // it serves no reads until the low watermark
   std::vector<std::int64_t> room_;                            // by bank
   std::size_t tried_ = 0;  // of those that are handed over next, so many whose bank's queue is full
   std::uint64_t age_ = 0;

@@ -15,6 +15,7 @@ void DramChannel::refresh(std::size_t number_of_rank, Clock at) {
   std::vector<std::pair<Clock, std::size_t>> open;
   Clock begin = at;
   for (std::size_t b = first; b < first + static_cast<std::size_t>(spec_.banks); ++b) {
+    close_idle_row(b, at);
     if (banks_[b].row != kNoRow) open.emplace_back(std::max(at, earliest(banks_[b], DramCommand::kPrecharge)), b);
     begin = std::max(begin, banks_[b].closed);
   }
@@ -38,6 +39,7 @@ void DramChannel::refresh_bank(std::size_t number_of_rank, Clock at) {
   const auto number_of_bank =
       static_cast<std::size_t>(spec_.banks * static_cast<std::int64_t>(number_of_rank) + rank.refreshes % spec_.banks);
   Bank& bank = banks_[number_of_bank];
+  close_idle_row(number_of_bank, at);
   if (bank.row != kNoRow) {
     issue(number_of_bank, DramCommand::kPrecharge, std::max(at, earliest(bank, DramCommand::kPrecharge)));
     set_row(number_of_bank, kNoRow);
@@ -62,9 +64,20 @@ Clock DramChannel::refresh_after(const Rank& rank) const {
   return due(rank.refreshes + 1) - due(rank.refreshes);
 }
 
+// Of a rank at rest each refi is like the one before, from the second on: those are left out, but for the last.
+void DramChannel::skip_idle_refreshes(Rank& rank, std::int64_t before) {
+  const std::int64_t each = spec_.refreshes_banks ? spec_.banks : 1;  // refreshes in refi
+  const Clock idle = now_ - rank.refresh;
+  if (rank.refreshes - before != each || idle < 2 * spec_.t.refi || log_ != nullptr) return;
+  const Clock periods = idle / spec_.t.refi - 1;
+  rank.refresh += periods * spec_.t.refi;
+  rank.refreshes += periods * each;
+}
+
 bool DramChannel::refresh_what_is_due() {
   bool any = false;
-  for (std::size_t r = 0; r < ranks_.size(); ++r)
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const std::int64_t before = ranks_[r].refreshes;
     for (Rank& rank = ranks_[r]; rank.refresh <= now_; any = true) {
       if (spec_.refreshes_banks)
         refresh_bank(r, rank.refresh);
@@ -72,7 +85,9 @@ bool DramChannel::refresh_what_is_due() {
         refresh(r, rank.refresh);
       rank.refresh += refresh_after(rank);
       ++rank.refreshes;
+      skip_idle_refreshes(rank, before);
     }
+  }
   return any;
 }
 

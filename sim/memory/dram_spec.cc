@@ -21,11 +21,16 @@ DramSpec dram_spec(const arch::DramLevel& dram) {
   s.row_bus = dram.dual_command_bus;
   s.activate_command = dram.activate_command.value_or(base::Cycles{1}).n;
   s.refreshes_banks = dram.refresh == arch::Refresh::kPerBank;
+  s.queues = dram.queues;
   s.queue_depth = dram.queue_depth.value_or(DramSpec::kNoBound);
-  s.per_bank_queue_depth = dram.per_bank_queue_depth.value_or(0);
+  if (!s.queues_by_bank()) s.per_bank_queue_depth = dram.per_bank_queue_depth.value_or(0);
   s.write_threshold = dram.write_threshold.value_or(0);
   s.write_idle = dram.write_idle.value_or(base::Cycles{0}).n;
+  if (s.parts_writes()) s.write_high = dram.write_high_watermark.value_or(0);
+  s.write_low = dram.write_low_watermark.value_or(0);
   s.row_hit_cap = dram.row_hit_cap.value_or(DramSpec::kNoBound);
+  s.page_policy = dram.page_policy;
+  s.page_timeout = dram.page_timeout.value_or(base::Cycles{0}).n;
   s.max_age = dram.max_age.value_or(base::Cycles{DramSpec::kNoBound}).n;
   s.t = {.rcd = of("rcd"),
          .rcd_wr = of("rcd_wr"),

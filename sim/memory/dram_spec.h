@@ -25,19 +25,28 @@ struct DramSpec {
   bool refreshes_banks = false;        // one by one, each once in refi; else all of a rank at a time
   // Of the controller; 0 and kNoBound: none.
   static constexpr std::int64_t kNoBound = std::numeric_limits<std::int64_t>::max();
-  std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes
+  arch::RequestQueues queues{};
+  std::int64_t queue_depth = kNoBound;  // reads, and as many writes, that it takes; or requests of one queue
   // Requests that each bank holds beyond those that the controller takes; without, it takes no more until some are
   // done.
   std::int64_t per_bank_queue_depth = 0;
   std::int64_t write_threshold = 0;     // writes that wait although the banks rest
   Clock write_idle = 0;                 // after which they go too
+  std::int64_t write_high = 0;          // writes that wait as it turns to them; 0: no watermarks
+  std::int64_t write_low = 0;           // and as it turns back
   std::int64_t row_hit_cap = kNoBound;  // columns of an open row before an older request may close it
   Clock max_age = kNoBound;             // of a request that others overtake
+  arch::PagePolicy page_policy{};
+  Clock page_timeout = 0;
   DramTimes t;
 
   // Where a pseudo-channel, of all that a chip has, lies: its controller, and where its banks begin there.
   std::int64_t controller_of(std::int64_t channel) const { return channel / pseudo_channels; }
   std::int64_t first_bank_of(std::int64_t channel) const { return channel % pseudo_channels * ranks * banks; }
+
+  // Whether reads and writes stand in queues of their own.
+  bool parts_writes() const { return queues == arch::RequestQueues::kReadWrite; }
+  bool queues_by_bank() const { return queues == arch::RequestQueues::kPerBank; }
 
   // Between two bursts that suit each other best.
   Clock clocks_per_burst() const { return t.ccd_s > t.burst ? t.ccd_s : t.burst; }
