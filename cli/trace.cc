@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// tilescope trace: a DRAM level driven by a file of requests.
+// tilescope trace: a DRAM level, or the caches before it, driven by a file of requests.
 
 #include "experiments/simulate/trace.h"
+
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -20,10 +22,15 @@ struct Options {
 
 void print(const experiments::TraceRow& r) {
   fmt::print("{} requests, {} bursts in {} cycles, {:.1f} us\n", r.requests, r.bursts, r.cycles, r.time_us);
-  fmt::print("bus {:.2f} GB/s, {:.1f} % of its peak; {:.1f} % of the bursts find their row open\n", r.bus_gbps,
-             100 * r.peak_ratio, 100 * r.row_hit_ratio);
+  fmt::print("{} {:.2f} GB/s, {:.1f} % of its peak; {:.1f} % of the bursts find their row open\n",
+             r.levels.empty() ? "bus" : r.levels.back().name, r.bus_gbps, 100 * r.peak_ratio, 100 * r.row_hit_ratio);
   if (r.mean_latency_ns > 0)
-    fmt::print("reads wait {:.1f} ns, 95 % of them at most {:.1f} ns\n", r.mean_latency_ns, r.p95_latency_ns);
+    fmt::print("reads wait {:.1f} ns; 50 % of them at most {:.1f} ns, 95 % {:.1f} ns, 99 % {:.1f} ns, all {:.1f} ns\n",
+               r.mean_latency_ns, r.p50_latency_ns, r.p95_latency_ns, r.p99_latency_ns, r.max_latency_ns);
+  for (auto l = r.levels.rbegin(); l != r.levels.rend(); ++l)
+    fmt::print("{}: {} of {} {} hit; {} B read, {} B written\n", l->name, l->hits, l->transactions,
+               std::next(l) == r.levels.rend() ? "bursts" : "sectors", l->read_bytes, l->written_bytes);
+  if (r.dirtied_bytes > 0) fmt::print("{} B were made dirty\n", r.dirtied_bytes);
 }
 
 int run(const Options& o) {
@@ -44,17 +51,22 @@ int run(const Options& o) {
 
 void add_trace(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("trace", "Drive a DRAM level with a file of requests");
+  CLI::App* command = app.add_subcommand("trace", "Drive a DRAM, or the caches before it, with a file of requests");
   o->arch.add_to(*command);
   command
       ->add_option("--level", o->level,
-                   "The level of the chip that the trace goes to, of kind dram: the one that there is")
+                   "Where requests enter: the DRAM, where it is not given, or the cache that cores reach first")
       ->check(some_text());
   command
       ->add_option("--inject", o->inject,
-                   "How bursts arrive: sat as fast as they are taken, win:N with N under way, rate:F at F of the peak")
+                   "How they arrive: sat as fast as they are taken, win:N with N under way, rate:F at F of the peak")
       ->capture_default_str();
-  command->add_option("file", o->file, "Lines of '<hex address> <R|W> <bytes>'")->required()->check(some_text());
+  command
+      ->add_option("file", o->file,
+                   "Lines of '<hex address> <R|W> <bytes>', all with the cycle of the level's clock at which they "
+                   "arrive, or none")
+      ->required()
+      ->check(some_text());
   add_json(*command, o->json);
   command->callback([o, &status] { status = run(*o); });
 }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "sim/common/report.h"
 #include "sim/memory/detail/address_map.h"
 
 namespace tilescope::sim {
@@ -20,6 +21,7 @@ constexpr Clock kNever = std::numeric_limits<Clock>::max();
 struct Burst {
   BurstPlace place;
   std::int64_t address = 0;
+  Clock at = 0;
   bool write = false;
   bool merges = false;  // writes a part of a granule alone
 };
@@ -31,28 +33,28 @@ std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const Trace
       next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
       const std::int64_t end = std::min(next, r.address + r.bytes);
       const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
-      out.push_back({spec.place(a), a, r.write, r.write && !whole});
+      out.push_back({spec.place(a), a, r.at, r.write, r.write && !whole});
     }
   return out;
 }
 
 class Replay {
  public:
-  Replay(const TraceSpec& spec, const std::vector<Burst>& bursts)
+  Replay(const TraceSpec& spec, const std::vector<Burst>& bursts, bool timed)
       : spec_(spec),
         bursts_(bursts),
         channels_(static_cast<std::size_t>(spec.channels / spec.dram.pseudo_channels), DramChannel(spec.dram)),
-        arrivals_(bursts.size(), 0) {}
+        arrivals_(bursts.size(), 0),
+        timed_(timed) {}
 
   void all_at_once() {
-    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, 0);
+    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, bursts_[i].at);
     drain();
   }
 
   void at_rate(double rate) {
     const double peak = static_cast<double>(spec_.channels) / static_cast<double>(spec_.dram.clocks_per_burst());
-    for (std::size_t i = 0; i < bursts_.size(); ++i)
-      push(i, static_cast<Clock>(std::ceil(static_cast<double>(i) / (rate * peak))));
+    for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, arrival_after(static_cast<double>(i), rate * peak));
     drain();
   }
 
@@ -64,12 +66,13 @@ class Replay {
     std::size_t next = 0;
     for (Clock now = 0; next < bursts_.size() || under_way > 0;) {
       for (; !ends.empty() && ends.top() <= now; ends.pop()) --under_way;
-      for (; next < bursts_.size() && under_way < window && has_room(bursts_[next]); ++under_way) {
+      const auto may_come = [&] { return next < bursts_.size() && under_way < window && bursts_[next].at <= now; };
+      for (; may_come() && has_room(bursts_[next]); ++under_way) {
         if (bursts_[next].write) ends.push(now + kDramHandshake);
         push(next++, now);
       }
-      const bool held_up = next < bursts_.size() && under_way < window;
-      Clock later = held_up ? now + 1 : kNever;
+      const bool may_take = next < bursts_.size() && under_way < window;
+      Clock later = may_take ? std::max(now + 1, bursts_[next].at) : kNever;
       for (DramChannel& c : channels_) {
         const std::size_t before = served_.size();
         c.run(now + 1, served_);
@@ -94,27 +97,21 @@ class Replay {
         latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
     }
     for (const DramChannel& c : channels_) r.activates += c.activates();
-    if (latencies.empty()) return r;
-    double sum = 0;
-    for (const Clock l : latencies) sum += static_cast<double>(l);
-    r.mean_latency = sum / static_cast<double>(latencies.size());
-    const auto p95 = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() * 95 / 100);
-    std::nth_element(latencies.begin(), p95, latencies.end());
-    r.p95_latency = static_cast<double>(*p95);
+    r.latency = summary_of(latencies);
     return r;
   }
 
  private:
   void push(std::size_t i, Clock at) {
-    arrivals_[i] = at;
+    arrivals_[i] = timed_ ? bursts_[i].at : at;
     const Burst& b = bursts_[i];
-    controller_of(b).push({static_cast<int>(i), b.write, spec_.dram.first_bank_of(b.place.channel) + b.place.bank,
-                           b.place.row, 1, at, b.address, b.merges});
+    controller_of(b).push({static_cast<int>(i), b.write, bank_of(b), b.place.row, 1, at, b.address, b.merges});
   }
   DramChannel& controller_of(const Burst& b) {
     return channels_[static_cast<std::size_t>(spec_.dram.controller_of(b.place.channel))];
   }
-  bool has_room(const Burst& b) { return controller_of(b).accepts(b.write && !b.merges); }
+  std::int64_t bank_of(const Burst& b) const { return spec_.dram.first_bank_of(b.place.channel) + b.place.bank; }
+  bool has_room(const Burst& b) { return controller_of(b).accepts(b.write && !b.merges, bank_of(b)); }
   void drain() {
     for (DramChannel& c : channels_) c.run(kNever, served_);
   }
@@ -123,6 +120,7 @@ class Replay {
   const std::vector<Burst>& bursts_;
   std::vector<DramChannel> channels_;
   std::vector<Clock> arrivals_;
+  bool timed_;
   std::vector<DramServed> served_;
 };
 
@@ -165,9 +163,31 @@ TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   return s;
 }
 
+Clock arrival_after(double others, double per_clock) {
+  const double at = others > 0 ? std::ceil(others / per_clock) : 0;
+  if (at <= static_cast<double>(kMaxArrival)) return static_cast<Clock>(at);
+  throw SimError(fmt::format("at this rate requests would arrive after cycle {}", kMaxArrival));
+}
+
+LatencySummary summary_of(std::vector<Clock>& latencies) {
+  if (latencies.empty()) return {};
+  double sum = 0;
+  for (const Clock l : latencies) sum += static_cast<double>(l);
+  const auto percentile = [&](std::size_t percent) {
+    const auto at = latencies.begin() + static_cast<std::ptrdiff_t>(latencies.size() * percent / 100);
+    std::nth_element(latencies.begin(), at, latencies.end());
+    return static_cast<double>(*at);
+  };
+  return {.mean = sum / static_cast<double>(latencies.size()),
+          .p50 = percentile(50),
+          .p95 = percentile(95),
+          .p99 = percentile(99),
+          .max = static_cast<double>(*std::max_element(latencies.begin(), latencies.end()))};
+}
+
 TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection) {
   const std::vector<Burst> bursts = bursts_of(trace, spec);
-  Replay replay(spec, bursts);
+  Replay replay(spec, bursts, injection.timed);
   switch (injection.kind) {
     case Injection::Kind::kSaturated:
       replay.all_at_once();
@@ -179,7 +199,7 @@ TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec
       replay.at_rate(injection.rate);
       break;
   }
-  TraceResult r = replay.result(injection.kind == Injection::Kind::kRate);
+  TraceResult r = replay.result(injection.timed || injection.kind == Injection::Kind::kRate);
   r.requests = static_cast<std::int64_t>(trace.size());
   for (const TraceRequest& t : trace) r.useful_bytes += t.bytes;
   return r;

@@ -14,9 +14,13 @@ namespace tilescope::sim {
 struct TraceRequest {
   std::int64_t address = 0, bytes = 0;
   bool write = false;
+  std::int64_t at = 0;  // cycles of the level's clock before which it does not arrive
 };
 
-// How the bursts of a trace reach the controllers.
+// The last cycle in which a request may arrive: times a clock in Hz, it fits into 64 bits.
+inline constexpr Clock kMaxArrival = 4'000'000'000;
+
+// How the bursts of a trace reach the controllers, none before the time of its request.
 struct Injection {
   // kSaturated: every channel has an unbounded queue in trace order, and takes what its controller accepts.
   // kWindow: one port for all channels in trace order, with at most `window` bursts under way.
@@ -24,7 +28,17 @@ struct Injection {
   enum class Kind : std::uint8_t { kSaturated, kWindow, kRate } kind{};
   std::int64_t window = 1;
   double rate = 1;
+  bool timed = false;  // requests have times: latencies are counted from these
 };
+
+// Of reads, in cycles of the level's clock; all 0 where there are none. A percentile is the least latency that so many
+// in a hundred do not exceed, by rank n x p / 100 rounded down.
+struct LatencySummary {
+  double mean = 0, p50 = 0, p95 = 0, p99 = 0, max = 0;
+};
+LatencySummary summary_of(std::vector<Clock>& latencies);
+// When what follows so many others arrives, of which so many come a clock. Throws SimError after kMaxArrival.
+Clock arrival_after(double others, double per_clock);
 
 // Where a burst goes: channels are those with a data bus of their own, pseudo-channels too, and banks are numbered
 // through all ranks of one.
@@ -48,12 +62,12 @@ struct TraceResult {
   std::int64_t requests = 0, bursts = 0;  // those that writes of parts had to read included
   std::int64_t useful_bytes = 0;          // asked for
   std::int64_t activates = 0;
-  Clock clocks = 0;  // until the last burst is done
-  // Of reads, in clocks: from acceptance by the controller, or from arrival where the rate is given.
-  double mean_latency = 0, p95_latency = 0;
+  Clock clocks = 0;        // until the last burst is done
+  LatencySummary latency;  // from acceptance by the controller, or from arrival where a rate or times are given
 };
 
-// Bursts of a request are cut at multiples of the burst; requests are not put together.
+// Bursts of a request are cut at multiples of the burst; requests are not put together. Throws SimError where a rate is
+// so low that one would arrive after kMaxArrival.
 TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection);
 
 }  // namespace tilescope::sim

@@ -40,18 +40,23 @@ double number(const base::Value& v) {
 
 }  // namespace
 
-base::Map to_entries(const Simulation& s) {
-  base::Map stalls, levels;
-  for (const StallRow& r : s.stalls) stalls.push_back({r.name + "_cycles", r.cycles, {}});
-  for (const SimulatedLevel& l : s.levels) {
+base::Map to_entries(const std::vector<SimulatedLevel>& levels) {
+  base::Map entries;
+  for (const SimulatedLevel& l : levels) {
     base::Map level;
     for (const Amount& a : kAmounts) level.push_back({a.key, l.*a.value, {}});
-    levels.push_back({l.name, std::move(level), {}});
+    entries.push_back({l.name, std::move(level), {}});
   }
+  return entries;
+}
+
+base::Map to_entries(const Simulation& s) {
+  base::Map stalls;
+  for (const StallRow& r : s.stalls) stalls.push_back({r.name + "_cycles", r.cycles, {}});
   return base::Map{{"simulated_us", s.simulated_us, {}},
                    {"cycles", s.cycles, {}},
                    {"stalls", std::move(stalls), {}},
-                   {"levels", std::move(levels), {}},
+                   {"levels", to_entries(s.levels), {}},
                    {"blocks", s.blocks, {}},
                    {"simulated_ratio", s.simulated_ratio, {}},
                    {"exact", s.exact, {}}};

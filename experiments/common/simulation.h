@@ -31,6 +31,9 @@ struct Simulation {
   bool exact = true;                   // nothing was extrapolated
 };
 
+// The amounts of each level under its name.
+base::Map to_entries(const std::vector<SimulatedLevel>& levels);
+
 // `simulated_us`, `cycles`, `stalls`, `levels` and the rest, as entries of a row.
 base::Map to_entries(const Simulation& s);
 

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 
 #include "arch/derive.h"
+#include "arch/hierarchy.h"
 #include "base/integer.h"
 #include "base/parse_number.h"
 #include "experiments/programs/given.h"
+#include "sim/cache_trace.h"
 #include "sim/trace.h"
 
 namespace tilescope::experiments {
@@ -18,7 +20,8 @@ namespace {
 
 // Beyond these a burst's number or address no longer fits.
 constexpr std::int64_t kMaxAddress = std::int64_t{1} << 62, kMaxBytes = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxBursts = std::numeric_limits<std::int32_t>::max();
+// A burst takes a quarter of a KiB of the host while it waits.
+constexpr std::int64_t kMaxBursts = 40'000'000;
 
 // A message about a part of a trace's line, and where in it.
 struct Mistake {
@@ -28,7 +31,7 @@ struct Mistake {
 
 // The first words of a line with their columns, and how many there are.
 struct Words {
-  std::array<std::pair<std::size_t, std::string_view>, 3> first;
+  std::array<std::pair<std::size_t, std::string_view>, 4> first;
   std::size_t count = 0;
 };
 
@@ -42,16 +45,18 @@ Words words_of(std::string_view line) {
   return words;
 }
 
-std::optional<sim::TraceRequest> request_of(std::string_view line, Mistake& m) {
+std::optional<sim::TraceRequest> request_of(std::string_view line, bool& timed, Mistake& m) {
   const auto [words, count] = words_of(line);
-  if (count != words.size()) {
-    m = {1, fmt::format("expected '<hex address> <R|W> <bytes>', got {} words", count)};
+  if (count != 3 && count != 4) {
+    m = {1, fmt::format("expected '<hex address> <R|W> <bytes>' and perhaps a cycle, got {} words", count)};
     return std::nullopt;
   }
+  timed = count == 4;
   std::string_view address = words[0].second;
   if (address.starts_with("0x")) address.remove_prefix(2);
   const auto at = base::parse_integer<std::int64_t>(address, 16),
-             bytes = base::parse_integer<std::int64_t>(words[2].second);
+             bytes = base::parse_integer<std::int64_t>(words[2].second),
+             cycle = base::parse_integer<std::int64_t>(timed ? words[3].second : "0");
   const std::string_view kind = words[1].second;
   if (!at || *at < 0 || *at > kMaxAddress)
     m = {words[0].first, fmt::format("'{}' is no hexadecimal address", words[0].second)};
@@ -59,37 +64,73 @@ std::optional<sim::TraceRequest> request_of(std::string_view line, Mistake& m) {
     m = {words[1].first, fmt::format("expected R or W, got '{}'", kind)};
   else if (!bytes || *bytes <= 0 || *bytes > kMaxBytes)
     m = {words[2].first, fmt::format("'{}' is no number of bytes from 1 to {}", words[2].second, kMaxBytes)};
+  else if (!cycle || *cycle < 0 || *cycle > sim::kMaxArrival)
+    m = {words[3].first, fmt::format("'{}' is no cycle from 0 to {}", words[3].second, sim::kMaxArrival)};
   else
-    return sim::TraceRequest{*at, *bytes, kind == "W"};
+    return sim::TraceRequest{*at, *bytes, kind == "W", *cycle};
   return std::nullopt;
 }
 
-std::vector<sim::TraceRequest> requests_of(const NamedText& file, base::SourceId source, base::Diagnostics& diags) {
-  std::vector<sim::TraceRequest> out;
+struct Trace {
+  std::vector<sim::TraceRequest> requests;
+  bool timed = false;
+};
+
+// What lines one by one do not show: all have a cycle, or none has; and none is before the one above.
+std::optional<std::string> out_of_order(const Trace& before, bool timed, std::int64_t at) {
+  if (before.requests.empty()) return std::nullopt;
+  if (before.timed && !timed) return "expected a cycle, as the requests above have";
+  if (!before.timed && timed) return "expected no cycle, as the requests above have none";
+  if (const std::int64_t last = before.requests.back().at; at < last)
+    return fmt::format("cycle {} is before that of the request above, {}", at, last);
+  return std::nullopt;
+}
+
+Trace trace_of(const NamedText& file, base::SourceId source, base::Diagnostics& diags) {
+  Trace out;
   for (const auto& [number, line] : batch_lines(file.text)) {
     if (line[line.find_first_not_of(" \t\r")] == '#') continue;
     Mistake m;
-    if (const auto r = request_of(line, m))
-      out.push_back(*r);
-    else
+    bool timed = false;
+    const auto r = request_of(line, timed, m);
+    const auto order = r ? out_of_order(out, timed, r->at) : std::nullopt;
+    if (order) m = {words_of(line).first[timed ? 3 : 2].first, *order};
+    if (!r || order) {
       diags.error({source, static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(m.column)}, m.text);
+      continue;
+    }
+    if (out.requests.empty()) out.timed = timed;
+    out.requests.push_back(*r);
   }
-  if (out.empty() && diags.ok()) diags.error({source}, "the trace has no requests");
+  if (out.requests.empty() && diags.ok()) diags.error({source}, "the trace has no requests");
   return out;
 }
 
-// The level, with errors where it cannot be driven.
-const arch::DramLevel* dram_level(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
-  const arch::DramLevel* dram = arch::dram_of(a);
-  if (dram == nullptr || (!name.empty() && dram->name != name))
-    diags.error({diags.add_source("--level")},
-                fmt::format("expected the level of kind dram{}, got '{}'",
-                            dram == nullptr ? ", which the chip lacks" : ", " + dram->name, name));
-  else if (dram->model)
-    diags.error(
-        {diags.add_source(a.name)},
-        fmt::format("memory.{}.model: a trace drives the channels that the file describes, not a library", dram->name));
-  return dram;
+// Where the requests of a trace enter: the DRAM, or the cache that cores reach first.
+struct Entry {
+  const arch::DramLevel* dram = nullptr;
+  const arch::CacheLevel* cache = nullptr;  // null: the DRAM alone
+};
+
+Entry entry_of(const arch::ArchSpec& a, const std::string& name, base::Diagnostics& diags) {
+  const arch::Hierarchy hierarchy = arch::hierarchy_of(a);
+  const arch::CacheLevel* cache = hierarchy.device_caches.empty() ? nullptr : hierarchy.device_caches.front();
+  if (hierarchy.dram == nullptr) {
+    diags.error({diags.add_source("--arch " + a.name)}, "the chip has no level of kind dram that a trace could go to");
+    return {};
+  }
+  if (hierarchy.dram->model) {
+    diags.error({diags.add_source(a.name)},
+                fmt::format("memory.{}.model: a trace drives the channels that the file describes, not a library",
+                            hierarchy.dram->name));
+    return {};
+  }
+  if (name.empty() || name == hierarchy.dram->name) return {hierarchy.dram};
+  if (cache != nullptr && name == cache->name) return {hierarchy.dram, cache};
+  diags.error({diags.add_source("--level")},
+              fmt::format("expected {}{}, where requests enter, got '{}'", hierarchy.dram->name,
+                          cache == nullptr ? "" : " or " + cache->name, name));
+  return {};
 }
 
 std::optional<sim::Injection> injection_of(std::string_view text, base::Diagnostics& diags) {
@@ -108,25 +149,20 @@ std::optional<sim::Injection> injection_of(std::string_view text, base::Diagnost
 
 }  // namespace
 
-std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a, const TraceQuestion& question,
-                                  base::Diagnostics& diags) {
-  const arch::DramLevel* level = dram_level(a, question.level, diags);
-  const auto injection = injection_of(question.inject, diags);
-  const base::SourceId source = diags.add_source(file.name);
-  const std::vector<sim::TraceRequest> requests = requests_of(file, source, diags);
-  if (!diags.ok()) return std::nullopt;
-  std::string derived;
-  const sim::TraceSpec spec = sim::trace_spec(a, derived);
-  if (!derived.empty())
-    diags.note({diags.add_source(a.name)}, fmt::format("memory.{}.mapping: {}", level->name, derived));
-  std::int64_t most = 0;  // bursts, a request being at most one more than its bytes fill
-  for (const sim::TraceRequest& r : requests) most += base::ceil_div(r.bytes, spec.burst_bytes) + 1;
-  if (most > kMaxBursts) {
-    diags.error({source}, fmt::format("{} bursts are more than the {} that are replayed at once", most, kMaxBursts));
-    return std::nullopt;
-  }
-  const sim::TraceResult counts = sim::replay(requests, spec, *injection);
-  const double ns_per_clock = 1e9 / static_cast<double>(level->clock.n);
+namespace {
+
+void add_latencies(const sim::LatencySummary& cycles, double ns_per_cycle, TraceRow& r) {
+  r.mean_latency_ns = cycles.mean * ns_per_cycle;
+  r.p50_latency_ns = cycles.p50 * ns_per_cycle;
+  r.p95_latency_ns = cycles.p95 * ns_per_cycle;
+  r.p99_latency_ns = cycles.p99 * ns_per_cycle;
+  r.max_latency_ns = cycles.max * ns_per_cycle;
+}
+
+TraceRow drive_dram(const Trace& trace, const sim::TraceSpec& spec, base::Hertz clock,
+                    const sim::Injection& injection) {
+  const sim::TraceResult counts = sim::replay(trace.requests, spec, injection);
+  const double ns_per_clock = 1e9 / static_cast<double>(clock.n);
   const double ns = static_cast<double>(counts.clocks) * ns_per_clock;
   const auto bursts = static_cast<double>(counts.bursts);
   TraceRow r;
@@ -141,23 +177,97 @@ std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a
                  (static_cast<double>(spec.channels) * static_cast<double>(counts.clocks));
   // A refresh may close a row that was opened and not yet read.
   r.row_hit_ratio = std::max(0.0, 1 - static_cast<double>(counts.activates) / bursts);
-  r.mean_latency_ns = counts.mean_latency * ns_per_clock;
-  r.p95_latency_ns = counts.p95_latency * ns_per_clock;
+  add_latencies(counts.latency, ns_per_clock, r);
   return r;
 }
 
+TraceRow drive_caches(const Trace& trace, const arch::ArchSpec& a, const sim::Injection& injection) {
+  const sim::CacheTraceResult counts = sim::replay_through_caches(trace.requests, a, injection);
+  const double ns_per_cycle = 1e9 / static_cast<double>(a.clock.n);
+  const double ns = static_cast<double>(counts.cycles) * ns_per_cycle;
+  const sim::LevelStatistics& dram = counts.levels.front().amounts;
+  TraceRow r;
+  r.requests = counts.requests;
+  r.bursts = dram.transactions;
+  r.cycles = counts.cycles;
+  r.time_us = ns / 1e3;
+  r.useful_bytes = counts.useful_bytes;
+  r.bus_bytes = counts.bus_bytes;
+  r.bus_gbps = static_cast<double>(counts.bus_bytes) / ns;
+  r.peak_ratio = static_cast<double>(counts.bus_bytes) / (counts.peak * static_cast<double>(counts.cycles));
+  r.row_hit_ratio =
+      dram.transactions == 0 ? 0 : static_cast<double>(dram.hits) / static_cast<double>(dram.transactions);
+  add_latencies(counts.latency, ns_per_cycle, r);
+  r.dirtied_bytes = counts.dirtied_bytes;
+  for (const auto& [name, amounts] : counts.levels)
+    r.levels.push_back(
+        {name, amounts.read_bytes, amounts.written_bytes, amounts.requests, amounts.transactions, amounts.hits});
+  return r;
+}
+
+// Whether the parts that requests are cut into can be numbered: at most one more than a request's bytes fill.
+bool can_be_numbered(const Trace& trace, std::int64_t part_bytes, std::string_view parts, base::SourceId source,
+                     base::Diagnostics& diags) {
+  std::int64_t most = 0;
+  for (const sim::TraceRequest& r : trace.requests) most += base::ceil_div(r.bytes, part_bytes) + 1;
+  if (most > kMaxBursts)
+    diags.error({source}, fmt::format("{} {} are more than the {} that are replayed at once", most, parts, kMaxBursts));
+  return diags.ok();
+}
+
+std::optional<TraceRow> drive(const Trace& trace, const Entry& entry, const arch::ArchSpec& a,
+                              const sim::Injection& injection, base::SourceId source, base::Diagnostics& diags) {
+  if (entry.cache != nullptr) {
+    if (!can_be_numbered(trace, entry.cache->line.n, "lines", source, diags)) return std::nullopt;
+    return drive_caches(trace, a, injection);
+  }
+  std::string derived;
+  const sim::TraceSpec spec = sim::trace_spec(a, derived);
+  if (!derived.empty())
+    diags.note({diags.add_source(a.name)}, fmt::format("memory.{}.mapping: {}", entry.dram->name, derived));
+  if (!can_be_numbered(trace, spec.burst_bytes, "bursts", source, diags)) return std::nullopt;
+  return drive_dram(trace, spec, entry.dram->clock, injection);
+}
+
+}  // namespace
+
+std::optional<TraceRow> run_trace(const NamedText& file, const arch::ArchSpec& a, const TraceQuestion& question,
+                                  base::Diagnostics& diags) {
+  const Entry entry = entry_of(a, question.level, diags);
+  auto injection = injection_of(question.inject, diags);
+  const base::SourceId source = diags.add_source(file.name);
+  const Trace trace = trace_of(file, source, diags);
+  if (injection && injection->kind == sim::Injection::Kind::kRate && trace.timed)
+    diags.error({diags.add_source("--inject")}, "expected sat or win:N, as the trace says when its requests arrive");
+  if (!diags.ok()) return std::nullopt;
+  injection->timed = trace.timed;
+  try {
+    return drive(trace, entry, a, *injection, source, diags);
+  } catch (const sim::SimError& why) {
+    diags.error({source}, why.what());
+    return std::nullopt;
+  }
+}
+
 base::Value to_document(const TraceRow& r) {
-  return base::Map{{"requests", r.requests, {}},
-                   {"bursts", r.bursts, {}},
-                   {"cycles", r.cycles, {}},
-                   {"time_us", r.time_us, {}},
-                   {"useful_bytes", r.useful_bytes, {}},
-                   {"bus_bytes", r.bus_bytes, {}},
-                   {"bus_gbps", r.bus_gbps, {}},
-                   {"peak_ratio", r.peak_ratio, {}},
-                   {"row_hit_ratio", r.row_hit_ratio, {}},
-                   {"mean_latency_ns", r.mean_latency_ns, {}},
-                   {"p95_latency_ns", r.p95_latency_ns, {}}};
+  base::Map document{{"requests", r.requests, {}},
+                     {"bursts", r.bursts, {}},
+                     {"cycles", r.cycles, {}},
+                     {"time_us", r.time_us, {}},
+                     {"useful_bytes", r.useful_bytes, {}},
+                     {"bus_bytes", r.bus_bytes, {}},
+                     {"bus_gbps", r.bus_gbps, {}},
+                     {"peak_ratio", r.peak_ratio, {}},
+                     {"row_hit_ratio", r.row_hit_ratio, {}},
+                     {"mean_latency_ns", r.mean_latency_ns, {}},
+                     {"p50_latency_ns", r.p50_latency_ns, {}},
+                     {"p95_latency_ns", r.p95_latency_ns, {}},
+                     {"p99_latency_ns", r.p99_latency_ns, {}},
+                     {"max_latency_ns", r.max_latency_ns, {}}};
+  if (r.levels.empty()) return document;
+  document.push_back({"dirtied_bytes", r.dirtied_bytes, {}});
+  document.push_back({"levels", to_entries(r.levels), {}});
+  return document;
 }
 
 }  // namespace tilescope::experiments

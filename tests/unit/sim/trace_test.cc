@@ -3,6 +3,8 @@
 
 #include "sim/trace.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 namespace tilescope::sim {
@@ -52,7 +54,7 @@ TEST(Trace, WritesOfPartsAreReadFirst) {
 
 TEST(Trace, OneBurstUnderWayWaitsForTheOneBefore) {
   const TraceResult r = replay(reads(31, 32), one_channel(), {Kind::kWindow, 1});
-  EXPECT_DOUBLE_EQ(r.mean_latency, kDramHandshake + 17 + 2 + 12.0 / 31);  // one row, opened once
+  EXPECT_DOUBLE_EQ(r.latency.mean, kDramHandshake + 17 + 2 + 12.0 / 31);  // one row, opened once
   EXPECT_EQ(r.activates, 1);
 }
 
@@ -68,7 +70,58 @@ TEST(Trace, AWindowIsLittlesLawUntilTheBusBinds) {
 TEST(Trace, ARateBelowThePeakIsKept) {
   const TraceResult r = replay(reads(10000, 32), one_channel(), {.kind = Kind::kRate, .rate = 0.25});
   EXPECT_NEAR(static_cast<double>(r.clocks), 10000 * 2 / 0.25, 100);
-  EXPECT_LT(r.mean_latency, 2 * (14 + 12 + 17 + 2));
+  EXPECT_LT(r.latency.mean, 2 * (14 + 12 + 17 + 2));
+}
+
+// Of a closed row: 1 + 12 + 17 + 2; of the open one, 1 + 17 + 2.
+TEST(Trace, RequestsArriveAtTheirTimes) {
+  std::vector<TraceRequest> t = reads(2, 32);
+  t[1].at = 1000;
+  for (const Kind kind : {Kind::kSaturated, Kind::kWindow}) {
+    const TraceResult r = replay(t, one_channel(), {.kind = kind, .timed = true});
+    EXPECT_EQ(r.clocks, 1000 + 20);
+    EXPECT_DOUBLE_EQ(r.latency.mean, (32 + 20) / 2.0);
+    EXPECT_DOUBLE_EQ(r.latency.max, 32);
+  }
+}
+
+// A hundred reads of a row at once, of which the i-th leaves the bus at 1 + 12 + 17 + 2 i: latencies are from arrival,
+// although the controller accepts 32 at a time.
+TEST(Trace, LatenciesOfTimedRequestsAreFromArrival) {
+  TraceSpec spec = one_channel();
+  spec.place = [](std::int64_t a) { return BurstPlace{0, 0, a / 3200}; };
+  const LatencySummary l = replay(reads(100, 32), spec, {.timed = true}).latency;
+  EXPECT_DOUBLE_EQ(l.mean, 30 + 101);
+  EXPECT_DOUBLE_EQ(l.p50, 30 + 2 * 51);
+  EXPECT_DOUBLE_EQ(l.p95, 30 + 2 * 96);
+  EXPECT_DOUBLE_EQ(l.p99, 30 + 2 * 100);
+  EXPECT_DOUBLE_EQ(l.max, 30 + 2 * 100);
+  EXPECT_LT(replay(reads(100, 32), spec, {}).latency.max, l.max) << "from acceptance";
+}
+
+// The times that a rate gives, written down, are the same trace.
+TEST(Trace, ARateIsItsTimes) {
+  std::vector<TraceRequest> t = reads(5000, 8224);
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    t[i].write = i % 3 == 2;
+    t[i].at = static_cast<std::int64_t>(std::ceil(static_cast<double>(i) / (0.3 * 0.5)));
+  }
+  const TraceResult timed = replay(t, one_channel(), {.timed = true});
+  const TraceResult rated = replay(t, one_channel(), {.kind = Kind::kRate, .rate = 0.3});
+  EXPECT_EQ(timed.clocks, rated.clocks);
+  EXPECT_EQ(timed.activates, rated.activates);
+  EXPECT_DOUBLE_EQ(timed.latency.mean, rated.latency.mean);
+  EXPECT_DOUBLE_EQ(timed.latency.p99, rated.latency.p99);
+}
+
+// Times so far apart that there are refreshes by the hundred million in between: those of a rank at rest are left out.
+TEST(Trace, LongRestsTakeNoTime) {
+  TraceSpec spec = one_channel();
+  spec.dram.t.rfc = 220;
+  spec.dram.t.refi = 3900;
+  std::vector<TraceRequest> t = reads(2, 32);
+  t[1].at = 3900 * std::int64_t{250'000'000} + 1000;
+  EXPECT_EQ(replay(t, spec, {.timed = true}).clocks, t[1].at + 32);  // the row was closed by a refresh
 }
 
 TEST(Trace, ChannelsWorkSideBySide) {
