@@ -119,9 +119,7 @@ TEST_P(EachMemory, LoadsAndIsAsLargeAsItsMapping) {
   base::Diagnostics diags;
   const auto mapping = mapping_of(dram, diags);
   ASSERT_TRUE(mapping) << testing::PrintToString(diags.sentences());
-  int bits = 0;
-  for (const MappingField& f : mapping->fields) bits += f.width;
-  EXPECT_EQ(std::int64_t{1} << bits, dram.capacity.n);
+  EXPECT_EQ(std::int64_t{1} << mapping->bits(), dram.capacity.n);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -132,7 +130,10 @@ INSTANTIATE_TEST_SUITE_P(
                     MemoryFile{"gddr6_8gb_x16_b16_ch16_fine", 16, 32, 16}, MemoryFile{"hbm2_8gb_x128", 8, 64, 8},
                     MemoryFile{"hbm2_8gb_x128_ch1", 1, 64, 1}, MemoryFile{"hbm2_8gb_x128_ch32", 32, 64, 32},
                     MemoryFile{"hbm2_8gb_x128_fine", 8, 64, 8}, MemoryFile{"hbm2_8gb_x128_fine_ch1", 1, 64, 1},
-                    MemoryFile{"hbm2_8gb_x128_fine_ch32", 32, 64, 32}),
+                    MemoryFile{"hbm2_8gb_x128_fine_ch32", 32, 64, 32}, MemoryFile{"hbm2_8gb_2pc", 2, 32, 2},
+                    MemoryFile{"hbm2_8gb_2pc_mop", 2, 32, 2}, MemoryFile{"hbm2_8gb_2pc_ch8", 16, 32, 16},
+                    MemoryFile{"hbm2_4gb_2pc_stack", 2, 32, 2}, MemoryFile{"ddr4_8gb_x8_3200aa", 1, 64, 8},
+                    MemoryFile{"ddr4_4gb_x8_2400", 1, 64, 4}),
     [](const auto& named) { return named.param.name; });
 
 TEST(Devices, AreListedInOrder) {
