@@ -249,18 +249,19 @@ Map counts_of(const SweepRows& rows) {
 Value escalation_of(const Escalated& e) {
   Value out = to_document(e);
   TextColumn chosen;
-  Times low, high, cost;
+  Times cost;
+  List low, high;  // exact: the page compares them
   for (std::size_t p = 0; p < e.points.size(); ++p) {
     chosen.add(std::string(name_of(e.points[p].chosen)));
     cost.push_back(e.points[p].cost);
-    low.push_back(e.intervals[p] ? std::optional(e.intervals[p]->low_us) : std::nullopt);
-    high.push_back(e.intervals[p] ? std::optional(e.intervals[p]->high_us) : std::nullopt);
+    low.emplace_back(e.intervals[p] ? exact(e.intervals[p]->low_us) : Value());
+    high.emplace_back(e.intervals[p] ? exact(e.intervals[p]->high_us) : Value());
   }
   out.get_if<Map>()->push_back({"chips",
                                 Map{{"chosen", chosen.take(), {}},
                                     {"cost", numbers_if_any(cost), {}},
-                                    {"low_us", numbers(low), {}},
-                                    {"high_us", numbers(high), {}}},
+                                    {"low_us", std::move(low), {}},
+                                    {"high_us", std::move(high), {}}},
                                 {}});
   return out;
 }

@@ -31,10 +31,19 @@ const std::string kLong =
     "programs: [construct, fixed]\n"
     "workloads:\n  - {suite: roller, only: [C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, M0, M1, D0, D1, P0, R0, E0]}\n";
 
+// A second or two of work, most of it simulation.
+const std::string kEscalated =
+    "sweep: Escalated\nbase: v100\naxes:\n  memory.smem.banks: {from: 16, to: 128, times: 2}\n"
+    "  core.count: [4, 6, 8, 12, 16]\n"
+    "workloads:\n  - {op: 'C[m,n] +=! A[m,k] * B[k,n]', size: 'm=128,n=128,k=64', id: mm, weight: 3}\n"
+    "  - {op: 'O[i] = A[i] + B[i]', size: i=20000, id: add}\n"
+    "fidelity: {model: all, sim: {front: true, control: 9, cost: memory.smem.banks * core.count}}\n";
+
 class Sweep : public Cli {
  protected:
   Sweep() {
     write("small.yaml", kSmall);
+    write("escalated.yaml", kEscalated);
     write("long.yaml", kLong);
   }
 
@@ -161,6 +170,49 @@ TEST_F(Sweep, KilledAtAnyMomentItEndsAsIfLeftAlone) {
   const std::string store = "killed" + std::to_string(stores) + ".db";
   EXPECT_EQ(run(sweep("long.yaml", store)).status, 0);
   EXPECT_EQ(table(store), alone);
+}
+
+TEST_F(Sweep, AnEscalatedOneThatIsKilledEndsAsIfLeftAlone) {
+  ASSERT_EQ(run(sweep("escalated.yaml", "alone.db")).status, 0);
+  const auto said = [&](const std::string& store) { return table(store) + state(store).dump(); };
+  const std::string alone = said("alone.db");
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  bool in_simulations = false;
+  std::size_t before = 0;
+  for (std::size_t kills = 0; kills < 100; ++kills) {
+    const pid_t child = start(sweep("escalated.yaml", "r.db", {"--jobs", "2"}));
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::uniform_int_distribution(50, 500)(random)));
+    kill(child, SIGKILL);
+    if (end_of(child).status != 128 + SIGKILL) break;
+    const Json now = state("r.db");
+    if (now.is_null()) continue;
+    const std::size_t simulated = now.at("escalation").at("simulated").size();
+    in_simulations = in_simulations || simulated > 0;
+    before = std::max(before, simulated);
+  }
+  const CliResult last = run(sweep("escalated.yaml", "r.db"));
+  EXPECT_EQ(last.status, 0) << last.err;
+  EXPECT_TRUE(in_simulations) << "no kill came so late";
+  EXPECT_EQ(said("r.db"), alone);
+}
+
+TEST_F(Sweep, AnEscalatedOneSaysWhatItFound) {
+  const Json document = json_of_long_work(sweep("escalated.yaml", "r.db"));
+  const Json& e = document.at("escalation");
+  EXPECT_THAT(keys_of(e), ElementsAre("mode", "front", "control", "neighbours", "seed", "cost", "chosen", "ratio",
+                                      "simulated", "differences", "not_simulated", "no_claims"));
+  EXPECT_EQ(document.at("fidelity"), "escalated");
+  EXPECT_EQ(e.at("ratio").at("n"), 9);
+  EXPECT_EQ(json({"status", "r.db"}).at("sweeps").at(0).at("escalation"), e);
+  const CliResult r = run(sweep("escalated.yaml", "r.db"));
+  EXPECT_THAT(r.out, HasSubstr("simulated too (sampled, seed 1): "));
+  EXPECT_THAT(r.out, HasSubstr("simulated over predicted time of the control: "));
+  EXPECT_THAT(r.out, HasSubstr(", n 9 of "));
+  EXPECT_THAT(table("r.db"), HasSubstr(",chosen,error,"));
+  const Json report = json({"report", "r.db", "--json"});
+  EXPECT_EQ(report.at("escalation").at("ratio"), e.at("ratio"));
 }
 
 TEST_F(Sweep, InterruptedItSaysHowToGoOn) {

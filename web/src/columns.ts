@@ -47,6 +47,7 @@ export function columnsOf(state: State): TableColumn[] {
       number: (c) => state.ratios()[c] ?? null,
       text: (c) => ratio(state.ratios()[c]),
     },
+    ...simulatedColumns(state),
     { name: 'mostly bound by', names: ['bound by'], unit: '', number: () => null, text: (c) => mostlyBoundBy(r, c) },
     ...r.chips.quantities.map((q) => ({
       name: q.name,
@@ -62,6 +63,23 @@ export function columnsOf(state: State): TableColumn[] {
       number: (c) => done[c] ?? 0,
       text: (c) => (textOf(r.chips.refused, c) ? 'refused' : `${done[c] ?? 0} of ${operators}`),
     },
+  ];
+}
+
+/** Of a sweep that escalates: the simulated total, and why the chip was simulated. */
+function simulatedColumns(state: State): TableColumn[] {
+  const e = state.report.escalation;
+  if (!e) return [];
+  const us = (c: number) => state.timesBy('simulated')[c] ?? null;
+  return [
+    {
+      name: 'simulated',
+      names: ['simulated'],
+      unit: 'us',
+      number: us,
+      text: (c) => (us(c) === null ? '' : time(us(c))),
+    },
+    { name: 'chosen', names: ['chosen'], unit: '', number: () => null, text: (c) => textOf(e.chips.chosen, c) ?? '' },
   ];
 }
 

@@ -76,6 +76,39 @@ export interface Programs {
   fields: { name: string; texts: Coded }[];
 }
 
+export type Chosen = 'base' | 'front' | 'neighbour' | 'control';
+
+/** What of the sweep the simulator judged too, and what that tells apart; points are chips of this document. */
+export interface Escalation {
+  mode: string;
+  seed: number;
+  cost: string | null;
+  chosen: Record<Chosen, number>;
+  ratio: {
+    n: number;
+    population: number;
+    median_ratio: number | null;
+    least_ratio: number | null;
+    most_ratio: number | null;
+    low_ratio: number | null;
+    high_ratio: number | null;
+    coverage_ratio: number | null;
+  };
+  simulated: {
+    point: number;
+    chosen: Chosen;
+    cost: number | null;
+    predicted_us: number;
+    simulated_us: number;
+    low_us: number | null;
+    high_us: number | null;
+  }[];
+  differences: { points: [number, number]; predicted_ratio: number; simulated_ratio: number; faster: number | null }[];
+  not_simulated: { points: number; slower_beyond_band: number };
+  no_claims: string | null;
+  chips: { chosen: Coded; cost: Column | null; low_us: Column; high_us: Column };
+}
+
 export interface Report {
   report: number;
   title: string;
@@ -97,6 +130,7 @@ export interface Report {
   rows: Rows;
   programs: Programs;
   fidelity: Fidelity[];
+  escalation?: Escalation | null;
 }
 
 export const kForm = 1; // of the document; docs/json.md
@@ -184,6 +218,15 @@ function inOrder(values: string[], axis: Axis | undefined): string[] {
   const number = (value: string) => axis?.numbers[axis.values.indexOf(value)] ?? null;
   if (!values.every((v) => number(v) !== null)) return values;
   return values.sort((a, b) => (number(a) ?? 0) - (number(b) ?? 0));
+}
+
+/** How the chip stands to another one by their intervals: nothing before all is simulated, or without an interval. */
+export function verdict(e: Escalation, chip: number, other: number): 'faster' | 'slower' | 'within the band' | '' {
+  const [low, high] = [e.chips.low_us, e.chips.high_us];
+  const ends = [low[chip], high[chip], low[other], high[other]];
+  if (e.no_claims !== null || ends.some((x) => typeof x !== 'number')) return '';
+  const [ownLow, ownHigh, otherLow, otherHigh] = ends as [number, number, number, number];
+  return ownHigh < otherLow ? 'faster' : otherHigh < ownLow ? 'slower' : 'within the band';
 }
 
 /** The row of an operator on a chip. */

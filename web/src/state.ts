@@ -68,6 +68,11 @@ export class State {
     return this.column('us');
   }
 
+  /** The same by a source of times of one's own. */
+  timesBy(source: Source): Column {
+    return this.column('us', source);
+  }
+
   /** The same over the time of the chip's base. */
   ratios(): Column {
     return this.column('ratio');
@@ -100,18 +105,18 @@ export class State {
     return paretoFront(values, this.times(), this.choice.shown);
   }
 
-  private column(what: 'us' | 'ratio'): Column {
-    const { source, operator } = this.choice;
+  private column(what: 'us' | 'ratio', source: Source = this.choice.source): Column {
+    const { operator } = this.choice;
     const key = `${what} ${source} ${operator}`;
     const known = this.cache.get(key);
     if (known) return known;
-    const made = this.makeColumn(what);
+    const made = this.makeColumn(what, source);
     this.cache.set(key, made);
     return made;
   }
 
-  private makeColumn(what: 'us' | 'ratio'): Column {
-    const { source, operator } = this.choice;
+  private makeColumn(what: 'us' | 'ratio', source: Source): Column {
+    const { operator } = this.choice;
     if (operator === null) {
       const total = this.report.chips.totals.find((t) => t.source === source);
       return (what === 'us' ? total?.total_us : total?.ratio) ?? [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports of sweeps that never ran, of any size: a closed form stands for the model, so that tests know every number.
 
-import type { Coded, Column, Report } from '../src/data';
+import type { Chosen, Coded, Column, Report } from '../src/data';
 
 export interface SampleOptions {
   axes: { name: string; values: number[]; unit: string }[];
@@ -246,4 +246,68 @@ function boundOf(o: SampleOptions, chips: number, predicted: Column, bottleneck:
     }),
   );
   return { names: kTerms, shares };
+}
+
+/**
+ * The small sweep as one that escalates: the fastest predicted chip is the front, every fifth other one the control,
+ * with the simulated totals of `sample`, and intervals from 0.6 to 1.5 of them.
+ */
+export function escalated(): Report {
+  const r = sample(kSmall);
+  const [predicted, simulated] = [r.chips.totals[0]?.total_us ?? [], r.chips.totals[1]?.total_us ?? []];
+  const front = predicted.reduce((best: number, us, i) => ((us as number) < (predicted[best] as number) ? i : best), 1);
+  const reason = (chip: number): Chosen | null =>
+    chip === 0 ? 'base' : chip === front ? 'front' : chip % 5 === 0 ? 'control' : null;
+  const reasons: Chosen[] = ['base', 'front', 'neighbour', 'control'];
+  const chosen = r.chips.base.map((_, chip) => reason(chip));
+  const us = (chip: number) => (chosen[chip] ? simulated[chip] : predicted[chip]) as number;
+  const low = chosen.map((_, chip) => 0.6 * us(chip));
+  const high = chosen.map((_, chip) => 1.5 * us(chip));
+  const chips = r.chips.base
+    .map((_, chip) => chip)
+    .filter((chip) => chosen[chip])
+    .sort((a, b) => us(a) - us(b));
+  const faster = (a: number, b: number) => ((high[a] as number) < (low[b] as number) ? a : null);
+  r.escalation = {
+    mode: 'sampled',
+    seed: 1,
+    cost: null,
+    chosen: { base: 1, front: 1, neighbour: 0, control: chips.length - 2 },
+    ratio: {
+      n: chips.length - 2,
+      population: 44,
+      median_ratio: 1,
+      least_ratio: 0.88,
+      most_ratio: 1.12,
+      low_ratio: 0.6,
+      high_ratio: 1.5,
+      coverage_ratio: 0.8,
+    },
+    simulated: chips.map((point) => ({
+      point,
+      chosen: chosen[point] as Chosen,
+      cost: null,
+      predicted_us: predicted[point] as number,
+      simulated_us: us(point),
+      low_us: low[point] ?? null,
+      high_us: high[point] ?? null,
+    })),
+    differences: chips
+      .filter((chip) => chip !== front)
+      .map((chip) => ({
+        points: [front, chip] as [number, number],
+        predicted_ratio: (predicted[chip] as number) / (predicted[front] as number),
+        simulated_ratio: us(chip) / us(front),
+        faster: faster(front, chip),
+      })),
+    not_simulated: { points: r.counts.chips - chips.length, slower_beyond_band: 0 },
+    no_claims: null,
+    chips: {
+      chosen: { dictionary: reasons, codes: chosen.map((c) => (c ? reasons.indexOf(c) : null)) },
+      cost: null,
+      low_us: low,
+      high_us: high,
+    },
+  };
+  return r;
 }

@@ -14,7 +14,7 @@ import {
   type Option,
 } from '../chart';
 import type { Theme } from '../colour';
-import { isBase, shortNames } from '../data';
+import { isBase, shortNames, type Column } from '../data';
 import { absent, choice, h } from '../dom';
 import { count } from '../format';
 import type { State } from '../state';
@@ -73,14 +73,20 @@ function sentence(state: State, front: number, points: number): string {
   );
 }
 
-function known(state: State, chips: readonly number[]): Point[] {
-  const [x, y] = [state.cost()?.values ?? [], state.times()];
+function known(state: State, chips: readonly number[], y: Column = state.times()): Point[] {
+  const x = state.cost()?.values ?? [];
   const points: Point[] = [];
   for (const chip of chips) {
     const [a, b] = [x[chip], y[chip]];
     if (a !== null && a !== undefined && b !== null && b !== undefined) points.push({ value: [a, b], chip });
   }
   return points;
+}
+
+/** Of a sweep that escalates, simulated times next to the predicted ones that are drawn. */
+function simulatedOf(state: State): Point[] {
+  const { source, shown } = state.get();
+  return state.report.escalation && source === 'predicted' ? known(state, shown, state.timesBy('simulated')) : [];
 }
 
 /** Left and right go from one chip of the front to the next. */
@@ -103,12 +109,13 @@ function option(state: State, colours: Theme): Option {
   const onFront = new Set(state.front());
   const front = known(state, state.front());
   const bases = points.filter((p) => isBase(state.report, p.chip));
+  const simulated = simulatedOf(state);
   const x = scaleOf(
     points.map((p) => p.value[0]),
     cost.unit,
   );
   const y = scaleOf(
-    points.map((p) => p.value[1]),
+    [...points, ...simulated].map((p) => p.value[1]),
     'us',
   );
   const many = points.length > kMany;
@@ -145,6 +152,19 @@ function option(state: State, colours: Theme): Option {
         itemStyle: { color: 'transparent', borderColor: colours.ink, borderWidth: 1.8 },
         data: bases,
       },
+      ...(simulated.length === 0
+        ? []
+        : [
+            {
+              name: 'simulated',
+              type: 'scatter',
+              symbol: 'circle',
+              symbolSize: 11,
+              z: 3,
+              itemStyle: { color: 'transparent', borderColor: colours.accent, borderWidth: 1.4 },
+              data: simulated,
+            },
+          ]),
     ],
   };
 }
