@@ -36,6 +36,8 @@ struct Index {
   Affine of;
   std::int64_t divisor = 1;
   std::int64_t modulus = 0;
+
+  bool operator==(const Index&) const = default;
 };
 
 enum class Space : std::uint8_t { kGlobal, kShared, kRegister };
@@ -51,12 +53,16 @@ struct Buffer {
   // kShared: bytes of the rows within which a TMA swizzle permutes pieces of 16 bytes; 0 where elements lie in their
   // order. TmaBox and Wgmma alone touch a swizzled array, and count its elements as if it were not.
   std::int64_t swizzled_row = 0;
+
+  bool operator==(const Buffer&) const = default;
 };
 
 // `offset` counts elements of the buffer.
 struct Access {
   int buffer = 0;
   Affine offset;
+
+  bool operator==(const Access&) const = default;
 };
 
 // Holds where 0 <= value < bound.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/kernel.h"
 
+#include <algorithm>
+
 #include "base/integer.h"
 
 namespace tilescope::lower {
@@ -9,6 +11,15 @@ namespace {
 constexpr std::int64_t kAllocation = 256;  // bytes; what cudaMalloc aligns to (CUDA programming guide, 5.3.2)
 
 }  // namespace
+
+bool Compute::operator==(const Compute& o) const {
+  const auto same = [](const expr::Node& a, const expr::Node& b) {
+    return a.kind == b.kind && a.number == b.number && a.index == b.index && a.function == b.function &&
+           a.left == b.left && a.right == b.right;
+  };
+  return target == o.target && reducer == o.reducer && operands == o.operands && when == o.when &&
+         std::equal(body.begin(), body.end(), o.body.begin(), o.body.end(), same);
+}
 
 expr::Span range_of(const Kernel& k, const Affine& a) {
   expr::Span s{a.constant, a.constant};

@@ -42,6 +42,8 @@ struct Compute {
   std::vector<expr::Node> body;
   std::vector<Access> operands;
   std::vector<Guard> when = {};
+
+  bool operator==(const Compute& o) const;
 };
 
 // The registers that neighbouring lanes of a warp have at `target` are reduced, and every one of them has the result:
@@ -52,19 +54,27 @@ struct ReduceLanes {
   Access target;
   expr::Reducer reducer = expr::Reducer::kSum;
   std::int64_t lanes = 1;
+
+  bool operator==(const ReduceLanes&) const = default;
 };
 
-struct Barrier {};
+struct Barrier {
+  bool operator==(const Barrier&) const = default;
+};
 struct Statement;
 struct Loop {
   int index = 0;
   std::int64_t unroll = 0;  // iterations an emitter unrolls to; 0 leaves it to the compiler, the extent unrolls wholly
   std::vector<Statement> body;
+
+  bool operator==(const Loop&) const = default;
 };
 // Guards are equal for all threads of a block.
 struct If {
   std::vector<Guard> when;
   std::vector<Statement> body;
+
+  bool operator==(const If&) const = default;
 };
 // A role of specialised warps, such as producer or consumer: neighbouring warps of a block that run this body. No warp
 // has two roles.
@@ -72,16 +82,22 @@ struct WarpRole {
   std::string name;
   std::int64_t first_thread = 0, threads = 0;
   std::vector<Statement> body;
+
+  bool operator==(const WarpRole&) const = default;
 };
 // The last statement of a warp-specialised kernel.
 struct WarpSpecialized {
   std::vector<WarpRole> roles;
+
+  bool operator==(const WarpSpecialized&) const = default;
 };
 struct Statement {
   std::variant<Loop, If, Copy, Compute, ReduceLanes, LoadMatrix, Mma, Wgmma, WgmmaFence, WgmmaCommitWait, ProxyFence,
                Barrier, Commit, Wait, WarpSpecialized, MbarrierArrive, MbarrierWait, TmaLoad, TmaStore>
       what;
   std::string note;  // for readers: what this statement is for; empty where it speaks for itself
+
+  bool operator==(const Statement&) const = default;
 };
 
 // The bodies inside a statement: of a loop, an If, each role.
@@ -117,6 +133,8 @@ struct Kernel {
   std::vector<MatrixInstruction> matrix_instructions;  // that its statements name
   std::int64_t shared_bytes = 0;                       // of a block
   std::vector<Statement> body;
+
+  bool operator==(const Kernel&) const = default;
 };
 
 enum class Role : std::uint8_t { kInput, kOutput, kBetween };
@@ -127,6 +145,8 @@ struct Global {
   base::Dtype dtype{};
   std::int64_t elements = 0;
   Role role{};
+
+  bool operator==(const Global&) const = default;
 };
 
 // What one rProgram becomes: kernels in the order in which they run, and the memory they share.
@@ -134,6 +154,8 @@ struct Module {
   std::vector<Global> globals;
   std::vector<std::string> scalars;
   std::vector<Kernel> kernels;
+
+  bool operator==(const Module&) const = default;
 };
 
 // The instruction that an Mma or Wgmma names.

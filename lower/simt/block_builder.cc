@@ -2,13 +2,20 @@
 #include "lower/simt/detail/block_builder.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 
 namespace tilescope::lower {
 
+// Documents name arrays, so a kernel's differ.
 int BlockBuilder::add(Buffer b) {
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(kernel_.buffers.begin(), kernel_.buffers.end(), [&](const Buffer& x) { return x.name == name; });
+  };
+  const std::string wanted = b.name;
+  for (int n = 2; taken(b.name); ++n) b.name = wanted + '_' + std::to_string(n);
   kernel_.buffers.push_back(std::move(b));
   return static_cast<int>(kernel_.buffers.size() - 1);
 }

@@ -15,11 +15,10 @@ std::size_t bits_of(std::int64_t count) {
   return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(count)) - 1);
 }
 
-MatrixInstruction MatrixTile::instruction(bool operands_in_registers) const {
-  const arch::ComputeSpec& c = *unit().spec;
+MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes) {
   const arch::Spelling spelling = c.spelling.value_or(arch::Spelling{});
-  MatrixInstruction i{c.name, {c.m, c.n, c.k}, s_.p.lanes(), c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}};
-  if (operands_in_registers) {
+  MatrixInstruction i{c.name, {c.m, c.n, c.k}, lanes, c.dtype, c.accumulate, {}, {}, c.fragments->c, {}, {}};
+  if (!c.operands) {
     i.a = c.fragments->a;
     i.b = c.fragments->b;
   }

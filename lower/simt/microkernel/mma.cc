@@ -17,7 +17,7 @@ std::int64_t MmaLowering::elements_of(std::size_t i) const {
 }
 
 void MmaLowering::add_registers() {
-  s_.block.kernel().matrix_instructions.push_back(tile_.instruction(true));
+  s_.block.kernel().matrix_instructions.push_back(tile_.instruction());
   for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
     std::int64_t fragments = 1;
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))

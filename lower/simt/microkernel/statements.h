@@ -22,6 +22,8 @@ struct LoadMatrix {
   std::int64_t count = 1;
   arch::FragmentMap map;
   bool transposed = false;
+
+  bool operator==(const LoadMatrix&) const = default;
 };
 
 struct MatrixShape {
@@ -39,6 +41,8 @@ struct MatrixInstruction {
   std::optional<arch::FragmentMap> a, b;  // absent where they are read from the scratchpad
   arch::FragmentMap c;
   std::string cuda, hip;  // what these dialects call it; empty where they cannot say it
+
+  bool operator==(const MatrixInstruction&) const = default;
 };
 
 // d += a * b, a of m rows and k columns, b of k rows and n columns, spread over the registers of the instruction's
@@ -47,6 +51,8 @@ struct MatrixInstruction {
 struct Mma {
   int instruction = 0;  // of Kernel::matrix_instructions
   Access d, a, b;
+
+  bool operator==(const Mma&) const = default;
 };
 
 // An operand in the scratchpad, in core matrices of eight rows that follow each other, of 16 bytes or of the array's
@@ -56,6 +62,8 @@ struct SharedOperand {
   Access at;
   std::int64_t along = 0, deep = 0;
   bool transposed = false;
+
+  bool operator==(const SharedOperand&) const = default;
 };
 
 // d += a * b of a group of lanes, from operands in the scratchpad, as PTX's wgmma defines it: an instruction that runs
@@ -67,17 +75,25 @@ struct Wgmma {
   std::int64_t columns = 1;
   Access d;
   SharedOperand a, b;
+
+  bool operator==(const Wgmma&) const = default;
 };
 // Between the two (PTX's wgmma.fence; wgmma.commit_group and wgmma.wait_group) Wgmma alone may touch the register
 // buffer `sums`; after WgmmaCommitWait it holds all sums.
 struct WgmmaFence {
   int sums = 0;  // buffer
+
+  bool operator==(const WgmmaFence&) const = default;
 };
 struct WgmmaCommitWait {
   int sums = 0;
+
+  bool operator==(const WgmmaCommitWait&) const = default;
 };
 // Makes what this thread wrote to the scratchpad, and what it waited for, visible to Wgmma and TmaStore after the next
 // meeting of threads (PTX's fence.proxy.async).
-struct ProxyFence {};
+struct ProxyFence {
+  bool operator==(const ProxyFence&) const = default;
+};
 
 }  // namespace tilescope::lower

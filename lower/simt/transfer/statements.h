@@ -19,13 +19,19 @@ struct Copy {
   std::vector<Guard> when;    // happens at all
   std::vector<Guard> inside;  // reads; zero otherwise
   bool asynchronous = false;
+
+  bool operator==(const Copy&) const = default;
 };
 
 // Ends a group of this thread's asynchronous copies.
-struct Commit {};
+struct Commit {
+  bool operator==(const Commit&) const = default;
+};
 // Until at most `pending` groups of this thread are under way.
 struct Wait {
   std::int64_t pending = 0;
+
+  bool operator==(const Wait&) const = default;
 };
 
 // A ring of counted barriers in the scratchpad (PTX's mbarrier), one for each stage. Its phases are numbered from 0 on:
@@ -35,6 +41,8 @@ struct Mbarrier {
   std::string name;
   std::int64_t stages = 1, arrivals = 1;
   std::int64_t offset_bytes = 0;  // of the first one in the block's scratchpad
+
+  bool operator==(const Mbarrier&) const = default;
 };
 
 // Every warp of the role arrives once for a phase of an mbarrier, and announces `bytes` (PTX's
@@ -43,17 +51,23 @@ struct MbarrierArrive {
   int mbarrier = 0;  // of Kernel::mbarriers
   Affine phase;
   std::int64_t bytes = 0;
+
+  bool operator==(const MbarrierArrive&) const = default;
 };
 // Waits until that phase of the mbarrier is over; a phase before the first of its stage is over from the start.
 struct MbarrierWait {
   int mbarrier = 0;
   Affine phase;
+
+  bool operator==(const MbarrierWait&) const = default;
 };
 
 // A dimension of a box: where it begins in the tensor, which has so many elements along it, `stride` apart.
 struct BoxDim {
   Affine at;
   std::int64_t extent = 1, stride = 1, box = 1;
+
+  bool operator==(const BoxDim&) const = default;
 };
 // A box of an array in memory, and where in the scratchpad its rows lie, one after the other. The outermost dimension
 // is the first, the last one's stride is 1.
@@ -63,16 +77,22 @@ struct TmaBox {
   std::vector<BoxDim> dims;
 
   std::int64_t elements() const;
+
+  bool operator==(const TmaBox&) const = default;
 };
 // One thread of the role starts the load of the box, which completes on a phase of an mbarrier; zeros where the box
 // goes beyond the tensor.
 struct TmaLoad : TmaBox {
   int mbarrier = 0;
   Affine phase;
+
+  bool operator==(const TmaLoad&) const = default;
 };
 // One thread of the role, or of the block, starts the store of the box, and goes on when the box has been read from the
 // scratchpad; what lies beyond the tensor is not stored. The threads that wrote the box ran a ProxyFence afterwards and
 // then met this thread.
-struct TmaStore : TmaBox {};
+struct TmaStore : TmaBox {
+  bool operator==(const TmaStore&) const = default;
+};
 
 }  // namespace tilescope::lower

@@ -25,6 +25,10 @@ struct MatrixPlace {
   Affine& along(arch::FragmentAxis axis) { return axis == arch::FragmentAxis::kDepth ? deep : side; }
 };
 
+// The chip's instruction, of so many lanes, as kernels name it: without maps of operands that stay in the scratchpad.
+// Its fragments are known.
+MatrixInstruction matrix_instruction(const arch::ComputeSpec& c, std::int64_t lanes);
+
 class MatrixTile {
  public:
   explicit MatrixTile(Stage& stage) : s_(stage) {}
@@ -32,8 +36,8 @@ class MatrixTile {
   const tile::MatrixUnit& unit() const { return *tile::holding_unit_of(s_.p.micro_kernel); }
   // Multiply-adds of one fragment.
   std::int64_t iterations() const { return unit().m * unit().n * unit().k; }
-  // The instruction as the kernel names it, without maps of operands that stay in the scratchpad.
-  MatrixInstruction instruction(bool operands_in_registers) const;
+  // The instruction as the kernel names it.
+  MatrixInstruction instruction() const { return matrix_instruction(*unit().spec, s_.p.lanes()); }
 
   MatrixSide side(std::size_t operand) const;
   // Extent of a fragment along a spatial axis.

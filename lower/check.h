@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// What every Kernel obeys, wherever it comes from. Readers of kernels rely on it and do not look again; what values
+// alone can show (a race, an unwritten read) lower/interpret.h finds.
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "lower/kernel.h"
+
+namespace tilescope::lower {
+
+// Where a part of a module stands: "kernels[0].body[2].to".
+using PlaceOf = std::function<base::Position(std::string_view path)>;
+
+// The most that readers take: arithmetic in them stays within 64 bits, and their memory within some GB.
+struct KernelLimits {
+  double statements_of_thread = 0x1p30;           // that one thread runs, loops counted
+  double statements_of_warps = 0x1p44;            // that all warps of all blocks run
+  std::int64_t elements = std::int64_t{1} << 40;  // of all arrays in memory
+  std::int64_t registers_of_thread = 1 << 14;     // elements of its arrays
+};
+
+// Adds an error for each rule that a kernel breaks, and returns whether there is none:
+// - positions, loops and roles are there and used where they may be; names differ;
+// - sizes are within the chip's and the limits';
+// - operands have the spaces, dtypes and widths that a statement takes;
+// - no access leaves its array. Where intervals and guards do not show it, points are tried, at most some millions; a
+//   mistake that only points beyond them have is found by who runs the kernel;
+// - arrays of the scratchpad that share bytes are not in use at the same time;
+// - roles, mbarriers and groups of asynchronous copies come to their end, tried on the first and the last block.
+bool check(const Module& m, const arch::ArchSpec& chip, const PlaceOf& place, base::Diagnostics& diags,
+           const KernelLimits& limits = {});
+
+}  // namespace tilescope::lower
