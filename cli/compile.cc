@@ -95,6 +95,23 @@ bool print_kernels(const std::vector<CompiledOperator>& operators, const arch::A
   return diags.ok();
 }
 
+// The same as Kernel documents: of one operator the document alone, which --kernel reads.
+bool print_kernel_documents(const std::vector<CompiledOperator>& operators, bool suite, const arch::ArchSpec& a,
+                            base::Diagnostics& diags) {
+  base::List all;
+  for (const CompiledOperator& op : operators) {
+    if (op.programs.empty()) continue;
+    auto kernels = experiments::kernel_document(op.programs.front().document, a, diags);
+    if (kernels) all.emplace_back(base::Map{{"id", op.id, {}}, {"kernel", std::move(*kernels), {}}});
+  }
+  if (!diags.ok()) return false;
+  if (suite)
+    print_json(base::Map{{"operators", std::move(all), {}}});
+  else if (!all.empty())
+    print_json(*all.front().find("kernel"));
+  return true;
+}
+
 void print_one(const CompiledOperator& op, const arch::ArchSpec& a) {
   const bool lists = op.configurations && !op.configurations->rows.empty();
   if (lists) print_configurations(op, a);
@@ -107,6 +124,7 @@ int run(const Options& o) {
   const experiments::Workload workload = o.workload.read(diags);
   const auto search = experiments::search_of(o.search, diags);
   auto a = o.print.empty() ? o.arch.load_for(&targets::Target::construct, diags)
+           : o.json        ? o.arch.load_for(&targets::Target::emit, diags)
                            : o.arch.load_for(&targets::Target::lower, diags);
   use_bands(o.bands, a, diags);
   if (!diags.ok()) {
@@ -124,11 +142,12 @@ int run(const Options& o) {
   if (!o.folder.empty() && !write_programs(*operators, o.folder)) return kFailed;
   bool every = report_operators(*operators);
   if (o.nvrtc) every = add_usage(o, *a, *operators) && every;
-  if (!o.print.empty() && !print_kernels(*operators, *a, diags)) return report(diags);
+  if (!o.print.empty() && !(o.json ? print_kernel_documents(*operators, o.workload.is_suite(), *a, diags)
+                                   : print_kernels(*operators, *a, diags)))
+    return report(diags);
+  if (!o.print.empty()) return every ? kDone : kFailed;
   if (o.json)
     print_json(experiments::to_document(*operators), diags);
-  else if (!o.print.empty())
-    return every ? kDone : kFailed;
   else if (o.workload.is_suite())
     print_suite(*operators, published);
   else
@@ -160,7 +179,10 @@ void add_compile(CLI::App& app, int& status) {
                    "Folder to write every program to, as ID.RANK.json (--program), and all to programs.jsonl (--batch)")
       ->check(some_text());
   CLI::Option* print =
-      command->add_option("--print", o->print, "kernel: print the kernels of every first program in place of tables")
+      command
+          ->add_option(
+              "--print", o->print,
+              "kernel: print the kernels of every first program in place of tables; with --json as --kernel reads them")
           ->check(CLI::IsMember({"kernel"}));
   command
       ->add_flag("--nvrtc", o->nvrtc,
@@ -168,7 +190,7 @@ void add_compile(CLI::App& app, int& status) {
       ->excludes(print);
   add_bands(*command, o->bands);
   add_legend(*command, o->legend);
-  add_json(*command, o->json)->excludes(print);
+  add_json(*command, o->json);
   command->callback([o, &status] {
     o->workload.require();
     status = run(*o);

@@ -14,6 +14,7 @@
 #include "cli/table.h"
 #include "cli/total_columns.h"
 #include "cli/usage.h"
+#include "experiments/programs/kernel_counts.h"
 
 namespace tilescope::cli {
 namespace {
@@ -23,7 +24,7 @@ using experiments::Prediction;
 
 struct Options {
   ArchOptions arch;
-  std::string program, batch, bands;
+  std::string program, batch, kernels, bands;
   int jobs = 0;
   bool json = false, legend = false;
 };
@@ -49,6 +50,33 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
     levels.add({l.name, fmt::format("{:.4g}", l.bytes), fmt::format("{:.4g}", l.transactions),
                 fmt::format("{:.2f}x", l.conflict_ratio), time_text(l.time_us)});
   levels.print();
+  return kDone;
+}
+
+// What kernels do, and no time of it.
+int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, kKernelLimits);
+  const auto kernels = text ? experiments::count_kernels({o.kernels, *text}, a, diags) : std::nullopt;
+  if (!kernels) return report(diags);
+  report_notes(diags);
+  if (o.json) {
+    print_json(experiments::to_document(*kernels), diags);
+    return kDone;
+  }
+  Table table({{"kernel"},
+               {"operations", true},
+               {"level"},
+               {"bytes read", true},
+               {"bytes written", true},
+               {"requests", true},
+               {"transactions", true}});
+  for (const experiments::KernelCount& k : *kernels)
+    for (const experiments::KernelLevel& l : k.levels)
+      table.add({k.name, fmt::format("{}{:.6g}", k.operations_at_most ? "at most " : "", k.operations), l.name,
+                 fmt::format("{}", l.read_bytes), fmt::format("{}", l.written_bytes), fmt::format("{}", l.requests),
+                 fmt::format("{}", l.transactions)});
+  table.print();
+  fmt::print("\nno time: the model reads programs, not kernels; simulate --kernel has one\n");
   return kDone;
 }
 
@@ -98,9 +126,11 @@ int predict_lines(const Options& o, const arch::ArchSpec& a, base::Diagnostics& 
 
 int run(const Options& o) {
   base::Diagnostics diags;
-  auto a = o.arch.load_for(&targets::Target::estimate, diags);
+  auto a = o.kernels.empty() ? o.arch.load_for(&targets::Target::estimate, diags)
+                             : o.arch.load_for(&targets::Target::count, diags);
   use_bands(o.bands, a, diags);
   if (!a || !diags.ok()) return report(diags);
+  if (!o.kernels.empty()) return count_kernels(o, *a, diags);
   const int status = o.batch.empty() ? predict_one(o, *a, diags) : predict_lines(o, *a, diags);
   if (!o.json) print_legend(o.legend);
   return status;
@@ -118,12 +148,14 @@ void add_predict(CLI::App& app, int& status) {
       command->add_option("--batch", o->batch, "JSON lines, a program each, or a folder that compile -o wrote")
           ->check(some_text());
   program->excludes(batch);
+  CLI::Option* kernels = add_kernel_file(*command, o->kernels, {program, batch});
   add_jobs(*command, o->jobs);
   add_bands(*command, o->bands);
   add_legend(*command, o->legend);
   add_json(*command, o->json);
-  command->callback([o, program, batch, &status] {
-    if (program->empty() && batch->empty()) throw CLI::RequiredError("--program or --batch");
+  command->callback([o, program, batch, kernels, &status] {
+    if (program->empty() && batch->empty() && kernels->empty())
+      throw CLI::RequiredError("--program, --batch or --kernel");
     status = run(*o);
   });
 }

@@ -78,7 +78,15 @@ experiments::Workload WorkloadOptions::read(base::Diagnostics& diags) const {
   return out;
 }
 
-void ProgramOptions::add_to(CLI::App& command, Batches batches) {
+CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other) {
+  CLI::Option* option =
+      command.add_option("--kernel", file, "A Kernel document, as compile --print kernel --json writes it")
+          ->check(some_text());
+  for (CLI::Option* o : other) option->excludes(o);
+  return option;
+}
+
+void ProgramOptions::add_to(CLI::App& command, Batches batches, Kernels kernels) {
   workload_.add_to(command);
   workload_.add_restrictions(command);
   std::vector<CLI::Option*> files;
@@ -88,6 +96,7 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
     files.push_back(
         command.add_option("--batch", batch_file_, "JSON lines, a program each, or a folder that compile -o wrote")
             ->check(some_text()));
+  if (kernels == kKernels) files.push_back(add_kernel_file(command, kernel_file_, files));
   CLI::Option* op = command.get_option("--op");
   CLI::Option* suite = command.get_option("--suite");
   // A program says its own sizes, dtype and instruction.
@@ -102,16 +111,16 @@ void ProgramOptions::add_to(CLI::App& command, Batches batches) {
         ->excludes(command.get_option("--placed"))
         ->excludes(command.get_option("--homes"))
         ->excludes(command.get_option("--moves"));
-  if (files.size() == 2) files[0]->excludes(files[1]);
+  if (batches == kBatches) files[0]->excludes(files[1]);
 }
 
 void ProgramOptions::exclude(CLI::App& command, CLI::Option& other) {
-  for (const char* name : {"--op", "--suite", "--program", "--batch"})
+  for (const char* name : {"--op", "--suite", "--program", "--batch", "--kernel"})
     if (CLI::Option* own = command.get_option_no_throw(name)) other.excludes(own);
 }
 
 void ProgramOptions::require_one() const {
-  if (!workload_.given() && program_file_.empty() && batch_file_.empty())
+  if (!workload_.given() && program_file_.empty() && batch_file_.empty() && kernel_file_.empty())
     throw CLI::RequiredError("--op, --suite or --program");
 }
 
@@ -126,6 +135,7 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   out.workload = workload_.read(diags);
   if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
   if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
+  if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, kKernelLimits, diags);
   if (!diags.ok()) return std::nullopt;
   return out;
 }

@@ -35,11 +35,15 @@ class WorkloadOptions {
   CLI::Option* suite_ = nullptr;
 };
 
-// A workload, or --program, or (where asked for) --batch.
+// Adds --kernel, a Kernel document, which excludes `other` ways to say what a command works on.
+CLI::Option* add_kernel_file(CLI::App& command, std::string& file, const std::vector<CLI::Option*>& other);
+
+// A workload, or --program, or (where asked for) --batch, or --kernel.
 class ProgramOptions {
  public:
   enum Batches { kNoBatches, kBatches };
-  void add_to(CLI::App& command, Batches batches);
+  enum Kernels { kNoKernels, kKernels };
+  void add_to(CLI::App& command, Batches batches, Kernels kernels = kNoKernels);
   // Refuses another option beside those of programs.
   static void exclude(CLI::App& command, CLI::Option& other);
   // Throws what CLI11 throws for a missing option.
@@ -53,7 +57,7 @@ class ProgramOptions {
 
  private:
   WorkloadOptions workload_;
-  std::string program_file_, batch_file_;
+  std::string program_file_, batch_file_, kernel_file_;
 };
 
 // --microbench: curves of a chip, in place of programs.
@@ -87,6 +91,9 @@ inline constexpr const char* kBatchFile = "programs.jsonl";
 
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
+
+// A Kernel document may be as long as this.
+inline constexpr base::DocumentLimits kKernelLimits{std::size_t{16} << 20, 200};
 
 // A whole file of such a length, or the batch in a folder that compile -o wrote; nothing after an error.
 std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);

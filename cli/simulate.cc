@@ -241,7 +241,7 @@ void add_simulate(CLI::App& app, int& status) {
   auto o = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("simulate", "Simulate programs on the chip's memory hierarchy");
   o->arch.add_to(*command);
-  o->programs.add_to(*command, ProgramOptions::kBatches);
+  o->programs.add_to(*command, ProgramOptions::kBatches, ProgramOptions::kKernels);
   command
       ->add_option("--mode", o->mode,
                    "How much is simulated: full, every step; sampled, what is steady is extrapolated")

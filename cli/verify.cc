@@ -46,6 +46,8 @@ std::vector<std::string> compared_amounts(const std::vector<VerifiedRow>& rows) 
   for (const VerifiedRow& r : rows)
     if (r.model && out.empty())
       for (const auto& [name, amount] : *r.model) out.push_back(name);
+  if (out.empty() && !rows.empty())
+    for (const auto& [name, amount] : rows.front().run) out.push_back(name);
   return out;
 }
 
@@ -134,9 +136,10 @@ void add_verify(CLI::App& app, int& status) {
   CLI::App* command =
       app.add_subcommand("verify", "Run emitted kernels on the CPU: are results correct, and counters equal");
   o->arch.add_to(*command);
-  o->programs.add_to(*command, ProgramOptions::kNoBatches);
+  o->programs.add_to(*command, ProgramOptions::kNoBatches, ProgramOptions::kKernels);
   command->add_option("--scale", o->scale, "small: every operator shrunk to what a CPU computes in a moment")
-      ->excludes(command->get_option("--program"));
+      ->excludes(command->get_option("--program"))
+      ->excludes(command->get_option("--kernel"));
   add_jobs(*command, o->jobs);
   add_legend(*command, o->legend);
   add_json(*command, o->json);

@@ -27,6 +27,7 @@ constexpr Target refusing(const char* why) {
           .estimate = why,
           .ratios = why,
           .simulate = why,
+          .count = why,
           .verify = why,
           .emit = why};
 }

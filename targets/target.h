@@ -36,6 +36,9 @@ struct AlignedPrograms;
 struct Ranked;
 struct Restrictions;
 }  // namespace tilescope::construct
+namespace tilescope::lower {
+struct CopyCount;
+}
 namespace tilescope::sim {
 struct SimOptions;
 struct SimReport;
@@ -125,6 +128,8 @@ struct Target {
   Ability<std::vector<std::string>(const arch::ArchSpec& a)> ratios;
   // Throws sim::SimError where the chip cannot run it.
   Ability<sim::SimReport(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options)> simulate;
+  // The accesses of every kernel, exactly and without time.
+  Ability<std::vector<std::vector<lower::CopyCount>>(const Lowered& program, const arch::ArchSpec& a)> count;
   Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
   // The text of kernels, headed by `about`; nothing, after errors, where the dialect cannot express it.
   Ability<std::optional<cuda::Emitted>(const Lowered& program, std::string_view about, cuda::Dialect dialect,

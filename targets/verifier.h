@@ -40,9 +40,12 @@ class Verifier {
   virtual double slow_points(const tile::RProgram& program) const = 0;
   // Takes a program; its number, or nothing after errors where it cannot run on the chip.
   virtual std::optional<int> add(const tile::RProgram& program, base::Diagnostics& diags, base::Position at) = 0;
+  // The same of kernels that no program is lowered to; of a class that has none, nothing.
+  virtual std::optional<int> add_kernels(lower::Module /*kernels*/) { return std::nullopt; }
   // Compiles all programs that were added, on at most `jobs` cores; returns why none can run.
   virtual std::optional<std::string> compile(int jobs) = 0;
-  // What the model takes the amounts for, those that it knows; nothing where it has no time for the program.
+  // What the model takes the amounts for, those that it knows; nothing where it has no time for the program,
+  // and of kernels.
   virtual std::optional<Amounts> modelled(int number) const = 0;
   // Some elements of every output, of each core's part some, drawn; plain loops of them take about `points`, or more
   // where there are many parts. Asked only where not all points are slow.

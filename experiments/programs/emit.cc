@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiments/programs/emit.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "backends/cuda/emit.h"
 #include "experiments/programs/code.h"
 #include "experiments/programs/detail/launch_document.h"
 #include "experiments/programs/given.h"
+#include "experiments/programs/given_kernels.h"
 #include "targets/lowered.h"
 #include "targets/target.h"
 #include "tile/program_json.h"
@@ -23,14 +26,37 @@ std::optional<cuda::Dialect> dialect_of(std::string_view name, base::Diagnostics
   return std::nullopt;
 }
 
+std::optional<EmittedProgram> emitted(const targets::Lowered& kernels, const std::string& about, cuda::Dialect language,
+                                      const arch::ArchSpec& a, base::Diagnostics& diags, base::Position at) {
+  auto text = targets::target_of(a).emit(kernels, about, language, diags, at);
+  if (!text || !diags.ok()) return std::nullopt;
+  base::Value document = launch_document(kernels.module(), *text);
+  return EmittedProgram{std::move(text->text), std::move(document)};
+}
+
+std::optional<targets::Lowered> lowered(const base::Value& document, const arch::ArchSpec& a,
+                                        base::Diagnostics& diags) {
+  const auto program = tile::read_program(document, a, diags);
+  if (!program) return std::nullopt;
+  return targets::target_of(a).lower(*program, a, diags, base::Position{diags.add_source("program")});
+}
+
 }  // namespace
 
 std::optional<std::string> kernel_text(const base::Value& document, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  const auto program = tile::read_program(document, a, diags);
-  if (!program) return std::nullopt;
-  const auto lowered = targets::target_of(a).lower(*program, a, diags, base::Position{diags.add_source("program")});
-  if (!lowered) return std::nullopt;
-  return targets::target_of(a).print(*lowered);
+  const auto kernels = lowered(document, a, diags);
+  if (!kernels) return std::nullopt;
+  return targets::target_of(a).print(*kernels);
+}
+
+std::optional<base::Value> kernel_document(const base::Value& document, const arch::ArchSpec& a,
+                                           base::Diagnostics& diags) {
+  const auto kernels = lowered(document, a, diags);
+  if (!kernels) return std::nullopt;
+  const base::List& edges = *document.find("edges")->get_if<base::List>();
+  const bool carried =
+      std::any_of(edges.begin(), edges.end(), [](const base::Value& e) { return e.find("carried") != nullptr; });
+  return lower::to_document(kernels->module(), a.name, *document.find("nodes")->get_if<base::List>(), carried);
 }
 
 std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
@@ -39,12 +65,18 @@ std::optional<EmittedProgram> emit_program(const NamedText& file, std::string_vi
   const auto program = read_program_file(file, a, diags);
   if (!language || !program) return std::nullopt;
   const base::Position at{diags.add_source(file.name)};
-  const auto lowered = targets::target_of(a).lower(*program, a, diags, at);
-  if (!lowered) return std::nullopt;
-  auto emitted = targets::target_of(a).emit(*lowered, about(*program), *language, diags, at);
-  if (!emitted || !diags.ok()) return std::nullopt;
-  base::Value document = launch_document(lowered->module(), *emitted);
-  return EmittedProgram{std::move(emitted->text), std::move(document)};
+  const auto kernels = targets::target_of(a).lower(*program, a, diags, at);
+  if (!kernels) return std::nullopt;
+  return emitted(*kernels, about(*program), *language, a, diags, at);
+}
+
+std::optional<EmittedProgram> emit_kernels(const NamedText& file, std::string_view dialect, const arch::ArchSpec& a,
+                                           base::Diagnostics& diags) {
+  const auto language = dialect_of(dialect, diags);
+  auto kernels = read_kernel_file(file, a, diags);
+  if (!language || !kernels) return std::nullopt;
+  const std::string head = kernels->computes ? about(*kernels->computes) : std::string();
+  return emitted({std::move(kernels->module)}, head, *language, a, diags, {diags.add_source(file.name)});
 }
 
 }  // namespace tilescope::experiments

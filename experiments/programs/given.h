@@ -2,6 +2,7 @@
 #pragma once
 // Programs as they were given, read and checked; for the .cc files of experiments/ alone.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@
 #include "tile/program.h"
 #include "tile/stage_reader.h"
 
+namespace tilescope::lower {
+struct Module;
+}
+
 namespace tilescope::experiments {
 
 // One program, or why there is none.
@@ -23,6 +28,8 @@ struct GivenProgram {
   std::optional<std::int64_t> count;  // how often the operator occurs, of those of a suite
   std::optional<double> measured_us;
   std::optional<tile::RProgram> program;
+  // Where a Kernel document was given: `program` is then what it computes (lower/kernel_document.h), or nothing.
+  std::shared_ptr<const lower::Module> kernels;
   tile::ProgramPlaces places;       // of its keys, in the first source of a Diagnostics; where it was read
   std::string place;                // what messages about it begin with: its file and line, or its id
   std::vector<std::string> errors;  // each with its place

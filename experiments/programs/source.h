@@ -22,11 +22,12 @@ struct ProgramFilter {
   std::optional<std::int64_t> max_accumulators;  // of a thread
 };
 
-// A program file or a batch where there is one; else the workload, of which every operator's first programs are taken.
+// A program file, a batch or a Kernel document where there is one; else the workload, of which every operator's first
+// programs are taken.
 struct ProgramSource {
   Workload workload;
   std::size_t top = 1;  // so many of each
-  std::optional<NamedText> program, batch;
+  std::optional<NamedText> program, batch, kernels;
 };
 
 }  // namespace tilescope::experiments

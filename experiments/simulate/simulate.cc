@@ -6,9 +6,11 @@
 
 #include "experiments/programs/from_model.h"
 #include "experiments/programs/given.h"
+#include "experiments/programs/given_kernels.h"
 #include "experiments/programs/operator_kind.h"
 #include "experiments/simulate/simulated_programs.h"
 #include "model/common/estimate.h"
+#include "targets/lowered.h"
 #include "targets/target.h"
 
 namespace tilescope::experiments {
@@ -18,10 +20,40 @@ std::optional<double> SimulatedRow::model_error_ratio() const {
   return *predicted_us / simulation->simulated_us - 1;
 }
 
+namespace {
+
+void take(SimulatedProgram done, const std::string& place, SimulatedRow& row) {
+  row.cpu_seconds = done.cpu_seconds;
+  row.peak_bytes = done.peak_bytes;
+  row.simulation = std::move(done.simulation);
+  row.timeline_until_us = done.timeline_until_us;
+  if (!done.error.empty()) row.errors.push_back(place + ": " + done.error);
+}
+
+// Of a Kernel document: nothing predicts it.
+std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file, const arch::ArchSpec& a,
+                                                          SimulationMode mode,
+                                                          const std::optional<TimelineRequest>& timeline,
+                                                          const Progress& progress, base::Diagnostics& diags) {
+  auto kernels = read_kernel_file(file, a, diags);
+  if (!kernels) return std::nullopt;
+  SimulatedRow row;
+  row.id = file.name;
+  if (kernels->computes) row.operations = operations_of(*kernels->computes);
+  const targets::Lowered lowered{std::move(kernels->module)};
+  std::vector<WorkerResult> results =
+      run_in_workers(1, 1, [&](std::size_t) { return simulate_in_worker(lowered, a, mode, timeline); }, progress);
+  take(simulated_by(std::move(results.front())), file.name, row);
+  return std::vector<SimulatedRow>{std::move(row)};
+}
+
+}  // namespace
+
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
                                                   SimulationMode mode, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags) {
+  if (source.kernels) return simulate_kernels(*source.kernels, a, mode, timeline, progress, diags);
   auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
   const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
@@ -49,14 +81,8 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     rows.push_back(std::move(row));
   }
   std::vector<SimulatedProgram> results = simulate_programs(programs, a, mode, jobs, progress, timeline);
-  for (std::size_t i = 0; i < runnable.size(); ++i) {
-    SimulatedRow& row = rows[runnable[i]];
-    row.cpu_seconds = results[i].cpu_seconds;
-    row.peak_bytes = results[i].peak_bytes;
-    row.simulation = std::move(results[i].simulation);
-    row.timeline_until_us = results[i].timeline_until_us;
-    if (!results[i].error.empty()) row.errors.push_back((*given)[runnable[i]].place + ": " + results[i].error);
-  }
+  for (std::size_t i = 0; i < runnable.size(); ++i)
+    take(std::move(results[i]), (*given)[runnable[i]].place, rows[runnable[i]]);
   return rows;
 }
 

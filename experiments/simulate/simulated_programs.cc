@@ -43,16 +43,21 @@ constexpr const char* kTimelineUntil = "timeline_until_us";
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
                                const std::optional<TimelineRequest>& request) {
   base::Diagnostics diags;
-  const targets::Target& target = targets::target_of(a);
-  const auto lowered = target.lower(program, a, diags, {});
+  const auto lowered = targets::target_of(a).lower(program, a, diags, {});
   if (!lowered) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
+  return simulate_in_worker(*lowered, a, mode, request);
+}
+
+std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& request) {
+  const targets::Target& target = targets::target_of(a);
   sim::SimOptions options;
   options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
-  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(*lowered, a, options))));
+  if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options))));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
   options.timeline = &timeline;
-  base::Map row = to_entries(simulation_of(target.simulate(*lowered, a, options)));
+  base::Map row = to_entries(simulation_of(target.simulate(lowered, a, options)));
   if (const auto until_us = file.finish(timeline)) row.push_back({kTimelineUntil, *until_us, {}});
   return base::to_json(std::move(row));
 }

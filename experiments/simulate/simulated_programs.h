@@ -14,6 +14,10 @@
 #include "experiments/simulate/timeline.h"
 #include "tile/program.h"
 
+namespace tilescope::targets {
+struct Lowered;
+}
+
 namespace tilescope::experiments {
 
 // A simulation, or why there is none.
@@ -26,6 +30,9 @@ struct SimulatedProgram {
   std::optional<double> timeline_until_us;  // where the timeline is full
 };
 
+// What a worker does: simulates kernels. Its answer, which simulated_by reads.
+std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, SimulationMode mode,
+                               const std::optional<TimelineRequest>& timeline);
 // What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
                                const std::optional<TimelineRequest>& timeline = std::nullopt);

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "experiments/common/workers.h"
+#include "experiments/programs/given_kernels.h"
 #include "experiments/verify/compare_values.h"
 #include "experiments/verify/verify_programs.h"
 #include "lower/expected_values.h"
@@ -131,7 +132,8 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
       continue;
     }
     base::Diagnostics lowering;
-    const auto number = verifier.add(*g.program, lowering, {lowering.add_source(g.place)});
+    const auto number = g.kernels ? verifier.add_kernels(*g.kernels)
+                                  : verifier.add(*g.program, lowering, {lowering.add_source(g.place)});
     base::append(row.errors, lowering.formatted_errors());
     if (!number) continue;
     row.outputs = outputs_of(*g.program);
@@ -144,8 +146,37 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
 
 }  // namespace
 
+namespace {
+
+// What interpreting takes a minute or two for, and some GB.
+constexpr lower::KernelLimits kInterpreted{.statements_of_warps = 0x1p25, .elements = 1 << 27};
+
+std::optional<GivenProgram> given_kernels(const NamedText& file, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  auto kernels = read_kernel_file(file, a, diags, kInterpreted);
+  if (!kernels) return std::nullopt;
+  if (!kernels->computes) {
+    diags.error({diags.add_source(file.name)},
+                "there is nothing to verify against: the document does not say what it 'computes'");
+    return std::nullopt;
+  }
+  GivenProgram out;
+  out.id = out.place = file.name;
+  out.program = std::move(kernels->computes);
+  out.kernels = std::make_shared<const lower::Module>(std::move(kernels->module));
+  return out;
+}
+
+}  // namespace
+
 std::optional<std::vector<VerifiedRow>> verify(const ProgramSource& source, const arch::ArchSpec& a, int jobs,
                                                const Progress& progress, base::Diagnostics& diags) {
+  if (source.kernels) {
+    auto kernels = given_kernels(*source.kernels, a, diags);
+    if (!kernels) return std::nullopt;
+    std::vector<GivenProgram> all;
+    all.push_back(std::move(*kernels));
+    return verify_programs(all, a, jobs, progress, diags);
+  }
   const auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
   return verify_programs(*given, a, jobs, progress, diags);

@@ -91,6 +91,7 @@ const Target kRow = {.construct = &construct,
                      .estimate = &estimator,
                      .ratios = &ratios,
                      .simulate = &simulate,
+                     .count = "its cores run no kernels",
                      .verify = &verifier,
                      .emit = "there is no text of its programs"};
 

@@ -88,6 +88,10 @@ sim::SimReport simulate(const Lowered& program, const arch::ArchSpec& a, const s
   return sim::simulate(program.module(), a, options);
 }
 
+std::vector<lower::KernelCounters> count(const Lowered& program, const arch::ArchSpec& a) {
+  return sim::count(program.module(), a);
+}
+
 std::optional<cuda::Emitted> emit(const Lowered& program, std::string_view about, cuda::Dialect dialect,
                                   base::Diagnostics& diags, base::Position at) {
   const lower::Module& module = program.module();
@@ -113,6 +117,7 @@ const Target kRow = {.construct = &construct,
                      .estimate = &estimator,
                      .ratios = &model::ratios_read,
                      .simulate = &simulate,
+                     .count = &count,
                      .verify = &verifier,
                      .emit = &emit};
 

@@ -51,11 +51,10 @@ class KernelVerifier : public Verifier {
   std::optional<int> add(const tile::RProgram& program, base::Diagnostics& diags, base::Position at) override {
     auto module = lower::lower(program, arch_, diags, at);
     if (!module) return std::nullopt;
-    auto kept = std::make_unique<const lower::Module>(std::move(*module));
-    const int compiled = compiler_.add(*kept);
-    programs_.push_back({&program, std::move(kept), compiled});
-    return static_cast<int>(programs_.size()) - 1;
+    return keep(&program, std::move(*module));
   }
+
+  std::optional<int> add_kernels(lower::Module kernels) override { return keep(nullptr, std::move(kernels)); }
 
   std::optional<std::string> compile(int jobs) override {
     for (const cuda::HostBuild build : {cuda::HostBuild::kValues, cuda::HostBuild::kCounting})
@@ -64,7 +63,8 @@ class KernelVerifier : public Verifier {
   }
 
   std::optional<Amounts> modelled(int number) const override {
-    const auto e = model::estimate(*programs_[static_cast<std::size_t>(number)].program, machine_);
+    const tile::RProgram* program = programs_[static_cast<std::size_t>(number)].program;
+    const auto e = program == nullptr ? std::nullopt : model::estimate(*program, machine_);
     if (!e) return std::nullopt;
     return Amounts{{kSectors, e->core_sectors}, {kBankPasses, e->level(arch::scratchpad_of(arch_)->name).transactions}};
   }
@@ -94,10 +94,17 @@ class KernelVerifier : public Verifier {
 
  private:
   struct Added {
-    const tile::RProgram* program;
+    const tile::RProgram* program;  // null of kernels alone
     std::unique_ptr<const lower::Module> module;
     int compiled;  // the compiler's number
   };
+  int keep(const tile::RProgram* program, lower::Module module) {
+    auto kept = std::make_unique<const lower::Module>(std::move(module));
+    const int compiled = compiler_.add(*kept);
+    programs_.push_back({program, std::move(kept), compiled});
+    return static_cast<int>(programs_.size()) - 1;
+  }
+
   const arch::ArchSpec& arch_;
   cuda::HostCompiler compiler_;
   model::Machine machine_;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "experiments/programs/given_kernels.h"
+
+#include <fmt/format.h>
+
+namespace tilescope::experiments {
+
+std::optional<lower::KernelDocument> read_kernel_file(const NamedText& file, const arch::ArchSpec& a,
+                                                      base::Diagnostics& diags, const lower::KernelLimits& limits) {
+  const base::SourceId id = diags.add_source(file.name);
+  const auto document = base::read_json(file.text, id, diags, lower::kKernelLimits);
+  auto kernels = document ? lower::read_kernels(*document, a, diags, limits) : std::nullopt;
+  if (kernels && !kernels->arch.empty() && kernels->arch != a.name)
+    diags.note({id}, fmt::format("made for {}, used on {}", kernels->arch, a.name));
+  return kernels;
+}
+
+}  // namespace tilescope::experiments

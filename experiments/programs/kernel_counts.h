@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+// `tilescope predict --kernel`: what kernels do, counted. The model reads programs, not kernels: there is no time.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arch/spec.h"
+#include "base/diagnostics.h"
+#include "base/document.h"
+#include "experiments/programs/source.h"
+
+namespace tilescope::experiments {
+
+// Accesses to the device's memory, as its cache sees them, or to the scratchpad. Transactions are sectors or bank
+// passes (lower/counters.h).
+struct KernelLevel {
+  std::string name;
+  std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0;
+};
+
+struct KernelCount {
+  std::string name;
+  double operations = 0;            // arithmetic ones
+  bool operations_at_most = false;  // guards may leave some out
+  std::vector<KernelLevel> levels;
+};
+
+// Of a Kernel document, exactly, without time; nothing after errors.
+std::optional<std::vector<KernelCount>> count_kernels(const NamedText& file, const arch::ArchSpec& a,
+                                                      base::Diagnostics& diags);
+
+// {"kernels":[...],"predicted_us":null}.
+base::Value to_document(const std::vector<KernelCount>& kernels);
+
+}  // namespace tilescope::experiments
