@@ -29,6 +29,8 @@ struct Options {
   ProgramOptions programs;
   MicrobenchmarkOption microbench;
   std::string mode = "sampled";
+  std::int64_t scale = experiments::default_scale();
+  CLI::Option* scale_given = nullptr;
   experiments::TimelineWords timeline;
   std::string bands;
   int jobs = 0;
@@ -149,12 +151,12 @@ std::optional<experiments::SimulationMode> mode_of(const std::string& name, base
 }
 
 std::optional<std::vector<SimulatedRow>> simulate(const experiments::ProgramSource& source, const arch::ArchSpec& a,
-                                                  experiments::SimulationMode mode, int jobs,
+                                                  const experiments::SimulationHow& how, int jobs,
                                                   const std::optional<experiments::TimelineRequest>& timeline,
                                                   base::Diagnostics& diags) {
   Progress progress("programs");
   return experiments::simulate(
-      source, a, mode, jobs, timeline, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
+      source, a, how, jobs, timeline, [&](std::size_t done, std::size_t all) { progress.update(done, all); }, diags);
 }
 
 void add_timeline(CLI::App& command, experiments::TimelineWords& words) {
@@ -204,17 +206,26 @@ int run_microbenchmarks(const Options& o) {
 int run(const Options& o) {
   base::Diagnostics diags;
   const auto mode = mode_of(o.mode, diags);
+  if (mode && *mode != experiments::SimulationMode::kScaled && o.scale_given->count() > 0)
+    diags.error({diags.add_source("--scale")}, "needs --mode scaled");
+  if (mode == experiments::SimulationMode::kScaled && !o.timeline.file.empty())
+    diags.error({diags.add_source("--timeline")}, "shows all of a chip, so it needs --mode full or sampled");
   auto a = o.arch.load_for(&targets::Target::simulate, diags);
   use_bands(o.bands, a, diags);
   const auto source = o.programs.read(diags);
   std::optional<experiments::TimelineRequest> timeline;
   if (a && !o.timeline.file.empty()) timeline = experiments::timeline_request(o.timeline, *a, diags);
+  const experiments::SimulationHow how(mode.value_or(experiments::SimulationMode::kSampled), o.scale);
+  if (a) experiments::check_scale(how, *a, diags);
   if (!diags.ok()) return report(diags);
-  const auto rows = simulate(*source, *a, *mode, o.jobs, timeline, diags);
+  const auto rows = simulate(*source, *a, how, o.jobs, timeline, diags);
   if (!rows) return report(diags);
   report_notes(diags);
   bool every = true;
   for (const SimulatedRow& r : *rows) {
+    if (r.simulation && r.simulation->scaled && !r.simulation->scaled->refused.empty())
+      fmt::print(stderr, "note: {}: --mode scaled refuses itself: {}; simulated in mode sampled\n", r.id,
+                 r.simulation->scaled->refused);
     every = every && r.errors.empty();
     for (const std::string& e : r.errors) fmt::print(stderr, "{}\n", e);
     if (r.timeline_until_us)
@@ -244,8 +255,14 @@ void add_simulate(CLI::App& app, int& status) {
   o->programs.add_to(*command, ProgramOptions::kBatches, ProgramOptions::kKernels);
   command
       ->add_option("--mode", o->mode,
-                   "How much is simulated: full, every step; sampled, what is steady is extrapolated")
+                   "How much is simulated: full, every step; sampled, what is steady is extrapolated; "
+                   "scaled, a part of the chip, likewise")
       ->capture_default_str();
+  o->scale_given =
+      command
+          ->add_option("--scale", o->scale, "Of --mode scaled: one of so many cores, slices and channels is simulated")
+          ->check(whole_number(1, 1'000'000'000))
+          ->capture_default_str();
   o->microbench.add_to(*command,
                        "Curves that one measures on a chip, with points where others than the "
                        "usual are meant (latency:4,64,1024)");

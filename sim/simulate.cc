@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -17,6 +18,9 @@
 
 namespace tilescope::sim {
 namespace {
+
+// By which the times of a part of a chip and of the one that judges it may differ.
+constexpr double kAgree = 0.05;
 
 constexpr std::int64_t kLocalMemory = 4096;  // begins at a multiple of so many bytes, which no line is longer than
 
@@ -41,7 +45,8 @@ std::array<Cycle, kStalls> shared_out(const std::array<std::int64_t, kStalls>& w
 std::vector<StallReport> stalls_of(const Statistics& t, const Occupancy& o, const Machine& m, const lower::Kernel& k,
                                    Cycle running) {
   std::array<std::int64_t, kStalls> weights = t.stalls;
-  const std::int64_t warps = std::min(o.blocks_per_core * m.cores, k.blocks) * o.warps;
+  const std::int64_t blocks = m.part ? BlockGroups(k.blocks, *m.part).count() : k.blocks;
+  const std::int64_t warps = std::min(o.blocks_per_core * m.cores, blocks) * o.warps;
   const std::int64_t busy = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
   // On a chip whose cores reach the DRAM at once, what waits for the device waits for that.
   if (m.device_cache_names.empty())
@@ -95,8 +100,25 @@ void keep_own(const std::vector<bool>& own, lower::KernelCounters& counters) {
   counters = std::move(kept);
 }
 
-KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, const Statistics& t,
-                       const Gpu& gpu, Cycle running) {
+// Of a part of a chip, what the chip would have counted: sampled lines stand for all lines, blocks for their groups.
+void count_whole(const ChipPart& part, std::int64_t blocks, Statistics& t) {
+  const double lines = static_cast<double>(part.lines_of_chip) / static_cast<double>(part.lines);
+  const double groups = static_cast<double>(blocks) / static_cast<double>(BlockGroups(blocks, part).count());
+  Statistics none;
+  none.copies.resize(t.copies.size());
+  const Statistics counted = std::exchange(t, none);
+  extrapolate(t, none, counted, groups);
+  t.stalls = counted.stalls;
+  t.warp_steps = counted.warp_steps;
+  for (std::size_t l = 0; l < kLevelRoles; ++l)
+    if (const auto role = static_cast<LevelRole>(l);
+        role == LevelRole::kDram || static_cast<std::size_t>(role) >= static_cast<std::size_t>(LevelRole::kDeviceCache))
+      t.level(role) = {}, extrapolate(t.level(role), {}, counted.level(role), lines, 1);
+}
+
+KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy& o, Statistics& t, const Gpu& gpu,
+                       Cycle running) {
+  if (m.part) count_whole(*m.part, k.blocks, t);
   KernelReport r;
   r.name = k.name;
   r.cycles = running + m.launch;
@@ -106,17 +128,20 @@ KernelReport report_of(const lower::Kernel& k, const Machine& m, const Occupancy
   r.levels = levels_of(t, k, m);
   r.blocks = k.blocks;
   r.blocks_per_core = o.blocks_per_core;
-  r.waves = static_cast<double>(k.blocks) / static_cast<double>(o.blocks_per_core * m.cores);
+  r.waves = static_cast<double>(k.blocks) /
+            static_cast<double>(o.blocks_per_core * (m.part ? m.part->cores_of_chip : m.cores));
   r.registers_per_thread = o.registers_per_thread;
   const Sampler& s = gpu.sampler();
-  r.simulated_blocks = k.blocks - s.skipped_blocks();
+  const std::int64_t blocks = m.part ? BlockGroups(k.blocks, *m.part).count() : k.blocks;
+  r.simulated_blocks = blocks - s.skipped_blocks();
   // Steps of blocks that were left out are part of `warp_steps` too.
   const auto ratio = [](std::int64_t part, std::int64_t of) {
     return static_cast<double>(part) / static_cast<double>(of);
   };
-  r.simulated_steps_ratio = t.warp_steps > 0 ? ratio(t.warp_steps - s.skipped_warp_steps(), t.warp_steps)
-                                             : ratio(r.simulated_blocks, k.blocks);
-  r.exact = s.skipped_blocks() == 0 && s.skipped_warp_steps() == 0;
+  r.simulated_steps_ratio =
+      t.warp_steps > 0 ? ratio(t.warp_steps - s.skipped_warp_steps(), t.warp_steps) : ratio(r.simulated_blocks, blocks);
+  r.simulated_steps_ratio *= ratio(blocks, k.blocks);
+  r.exact = !m.part && s.skipped_blocks() == 0 && s.skipped_warp_steps() == 0;
   r.counters = t.copies;
   return r;
 }
@@ -143,9 +168,11 @@ void add_to(SimReport& all, const KernelReport& k) {
   all.kernels.push_back(k);
 }
 
-}  // namespace
-
-namespace {
+std::int64_t most_blocks(const lower::Module& module) {
+  std::int64_t most = 0;
+  for (const lower::Kernel& k : module.kernels) most = std::max(most, k.blocks);
+  return most;
+}
 
 Machine machine_with(const arch::ArchSpec& chip, DramFactory dram) {
   Machine m = machine_of(chip);
@@ -153,43 +180,67 @@ Machine machine_with(const arch::ArchSpec& chip, DramFactory dram) {
   return m;
 }
 
-std::int64_t most_blocks(const lower::Module& module) {
-  std::int64_t most = 0;
-  for (const lower::Kernel& k : module.kernels) most = std::max(most, k.blocks);
-  return most;
+// The scale of the part that judges another: half as large, or twice where that would have no core, slice or channel.
+std::int64_t judge_of(const Machine& whole, std::int64_t scale) {
+  try {
+    part_of(whole, 2 * scale);
+    return 2 * scale;
+  } catch (const SimError&) {
+    return std::max<std::int64_t>(1, scale / 2);
+  }
+}
+
+std::string disagreement(const ScaledReport& s) {
+  const double apart = std::abs(s.time.v - s.judge_time.v) / std::min(s.time.v, s.judge_time.v);
+  if (apart <= kAgree) return {};
+  return fmt::format("1/{} of the chip takes {:.4g} us and 1/{} of it {:.4g} us, {:.1f} % apart; {:g} % are accepted",
+                     s.scale, s.time.v, s.judge, s.judge_time.v, 100 * apart, 100 * kAgree);
 }
 
 }  // namespace
 
-struct Simulation::Parts {
+// Of kernels on a chip, or on a part of it.
+struct SimulationParts {
   const lower::Module& module;
   const arch::ArchSpec& chip;
   SimOptions options;
-  Machine machine;
+  Machine whole;
+  std::optional<Machine> part;
   std::vector<Occupancy> occupancies;
   std::optional<Gpu> gpu;
   std::optional<EventLoop> loop;
 
-  Parts(const lower::Module& m, const arch::ArchSpec& a, const SimOptions& o, DramFactory dram, EventLoop::Place place)
-      : module(m), chip(a), options(o), machine(machine_with(a, std::move(dram))) {
-    for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, machine));
-    gpu.emplace(machine, most_blocks(module), options.tolerance, options.timeline);
+  SimulationParts(const lower::Module& m, const arch::ArchSpec& a, const SimOptions& o, Machine on,
+                  std::optional<Machine> part_of_it, EventLoop::Place place)
+      : module(m), chip(a), options(o), whole(std::move(on)), part(std::move(part_of_it)) {
+    for (const lower::Kernel& k : module.kernels) occupancies.push_back(occupancy_of(k, whole));
+    gpu.emplace(machine(), most_blocks(module), options.tolerance, options.timeline);
     loop.emplace(*gpu, place, chip.clock);
   }
 
+  const Machine& machine() const { return part ? *part : whole; }
+  std::int64_t footprint_of_lines() const {
+    const std::int64_t bytes = footprint(module);
+    return part ? bytes * part->part->lines / part->part->lines_of_chip : bytes;
+  }
   KernelReport run(std::size_t i);
+  SimReport run() {
+    SimReport all;
+    for (std::size_t i = 0; i < module.kernels.size(); ++i) add_to(all, run(i));
+    return all;
+  }
 };
 
-KernelReport Simulation::Parts::run(std::size_t i) {
+KernelReport SimulationParts::run(std::size_t i) {
   const std::vector<std::int64_t> bases = lower::base_addresses(module);
   const lower::Kernel& k = module.kernels[i];
   std::optional<Spilled> spilled;
-  if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], machine);
-  WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine);
+  if (occupancies[i].spills()) spilled = with_spills(k, bases, end_of(module, bases), occupancies[i], whole);
+  WarpCode code(spilled ? spilled->kernel : k, spilled ? spilled->bases : bases, chip, machine());
   Statistics statistics;
   const Cycle begin = loop->now();
-  if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, machine.launch, begin);
-  gpu->begin(code, occupancies[i], statistics, options.mode == Mode::kSampled, footprint(module), begin);
+  if (options.timeline != nullptr) options.timeline->begin_kernel(k.name, whole.launch, begin);
+  gpu->begin(code, occupancies[i], statistics, options.mode != Mode::kFull, footprint_of_lines(), begin);
   loop->run();
   if (const auto why = gpu->done() ? std::nullopt : gpu->stuck())
     throw SimError(fmt::format("kernel {}: {}", k.name, *why));
@@ -199,24 +250,52 @@ KernelReport Simulation::Parts::run(std::size_t i) {
     options.timeline->end_kernel(gpu->end());
   }
   if (spilled) keep_own(spilled->of_kernel, statistics.copies);
-  return report_of(k, machine, occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
+  return report_of(k, machine(), occupancies[i], statistics, *gpu, gpu->end() - begin + gpu->sampler().skipped());
 }
 
 Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options,
                        DramFactory dram)
-    : parts_(std::make_unique<Parts>(module, chip, options, std::move(dram), EventLoop::Place::kPlatform)) {}
-Simulation::Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options)
-    : parts_(std::make_unique<Parts>(module, chip, options, DramFactory(), EventLoop::Place::kAlone)) {}
+    : parts_(std::make_unique<SimulationParts>(module, chip, options, machine_with(chip, std::move(dram)), std::nullopt,
+                                               EventLoop::Place::kPlatform)) {}
 Simulation::~Simulation() = default;
 
-SimReport Simulation::run() {
-  SimReport all;
-  for (std::size_t i = 0; i < parts_->module.kernels.size(); ++i) add_to(all, parts_->run(i));
-  return all;
-}
+SimReport Simulation::run() { return parts_->run(); }
 
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options) {
-  return Simulation(module, chip, options).run();
+  const Machine whole = machine_of(chip);
+  const auto on = [&](const std::optional<Machine>& part) {
+    return SimulationParts(module, chip, options, whole, part, EventLoop::Place::kAlone).run();
+  };
+  if (options.mode != Mode::kScaled) return on({});
+  base::check(options.timeline == nullptr, "a timeline shows all of a chip");
+  const Machine part = part_of(whole, options.scale);
+  ScaledReport scaled;
+  scaled.scale = options.scale;
+  if (const std::int64_t most = most_blocks(module); most < whole.cores) {
+    scaled.refused = fmt::format("{} blocks are fewer than {} cores", most, whole.cores);
+  } else {
+    SimReport report = on(part);
+    scaled.time = report.time;
+    scaled.judge = judge_of(whole, options.scale);
+    scaled.judge_time = on(part_of(whole, scaled.judge)).time;
+    scaled.refused = disagreement(scaled);
+    if (scaled.refused.empty()) {
+      report.scaled = scaled;
+      return report;
+    }
+  }
+  SimReport report = on({});
+  report.scaled = scaled;
+  return report;
+}
+
+std::string scale_refusal(const arch::ArchSpec& chip, std::int64_t scale) {
+  try {
+    part_of(machine_of(chip), scale);
+  } catch (const SimError& e) {
+    return e.what();
+  }
+  return {};
 }
 
 }  // namespace tilescope::sim

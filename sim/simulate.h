@@ -4,6 +4,7 @@
 // kernels' address streams alone. Deterministic. A process runs one simulation at a time (SystemC's kernel); callers
 // run several in several processes.
 
+#include <string>
 #include <vector>
 
 #include "arch/spec.h"
@@ -15,6 +16,9 @@ namespace tilescope::sim {
 
 // Throws SimError where the chip cannot run the module: which limit, by how much.
 SimReport simulate(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options);
+
+// Why no part of the chip stands for one of `scale` of it, in a sentence; empty where one does.
+std::string scale_refusal(const arch::ArchSpec& chip, std::int64_t scale);
 
 // The accesses of every kernel, exactly and without time: what `full` would count.
 std::vector<lower::KernelCounters> count(const lower::Module& module, const arch::ArchSpec& chip);

@@ -12,13 +12,14 @@
 
 namespace tilescope::sim {
 
+struct SimulationParts;
+
+// Of the whole chip, whatever the options' mode.
 class Simulation {
  public:
   // Throws SimError where the chip cannot run the module, and while SystemC runs already what SystemC throws then. The
   // module, the chip and what the options name outlive the simulation. `dram` stands in for the chip's.
   Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options, DramFactory dram);
-  // Alone, in a context of its own.
-  Simulation(const lower::Module& module, const arch::ArchSpec& chip, const SimOptions& options);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
@@ -27,8 +28,7 @@ class Simulation {
   SimReport run();
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<SimulationParts> parts_;
 };
 
 }  // namespace tilescope::sim

@@ -28,6 +28,7 @@ constexpr Target refusing(const char* why) {
           .ratios = why,
           .simulate = why,
           .count = why,
+          .scale_refusal = why,
           .verify = why,
           .emit = why};
 }

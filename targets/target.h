@@ -130,6 +130,8 @@ struct Target {
   Ability<sim::SimReport(const Lowered& program, const arch::ArchSpec& a, const sim::SimOptions& options)> simulate;
   // The accesses of every kernel, exactly and without time.
   Ability<std::vector<std::vector<lower::CopyCount>>(const Lowered& program, const arch::ArchSpec& a)> count;
+  // Why no part of the chip stands for one of `scale` of it, in a sentence; empty where one does.
+  Ability<std::string(const arch::ArchSpec& a, std::int64_t scale)> scale_refusal;
   Ability<std::unique_ptr<Verifier>(const arch::ArchSpec& a)> verify;
   // The text of kernels, headed by `about`; nothing, after errors, where the dialect cannot express it.
   Ability<std::optional<cuda::Emitted>(const Lowered& program, std::string_view about, cuda::Dialect dialect,

@@ -38,6 +38,26 @@ double number(const base::Value& v) {
   return as<double>(v);
 }
 
+base::Map to_map(const ScaledSimulation& s) {
+  base::Map map = {{"scale", s.scale, {}}, {"mode", s.refused.empty() ? "scaled" : "sampled", {}}};
+  if (s.judge > 0)
+    base::append(map, {{"scaled_us", s.us, {}}, {"judge_scale", s.judge, {}}, {"judge_us", s.judge_us, {}}});
+  if (!s.refused.empty()) map.push_back({"refused", s.refused, {}});
+  return map;
+}
+
+ScaledSimulation scaled_of(const base::Value& map) {
+  ScaledSimulation s;
+  s.scale = as<std::int64_t>(at(map, "scale"));
+  if (const base::Value* judge = map.find("judge_scale")) {
+    s.judge = as<std::int64_t>(*judge);
+    s.us = number(at(map, "scaled_us"));
+    s.judge_us = number(at(map, "judge_us"));
+  }
+  if (const base::Value* refused = map.find("refused")) s.refused = as<std::string>(*refused);
+  return s;
+}
+
 }  // namespace
 
 base::Map to_entries(const std::vector<SimulatedLevel>& levels) {
@@ -53,13 +73,15 @@ base::Map to_entries(const std::vector<SimulatedLevel>& levels) {
 base::Map to_entries(const Simulation& s) {
   base::Map stalls;
   for (const StallRow& r : s.stalls) stalls.push_back({r.name + "_cycles", r.cycles, {}});
-  return base::Map{{"simulated_us", s.simulated_us, {}},
-                   {"cycles", s.cycles, {}},
-                   {"stalls", std::move(stalls), {}},
-                   {"levels", to_entries(s.levels), {}},
-                   {"blocks", s.blocks, {}},
-                   {"simulated_ratio", s.simulated_ratio, {}},
-                   {"exact", s.exact, {}}};
+  base::Map row{{"simulated_us", s.simulated_us, {}},
+                {"cycles", s.cycles, {}},
+                {"stalls", std::move(stalls), {}},
+                {"levels", to_entries(s.levels), {}},
+                {"blocks", s.blocks, {}},
+                {"simulated_ratio", s.simulated_ratio, {}},
+                {"exact", s.exact, {}}};
+  if (s.scaled) row.push_back({"scaled", to_map(*s.scaled), {}});
+  return row;
 }
 
 Simulation simulation_of(const base::Value& row) {
@@ -76,6 +98,7 @@ Simulation simulation_of(const base::Value& row) {
   s.blocks = as<std::int64_t>(at(row, "blocks"));
   s.simulated_ratio = number(at(row, "simulated_ratio"));
   s.exact = as<bool>(at(row, "exact"));
+  if (const base::Value* scaled = row.find("scaled")) s.scaled = scaled_of(*scaled);
   return s;
 }
 

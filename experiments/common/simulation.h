@@ -3,6 +3,7 @@
 // A simulation as rows for people and documents: what the simulator says of one program, with the chip's names.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,16 @@ struct SimulatedLevel {
   std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
 };
 
+// Of a simulation of one of `scale` of a chip: its time and that of the part that judges it; none of either, or only
+// refused after them, where the whole chip was simulated after all, and why.
+struct ScaledSimulation {
+  std::int64_t scale = 0;
+  double us = 0;
+  std::int64_t judge = 0;  // 0: there was none
+  double judge_us = 0;
+  std::string refused;
+};
+
 struct Simulation {
   double simulated_us = 0;
   std::int64_t cycles = 0;             // of the core's clock, launches included
@@ -29,6 +40,7 @@ struct Simulation {
   std::int64_t blocks = 0;             // of all kernels
   double simulated_ratio = 1;          // of all steps of all blocks; the rest is extrapolated
   bool exact = true;                   // nothing was extrapolated
+  std::optional<ScaledSimulation> scaled;
 };
 
 // The amounts of each level under its name.

@@ -32,7 +32,7 @@ void take(SimulatedProgram done, const std::string& place, SimulatedRow& row) {
 
 // Of a Kernel document: nothing predicts it.
 std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file, const arch::ArchSpec& a,
-                                                          SimulationMode mode,
+                                                          const SimulationHow& how,
                                                           const std::optional<TimelineRequest>& timeline,
                                                           const Progress& progress, base::Diagnostics& diags) {
   auto kernels = read_kernel_file(file, a, diags);
@@ -42,18 +42,26 @@ std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file,
   if (kernels->computes) row.operations = operations_of(*kernels->computes);
   const targets::Lowered lowered{std::move(kernels->module)};
   std::vector<WorkerResult> results =
-      run_in_workers(1, 1, [&](std::size_t) { return simulate_in_worker(lowered, a, mode, timeline); }, progress);
+      run_in_workers(1, 1, [&](std::size_t) { return simulate_in_worker(lowered, a, how, timeline); }, progress);
   take(simulated_by(std::move(results.front())), file.name, row);
   return std::vector<SimulatedRow>{std::move(row)};
 }
 
 }  // namespace
 
+bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagnostics& diags) {
+  if (how.mode != SimulationMode::kScaled) return true;
+  const std::string of_class = targets::refused(a, targets::target_of(a).scale_refusal.refusal());
+  const std::string why = of_class.empty() ? targets::target_of(a).scale_refusal(a, how.scale) : of_class;
+  if (!why.empty()) diags.error({diags.add_source(of_class.empty() ? "--scale" : "--mode scaled")}, why);
+  return why.empty();
+}
+
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
-                                                  SimulationMode mode, int jobs,
+                                                  const SimulationHow& how, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags) {
-  if (source.kernels) return simulate_kernels(*source.kernels, a, mode, timeline, progress, diags);
+  if (source.kernels) return simulate_kernels(*source.kernels, a, how, timeline, progress, diags);
   auto given = given_programs(source, a, jobs, diags);
   if (!given) return std::nullopt;
   const targets::Estimator estimate_of = targets::target_of(a).estimate(a);
@@ -80,7 +88,7 @@ std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, c
     }
     rows.push_back(std::move(row));
   }
-  std::vector<SimulatedProgram> results = simulate_programs(programs, a, mode, jobs, progress, timeline);
+  std::vector<SimulatedProgram> results = simulate_programs(programs, a, how, jobs, progress, timeline);
   for (std::size_t i = 0; i < runnable.size(); ++i)
     take(std::move(results[i]), (*given)[runnable[i]].place, rows[runnable[i]]);
   return rows;

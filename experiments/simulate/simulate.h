@@ -3,6 +3,7 @@
 // `tilescope simulate`: times of programs by the simulator, beside what the model predicts.
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +22,22 @@
 
 namespace tilescope::experiments {
 
-enum class SimulationMode { kFull, kSampled };
+enum class SimulationMode { kFull, kSampled, kScaled };
 // What commands and files call them, in their order.
-inline constexpr std::array<std::string_view, 2> kSimulationModes = {"full", "sampled"};
+inline constexpr std::array<std::string_view, 3> kSimulationModes = {"full", "sampled", "scaled"};
+
+// The simulator's own.
+std::int64_t default_scale();
+
+// How much of a program is simulated, and of kScaled on how much of the chip.
+struct SimulationHow {
+  SimulationHow(SimulationMode m, std::int64_t one_of = default_scale()) : mode(m), scale(one_of) {}
+  SimulationMode mode;
+  std::int64_t scale;
+};
+
+// Why the chip cannot be simulated so, as an error at --scale, or at --mode where its class has no such part.
+bool check_scale(const SimulationHow& how, const arch::ArchSpec& a, base::Diagnostics& diags);
 
 struct SimulatedRow {
   std::string id, kind, group;
@@ -47,7 +61,7 @@ struct SimulatedRow {
 // their number. Nothing where the source has mistakes; a program that cannot run is a row with errors. A timeline, of
 // the first program, is a file that is whole or not there.
 std::optional<std::vector<SimulatedRow>> simulate(const ProgramSource& source, const arch::ArchSpec& a,
-                                                  SimulationMode mode, int jobs,
+                                                  const SimulationHow& how, int jobs,
                                                   const std::optional<TimelineRequest>& timeline,
                                                   const Progress& progress, base::Diagnostics& diags);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "experiments/simulate/detail/from_sim.h"
 #include "experiments/simulate/detail/timeline_file.h"
 #include "sim/common/report.h"
@@ -14,6 +15,8 @@
 #include "targets/target.h"
 
 namespace tilescope::experiments {
+
+std::int64_t default_scale() { return sim::kDefaultScale; }
 
 Simulation simulation_of(const sim::SimReport& r) {
   Simulation s;
@@ -30,6 +33,10 @@ Simulation simulation_of(const sim::SimReport& r) {
     s.exact = s.exact && k.exact;
   }
   s.simulated_ratio = simulated / static_cast<double>(s.blocks);
+  if (!r.scaled) return s;
+  const sim::ScaledReport& of = *r.scaled;
+  s.scaled = {
+      .scale = of.scale, .us = of.time.v, .judge = of.judge, .judge_us = of.judge_time.v, .refused = of.refused};
   return s;
 }
 
@@ -38,21 +45,35 @@ namespace {
 // Of a worker's answer, beside what a simulation has.
 constexpr const char* kTimelineUntil = "timeline_until_us";
 
+sim::Mode mode_of(SimulationMode m) {
+  switch (m) {
+    case SimulationMode::kFull:
+      return sim::Mode::kFull;
+    case SimulationMode::kSampled:
+      return sim::Mode::kSampled;
+    case SimulationMode::kScaled:
+      return sim::Mode::kScaled;
+  }
+  base::check(false, "every mode is one of the simulator's");
+  return sim::Mode::kFull;
+}
+
 }  // namespace
 
-std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& request) {
   base::Diagnostics diags;
   const auto lowered = targets::target_of(a).lower(program, a, diags, {});
   if (!lowered) throw std::runtime_error(fmt::format("{}", fmt::join(diags.sentences(), "; ")));
-  return simulate_in_worker(*lowered, a, mode, request);
+  return simulate_in_worker(*lowered, a, how, request);
 }
 
-std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, SimulationMode mode,
+std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& request) {
   const targets::Target& target = targets::target_of(a);
   sim::SimOptions options;
-  options.mode = mode == SimulationMode::kFull ? sim::Mode::kFull : sim::Mode::kSampled;
+  options.mode = mode_of(how.mode);
+  options.scale = how.scale;
   if (!request) return base::to_json(to_entries(simulation_of(target.simulate(lowered, a, options))));
   TimelineFile file(*request, a);
   sim::Timeline timeline(file.options(), file);
@@ -79,12 +100,12 @@ SimulatedProgram simulated_by(WorkerResult r) {
 }
 
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
-                                                const arch::ArchSpec& a, SimulationMode mode, int jobs,
+                                                const arch::ArchSpec& a, const SimulationHow& how, int jobs,
                                                 const Progress& progress,
                                                 const std::optional<TimelineRequest>& timeline) {
   std::vector<WorkerResult> results = run_in_workers(
       programs.size(), jobs,
-      [&](std::size_t i) { return simulate_in_worker(*programs[i], a, mode, i == 0 ? timeline : std::nullopt); },
+      [&](std::size_t i) { return simulate_in_worker(*programs[i], a, how, i == 0 ? timeline : std::nullopt); },
       progress);
   std::vector<SimulatedProgram> out;
   for (WorkerResult& r : results) out.push_back(simulated_by(std::move(r)));

@@ -31,16 +31,16 @@ struct SimulatedProgram {
 };
 
 // What a worker does: simulates kernels. Its answer, which simulated_by reads.
-std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, SimulationMode mode,
+std::string simulate_in_worker(const targets::Lowered& lowered, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline);
 // What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
-std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, SimulationMode mode,
+std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline = std::nullopt);
 SimulatedProgram simulated_by(WorkerResult answer);
 
 // In order, `jobs` at a time; a timeline is of the first program.
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,
-                                                const arch::ArchSpec& a, SimulationMode mode, int jobs,
+                                                const arch::ArchSpec& a, const SimulationHow& how, int jobs,
                                                 const Progress& progress,
                                                 const std::optional<TimelineRequest>& timeline = std::nullopt);
 

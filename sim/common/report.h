@@ -3,6 +3,7 @@
 // Options and results of a simulation, whatever the class of the machine: levels and stalls have the chip's names.
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -22,13 +23,17 @@ class SimError : public std::runtime_error {
 };
 
 // `full` runs every block and step. `sampled` leaves out what two sampling units show to be steady and extrapolates
-// time and all amounts; where sampling units never agree it is `full`.
-enum class Mode : std::uint8_t { kFull, kSampled };
+// time and all amounts; where sampling units never agree it is `full`. `scaled` samples a part of the chip that stands
+// for all of it, and is `sampled` where two parts of different sizes disagree or the blocks are few.
+enum class Mode : std::uint8_t { kFull, kSampled, kScaled };
+
+inline constexpr std::int64_t kDefaultScale = 8;
 
 struct SimOptions {
   Mode mode = Mode::kSampled;
-  double tolerance = 0.02;       // by which the mean of two sampling units that agree may be off in time
-  Timeline* timeline = nullptr;  // is told what happens when (sim/timeline.h)
+  std::int64_t scale = kDefaultScale;  // kScaled: about one of so many cores, slices and channels is simulated
+  double tolerance = 0.02;             // by which the mean of two sampling units that agree may be off in time
+  Timeline* timeline = nullptr;        // is told what happens when (sim/timeline.h)
 };
 
 // Of one level. Transactions are bursts, sectors or bank passes; hits are row hits or sectors that were there.
@@ -71,6 +76,15 @@ struct KernelReport {
   lower::KernelCounters counters;    // over all accesses; extrapolated where not exact
 };
 
+// What came of a simulation of a part of the chip: of one of `scale` of it, and of a smaller one that judges it.
+struct ScaledReport {
+  std::int64_t scale = 0;
+  base::Microseconds time;
+  std::int64_t judge = 0;
+  base::Microseconds judge_time;
+  std::string refused;  // why the whole chip was simulated after all, in a sentence; empty where it was not
+};
+
 // Of all kernels, one after another.
 struct SimReport {
   base::Microseconds time;
@@ -79,6 +93,7 @@ struct SimReport {
   std::vector<StallReport> stalls;
   std::vector<LevelReport> levels;
   std::vector<KernelReport> kernels;
+  std::optional<ScaledReport> scaled;  // of mode kScaled
 
   // Cycles without launches.
   Cycle running() const { return cycles - launch; }

@@ -59,6 +59,13 @@ AccessPatterns::AccessPatterns(const KernelIndices& indices, const lower::Copy& 
   last_.resize(static_cast<std::size_t>(indices.warps()));
 }
 
+std::vector<int> AccessPatterns::block_indices() const {
+  std::vector<int> of = key_indices_;
+  indices_.add_uniforms_of(memory_, of);
+  std::erase_if(of, [&](int i) { return !indices_.depends(i, lower::kBlockIndex); });
+  return of;
+}
+
 // Returns false where no lane does anything.
 bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   indices_.split(mixed_, u, splits_);

@@ -18,7 +18,9 @@ Core::Core(int number, const Machine& machine)
       scratchpad_(machine.scratchpad),
       cache_port_(Rate{}),
       memory_lanes_(machine.memory_lanes),
-      own_scratchpad_lanes_(machine.scratchpad_lanes) {}
+      own_scratchpad_lanes_(machine.scratchpad_lanes) {
+  if (machine.part) sampled_.emplace(*machine.part);
+}
 
 void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& statistics) {
   base::check(resident_ == 0 && events_.empty(), "a core is prepared when nothing runs on it");
@@ -26,6 +28,8 @@ void Core::prepare(WarpCode& code, const Occupancy& occupancy, Statistics& stati
   statistics_ = &statistics;
   warps_per_block_ = occupancy.warps;
   launched_ = stored_ = ran_until_ = tma_free_ = 0;
+  missed_by_.assign(sampled_ ? code.copies() : 0, {});
+  if (sampled_) shadows_.emplace(code);
   ends_of_misses_.assign(static_cast<std::size_t>(machine_.misses), 0);
   blocks_.assign(static_cast<std::size_t>(occupancy.blocks_per_core), {});
   warps_.assign(static_cast<std::size_t>(occupancy.blocks_per_core * occupancy.warps), {});

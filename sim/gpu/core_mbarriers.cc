@@ -87,6 +87,7 @@ std::optional<Cycle> Core::ask_for_box(Warp& w, const WarpOp& op, Cycle t) {
   const Cycle issued = issue_one(w, t);
   count_stall(w, Stall::kIssue, issued);
   Box b{.block = w.block, .mbarrier = mbarrier, .phase = phase, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
+  b.shadows = shadow_boxes(w, op);
   std::int64_t zeros = box.bytes();
   for (const BoxLine& l : b.lines) zeros -= l.bytes;
   ++block_of(w).boxes;
@@ -103,6 +104,7 @@ std::optional<Cycle> Core::store_box(Warp& w, const WarpOp& op, Cycle t) {
   count_stall(w, Stall::kIssue, issued);
   Box b{.block = w.block, .bytes = box.bytes(), .lines = box.lines(w.uniforms)};
   b.stores_for = static_cast<int>(&w - warps_.data());
+  b.shadows = shadow_boxes(w, op);
   const std::int64_t pass = machine_.banks.count * machine_.banks.width;
   const Cycle read = scratchpad_.book(issued, base::ceil_div(b.bytes, pass));
   if (b.lines.empty()) {  // all of it lies beyond the tensor
@@ -123,6 +125,7 @@ int Core::queue_box(Box box, const WarpOp& op, Cycle at) {
   free_boxes_.pop_back();
   Box& b = boxes_[static_cast<std::size_t>(number)];
   b = std::move(box);
+  b.copy = static_cast<int>(code_->counted_box(op.number));
   count_box(b, op);
   if (b.lines.empty()) return number;
   if (queued_boxes_.empty()) push(Event::Kind::kBoxes, std::max(at, tma_free_), 0);
@@ -152,6 +155,7 @@ void Core::ask_for_lines(Cycle from, Cycle until) {
       store_line({Waiter::Kind::kStoredLine, number, l.bytes, 0}, l.line, l.sectors, l.written, tma_free_);
     else
       request({Waiter::Kind::kBox, number, l.bytes, 0}, l.line, l.sectors, false, nullptr, tma_free_);
+    if (sampled_) sample_box_line(b, b.asked - 1);
     const bool last = b.asked == b.lines.size();
     if (last) queued_boxes_.pop_front();
     const bool full = ++asked == machine_.box_lines;

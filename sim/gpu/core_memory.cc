@@ -192,12 +192,14 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
   }
   if (p.touches.empty()) {
     if (op.kind == Kind::kAsync && waiter.passes > 0) scratchpad_.book(issued, waiter.passes);  // zeros
+    if (sampled_) sample_orphans(w, op, issued);
     wake_one_for_a_miss(issued);
     return issued;
   }
   const Cycle at = access_port(p, op.kind == Kind::kAsync, found.line, t);
   if (op.kind == Kind::kLoad)
     for (const Touch& touch : p.touches) cache_.expect(found.line + touch.line);
+  const std::size_t first = outbox_.size();
   for (std::size_t n = 0; n < p.touches.size(); ++n) {
     const Touch& touch = p.touches[n];
     const std::int64_t line = found.line + touch.line;
@@ -207,6 +209,7 @@ std::optional<Cycle> Core::run_access(Warp& w, const WarpOp& op, Cycle t) {
       load_line(waiter, line, touch.sectors, op.kind == Kind::kLoad, at);
     waiter.passes = 0;
   }
+  if (sampled_) sample_access(w, op, found, first);
   wake_one_for_a_miss(issued);
   return issued;
 }

@@ -61,9 +61,10 @@ void Core::warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory
         break;
       case Kind::kTmaLoad:
       case Kind::kTmaStore:
-        if (w.number == code_->box(op.number).warp())
-          for (const BoxLine& l : code_->box(op.number).lines(warmed_))
-            memory.touch(number_, l.line, l.sectors, op.kind == Kind::kTmaStore, l.written);
+        if (w.number == code_->box(op.number).warp()) {
+          warm_box(op, warmed_, memory);
+          if (sampled_) visit_shadows(warmed_, [&](const Uniforms& u) { warm_box(op, u, memory); });
+        }
         ++pc;
         break;
       case Kind::kEnd:
@@ -90,11 +91,17 @@ void Core::touch(const Warp& w, const WarpOp& op, DeviceMemory& memory) {
   for (const Touch& t : p.touches) {
     const std::int64_t line = found.line + t.line;
     warmed_sectors_.push_back(cached ? cache_.touch(line, own_sectors(t.sectors)).missing : t.sectors);
-    if (warmed_sectors_.back() != 0) memory.expect(line);
+    if (warmed_sectors_.back() != 0 && !sampled_) memory.expect(line);
   }
   for (std::size_t n = 0; n < p.touches.size(); ++n)
     if (const std::uint32_t sectors = warmed_sectors_[n]; sectors != 0)
-      memory.touch(number_, found.line + p.touches[n].line, sectors, op.kind == Kind::kStore, p.written_of(n));
+      touch_device(memory, found.line + p.touches[n].line, sectors, op.kind == Kind::kStore, p.written_of(n));
+  if (sampled_ && (!warmed_sectors_.empty() || op.kind == Kind::kStore)) touch_shadows(w, op, memory);
+}
+
+void Core::warm_box(const WarpOp& op, const Uniforms& u, DeviceMemory& memory) {
+  for (const BoxLine& l : code_->box(op.number).lines(u))
+    touch_device(memory, l.line, l.sectors, op.kind == Kind::kTmaStore, l.written);
 }
 
 }  // namespace tilescope::sim

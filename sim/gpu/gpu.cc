@@ -45,7 +45,8 @@ void Gpu::begin(WarpCode& code, const Occupancy& occupancy, Statistics& statisti
   statistics.copies.assign(code.counted(), {});
   memory_.use(statistics);
   for (Core& c : cores_) c.prepare(code, occupancy, statistics);
-  blocks_ = code.indices().kernel().blocks;
+  blocks_ = code.blocks();
+  if (machine_.part) pairs_.emplace(machine_.cores, code.counted(), machine_.memory);
   next_block_ = 0;
   resident_blocks_ = 0;
   roomy_.resize(cores_.size());
@@ -111,9 +112,11 @@ void Gpu::take_finished(Cycle end, const std::vector<int>& ran) {
 void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
   replies_.clear();
   requests_.clear();
+  unserved_.clear();
   memory_.advance(end, replies_);
   for (const int c : ran) {
     std::vector<MemoryRequest>& asked = core(c).outbox();
+    if (pairs_) pairs_->pair(asked, core(c).take_copies(), end, unserved_);
     requests_.insert(requests_.end(), asked.begin(), asked.end());
     asked.clear();
   }
@@ -125,6 +128,10 @@ void Gpu::take_requests(Cycle end, const std::vector<int>& ran) {
     memory_.accept(requests_[i], replies_);
   }
   memory_.send(end, replies_);
+  if (pairs_) {
+    pairs_->unpack(end, replies_);
+    replies_.insert(replies_.end(), unserved_.begin(), unserved_.end());
+  }
   for (std::size_t i = 0; i < replies_.size(); ++i) {
     if (const std::size_t soon = i + 2 * kAhead; soon < replies_.size())
       core(replies_[soon].core).expect(replies_[soon].ticket);

@@ -13,6 +13,7 @@ namespace tilescope::sim {
 WarpCode::WarpCode(const lower::Kernel& kernel, const std::vector<std::int64_t>& bases, const arch::ArchSpec& chip,
                    const Machine& machine)
     : indices_(kernel, chip.core.warp) {
+  if (machine.part) groups_.emplace(kernel.blocks, *machine.part);
   const AccessShapes shapes = access_shapes(machine);
   for (const lower::Copy* c : lower::copies_of(kernel)) accesses_.emplace_back(indices_, *c, bases, shapes);
   WarpCodeBuilder(*this, kernel, bases, chip, machine).build();
@@ -56,7 +57,7 @@ std::int64_t WarpCode::step_period() const {
 }
 
 Uniforms WarpCode::start(std::int64_t block) const {
-  Uniforms u = indices_.start(block);
+  Uniforms u = indices_.start(groups_ ? groups_->running(block) : block);
   u.resize(u.size() + static_cast<std::size_t>(own_slots_), 0);
   return u;
 }

@@ -92,6 +92,7 @@ const Target kRow = {.construct = &construct,
                      .ratios = &ratios,
                      .simulate = &simulate,
                      .count = "its cores run no kernels",
+                     .scale_refusal = "no part of it stands for all of it",
                      .verify = &verifier,
                      .emit = "there is no text of its programs"};
 

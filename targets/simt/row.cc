@@ -118,6 +118,7 @@ const Target kRow = {.construct = &construct,
                      .ratios = &model::ratios_read,
                      .simulate = &simulate,
                      .count = &count,
+                     .scale_refusal = &sim::scale_refusal,
                      .verify = &verifier,
                      .emit = &emit};
 

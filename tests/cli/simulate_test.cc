@@ -78,8 +78,15 @@ TEST_F(Simulate, ABatchOfProgramsThatCannotRunFailedAndIsNoBadInput) {
 
 TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
-              HasSubstr("expected full or sampled, got 'ful'; did you mean 'full'?"));
+              HasSubstr("expected full, sampled or scaled, got 'ful'; did you mean 'full'?"));
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
+  EXPECT_EQ(bad_input(with({"simulate", "--arch", "v100", "--mode", "scaled", "--scale", "100"}, kSmall)),
+            "--scale: 1/100 of v100 has no core: the chip has 80\n");
+  EXPECT_EQ(bad_input(with({"simulate", "--arch", "v100", "--scale", "4"}, kSmall)), "--scale: needs --mode scaled\n");
+  EXPECT_THAT(bad_input(with({"simulate", "--arch", "ipu_gc200", "--mode", "scaled"}, kSmall)),
+              HasSubstr("--mode scaled: ipu_gc200 is a chip of class bsp; no part of it stands for all of it"));
+  EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "scaled", "--timeline", "t.json"}, kSmall)),
+              HasSubstr("--timeline: shows all of a chip, so it needs --mode full or sampled"));
   const std::string wide = write("wide.json", kTooWide), unaligned = write("unaligned.json", kUnaligned),
                     starved = write("starved.json", kStarved);
   for (const std::string command : {"simulate", "emit", "verify", "predict"}) {
@@ -92,6 +99,20 @@ TEST_F(Simulate, SaysWhatIsWrong) {
     EXPECT_THAT(bad_input({command, "--arch", "v100", "--program", starved}),
                 HasSubstr("starved.json:3:87: registers a thread: its sums alone need 64, the program states 1"));
   }
+}
+
+// A program of few blocks: the row says that all of the chip was simulated, and why.
+TEST_F(Simulate, AScaledRowSaysWhatItIs) {
+  const Args simulate = {"simulate", "--arch", "v100", "--program", program(), "--json"};
+  const Json sampled = Json::parse(run(simulate).out).at("operators").at(0);
+  const CliResult r = run(with(simulate, {"--mode", "scaled"}));
+  EXPECT_EQ(r.status, 0) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("--mode scaled refuses itself:"));
+  const Json row = Json::parse(r.out).at("operators").at(0);
+  EXPECT_EQ(row.at("cycles"), sampled.at("cycles"));
+  EXPECT_EQ(row.at("scaled").at("scale"), 8);
+  EXPECT_EQ(row.at("scaled").at("mode"), "sampled");
+  EXPECT_THAT(row.at("scaled").at("refused").get<std::string>(), HasSubstr("fewer than 80 cores"));
 }
 
 TEST_F(Simulate, EmitPrintsOrWritesTheSameText) {

@@ -50,6 +50,9 @@ class AccessPatterns {
   bool has_shared() const { return has_shared_; }
   const std::vector<GuardForm>& guards() const { return guards_; }
   const std::vector<int>& mixed() const { return mixed_; }
+  // Uniform indices that change with the block and that it depends on: two blocks for which these are equal do the
+  // same.
+  std::vector<int> block_indices() const;
 
  private:
   // Lanes as they lie to each other.

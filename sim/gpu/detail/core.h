@@ -31,6 +31,8 @@
 #include "sim/gpu/detail/machine.h"
 #include "sim/gpu/detail/mbarriers.h"
 #include "sim/gpu/detail/occupancy.h"
+#include "sim/gpu/detail/reply_pairs.h"
+#include "sim/gpu/detail/shadow_blocks.h"
 #include "sim/gpu/detail/warp_code.h"
 #include "sim/gpu/sampling_units.h"
 #include "sim/memory/detail/chains.h"
@@ -65,6 +67,12 @@ class Core {
 
   // Requests since the last call to clear it, in order.
   std::vector<MemoryRequest>& outbox() { return outbox_; }
+  // Of a part of a chip: the copies of the kernel that these are requests of, until the next run.
+  const std::vector<int>& take_copies() {
+    taken_copies_.clear();
+    taken_copies_.swap(copies_);
+    return taken_copies_;
+  }
   // Blocks that ended since the last call, the sums of when they did and of their stamps (when their places became
   // free, with what had been left out), and when the last one did.
   struct Finished {
@@ -146,6 +154,8 @@ class Core {
     std::vector<BoxLine> lines;
     std::size_t asked = 0;  // of the lines
     int stores_for = -1;    // warp that waits until the scratchpad is read; -1 of a load
+    int copy = 0;
+    std::vector<std::vector<BoxLine>> shadows = {};  // lines of shadow blocks
   };
   struct Waiter {
     enum class Kind : std::uint8_t { kLoad, kCopy, kStore, kBox, kStoredLine } kind{};
@@ -221,6 +231,33 @@ class Core {
   InFlight& in_flight(const Waiter& w);
   std::uint32_t own_sectors(std::uint32_t sectors) const;
   void warm_caches(const Warp& w, bool from_begin, bool to_end, DeviceMemory& memory);
+  void warm_box(const WarpOp& op, const Uniforms& u, DeviceMemory& memory);
+
+  // Of a part of a chip, sim/gpu/core_part.cc. Visits the uniforms of the shadow blocks of the block whose `u` are.
+  template <class Visit>
+  void visit_shadows(const Uniforms& u, Visit visit) {
+    const std::int64_t runs = u[lower::kBlockIndex];
+    const BlockGroups::Group group = code_->groups()->group_of(runs);
+    for (std::int64_t block = group.first; block < group.end; block += group.stride) {
+      if (block == runs) continue;
+      become_shadow(block, u);
+      visit(shadow_);
+    }
+  }
+  void become_shadow(std::int64_t block, const Uniforms& u) {
+    shadow_ = u;
+    code_->indices().set(shadow_, lower::kBlockIndex, block);
+  }
+  // What the outbox has from `first` on, asked for by an access, becomes what is sampled of what its group asks for.
+  void sample_access(const Warp& w, const WarpOp& op, const AccessPatterns::Found& found, std::size_t first);
+  // Likewise the outbox's last request, the box's n-th line.
+  void sample_box_line(const Box& b, std::size_t n);
+  void send_sampled(MemoryRequest r, int copy);
+  void sample_orphans(const Warp& w, const WarpOp& op, Cycle at);
+  std::vector<std::vector<BoxLine>> shadow_boxes(const Warp& w, const WarpOp& op);
+  void touch_shadows(const Warp& w, const WarpOp& op, DeviceMemory& memory);
+  // Where it is not sampled, nothing.
+  void touch_device(DeviceMemory& memory, std::int64_t line, std::uint32_t sectors, bool write, const Written& written);
   void touch(const Warp& w, const WarpOp& op, DeviceMemory& memory);
 
   std::optional<Cycle> wait_for_loads(Warp& w, LoadGroups groups, Cycle t);
@@ -274,6 +311,22 @@ class Core {
   Timeline* timeline_ = nullptr;               // where one is recorded
   Uniforms warmed_;                            // of the warp for whose steps caches are warmed
   std::vector<std::uint32_t> warmed_sectors_;  // of the lines that an access of it touches
+  // Of a part of a chip:
+  std::optional<SampledLines> sampled_;
+  std::vector<int> copies_, taken_copies_;  // of the kernel, by request of the outbox
+  Uniforms shadow_;                         // of a shadow block
+  std::optional<ShadowBlocks> shadows_;
+  struct Asked {
+    MemoryRequest request;
+    std::size_t touch = 0;
+    std::uint32_t touched = 0;  // sectors, whether the core's cache has them or not
+  };
+  struct Misses {
+    std::int64_t touched = 0, missed = 0;  // lines, by the core's cache
+    std::int64_t owed = 0;                 // lines by `touched`, of shadow blocks whose fellow touches nothing
+  };
+  std::vector<Misses> missed_by_;  // by copy
+  std::vector<Asked> asked_;       // by an access
 };
 
 }  // namespace tilescope::sim

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/gpu/detail/core.h"
+#include "sim/gpu/detail/reply_pairs.h"
 #include "sim/gpu/detail/sampler.h"
 
 namespace tilescope::sim {
@@ -68,6 +69,8 @@ class Gpu {
   std::vector<int> roomy_;     // cores with a free CTA slot while blocks wait for one, in order
   std::vector<MemoryRequest> requests_;
   std::vector<MemoryReply> replies_;
+  std::optional<ReplyPairs> pairs_;  // of a part of a chip
+  std::vector<MemoryReply> unserved_;
   double next_handed_out_ = 0;  // when the chip can hand out another block
   std::int64_t blocks_ = 0, next_block_ = 0, resident_blocks_ = 0, warps_per_block_ = 1;
   bool has_steps_ = false;

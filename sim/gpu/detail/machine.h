@@ -12,6 +12,7 @@
 #include "arch/pipes.h"
 #include "arch/spec.h"
 #include "sim/common/report.h"
+#include "sim/gpu/detail/chip_part.h"
 #include "sim/memory/detail/device_memory.h"
 
 namespace tilescope::sim {
@@ -58,7 +59,8 @@ struct Machine {
   std::array<std::string, kStalls> stall_names;             // those of levels as the chip calls them; likewise empty
   base::Hertz clock;
   Cycle launch = 0;
-  double block_interval = 0;  // cycles from one block's start to the next one's, on any core; 0: all at once
+  double block_interval = 0;     // cycles from one block's start to the next one's, on any core; 0: all at once
+  std::optional<ChipPart> part;  // where it is a part of a chip
 };
 
 // What a warp's accesses are cut into. A chip without a scratchpad copies nothing there; one bank keeps the arithmetic

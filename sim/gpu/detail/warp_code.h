@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "arch/spec.h"
+#include "sim/gpu/detail/chip_part.h"
 #include "sim/gpu/detail/segment.h"
 #include "sim/gpu/detail/tma_boxes.h"
 
@@ -85,6 +87,7 @@ class WarpCode {
   const CodeLoop& loop(int number) const { return loops_[static_cast<std::size_t>(number)]; }
   Segment& segment(int number) { return segments_[static_cast<std::size_t>(number)]; }
   AccessPatterns& access(int copy) { return accesses_[static_cast<std::size_t>(copy)]; }
+  const AccessPatterns& access(int copy) const { return accesses_[static_cast<std::size_t>(copy)]; }
   // Of the kernel, by whose numbers they are counted; boxes come after copies.
   std::size_t copies() const { return accesses_.size(); }
   std::size_t counted() const { return accesses_.size() + boxes_.size(); }
@@ -116,6 +119,10 @@ class WarpCode {
   // where there is none, or none of a useful length.
   std::int64_t step_period() const;
 
+  // Blocks that run: of a part of a chip, one of each group, and all are called by the group's number.
+  std::int64_t blocks() const { return groups_ ? groups_->count() : indices_.kernel().blocks; }
+  const std::optional<BlockGroups>& groups() const { return groups_; }
+
   Uniforms start(std::int64_t block) const;
   // Begins a loop; false where it has no iteration.
   bool enter(const CodeLoop& l, Uniforms& u) const;
@@ -135,6 +142,7 @@ class WarpCode {
   std::int64_t high(const CodeLoop& l, const Uniforms& u) const;
 
   KernelIndices indices_;
+  std::optional<BlockGroups> groups_;
   std::vector<WarpOp> ops_;
   std::vector<CodeLoop> loops_;
   std::vector<std::vector<SegmentNode::UniformGuard>> guards_;
