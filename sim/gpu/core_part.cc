@@ -126,6 +126,8 @@ void Core::sample_box_line(const Box& b, std::size_t n) {
 
 // Lines that the block which runs has in its core's cache its shadow blocks have in theirs.
 void Core::touch_shadows(const Warp& w, const WarpOp& op, DeviceMemory& memory) {
+  const auto misses = [](std::uint32_t sectors) { return sectors != 0; };
+  if (!warmed_sectors_.empty() && std::none_of(warmed_sectors_.begin(), warmed_sectors_.end(), misses)) return;
   for (const ShadowBlocks::Alike& alike : shadows_->of(warmed_[lower::kBlockIndex], op.number).others) {
     become_shadow(alike.block, warmed_);
     const AccessPatterns::Found other = code_->access(op.number).at(w.number, shadow_);
