@@ -83,7 +83,7 @@ std::string overtaking_answer(const std::vector<sim::TraceRequest>& trace, const
   std::string derived;
   const sim::TraceResult r =
       sim::replay(trace, sim::trace_spec(a, derived), {sim::Injection::Kind::kWindow, kUnderWay, 1});
-  return fmt::format("{} {} {}", r.clocks, r.activates, r.mean_latency);
+  return fmt::format("{} {} {}", r.clocks, r.activates, r.latency.mean);
 }
 
 std::string trace_answer(const ArchSpec& a) {
@@ -95,7 +95,7 @@ std::string trace_answer(const ArchSpec& a) {
   const auto replayed = [&](const std::vector<sim::TraceRequest>& trace, const sim::Injection& how) {
     const sim::TraceResult r = sim::replay(trace, spec, how);
     const double seconds = static_cast<double>(r.clocks) / static_cast<double>(dram.clock.n);
-    out += fmt::format("{} {} {} {};", seconds, r.activates, r.mean_latency, r.p95_latency);
+    out += fmt::format("{} {} {} {};", seconds, r.activates, r.latency.mean, r.latency.p95);
   };
   std::vector<sim::TraceRequest> stream, random;
   std::uint64_t state = 88172645463325252U;
