@@ -63,7 +63,7 @@ struct DramTarget::Parts {
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses;
   std::uint64_t responded = 0;
   tlm::tlm_generic_payload* held = nullptr;  // its controller has no place for it
-  Clock phase_of = -1;  // so many delta cycles of this clock
+  Clock phase_of = -1;                       // so many delta cycles of this clock
   int deltas = 0;
   bool responding = false;  // an initiator has not ended its response
   std::vector<std::pair<std::uint64_t, Asked>> answers;

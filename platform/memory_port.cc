@@ -93,7 +93,12 @@ void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& ans
   turn_.set_command(tlm::TLM_IGNORE_COMMAND);
   turn_.set_extension(&batch_);
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  socket_->b_transport(turn_, delay);
+  try {
+    socket_->b_transport(turn_, delay);
+  } catch (...) {
+    turn_.clear_extension(&batch_);  // a payload that ends would delete it
+    throw;
+  }
   turn_.clear_extension(&batch_);
   if (turn_.is_response_error())
     throw sim::SimError(fmt::format("{}: the memory answers {} to a Batch; Protocol::kLoose or kApproximate would do",
