@@ -19,11 +19,6 @@ ControlRatio control_ratio(std::vector<double> ratios, std::size_t population) {
   out.most = ratios.back();
   out.median = (ratios[(n - 1) / 2] + ratios[n / 2]) / 2;
   if (n < 2) return out;
-  if (n == population) {
-    out.band = {out.least, out.most};
-    out.coverage_ratio = 1;
-    return out;
-  }
   const auto all = static_cast<double>(n + 1);
   const auto covered = [&](std::size_t k) { return (all - 2 * static_cast<double>(k)) / all; };
   std::size_t k = 1;

@@ -28,8 +28,7 @@ struct ControlRatio {
   bool covers() const { return band && coverage_ratio >= kCoverage - 1e-9; }
 };
 
-// The narrowest band of the ratios that covers 80 %, else the widest that they give. Where all of the population were
-// drawn, every ratio is known, and the band from the least to the greatest covers all.
+// The narrowest band of the ratios that covers 80 %, else the widest that they give.
 ControlRatio control_ratio(std::vector<double> ratios, std::size_t population);
 // Of those that are simulated; no band before all of the control are, or have failed: those that end first are no
 // random ones.

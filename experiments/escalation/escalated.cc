@@ -52,7 +52,7 @@ std::string why_no_claims(const StoredEscalation& asked, const ControlRatio& con
   constexpr int kNeeded = 9;  // (n - 1) / (n + 1) is 80 %
   return fmt::format(
       "{} simulated points of the control enclose the ratio of another chip in {:.0f} % of all draws, and claims need "
-      "{:.0f} %: a control of {} or more, or of all points",
+      "{:.0f} %: a control of {} or more",
       control.n, 100 * control.coverage_ratio, 100 * kCoverage, kNeeded);
 }
 
@@ -156,8 +156,10 @@ std::optional<Escalated> escalated(const Store& store, const StoredSweep& sweep)
 }
 
 std::size_t count_of(const Escalated& e, Chosen reason) {
-  return static_cast<std::size_t>(
-      std::count_if(e.points.begin(), e.points.end(), [&](const JudgedPoint& p) { return p.chosen == reason; }));
+  std::set<std::size_t> chips;
+  for (const JudgedPoint& p : e.points)
+    if (p.chosen == reason) chips.insert(p.same_as);
+  return chips.size();
 }
 
 namespace {

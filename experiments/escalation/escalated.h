@@ -38,7 +38,7 @@ struct Escalated {
 std::optional<Escalated> escalated(const Store& store, const StoredSweep& sweep);
 Escalated escalated(const StoredEscalation& asked, std::vector<JudgedPoint> points);
 
-// How many points are chosen for that reason.
+// How many points are chosen for that reason; those of one chip with the same programs count once.
 std::size_t count_of(const Escalated& e, Chosen reason);
 
 // {"mode","front","control","neighbours","seed","cost","chosen":{..},"ratio":{..},"simulated":[..],"differences":[..],

@@ -131,7 +131,7 @@ export function timesOf(rows: Report['rows'], source: Source): Column | null {
   return { predicted: rows.predicted_us, simulated: rows.simulated_us, measured: rows.measured_us }[source];
 }
 
-/** What varies over the chips and can be paid for; derived quantities before the axes themselves. */
+/** What varies over the chips and can be paid for: the sweep's own cost, derived quantities, then the axes themselves. */
 function costsOf(report: Report): CostColumn[] {
   const axes = report.axes.flatMap((a, i) =>
     a.numbers.some((n) => n !== null)
@@ -142,5 +142,7 @@ function costsOf(report: Report): CostColumn[] {
     const known = column.values.filter((v) => v !== null);
     return known.some((v) => v !== known[0]);
   };
-  return [...report.chips.quantities, ...axes].filter(varies);
+  const e = report.escalation;
+  const own = e?.cost && e.chips.cost ? [{ name: e.cost, unit: '', values: e.chips.cost }] : [];
+  return [...own, ...report.chips.quantities, ...axes].filter(varies);
 }

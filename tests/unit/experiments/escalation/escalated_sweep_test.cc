@@ -2,6 +2,7 @@
 // Sweeps that escalate: what is simulated is the front of plain loops, a control and what the band does not tell apart,
 // with the times of a sweep that simulates all; nothing depends on threads or on where the sweep was stopped.
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -203,6 +204,28 @@ TEST_F(EscalatedSweepTest, ASeedDrawsAnotherControlAndKeepsWhatIsKnown) {
   EXPECT_NE(control(), first);
   EXPECT_EQ(run(escalating("front: false, control: 5, seed: 1"), "r.db").computed, 0U);
   EXPECT_EQ(control(), first);
+}
+
+// As a simulator leaves it that cannot run the operator: no chip is known that the model takes and the simulator does
+// not.
+TEST_F(EscalatedSweepTest, AnOperatorThatTheSimulatorCannotRunIsNamedWithItsPlace) {
+  const std::string text = escalating("control: 9, " + kCost);
+  run(text, "r.db");
+  SQLite::Database(path("r.db"), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE rows SET simulation = NULL, simulated_us = NULL, error = 'no such unit' WHERE simulation IS NOT NULL "
+          "AND workload = (SELECT workload FROM sweep_workloads WHERE name = 'add')");
+  const SweepRun r = run(text, "r.db");
+  EXPECT_EQ(r.computed, 0U);
+  EXPECT_FALSE(r.stopped);
+  EXPECT_GT(r.state.rows_failed, 0U);
+  EXPECT_THAT(r.state.escalation->simulated, IsEmpty());
+  EXPECT_EQ(r.state.escalation->control.n, 0U);
+  EXPECT_THAT(
+      notes_,
+      ElementsAre(testing::MatchesRegex("sweep.yaml:8:5: add is not simulated at [0-9]+ points: no such unit")));
+  const Store s = store("r.db");
+  EXPECT_TRUE(s.totals(s.sweeps().front()).at(1).weighted_us.has_value()) << "the predicted times stand";
 }
 
 TEST_F(EscalatedSweepTest, AnotherModeIsAnotherQuestion) {
