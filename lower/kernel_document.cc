@@ -41,7 +41,7 @@ struct Scope {
 
 constexpr std::array<std::string_view, 5> kWhat = {"array of the module", "index", "buffer", "mbarrier",
                                                    "matrix instruction of the kernel"};
-constexpr std::size_t kMostNamed = 4096;  // of a kind, in a kernel
+constexpr std::size_t kMostNamed = 1000;  // of a kind, in a kernel
 
 class Reader {
  public:

@@ -45,6 +45,14 @@ int BlockBuilder::shared(const std::string& name, base::Dtype dtype, std::int64_
   return add({name, Space::kShared, dtype, elements, -1, begin.n, swizzled_row.n});
 }
 
+int BlockBuilder::instruction(const MatrixInstruction& i) {
+  std::vector<MatrixInstruction>& all = kernel_.matrix_instructions;
+  const auto known = std::find(all.begin(), all.end(), i);
+  const auto position = static_cast<int>(known - all.begin());
+  if (known == all.end()) all.push_back(i);
+  return position;
+}
+
 int BlockBuilder::scalar(const std::string& name) {
   const auto known = std::find(module_.scalars.begin(), module_.scalars.end(), name);
   const auto position = static_cast<int>(known - module_.scalars.begin());

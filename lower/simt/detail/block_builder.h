@@ -33,6 +33,8 @@ class BlockBuilder {
   int shared(const std::string& name, base::Dtype dtype, std::int64_t elements, base::Bytes begin,
              base::Bytes swizzled_row = {0});
   base::Dtype dtype_of(int buffer) const { return kernel_.buffers[static_cast<std::size_t>(buffer)].dtype; }
+  // The number of an instruction of the kernel, which has each once.
+  int instruction(const MatrixInstruction& i);
   // The number of a scalar of the module.
   int scalar(const std::string& name);
   std::string unused_name(std::string name) const;

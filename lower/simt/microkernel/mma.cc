@@ -17,7 +17,7 @@ std::int64_t MmaLowering::elements_of(std::size_t i) const {
 }
 
 void MmaLowering::add_registers() {
-  s_.block.kernel().matrix_instructions.push_back(tile_.instruction());
+  s_.block.instruction(tile_.instruction());
   for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
     std::int64_t fragments = 1;
     for (const std::size_t a : tile_.axes_of(tile_.side(i)))
@@ -79,7 +79,7 @@ Statement MmaLowering::load_fragments(std::size_t i, const StepPosition& at, con
 Body MmaLowering::finish(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   const tile::MatrixUnit& u = tile_.unit();
-  Mma multiply{0, {s_.results.accumulators, tile_.first_result(1)}, {}, {}};
+  Mma multiply{s_.block.instruction(tile_.instruction()), {s_.results.accumulators, tile_.first_result(1)}, {}, {}};
   Body body;
   for (std::size_t i = 0; i < s_.space().inputs.size(); ++i) {
     const MatrixSide side = tile_.side(i);

@@ -40,7 +40,11 @@ Body WgmmaLowering::start(const Affine& step, const Affine& ring_stage) {
   const StepPosition at = s_.indices.at_step(step);
   const tile::MatrixUnit& u = tile_.unit();
   const std::int64_t together = tile::fragments_together(s_.p);
-  Wgmma m{0, u.n * together, {s_.results.accumulators, tile_.first_result(together)}, {}, {}};
+  Wgmma m{s_.block.instruction(tile_.instruction()),
+          u.n * together,
+          {s_.results.accumulators, tile_.first_result(together)},
+          {},
+          {}};
   m.a = factor(0, 1, at, ring_stage);
   m.b = factor(1, together, at, ring_stage);
   Body body;

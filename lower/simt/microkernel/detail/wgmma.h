@@ -13,7 +13,7 @@ class WgmmaLowering final : public MatrixLowering {
  public:
   using MatrixLowering::MatrixLowering;
 
-  void add_registers() override { s_.block.kernel().matrix_instructions.push_back(tile_.instruction()); }
+  void add_registers() override { s_.block.instruction(tile_.instruction()); }
   Body start(const Affine& step, const Affine& ring_stage) override;
   Body finish(const Affine& step, const Affine& ring_stage) override;
   Body before_reads() const override;
