@@ -133,7 +133,8 @@ void expect_one_program(const arch::ArchSpec& a, const Workload& w) {
   ASSERT_TRUE(compiled && diags.ok()) << diags.formatted_errors().front();
   ASSERT_FALSE(compiled->front().programs.empty()) << compiled->front().error;
   // What simulate, verify and measure take.
-  const auto given = experiments::given_programs({.workload = w, .top = 1, .program = {}, .batch = {}}, a, 1, diags);
+  const auto given =
+      experiments::given_programs({.workload = w, .top = 1, .program = {}, .batch = {}, .kernels = {}}, a, 1, diags);
   ASSERT_TRUE(given && given->size() == 1 && given->front().program);
   const tile::RProgram& p = *given->front().program;
   EXPECT_EQ(experiments::program_hash(p, a),

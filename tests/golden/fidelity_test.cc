@@ -33,7 +33,7 @@ Fidelity of_kind(const std::string& kind) {
     base::Diagnostics diags;
     CompareOptions options;
     options.min_tiles = 5;
-    const auto c = compare({{}, 1, {}, trials()}, tests::v100(), options, [](std::size_t, std::size_t) {}, diags);
+    const auto c = compare({{}, 1, {}, trials(), {}}, tests::v100(), options, [](std::size_t, std::size_t) {}, diags);
     return fidelity_by_kind(*c);
   }();
   const auto found = std::find_if(all.begin(), all.end(), [&](const FidelityOfClass& f) { return f.kind == kind; });
