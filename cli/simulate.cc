@@ -145,7 +145,7 @@ std::optional<experiments::SimulationMode> mode_of(const std::string& name, base
   const auto& names = experiments::kSimulationModes;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<experiments::SimulationMode>(found - names.begin());
-  diags.error({diags.add_source("--mode")}, fmt::format("expected {}, got '{}'{}", fmt::join(names, " or "), name,
+  diags.error({diags.add_source("--mode")}, fmt::format("expected one of {}, got '{}'{}", fmt::join(names, ", "), name,
                                                         base::did_you_mean(name, {names.begin(), names.end()})));
   return std::nullopt;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// A simulation of a module's kernels as a part of somebody's SystemC platform: its modules join those under elaboration
+// A simulation of a module's kernels as a part of a user's SystemC platform: its modules join those under elaboration
 // and its time is the platform's. sim/simulate.h runs one alone.
 
 #include <memory>

@@ -59,7 +59,7 @@ class MemoryPort {
   tlm_utils::simple_initiator_socket<Gpu>& socket_;
   Protocol protocol_;
   sim::CyclesOfTime time_;
-  std::vector<unsigned char> data_;  // that reads and writes share, as nobody reads it
+  std::vector<unsigned char> data_;  // that reads and writes share: no one looks at it
   PayloadPool pool_;
   tlm::tlm_generic_payload turn_;  // extended by the batch
   Batch batch_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// Somebody else's memory in place of our channels: it sees addresses and bytes, and is held to the order of time. A
+// A user's memory in place of our channels: it sees addresses and bytes, and is held to the order of time. A
 // request of sectors that do not lie side by side becomes one of each run of them.
 
 #include <cstdint>

@@ -78,7 +78,7 @@ TEST_F(Simulate, ABatchOfProgramsThatCannotRunFailedAndIsNoBadInput) {
 
 TEST_F(Simulate, SaysWhatIsWrong) {
   EXPECT_THAT(bad_input(with({"simulate", "--arch", "v100", "--mode", "ful"}, kSmall)),
-              HasSubstr("expected full, sampled or scaled, got 'ful'; did you mean 'full'?"));
+              HasSubstr("expected one of full, sampled, scaled, got 'ful'; did you mean 'full'?"));
   EXPECT_THAT(bad_input({"simulate", "--arch", "v100"}), HasSubstr("--op, --suite or --program"));
   EXPECT_EQ(bad_input(with({"simulate", "--arch", "v100", "--mode", "scaled", "--scale", "100"}, kSmall)),
             "--scale: 1/100 of v100 has no core: the chip has 80\n");

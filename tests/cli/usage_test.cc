@@ -65,7 +65,7 @@ TEST_F(Usage, OfWhatIsMissingOrTooMuch) {
   EXPECT_EQ(bad_input({"compile", "--arch", "v100"}),
             "tilescope compile: --op or --suite is required; see tilescope compile --help\n");
   EXPECT_EQ(bad_input({"predict", "--arch", "v100"}),
-            "tilescope predict: --program or --batch is required; see tilescope predict --help\n");
+            "tilescope predict: --program, --batch or --kernel is required; see tilescope predict --help\n");
   EXPECT_EQ(bad_input({"compile", "--suite", "examples", "--arch"}),
             "tilescope compile: --arch needs a value; see tilescope compile --help\n");
   EXPECT_EQ(bad_input(matmul(64, {"--arch", "k80"})),

@@ -6,7 +6,7 @@
 // group are shadow blocks: their addresses are computed where the one that runs asks the device's memory for something,
 // their time is not. Of the lines that the group asks for, one of so many is sampled by its address, as sets are in set
 // sampling (Kessler, Hill and Wood, IEEE TC 43(6), 1994); the part's caches and channels see those and no others. So a
-// slice holds what a slice of the chip would hold, whoever fetched it, and a channel has the rows and the load of one.
+// slice holds what a slice of the chip would hold, of all blocks, and a channel has the rows and the load of one.
 
 #include <algorithm>
 #include <cstdint>

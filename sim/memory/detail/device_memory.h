@@ -71,7 +71,7 @@ struct MemorySpec {
   std::optional<arch::PartialWrite> partial_write;  // of the cache; nothing where the DRAM takes parts as they come
   std::int64_t write_granule = 0;                   // bytes that the DRAM writes whole; 0: parts cost nothing
   std::int64_t clock_per = 1, cycles_per = 1;       // that many DRAM clocks in that many core cycles
-  DramFactory dram_model;                           // somebody else's DRAM; channels of `dram` where empty
+  DramFactory dram_model;                           // a user's DRAM; channels of `dram` where empty
 };
 
 struct MemoryRequest {
