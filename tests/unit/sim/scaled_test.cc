@@ -162,10 +162,10 @@ RC_GTEST_PROP(Scaled, IsAsFullWherePartsAreIndependent, ()) {
   const SimReport full = simulated(m, c), part = scaled(m, c, scale);
   RC_PRE(part.scaled->refused.empty());  // parts of two cores may disagree
   RC_LOG() << full.cycles << " cycles, of a part " << part.cycles << '\n';
-  constexpr double kChance = 0.15;  // of how the lines of a part of a few channels fall to them
+  constexpr double kChance = 0.25;  // of how the lines of a part of a few channels fall to them
   RC_ASSERT(std::abs(running_cycles(part) / running_cycles(full) - 1) < kChance);
   RC_ASSERT(std::abs(bytes(part, "l2") - bytes(full, "l2")) <= 0.01 * bytes(full, "l2"));
-  RC_ASSERT(std::abs(bytes(part, "dram") - bytes(full, "dram")) <= 0.03 * bytes(full, "l2"));
+  RC_ASSERT(std::abs(bytes(part, "dram") - bytes(full, "dram")) <= 0.05 * bytes(full, "l2"));
 }
 
 // Tiles that many blocks share: what one fetches others find.
