@@ -55,7 +55,7 @@ int predict_one(const Options& o, const arch::ArchSpec& a, base::Diagnostics& di
 
 // What kernels do, and no time of it.
 int count_kernels(const Options& o, const arch::ArchSpec& a, base::Diagnostics& diags) {
-  const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, kKernelLimits);
+  const auto text = base::read_file(o.kernels, diags.add_source(o.kernels), diags, experiments::kKernelFileLimits);
   const auto kernels = text ? experiments::count_kernels({o.kernels, *text}, a, diags) : std::nullopt;
   if (!kernels) return report(diags);
   report_notes(diags);

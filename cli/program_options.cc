@@ -135,7 +135,7 @@ std::optional<experiments::ProgramSource> ProgramOptions::read(base::Diagnostics
   out.workload = workload_.read(diags);
   if (!program_file_.empty()) out.program = file_of(program_file_, {}, diags);
   if (!batch_file_.empty()) out.batch = read_batch(batch_file_, diags);
-  if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, kKernelLimits, diags);
+  if (!kernel_file_.empty()) out.kernels = file_of(kernel_file_, experiments::kKernelFileLimits, diags);
   if (!diags.ok()) return std::nullopt;
   return out;
 }

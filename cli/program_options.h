@@ -92,9 +92,6 @@ inline constexpr const char* kBatchFile = "programs.jsonl";
 // Batches are as long as a tuning log.
 inline constexpr base::DocumentLimits kBatchLimits{std::size_t{4} << 30, 64};
 
-// A Kernel document may be as long as this.
-inline constexpr base::DocumentLimits kKernelLimits{std::size_t{16} << 20, 200};
-
 // A whole file of such a length, or the batch in a folder that compile -o wrote; nothing after an error.
 std::optional<experiments::NamedText> read_batch(const std::string& name, base::Diagnostics& diags);
 

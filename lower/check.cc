@@ -128,11 +128,16 @@ void KernelCheck::amount() {
   std::string most;
   double greatest = 0;
   for_all([&](const Statement& s, const Inside& at) {
-    if (std::holds_alternative<Loop>(s.what) || std::holds_alternative<WarpSpecialized>(s.what)) return;
+    if (std::holds_alternative<WarpSpecialized>(s.what)) return;
+    const auto iterations = [&](int index) {
+      const expr::Span& r = k_.indices[static_cast<std::size_t>(index)].range;
+      return static_cast<double>(r.high - r.low + 1);
+    };
     double times = 1;
-    for (const int l : at.loops) {
-      const expr::Span& r = k_.indices[static_cast<std::size_t>(l)].range;
-      times *= static_cast<double>(r.high - r.low + 1);
+    for (const int l : at.loops) times *= iterations(l);
+    if (const auto* loop = std::get_if<Loop>(&s.what)) {  // an empty one takes its time too
+      if (!loop->body.empty()) return;
+      times *= iterations(loop->index);
     }
     of_thread += times;
     if (times > greatest) most = at.path, greatest = times;

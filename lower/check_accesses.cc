@@ -97,7 +97,7 @@ class Bounds {
         at[i] = ranges_[i].low + (drawn ? pick : rest % extent);
         rest /= extent;
       }
-      derivations += 1 + std::ssize(derived);
+      derivations += 1 + std::ssize(derived) + std::ssize(guards);
       for (const std::size_t i : derived) {
         const Index& index = k_.indices[i];
         at[i] = base::floor_div(value_at(index.of, at), index.divisor);

@@ -20,7 +20,8 @@ namespace {
 
 using sim::Clock;
 
-constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 52;  // up to which an address's place is exact
+constexpr std::uint32_t kMaxBytes = std::uint32_t{1} << 30;
 
 // What an initiator asked for.
 struct Asked {
@@ -98,15 +99,29 @@ struct DramTarget::Parts {
     dram.push({.request = r, .channel = channel});
   }
 
-  // Cut at bursts, as a trace is (sim/trace.cc).
+  // The burst of a request that begins at an address, as a trace is cut (sim/trace.cc).
+  struct Burst {
+    std::int64_t end = 0;
+    bool merges = false;
+  };
+  Burst burst_at(std::int64_t a, std::int64_t end_of_request, bool write) const {
+    const std::int64_t end = std::min((a / spec.burst_bytes + 1) * spec.burst_bytes, end_of_request);
+    return {end, write && (a % spec.write_granule != 0 || end % spec.write_granule != 0)};
+  }
+
   void push_bursts(int place, std::int64_t address, std::int64_t bytes, bool write, Clock at) {
-    for (std::int64_t a = address, next = a; a < address + bytes; a = next) {
-      next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
-      const std::int64_t end = std::min(next, address + bytes);
-      const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
+    for (std::int64_t a = address; a < address + bytes;) {
+      const Burst b = burst_at(a, address + bytes, write);
       const sim::BurstPlace p = spec.place(a);
-      push(place, p.channel, {0, write, p.bank, p.row, 1, at, a, write && !whole});
+      push(place, p.channel, {0, write, p.bank, p.row, 1, at, a, b.merges});
+      a = b.end;
     }
+  }
+
+  // Whether the controller of the first burst would take it at once; a write that merges comes as a read first.
+  bool accepts(std::int64_t address, std::int64_t bytes, bool write) const {
+    const sim::BurstPlace p = spec.place(address);
+    return dram.accepts(p.channel, p.bank, write && !burst_at(address, address + bytes, write).merges);
   }
 
   // As a cache asks: neighbouring bursts of one row together.
@@ -162,8 +177,8 @@ struct DramTarget::Parts {
 
   // Whether a request can be accepted now, by the controller of its first burst.
   bool takes(const tlm::tlm_generic_payload& payload) const {
-    const auto address = static_cast<std::int64_t>(payload.get_address());
-    return !bounded || dram.accepts(spec.place(address).channel, payload.is_write());
+    return !bounded ||
+           accepts(static_cast<std::int64_t>(payload.get_address()), payload.get_data_length(), payload.is_write());
   }
 
   void accept(tlm::tlm_generic_payload& payload, Clock at) {
@@ -191,12 +206,18 @@ struct DramTarget::Parts {
   // What the payload asks for that cannot be asked.
   static std::optional<tlm::tlm_response_status> refused(const tlm::tlm_generic_payload& p) {
     if (p.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_OK_RESPONSE;
-    if (p.get_data_length() == 0) return tlm::TLM_BURST_ERROR_RESPONSE;
-    if (p.get_address() > kMaxAddress) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+    return refused(p.get_address(), p.get_data_length());
+  }
+  static std::optional<tlm::tlm_response_status> refused(std::uint64_t address, std::uint32_t bytes) {
+    if (bytes == 0 || bytes > kMaxBytes) return tlm::TLM_BURST_ERROR_RESPONSE;
+    if (address > kMaxAddress) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
     return std::nullopt;
   }
 
-  void exchange(Batch& batch) {
+  // Takes all of the requests or, where one cannot be asked, none.
+  tlm::tlm_response_status exchange(Batch& batch) {
+    for (const Batch::Request& r : batch.requests)
+      if (const auto why = refused(r.address, r.bytes)) return *why;
     for (const Batch::Request& r : batch.requests) {
       const int place = open(Asked::By::kBatch, nullptr, r.id);
       if (batch.cut_at_bursts)
@@ -207,6 +228,7 @@ struct DramTarget::Parts {
     run(time.cycle_from(batch.until));
     for (const auto& [id, a] : answers) batch.answers.push_back({id, time.begin_of(a.done), a.row_hit});
     answers.clear();
+    return tlm::TLM_OK_RESPONSE;
   }
 
   Clock read(std::int64_t address, std::int64_t bytes, Clock at) {
@@ -219,9 +241,8 @@ struct DramTarget::Parts {
   }
 
   Clock write(std::int64_t address, std::int64_t bytes, Clock at) {
-    const std::int64_t channel = spec.place(address).channel;
     Clock accepted = at;
-    while (!dram.accepts(channel, true) && dram.next() != sim::DramModel::kNever) {
+    while (!accepts(address, bytes, true) && dram.next() != sim::DramModel::kNever) {
       accepted = std::max(accepted, dram.next());
       run(dram.next() + 1);
     }
@@ -251,8 +272,7 @@ void DramTarget::before_end_of_elaboration() {
 void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   Parts& p = *parts_;
   if (auto* const batch = payload.get_extension<Batch>()) {
-    p.exchange(*batch);
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    payload.set_response_status(p.exchange(*batch));
     return;
   }
   payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));

@@ -9,6 +9,8 @@
 
 namespace tilescope::experiments {
 
+const base::DocumentLimits kKernelFileLimits = lower::kKernelLimits;
+
 std::optional<lower::KernelDocument> read_kernel_file(const NamedText& file, const arch::ArchSpec& a,
                                                       base::Diagnostics& diags, const lower::KernelLimits& limits) {
   const base::SourceId id = diags.add_source(file.name);

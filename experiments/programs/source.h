@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/document.h"
 #include "experiments/programs/compile.h"
 
 namespace tilescope::experiments {
@@ -21,6 +22,9 @@ struct ProgramFilter {
   std::int64_t min_threads = 1;                  // of a block
   std::optional<std::int64_t> max_accumulators;  // of a thread
 };
+
+// A file of kernels may be as long as this.
+extern const base::DocumentLimits kKernelFileLimits;
 
 // A program file, a batch or a Kernel document where there is one; else the workload, of which every operator's first
 // programs are taken.

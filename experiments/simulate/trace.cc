@@ -19,7 +19,7 @@ namespace tilescope::experiments {
 namespace {
 
 // Beyond these a burst's number or address no longer fits.
-constexpr std::int64_t kMaxAddress = std::int64_t{1} << 62, kMaxBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxAddress = std::int64_t{1} << 52, kMaxBytes = std::int64_t{1} << 30;
 // A burst takes a quarter of a KiB of the host while it waits.
 constexpr std::int64_t kMaxBursts = 40'000'000;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-// What a Kernel document holds, said once for its reader and its writer (lower/kernel_document.cc): `fields` visits the
-// members of a structure with their keys, their ranges and what they are where they are left out. An Io has
+// What a Kernel document holds, said once for its reader (lower/kernel_document.cc) and its writer (kernel_writer.cc):
+// `fields` visits the members of a structure with their keys, their ranges and what they are where they are left out.
+// An Io has
 //
 //   io(key, member [, range])                   a key that must be there
 //   io.optional(key, member [, range], absent)  one that may be left out

@@ -19,9 +19,10 @@ class DramChannels final : public DramModel {
   std::int64_t waiting_writes(std::int64_t channel) const override;
   void watch(Watcher watcher) override;
 
-  // Whether the channel's controller would take a read or a write at once.
-  bool accepts(std::int64_t channel, bool write) const {
-    return channels_[static_cast<std::size_t>(spec_.controller_of(channel))].accepts(write);
+  // Whether the channel's controller would take a read or a write of one of its banks at once.
+  bool accepts(std::int64_t channel, std::int64_t bank, bool write) const {
+    return channels_[static_cast<std::size_t>(spec_.controller_of(channel))].accepts(
+        write, spec_.first_bank_of(channel) + bank);
   }
   std::int64_t activates() const;
 

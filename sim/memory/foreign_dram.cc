@@ -71,7 +71,11 @@ Clock ForeignDram::next() const { return unanswered_ > 0 ? until_ : kNever; }
 
 void ForeignDram::run(Clock until, std::vector<DramServed>& served) {
   if (until <= until_) return;
-  if (unanswered_ == unsent_.size()) answered_ = until_;  // so far it had nothing to answer
+  if (unanswered_ == unsent_.size()) {  // so far it had nothing to answer, maybe for long
+    answered_ = until_;
+    if (!unsent_.empty())
+      answered_ = std::max(answered_, std::ranges::min(unsent_, {}, &ForeignRequest::arrival).arrival);
+  }
   if (!unsent_.empty()) memory_->request(unsent_);
   unsent_.clear();
   answers_.clear();
@@ -97,6 +101,9 @@ void ForeignDram::take(const ForeignAnswer& answer, std::vector<DramServed>& ser
   if (answer.done < (answers_late() ? open.arrival : std::max(open.arrival, until_)))
     refuse(fmt::format("answers in the past: request {}, which arrived at clock {}, is done at {}, and {} is over",
                        answer.id, open.arrival, answer.done, until_));
+  if (answer.done - std::max(open.arrival, until_) > kPatience)
+    refuse(fmt::format("answers request {} at clock {}, more than {} clocks after it arrived at {}", answer.id,
+                       answer.done, kPatience, open.arrival));
   open.answered = true;
   --unanswered_;
   Access& access = accesses_[open.access];

@@ -41,7 +41,8 @@ class ForeignMemory {
 
 class ForeignDram final : public DramModel {
  public:
-  // A request that is under way for so many clocks, while nothing is answered, is never answered.
+  // A request that is under way for so many clocks, while nothing is answered, is never answered; nor is one whose
+  // answer lies further ahead than that.
   static constexpr Clock kPatience = 1'000'000;
 
   // `name` begins what is said of its mistakes: a file's place, a socket's name.

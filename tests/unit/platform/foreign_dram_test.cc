@@ -3,11 +3,14 @@
 
 #include "sim/memory/foreign_dram.h"
 
+#include <limits>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "sim/common/report.h"
 
 namespace tilescope::sim {
 namespace {
@@ -63,6 +66,38 @@ RC_GTEST_PROP(ForeignDram, IsAskedForEachBurstOnce, ()) {
   for (const DramServed& s : served) ids.insert(s.id);
   RC_ASSERT(std::ssize(ids) == accesses);
   for (std::int64_t c = 0; c < 4; ++c) RC_ASSERT(dram.waiting_writes(c) == 0);
+}
+
+// However long nothing was asked of it before.
+TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
+  std::vector<ForeignRequest> seen;
+  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 1);
+  std::vector<DramServed> served;
+  dram.run(100, served);
+  constexpr Clock kArrival = 3 * ForeignDram::kPatience;
+  dram.push({.request = {.bursts = 1, .arrival = kArrival}, .sectors = 1, .sector_bytes = 32});
+  dram.run(kArrival, served);
+  EXPECT_TRUE(served.empty());
+  dram.run(kArrival + 100, served);
+  EXPECT_EQ(served.size(), 1);
+}
+
+struct Late final : ForeignMemory {
+  void request(std::span<const ForeignRequest> r) override {
+    for (const ForeignRequest& q : r) asked.push_back(q.id);
+  }
+  void advance(Clock, std::size_t, std::vector<ForeignAnswer>& answers) override {
+    for (const std::uint64_t id : asked) answers.push_back({id, std::numeric_limits<Clock>::max(), false});
+    asked.clear();
+  }
+  std::vector<std::uint64_t> asked;
+};
+
+TEST(ForeignDram, RefusesAnAnswerThatLiesTooFarAhead) {
+  ForeignDram dram(std::make_unique<Late>(), "a memory", 32, 1);
+  dram.push({.request = {.bursts = 1, .arrival = 5}, .sectors = 1, .sector_bytes = 32});
+  std::vector<DramServed> served;
+  EXPECT_THROW(dram.run(10, served), SimError);
 }
 
 }  // namespace
