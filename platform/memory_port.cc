@@ -24,12 +24,12 @@ struct Number : tlm::tlm_extension<Number> {
 }  // namespace
 
 PayloadPool::~PayloadPool() {
-  for (tlm::tlm_generic_payload* p : idle_) delete p;
+  for (tlm::tlm_generic_payload* p : all_) delete p;
 }
 
 tlm::tlm_generic_payload& PayloadPool::take() {
   if (idle_.empty()) {
-    idle_.push_back(new tlm::tlm_generic_payload(this));
+    idle_.push_back(all_.emplace_back(new tlm::tlm_generic_payload(this)));
     idle_.back()->set_extension(new Number);
   }
   tlm::tlm_generic_payload& p = *idle_.back();
@@ -130,7 +130,7 @@ void MemoryPort::send() {
 }
 
 void MemoryPort::ask_loosely() {
-  tlm::tlm_generic_payload payload;
+  tlm::tlm_generic_payload& payload = pool_.take();  // the port's: a thread that still waits at the end frees nothing
   for (;;) {
     while (ready_.empty()) {
       ++idle_;

@@ -23,6 +23,7 @@ class PayloadPool : public tlm::tlm_mm_interface {
   void free(tlm::tlm_generic_payload* payload) override;
 
  private:
+  std::vector<tlm::tlm_generic_payload*> all_;  // those under way too, which the pool deletes
   std::vector<tlm::tlm_generic_payload*> idle_;
 };
 
