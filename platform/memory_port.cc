@@ -109,7 +109,7 @@ void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& ans
 }
 
 void MemoryPort::send() {
-  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  const sc_core::sc_time& now = sc_core::sc_time_stamp();
   while (!waiting_.empty() && requesting_ == nullptr && time_.begin_of(waiting_.top().request.arrival) <= now) {
     const sim::ForeignRequest r = waiting_.top().request;
     waiting_.pop();

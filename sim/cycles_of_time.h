@@ -2,6 +2,7 @@
 #pragma once
 // A clock's cycles in SystemC's time: cycle c begins at the first unit of time that is not before c / clock.
 
+#include <cmath>
 #include <cstdint>
 #include <systemc>
 
@@ -16,7 +17,7 @@ class CyclesOfTime {
   CyclesOfTime() = default;
   // A clock of at most one cycle a unit. The time resolution is fixed by that.
   explicit CyclesOfTime(base::Hertz clock)
-      : units_(static_cast<std::uint64_t>(1 / sc_core::sc_get_time_resolution().to_seconds() + 0.5)),
+      : units_(static_cast<std::uint64_t>(std::llround(1 / sc_core::sc_get_time_resolution().to_seconds()))),
         clock_(static_cast<std::uint64_t>(clock.n)) {}
 
   sc_core::sc_time begin_of(std::int64_t cycle) const {
@@ -35,7 +36,8 @@ class CyclesOfTime {
   Cycle now() const { return cycle_of(sc_core::sc_time_stamp()); }
   // From now until that cycle begins.
   sc_core::sc_time until(Cycle at) const {
-    const sc_core::sc_time begin = begin_of(at), now = sc_core::sc_time_stamp();
+    const sc_core::sc_time begin = begin_of(at);
+    const sc_core::sc_time& now = sc_core::sc_time_stamp();
     return begin > now ? begin - now : sc_core::SC_ZERO_TIME;
   }
 

@@ -43,7 +43,7 @@ class Memory : public sc_core::sc_module {
   enum class Way : std::uint8_t { kAnnotates, kWaits, kPhases, kNever, kRefuses };
   tlm_utils::simple_target_socket<Memory> socket;
 
-  Memory(const sc_core::sc_module_name& name, Way way, sc_core::sc_time latency)
+  Memory(const sc_core::sc_module_name& name, Way way, const sc_core::sc_time& latency)
       : sc_module(name), socket("socket"), way_(way), latency_(latency) {
     socket.register_b_transport(this, &Memory::b_transport);
     socket.register_nb_transport_fw(this, &Memory::nb_transport_fw);
