@@ -15,9 +15,7 @@
 namespace tilescope::lower {
 namespace {
 
-constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;  // CUDA programming guide, compute capabilities
-constexpr std::int64_t kMostNumber = std::int64_t{1} << 40;        // bytes of an array, coefficients
-constexpr std::int64_t kMbarrierBytes = 8;                         // PTX ISA, mbarrier
+constexpr std::int64_t kMostNumber = std::int64_t{1} << 40;  // bytes of an array, coefficients
 
 expr::Span range_in(const std::vector<Index>& indices, std::size_t i) { return indices[i].range; }
 expr::Span range_in(const std::vector<expr::Span>& ranges, std::size_t i) { return ranges[i]; }
@@ -154,7 +152,7 @@ void KernelCheck::sizes() {
   const auto most = [&](const char* key, std::int64_t is, std::int64_t has, const std::string& whose) {
     if (is > has) wrong(fmt::format("{}.{}", path_, key), "expected at most {}, {}, got {}", has, whose, is);
   };
-  most("blocks", k_.blocks, kMostBlocks, "the widest grid");
+  most("blocks", k_.blocks, limits_.blocks, "the widest grid");
   most("threads", k_.threads, std::min(chip_.core.max_block_threads, chip_.core.max_threads),
        "as a block of " + chip_.name);
   if (k_.warp != 1 && k_.warp != chip_.core.warp)
@@ -178,34 +176,51 @@ void KernelCheck::sizes() {
             k_.shared_bytes);
     if (x.offset_bytes % size != 0)
       wrong(path, "{} begins at byte {} in the middle of an element", x.name, x.offset_bytes);
-    if (x.swizzled_row != 0 && x.swizzled_row != 32 && x.swizzled_row != 64 && x.swizzled_row != 128)
-      wrong(path, "rows that are swizzled have 32, 64 or 128 B, not {}", x.swizzled_row);
+    if (x.swizzled_row != 0) swizzled(x, path);
   }
   if (registers > limits_.registers_of_thread)
     wrong(path_ + ".buffers", "arrays in registers have {} elements together, at most {}", registers,
           limits_.registers_of_thread);
+  mbarriers();
+  amount();
+}
+
+// Rows of boxes, whose granules change places.
+void KernelCheck::swizzled(const Buffer& b, const std::string& path) {
+  if (!chip_.core.tma) return wrong(path, "{} has no TMA engine that swizzles rows (core.tma)", chip_.name);
+  const arch::TmaSpec& tma = *chip_.core.tma;
+  const std::int64_t least = tma.min_row.value_or(tma.granule).n;
+  if (b.swizzled_row < least || b.swizzled_row > tma.row.n || tma.row.n % b.swizzled_row != 0)
+    wrong(path, "rows of {} B are swizzled: expected a divisor of {} B of at least {} B", b.swizzled_row, tma.row.n,
+          least);
+}
+
+void KernelCheck::mbarriers() {
+  if (k_.mbarriers.empty()) return;
+  if (!chip_.core.tma)
+    return wrong(path_ + ".mbarriers", "{} has no TMA engine (core.tma), and so no mbarriers", chip_.name);
+  const std::int64_t bytes = chip_.core.tma->mbarrier.n;
   for (std::size_t s = 0; s < k_.mbarriers.size(); ++s) {
     const Mbarrier& x = k_.mbarriers[s];
     const std::string path = fmt::format("{}.mbarriers[{}]", path_, s);
-    constexpr std::int64_t kMostStages = 1024;
-    if (x.stages < 1 || x.stages > kMostStages || x.arrivals < 1 || x.arrivals > kMostNumber) {
-      wrong(path, "{} has {} stages of {} arrivals", x.name, x.stages, x.arrivals);
+    if (x.stages < 1 || x.stages > k_.shared_bytes / bytes || x.arrivals < 1 || x.arrivals > kMostNumber) {
+      wrong(path, "{} has {} stages of {} arrivals, in {} B of the scratchpad", x.name, x.stages, x.arrivals,
+            k_.shared_bytes);
       continue;
     }
-    const std::int64_t end = x.offset_bytes + x.stages * kMbarrierBytes;
-    if (x.offset_bytes < 0 || x.offset_bytes % kMbarrierBytes != 0 || end > k_.shared_bytes)
-      wrong(path, "{} of {} B at byte {} does not lie in the block's {} B", x.name, x.stages * kMbarrierBytes,
-            x.offset_bytes, k_.shared_bytes);
+    const std::int64_t end = x.offset_bytes + x.stages * bytes;
+    if (x.offset_bytes < 0 || x.offset_bytes % bytes != 0 || end > k_.shared_bytes)
+      wrong(path, "{} of {} B at byte {} does not lie in the block's {} B", x.name, x.stages * bytes, x.offset_bytes,
+            k_.shared_bytes);
     for (const Buffer& b : k_.buffers)
       if (b.space == Space::kShared && b.offset_bytes < end &&
           x.offset_bytes < b.offset_bytes + b.elements * base::size_of(b.dtype).n)
         wrong(path, "{} and {} overlap in the scratchpad", x.name, b.name);
     for (std::size_t other = 0; other < s; ++other)
       if (const Mbarrier& o = k_.mbarriers[other];
-          o.offset_bytes < end && x.offset_bytes < o.offset_bytes + o.stages * kMbarrierBytes)
+          o.offset_bytes < end && x.offset_bytes < o.offset_bytes + o.stages * bytes)
         wrong(path, "{} and {} overlap in the scratchpad", x.name, o.name);
   }
-  amount();
 }
 
 namespace {

@@ -22,6 +22,10 @@ struct KernelLimits {
   double statements_of_warps = 0x1p44;            // that all warps of all blocks run
   std::int64_t elements = std::int64_t{1} << 40;  // of all arrays in memory
   std::int64_t registers_of_thread = 1 << 14;     // elements of its arrays
+  std::int64_t blocks = 0x7fffffff;               // readers count them in 32 bits
+  std::size_t entries_of_body = 4096;             // of a Compute,
+  std::size_t depth_of_body = 256;                // as deep as its text nests
+  std::size_t bits_of_map = 10;                   // of lanes, and of a lane's elements
 };
 
 // Adds an error for each rule that a kernel breaks, and returns whether there is none:

@@ -11,12 +11,6 @@
 namespace tilescope::lower {
 namespace {
 
-constexpr std::size_t kMostNodes = 4096, kMostDepth = 256;  // of a body, whose printed text nests as deep
-constexpr std::size_t kMostBits = 10;                       // of lanes and of a lane's elements
-constexpr std::size_t kMostBoxDims = 5;                     // PTX ISA, tensors
-constexpr std::int64_t kMostBox = 256, kBoxBytes = 16;      // CUDA driver API, cuTensorMapEncodeTiled
-constexpr std::int64_t kMostPending = 64;
-
 bool power_of_two(std::int64_t n) { return n >= 1 && (n & (n - 1)) == 0; }
 
 }  // namespace
@@ -83,8 +77,8 @@ void KernelCheck::compute(const Compute& c, const std::string& path) {
   in_space(c.target, Space::kRegister, path + ".target");
   for (std::size_t o = 0; o < c.operands.size(); ++o)
     in_space(c.operands[o], Space::kRegister, fmt::format("{}.operands[{}]", path, o));
-  if (c.body.empty() || c.body.size() > kMostNodes)
-    return wrong(path, "expected a body of 1 to {} entries, got {}", kMostNodes, c.body.size());
+  if (c.body.empty() || c.body.size() > limits_.entries_of_body)
+    return wrong(path, "expected a body of 1 to {} entries, got {}", limits_.entries_of_body, c.body.size());
   std::vector<std::size_t> depth(c.body.size(), 1), used(c.body.size(), 0);
   for (std::size_t n = 0; n < c.body.size(); ++n) {
     const expr::Node& x = c.body[n];
@@ -100,7 +94,8 @@ void KernelCheck::compute(const Compute& c, const std::string& path) {
       ++used[static_cast<std::size_t>(operand)];
       depth[n] = std::max(depth[n], depth[static_cast<std::size_t>(operand)] + 1);
     }
-    if (depth[n] > kMostDepth) return wrong(where, "operations nest more than {} deep", kMostDepth);
+    if (depth[n] > limits_.depth_of_body)
+      return wrong(where, "operations nest more than {} deep", limits_.depth_of_body);
   }
   for (std::size_t n = 0; n < c.body.size(); ++n)
     if (used[n] != (n + 1 < c.body.size() ? 1 : 0))
@@ -108,25 +103,28 @@ void KernelCheck::compute(const Compute& c, const std::string& path) {
 }
 
 void KernelCheck::box(const TmaBox& b, const Inside& at) {
-  if (!chip_.core.tma) wrong(at.path, "{} has no TMA engine (core.tma)", chip_.name);
+  if (!chip_.core.tma) return wrong(at.path, "{} has no TMA engine (core.tma)", chip_.name);
+  const arch::TmaSpec& tma = *chip_.core.tma;
   in_space(b.shared, Space::kShared, at.path + ".shared");
   const Buffer& memory = k_.buffers[static_cast<std::size_t>(b.memory)];
   if (memory.space != Space::kGlobal) wrong(at.path + ".memory", "{} is not in memory", memory.name);
   if (memory.dtype != buffer(b.shared).dtype)
     wrong(at.path, "copies between {} and {}", base::name_of(memory.dtype), base::name_of(buffer(b.shared).dtype));
-  if (b.dims.empty() || b.dims.size() > kMostBoxDims || b.dims.back().stride != 1)
-    return wrong(at.path + ".dims", "expected one to {} dimensions, the last of stride 1", kMostBoxDims);
+  if (b.dims.empty() || std::ssize(b.dims) > tma.max_dims || b.dims.back().stride != 1)
+    return wrong(at.path + ".dims", "expected one to {} dimensions, the last of stride 1", tma.max_dims);
   const std::int64_t size = base::size_of(memory.dtype).n;
-  if (b.dims.back().box * size % kBoxBytes != 0)
-    wrong(at.path + ".dims", "a row of a box of {} B is no multiple of {} B", b.dims.back().box * size, kBoxBytes);
+  if (b.dims.back().box * size % tma.granule.n != 0)
+    wrong(at.path + ".dims", "a row of a box of {} B is no multiple of {} B", b.dims.back().box * size, tma.granule.n);
   std::int64_t last = 0;
   for (std::size_t d = 0; d < b.dims.size(); ++d) {
     const BoxDim& x = b.dims[d];
     const std::string path = fmt::format("{}.dims[{}]", at.path, d);
-    if (x.box < 1 || x.box > kMostBox || x.extent < 1 || x.stride < 1)
-      return wrong(path, "expected a box of 1 to {} of an extent and a stride of at least 1", kMostBox);
-    if (d + 1 < b.dims.size() && x.stride * size % kBoxBytes != 0)
-      wrong(path, "rows {} B apart: expected a multiple of {} B", x.stride * size, kBoxBytes);
+    if (x.box < 1 || x.box > tma.max_extent || x.extent < 1 || x.stride < 1)
+      return wrong(path, "expected a box of 1 to {} of an extent and a stride of at least 1", tma.max_extent);
+    if (d + 1 < b.dims.size() && x.stride * size % tma.granule.n != 0)
+      wrong(path, "rows {} B apart: expected a multiple of {} B", x.stride * size, tma.granule.n);
+    if (tma.max_stride && x.stride > tma.max_stride->n / size)
+      wrong(path, "rows {} elements apart: expected at most {} B", x.stride, tma.max_stride->n);
     uniform(x.at, path);
     const auto beyond = base::checked_mul(x.extent - 1, x.stride);
     if (!beyond || last >= memory.elements - *beyond) {
@@ -201,8 +199,8 @@ void KernelCheck::statement(const Statement& s, const Inside& at) {
                 if (r.lanes > 1) warps(r.lanes, at);
               },
               [&](const LoadMatrix& l) {
-                if (l.map.lanes.size() > kMostBits || l.map.elements.size() > kMostBits)
-                  return wrong(path, "expected a map of at most {} bits of lanes and of elements", kMostBits);
+                if (l.map.lanes.size() > limits_.bits_of_map || l.map.elements.size() > limits_.bits_of_map)
+                  return wrong(path, "expected a map of at most {} bits of lanes and of elements", limits_.bits_of_map);
                 warps(l.map.lane_count(), at);
                 in_space(l.rows.from, Space::kShared, path + ".rows.from");
                 in_space(l.rows.to, Space::kRegister, path + ".rows.to");
@@ -235,15 +233,17 @@ void KernelCheck::statement(const Statement& s, const Inside& at) {
                     wrong(where, "the instruction takes {}, {} is of {}", base::name_of(i.elements), name(o->at),
                           base::name_of(buffer(o->at).dtype));
                 }
-                if (m.columns % i.shape.n != 0 || m.columns > kMostBox)
-                  wrong(path, "{} columns: expected a multiple of {} of at most {}", m.columns, i.shape.n, kMostBox);
+                const auto unit = std::ranges::find(chip_.compute, i.name, &arch::ComputeSpec::name);
+                const std::int64_t most = unit == chip_.compute.end() ? i.shape.n : unit->max_n.value_or(unit->n);
+                if (m.columns % i.shape.n != 0 || m.columns < 1 || m.columns > most)
+                  wrong(path, "{} columns: expected a multiple of {} of at most {}", m.columns, i.shape.n, most);
               },
               [&](const OneOf<WgmmaFence, WgmmaCommitWait> auto& f) { sums(f.sums); }, [&](const ProxyFence&) {},
               [&](const Barrier&) { of_block("a barrier"); }, [&](const Commit&) { of_block("a group of copies"); },
               [&](const Wait& w) {
                 of_block("a wait for copies");
-                if (w.pending < 0 || w.pending > kMostPending)
-                  wrong(path, "expected 0 to {} groups pending, got {}", kMostPending, w.pending);
+                if (w.pending < 0 || static_cast<double>(w.pending) > limits_.statements_of_thread)
+                  wrong(path, "expected 0 to {:.0f} groups pending, got {}", limits_.statements_of_thread, w.pending);
               },
               [&](const WarpSpecialized& w) { roles(w, at); },
               [&](const MbarrierArrive& a) {

@@ -95,6 +95,8 @@ class KernelCheck {
   // check.cc
   void scopes(const Affine& a, const Inside& at);
   void amount();
+  void swizzled(const Buffer& b, const std::string& path);
+  void mbarriers();
   // check_statements.cc
   void statement(const Statement& s, const Inside& at);
   void copy(const Copy& c, const std::string& path);

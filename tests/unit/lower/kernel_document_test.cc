@@ -4,6 +4,10 @@
 
 #include "lower/kernel_document.h"
 
+#include <functional>
+#include <optional>
+#include <string>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -126,6 +130,35 @@ TEST(KernelDocument, HoldsEveryFieldOfEveryStatement) {
   ASSERT_THAT(twice.mistakes, ElementsAre());
   EXPECT_EQ(twice.kernels->module, once.kernels->module);
   EXPECT_EQ(written(twice.kernels->module, nullptr, h100()), first);
+}
+
+// What boxes, mbarriers and matrix instructions may be the chip's file says.
+TEST(KernelDocument, IsHeldToTheChipsOwnEngineAndUnits) {
+  std::string text = tests::text_of_file(tests::source_path("tests/unit/lower/every_statement.json"));
+  const auto refused = [&](const std::function<void(arch::ArchSpec&)>& change) {
+    arch::ArchSpec chip = h100();
+    change(chip);
+    return read(text, chip).mistakes;
+  };
+  const auto says = [](const char* what) { return testing::Contains(HasSubstr(what)); };
+  EXPECT_THAT(refused([](arch::ArchSpec&) {}), ElementsAre());
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma.reset(); }), says("has no TMA engine (core.tma)"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->max_extent = 1; }), says("expected a box of 1 to 1 of"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->max_dims = 1; }), says("expected one to 1 dimensions"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->granule.n = 4096; }), says("is no multiple of 4096 B"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->max_stride = base::Bytes{1}; }),
+              says("expected at most 1 B"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->mbarrier.n = 1 << 20; }), says("stages of"));
+  EXPECT_THAT(refused([](arch::ArchSpec& a) { a.core.tma->row.n = 16; }),
+              says("B are swizzled: expected a divisor of 16"));
+  text.replace(text.find("\"columns\": 8"), 12, "\"columns\": 16");
+  const auto columns = [](std::optional<std::int64_t> most) {
+    return [most](arch::ArchSpec& a) {
+      for (arch::ComputeSpec& c : a.compute) c.max_n = most;
+    };
+  };
+  EXPECT_THAT(refused(columns(16)), testing::Not(says("columns: expected")));
+  EXPECT_THAT(refused(columns({})), says("16 columns: expected a multiple of 8 of at most 8"));
 }
 
 // --- a kernel by hand
