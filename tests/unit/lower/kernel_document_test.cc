@@ -296,11 +296,11 @@ std::string roles(const std::string& first, const std::string& second) {
 constexpr const char* kWait = R"({"do": "mbarrier_wait", "mbarrier": "full", "phase": 0})";
 constexpr const char* kArrive = R"({"do": "mbarrier_arrive", "mbarrier": "full", "phase": 0})";
 
-TEST(WhoWaits, GoesOnWhereEveryPhaseEnds) { EXPECT_THAT(read(roles(kWait, kArrive), a100()).mistakes, ElementsAre()); }
+TEST(WhoWaits, GoesOnWhereEveryPhaseEnds) { EXPECT_THAT(read(roles(kWait, kArrive), h100()).mistakes, ElementsAre()); }
 
 TEST(WhoWaits, OrIsNamed) {
   const auto says = [](const std::string& text, const char* what) {
-    EXPECT_THAT(read(text, a100()).mistakes, ElementsAre(HasSubstr(what))) << text;
+    EXPECT_THAT(read(text, h100()).mistakes, ElementsAre(HasSubstr(what))) << text;
   };
   says(
       roles(kWait, R"({"do": "proxy_fence"})"),
