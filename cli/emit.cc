@@ -23,8 +23,8 @@ int run(const Options& o) {
   const auto a = o.arch.load_for(&targets::Target::emit, diags);
   const bool program = o.kernels.empty();
   const std::string& name = program ? o.program : o.kernels;
-  const auto text =
-      base::read_file(name, diags.add_source(name), diags, program ? base::DocumentLimits{} : experiments::kKernelFileLimits);
+  const auto text = base::read_file(name, diags.add_source(name), diags,
+                                    program ? base::DocumentLimits{} : experiments::kKernelFileLimits);
   const auto emit = program ? &experiments::emit_program : &experiments::emit_kernels;
   const auto emitted = diags.ok() ? emit({name, *text}, o.dialect, *a, diags) : std::nullopt;
   if (!emitted) return report(diags);

@@ -99,29 +99,18 @@ struct DramTarget::Parts {
     dram.push({.request = r, .channel = channel});
   }
 
-  // The burst of a request that begins at an address, as a trace is cut (sim/trace.cc).
-  struct Burst {
-    std::int64_t end = 0;
-    bool merges = false;
-  };
-  Burst burst_at(std::int64_t a, std::int64_t end_of_request, bool write) const {
-    const std::int64_t end = std::min((a / spec.burst_bytes + 1) * spec.burst_bytes, end_of_request);
-    return {end, write && (a % spec.write_granule != 0 || end % spec.write_granule != 0)};
-  }
-
   void push_bursts(int place, std::int64_t address, std::int64_t bytes, bool write, Clock at) {
     for (std::int64_t a = address; a < address + bytes;) {
-      const Burst b = burst_at(a, address + bytes, write);
-      const sim::BurstPlace p = spec.place(a);
-      push(place, p.channel, {0, write, p.bank, p.row, 1, at, a, b.merges});
+      const sim::Burst b = spec.burst_at(a, address + bytes, write);
+      push(place, b.place.channel, {0, write, b.place.bank, b.place.row, 1, at, a, b.merges});
       a = b.end;
     }
   }
 
   // Whether the controller of the first burst would take it at once; a write that merges comes as a read first.
   bool accepts(std::int64_t address, std::int64_t bytes, bool write) const {
-    const sim::BurstPlace p = spec.place(address);
-    return dram.accepts(p.channel, p.bank, write && !burst_at(address, address + bytes, write).merges);
+    const sim::Burst b = spec.burst_at(address, address + bytes, write);
+    return dram.accepts(b.place.channel, b.place.bank, write && !b.merges);
   }
 
   // As a cache asks: neighbouring bursts of one row together.

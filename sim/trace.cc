@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <queue>
 #include <string>
 
@@ -12,40 +11,31 @@
 #include "arch/derive.h"
 #include "sim/common/report.h"
 #include "sim/memory/detail/address_map.h"
+#include "sim/memory/dram_channels.h"
 
 namespace tilescope::sim {
 namespace {
 
-constexpr Clock kNever = std::numeric_limits<Clock>::max();
+constexpr Clock kNever = DramModel::kNever;
 
-struct Burst {
-  BurstPlace place;
-  std::int64_t address = 0;
+// A burst, and when its request may arrive.
+struct Asked {
+  Burst burst;
   Clock at = 0;
-  bool write = false;
-  bool merges = false;  // writes a part of a granule alone
 };
 
-std::vector<Burst> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
-  std::vector<Burst> out;
+std::vector<Asked> bursts_of(const std::vector<TraceRequest>& trace, const TraceSpec& spec) {
+  std::vector<Asked> out;
   for (const TraceRequest& r : trace)
-    for (std::int64_t a = r.address, next = a; a < r.address + r.bytes; a = next) {
-      next = (a / spec.burst_bytes + 1) * spec.burst_bytes;
-      const std::int64_t end = std::min(next, r.address + r.bytes);
-      const bool whole = a % spec.write_granule == 0 && end % spec.write_granule == 0;
-      out.push_back({spec.place(a), a, r.at, r.write, r.write && !whole});
-    }
+    for (std::int64_t a = r.address; a < r.address + r.bytes; a = out.back().burst.end)
+      out.push_back({spec.burst_at(a, r.address + r.bytes, r.write), r.at});
   return out;
 }
 
 class Replay {
  public:
-  Replay(const TraceSpec& spec, const std::vector<Burst>& bursts, bool timed)
-      : spec_(spec),
-        bursts_(bursts),
-        channels_(static_cast<std::size_t>(spec.channels / spec.dram.pseudo_channels), DramChannel(spec.dram)),
-        arrivals_(bursts.size(), 0),
-        timed_(timed) {}
+  Replay(const TraceSpec& spec, const std::vector<Asked>& bursts, bool timed)
+      : spec_(spec), bursts_(bursts), dram_(spec.dram, spec.channels), arrivals_(bursts.size(), 0), timed_(timed) {}
 
   void all_at_once() {
     for (std::size_t i = 0; i < bursts_.size(); ++i) push(i, bursts_[i].at);
@@ -67,19 +57,17 @@ class Replay {
     for (Clock now = 0; next < bursts_.size() || under_way > 0;) {
       for (; !ends.empty() && ends.top() <= now; ends.pop()) --under_way;
       const auto may_come = [&] { return next < bursts_.size() && under_way < window && bursts_[next].at <= now; };
-      for (; may_come() && has_room(bursts_[next]); ++under_way) {
-        if (bursts_[next].write) ends.push(now + kDramHandshake);
+      for (; may_come() && has_room(bursts_[next].burst); ++under_way) {
+        if (bursts_[next].burst.write) ends.push(now + kDramHandshake);
         push(next++, now);
       }
       const bool may_take = next < bursts_.size() && under_way < window;
       Clock later = may_take ? std::max(now + 1, bursts_[next].at) : kNever;
-      for (DramChannel& c : channels_) {
-        const std::size_t before = served_.size();
-        c.run(now + 1, served_);
-        for (std::size_t i = before; i < served_.size(); ++i)
-          if (!served_[i].write && !served_[i].merges) ends.push(served_[i].done + kDramHandshake);
-        later = std::min(later, c.next().value_or(kNever));
-      }
+      const std::size_t before = served_.size();
+      dram_.run(now + 1, served_);
+      for (std::size_t i = before; i < served_.size(); ++i)
+        if (!served_[i].write && !served_[i].merges) ends.push(served_[i].done + kDramHandshake);
+      later = std::min(later, dram_.next());
       if (!ends.empty()) later = std::min(later, ends.top());
       now = std::max(now + 1, later);
     }
@@ -96,7 +84,7 @@ class Replay {
       if (!s.write && !s.merges)
         latencies.push_back(s.done - (from_arrival ? arrivals_[static_cast<std::size_t>(s.id)] : s.accepted));
     }
-    for (const DramChannel& c : channels_) r.activates += c.activates();
+    r.activates = dram_.activates();
     r.latency = summary_of(latencies);
     return r;
   }
@@ -104,21 +92,17 @@ class Replay {
  private:
   void push(std::size_t i, Clock at) {
     arrivals_[i] = timed_ ? bursts_[i].at : at;
-    const Burst& b = bursts_[i];
-    controller_of(b).push({static_cast<int>(i), b.write, bank_of(b), b.place.row, 1, at, b.address, b.merges});
+    const Burst& b = bursts_[i].burst;
+    dram_.push({.request = {static_cast<int>(i), b.write, spec_.dram.first_bank_of(b.place.channel) + b.place.bank,
+                            b.place.row, 1, at, b.address, b.merges},
+                .channel = b.place.channel});
   }
-  DramChannel& controller_of(const Burst& b) {
-    return channels_[static_cast<std::size_t>(spec_.dram.controller_of(b.place.channel))];
-  }
-  std::int64_t bank_of(const Burst& b) const { return spec_.dram.first_bank_of(b.place.channel) + b.place.bank; }
-  bool has_room(const Burst& b) { return controller_of(b).accepts(b.write && !b.merges, bank_of(b)); }
-  void drain() {
-    for (DramChannel& c : channels_) c.run(kNever, served_);
-  }
+  bool has_room(const Burst& b) const { return dram_.accepts(b.place.channel, b.place.bank, b.write && !b.merges); }
+  void drain() { dram_.run(kNever, served_); }
 
   const TraceSpec& spec_;
-  const std::vector<Burst>& bursts_;
-  std::vector<DramChannel> channels_;
+  const std::vector<Asked>& bursts_;
+  DramChannels dram_;
   std::vector<Clock> arrivals_;
   bool timed_;
   std::vector<DramServed> served_;
@@ -144,6 +128,11 @@ std::function<BurstPlace(std::int64_t)> hashed_place(const arch::Hierarchy& chip
 }
 
 }  // namespace
+
+Burst TraceSpec::burst_at(std::int64_t address, std::int64_t end_of_request, bool write) const {
+  const std::int64_t end = std::min((address / burst_bytes + 1) * burst_bytes, end_of_request);
+  return {place(address), address, end, write, write && (address % write_granule != 0 || end % write_granule != 0)};
+}
 
 TraceSpec trace_spec(const arch::ArchSpec& chip, std::string& derived) {
   const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
@@ -186,7 +175,7 @@ LatencySummary summary_of(std::vector<Clock>& latencies) {
 }
 
 TraceResult replay(const std::vector<TraceRequest>& trace, const TraceSpec& spec, const Injection& injection) {
-  const std::vector<Burst> bursts = bursts_of(trace, spec);
+  const std::vector<Asked> bursts = bursts_of(trace, spec);
   Replay replay(spec, bursts, injection.timed);
   switch (injection.kind) {
     case Injection::Kind::kSaturated:

@@ -46,12 +46,23 @@ struct BurstPlace {
   std::int64_t channel = 0, bank = 0, row = 0;
 };
 
+// A part of a request: no more than a burst, within one.
+struct Burst {
+  BurstPlace place;
+  std::int64_t address = 0, end = 0;  // bytes
+  bool write = false;
+  bool merges = false;  // writes a part of what is written whole: it is read first
+};
+
 struct TraceSpec {
   DramSpec dram;
   std::int64_t channels = 1;
   std::int64_t burst_bytes = 1;
   std::int64_t write_granule = 1;  // that is written whole, else read before
   std::function<BurstPlace(std::int64_t address)> place;
+
+  // The burst at an address of a request that ends there; the next one begins at its end.
+  Burst burst_at(std::int64_t address, std::int64_t end_of_request, bool write) const;
 };
 
 // Of the DRAM of a chip. Where it has a mapping, addresses beyond the mapping's highest bit come round again; where it

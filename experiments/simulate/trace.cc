@@ -159,45 +159,43 @@ void add_latencies(const sim::LatencySummary& cycles, double ns_per_cycle, Trace
   r.max_latency_ns = cycles.max * ns_per_cycle;
 }
 
+// Amounts and time of a replayed trace that moved bytes over the bus within clocks of a rate.
+template <typename Counts>
+TraceRow row_of(const Counts& counts, std::int64_t bus_bytes, sim::Clock clocks, base::Hertz clock) {
+  const double ns_per_clock = 1e9 / static_cast<double>(clock.n);
+  const double ns = static_cast<double>(clocks) * ns_per_clock;
+  TraceRow r;
+  r.requests = counts.requests;
+  r.cycles = clocks;
+  r.time_us = ns / 1e3;
+  r.useful_bytes = counts.useful_bytes;
+  r.bus_bytes = bus_bytes;
+  r.bus_gbps = static_cast<double>(bus_bytes) / ns;
+  add_latencies(counts.latency, ns_per_clock, r);
+  return r;
+}
+
 TraceRow drive_dram(const Trace& trace, const sim::TraceSpec& spec, base::Hertz clock,
                     const sim::Injection& injection) {
   const sim::TraceResult counts = sim::replay(trace.requests, spec, injection);
-  const double ns_per_clock = 1e9 / static_cast<double>(clock.n);
-  const double ns = static_cast<double>(counts.clocks) * ns_per_clock;
   const auto bursts = static_cast<double>(counts.bursts);
-  TraceRow r;
-  r.requests = counts.requests;
+  TraceRow r = row_of(counts, counts.bursts * spec.burst_bytes, counts.clocks, clock);
   r.bursts = counts.bursts;
-  r.cycles = counts.clocks;
-  r.time_us = ns / 1e3;
-  r.useful_bytes = counts.useful_bytes;
-  r.bus_bytes = counts.bursts * spec.burst_bytes;
-  r.bus_gbps = static_cast<double>(r.bus_bytes) / ns;
   r.peak_ratio = bursts * static_cast<double>(spec.dram.clocks_per_burst()) /
                  (static_cast<double>(spec.channels) * static_cast<double>(counts.clocks));
   // A refresh may close a row that was opened and not yet read.
   r.row_hit_ratio = std::max(0.0, 1 - static_cast<double>(counts.activates) / bursts);
-  add_latencies(counts.latency, ns_per_clock, r);
   return r;
 }
 
 TraceRow drive_caches(const Trace& trace, const arch::ArchSpec& a, const sim::Injection& injection) {
   const sim::CacheTraceResult counts = sim::replay_through_caches(trace.requests, a, injection);
-  const double ns_per_cycle = 1e9 / static_cast<double>(a.clock.n);
-  const double ns = static_cast<double>(counts.cycles) * ns_per_cycle;
   const sim::LevelStatistics& dram = counts.levels.front().amounts;
-  TraceRow r;
-  r.requests = counts.requests;
+  TraceRow r = row_of(counts, counts.bus_bytes, counts.cycles, a.clock);
   r.bursts = dram.transactions;
-  r.cycles = counts.cycles;
-  r.time_us = ns / 1e3;
-  r.useful_bytes = counts.useful_bytes;
-  r.bus_bytes = counts.bus_bytes;
-  r.bus_gbps = static_cast<double>(counts.bus_bytes) / ns;
   r.peak_ratio = static_cast<double>(counts.bus_bytes) / (counts.peak * static_cast<double>(counts.cycles));
   r.row_hit_ratio =
       dram.transactions == 0 ? 0 : static_cast<double>(dram.hits) / static_cast<double>(dram.transactions);
-  add_latencies(counts.latency, ns_per_cycle, r);
   r.dirtied_bytes = counts.dirtied_bytes;
   for (const auto& [name, amounts] : counts.levels)
     r.levels.push_back(

@@ -12,7 +12,7 @@ FOLDERS = "base arch expr tile lower model construct sim backends targets experi
 
 class WordsTest(unittest.TestCase):
     def test_the_actor_is_named(self):
-        files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+        files = [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
         for folder in FOLDERS:
             files += [path for path in (ROOT / folder).rglob("*") if path.suffix in (".h", ".cc")]
         found = [f"{path.relative_to(ROOT)}:{number}: {line.strip()}" for path in files

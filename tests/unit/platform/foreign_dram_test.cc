@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody else's memory is asked for: whole bursts of the sectors, each once, whatever lies between them.
+// What a user's memory is asked for: whole bursts of the sectors, each once, whatever lies between them.
 
 #include "sim/memory/foreign_dram.h"
 

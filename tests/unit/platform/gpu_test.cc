@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU whose memory is somebody's module.
+// A GPU whose memory is a user's module.
 
 #include <deque>
 #include <fstream>

@@ -13,6 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/memory/dram.h"
+#include "tests/unit/sim/dram_specs.h"
 
 namespace tilescope::sim {
 namespace {
@@ -21,27 +22,6 @@ using arch::PagePolicy;
 using arch::RequestQueues;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
-
-constexpr Clock kForever = 1'000'000'000;
-
-DramSpec plain() {
-  return {.banks = 16,
-          .rows = true,
-          .row_bus = true,
-          .queue_depth = 32,
-          .t = {.rcd = 12,
-                .rp = 14,
-                .ras = 28,
-                .rc = 42,
-                .rrd_s = 4,
-                .ccd_s = 2,
-                .cl = 17,
-                .cwl = 7,
-                .rtp = 5,
-                .wr = 14,
-                .wtr_s = 4,
-                .burst = 2}};
-}
 
 // Column commands of all requests in their order.
 struct Column {
@@ -88,7 +68,7 @@ std::vector<DramRequest> reads_and_writes() {
 // seventh is sent, at 25: the row of the reads opens at 26 and is read from 38 on, when the bus has turned, too. After
 // the last read, at 76, nothing is left but the eighth write, whose row is open.
 TEST(DramPolicy, WritesGoFromTheHighWatermarkToTheLowOne) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.write_high = 4;
   spec.write_low = 1;
   EXPECT_THAT(columns_of(spec, reads_and_writes()),
@@ -98,7 +78,7 @@ TEST(DramPolicy, WritesGoFromTheHighWatermarkToTheLowOne) {
 // A watermark that is not reached leaves all writes to the end; without reads, those beyond the threshold go at once
 // and the others after the idle time.
 TEST(DramPolicy, BelowTheHighWatermarkReadsGoFirst) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.write_high = 9;
   EXPECT_THAT(columns_of(spec, reads_and_writes()),
               ElementsAreArray(joined({run_of(false, 13, 20), run_of(true, 51 + 14, 8)})));
@@ -112,7 +92,7 @@ TEST(DramPolicy, BelowTheHighWatermarkReadsGoFirst) {
 // one read (13) has gone. The writes' row is open at 14 + 12, but the bus turns until 13 + 14 = 27; the fourth is sent
 // at 33, and the other reads follow.
 TEST(DramPolicy, ReadsWaitWhileWritesDrain) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.write_high = 4;
   std::vector<DramRequest> requests;
   for (int i = 0; i < 4; ++i) requests.push_back({.id = i});
@@ -123,7 +103,7 @@ TEST(DramPolicy, ReadsWaitWhileWritesDrain) {
 
 // Banks keep what is in their queues: the writes go to theirs, and reads that are in the other bank's go on.
 TEST(DramPolicy, WatermarksLeaveTheQueuesOfBanksAlone) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.per_bank_queue_depth = 8;
   spec.write_high = 4;
   std::vector<DramRequest> requests;
@@ -138,7 +118,7 @@ TEST(DramPolicy, WatermarksLeaveTheQueuesOfBanksAlone) {
 // request. At 13, 15, 17, 19 reads 0, 2, 4, 6 go, as the bus need not turn; then 1, 3, 5, 7 wait, and go from 19 + 14
 // on with 9, 11, 13 that come meanwhile; then 8, 10, 12, 14 wait.
 TEST(DramPolicy, ReadsAndWritesOfOneQueueGoInOneOrder) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.queues = RequestQueues::kShared;
   spec.queue_depth = 4;
   std::vector<DramRequest> requests;
@@ -150,7 +130,7 @@ TEST(DramPolicy, ReadsAndWritesOfOneQueueGoInOneOrder) {
 }
 
 TEST(DramPolicy, AQueueForBothTakesAsManyOfBoth) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   const auto accepts = [&](bool write) {
     DramChannel c(spec);
     for (int i = 0; i < 32; ++i) c.push({.id = i, .row = i});
@@ -166,7 +146,7 @@ TEST(DramPolicy, AQueueForBothTakesAsManyOfBoth) {
 // Three rows of bank 0 and one of bank 1. Queues of three take them all: bank 1's row opens a tRRD after the first. In
 // queues of two the third holds up what is behind it until the first is read, at 13; bank 1's row opens then, at 14.
 TEST(DramPolicy, AFullQueueOfABankHoldsUpThoseBehind) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.queues = RequestQueues::kPerBank;
   const auto done_of_last = [&](std::int64_t depth) {
     spec.queue_depth = depth;
@@ -183,7 +163,7 @@ TEST(DramPolicy, AFullQueueOfABankHoldsUpThoseBehind) {
 }
 
 TEST(DramPolicy, AQueueOfABankAcceptsWhatItsBankHasRoomFor) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.queues = RequestQueues::kPerBank;
   spec.queue_depth = 2;
   DramChannel c(spec);
@@ -222,7 +202,7 @@ std::vector<DramRequest> of_one_row(int count) {
 
 // Each request opens its row again, a row cycle (42) after the one before; unless another one needs the row.
 TEST(DramPolicy, ClosedPagesOpenARowForEachRequest) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{1 + 12 + 17 + 10 * 2, 1}));
   spec.page_policy = PagePolicy::kClosed;
   EXPECT_EQ(rows_of(spec, of_one_row(10)), (Rows{1 + 9 * 42 + 12 + 17 + 2, 10}));
@@ -234,7 +214,7 @@ TEST(DramPolicy, ClosedPagesOpenARowForEachRequest) {
 // recovered: 1 + 12 + 7 + 2 + 14 = 36 is when the row may close, + 14 when the next may open, + 12 when it is read.
 TEST(DramPolicy, ClosedPagesSpareTheNextRowThePrecharge) {
   const auto latency = [](PagePolicy policy, Clock arrival, bool write_first) {
-    DramSpec spec = plain();
+    DramSpec spec = dram_without_bank_groups();
     spec.page_policy = policy;
     return rows_of(spec, {{.write = write_first}, {.id = 1, .row = 1, .arrival = arrival}}).last - arrival;
   };
@@ -249,7 +229,7 @@ TEST(DramPolicy, ClosedPagesSpareTheNextRowThePrecharge) {
 // reads of two pseudo-channels each opens one in tRRD (4), so that there are two clocks for a read, and an activate of
 // two holds the bus for both. With open pages a precharge is a command of its own: three.
 TEST(DramPolicy, AnAutoPrechargeTakesNoCommand) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.pseudo_channels = 2;
   spec.activate_command = 2;
   std::vector<DramRequest> requests;
@@ -263,7 +243,7 @@ TEST(DramPolicy, AnAutoPrechargeTakesNoCommand) {
 // The row is read at 13. A second read that the controller sees before 13 + 100 finds it open; from then on it does
 // not. One of another row is spared the precharge, as soon as that is over.
 TEST(DramPolicy, AnIdleRowClosesAfterItsTime) {
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.page_policy = PagePolicy::kTimeout;
   spec.page_timeout = 100;
   const auto latency = [&](Clock arrival, std::int64_t row) {
@@ -280,7 +260,7 @@ TEST(DramPolicy, AnIdleRowClosesAfterItsTime) {
 TEST(DramPolicy, RefreshesClosePagesThatAreOpen) {
   for (const PagePolicy p :
        {PagePolicy::kOpen, PagePolicy::kClosed, PagePolicy::kClosedAdaptive, PagePolicy::kTimeout}) {
-    DramSpec spec = plain();
+    DramSpec spec = dram_without_bank_groups();
     spec.t.rfc = 100;
     spec.t.refi = 1000;
     spec.page_policy = p;
@@ -295,7 +275,7 @@ TEST(DramPolicy, RefreshesClosePagesThatAreOpen) {
 
 DramSpec any_policy(std::mt19937& random) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  DramSpec spec = plain();
+  DramSpec spec = dram_without_bank_groups();
   spec.pseudo_channels = 1 + below(2);
   spec.groups = 4;
   spec.t.ccd_l = 3;

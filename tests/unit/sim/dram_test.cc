@@ -8,33 +8,18 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/sim/dram_specs.h"
+
 namespace tilescope::sim {
 namespace {
 
-// The XSIM pseudo-channel of facts/dram.md, section 2, without refresh and bank groups.
 DramSpec xsim() {
-  return {.banks = 16,
-          .rows = true,
-          .row_bus = true,
-          .queue_depth = 32,
-          .write_threshold = 8,
-          .write_idle = 50,
-          .max_age = 2000,
-          .t = {.rcd = 12,
-                .rp = 14,
-                .ras = 28,
-                .rc = 42,
-                .rrd_s = 4,
-                .ccd_s = 2,
-                .cl = 17,
-                .cwl = 7,
-                .rtp = 5,
-                .wr = 14,
-                .wtr_s = 4,
-                .burst = 2}};
+  DramSpec spec = dram_without_bank_groups();
+  spec.write_threshold = 8;
+  spec.write_idle = 50;
+  spec.max_age = 2000;
+  return spec;
 }
-
-constexpr Clock kForever = 1'000'000'000;
 
 // Clocks until all of `count` requests are done, which stand in the queue at once.
 Clock served(const DramSpec& spec, int count, const std::function<DramRequest(int)>& request, int* hits = nullptr,
