@@ -34,6 +34,8 @@ constexpr double kMinJump = 2;
 // Checkpoints of a wave; sampling units are parts of one where blocks end evenly, whole ones where they end together.
 constexpr std::size_t kMarksOfWave = 4;
 constexpr std::array<std::size_t, 5> kWaveWidths = {1, 2, 4, 8, 16};
+// Checkpoints of waves; beyond these, they are twice as far apart.
+constexpr std::size_t kMaxWaveCheckpoints = 32;
 
 }  // namespace
 
@@ -266,7 +268,7 @@ void Sampler::cleaned(std::int64_t bytes) { statistics_.level(LevelRole::kDram).
 // --- waves
 
 std::int64_t Sampler::wave_part() const {
-  return std::max<std::int64_t>(1, spec_.resident / static_cast<std::int64_t>(kMarksOfWave));
+  return wave_stride_ * std::max<std::int64_t>(1, spec_.resident / static_cast<std::int64_t>(kMarksOfWave));
 }
 
 // By how much blocks that end as far apart as they do in the sampling unit, as many as are resident, seem to last
@@ -279,14 +281,18 @@ double Sampler::bias_of(const SamplingUnit& w) const {
   return std::abs(seems - lasted) / lasted;
 }
 
+// All units of one width that there are since waves were last looked at, so that no lucky stretch of a rate that swings
+// is picked out; but for the first quarter of them, which shows how the kernel began.
 std::optional<SamplingUnit> Sampler::steady_waves() const {
   for (const std::size_t width : kWaveWidths) {
-    const auto before = waves_.unit(width, width), last = waves_.unit(width);
-    if (!before) break;
-    const SamplingUnit both{before->from, last->to};
-    CpiError e = error_of(cpi_of(*before, &Statistics::blocks), cpi_of(*last, &Statistics::blocks));
-    e[0] = std::max(e[0], bias_of(both));
-    if (within(e, spec_.tolerance)) return both;
+    const std::size_t units = (waves_.size() - 1 - waves_.size() / 4) / width;
+    if (units < 2) break;
+    std::vector<Cpi> cpis;
+    for (std::size_t n = 0; n < units; ++n) cpis.push_back(cpi_of(*waves_.unit(width, n * width), &Statistics::blocks));
+    const SamplingUnit all{waves_.unit(width, (units - 1) * width)->from, waves_.unit(width)->to};
+    CpiError e = error_of(cpis);
+    e[0] = std::max(e[0], bias_of(all));
+    if (within(e, spec_.tolerance)) return all;
   }
   return std::nullopt;
 }
@@ -294,6 +300,10 @@ std::optional<SamplingUnit> Sampler::steady_waves() const {
 std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
   if (!spec_.enabled || statistics_.blocks < next_blocks_) return 0;
   waves_.add({now + skipped_, statistics_, {}});
+  if (waves_.size() > kMaxWaveCheckpoints) {
+    waves_.thin();
+    wave_stride_ *= 2;
+  }
   next_blocks_ = (statistics_.blocks / wave_part() + 1) * wave_part();  // on one grid, whatever ends at once
   const std::int64_t waves = std::min(not_started, kMaxWaves * statistics_.blocks) / spec_.resident;
   if (waves == 0) return 0;
@@ -307,6 +317,7 @@ std::int64_t Sampler::jump_waves(Cycle now, std::int64_t not_started) {
   skipped_warp_steps_ += statistics_.warp_steps - before.warp_steps;
   skipped_blocks_ += blocks;
   waves_.clear();
+  wave_stride_ = 1;
   steps_begin_ = now + skipped_;
   forget_steps();
   next_blocks_ = (statistics_.blocks / wave_part() + 1) * wave_part();

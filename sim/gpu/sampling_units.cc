@@ -2,6 +2,8 @@
 #include "sim/gpu/sampling_units.h"
 
 #include <algorithm>
+#include <array>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 
 namespace tilescope::sim {
@@ -12,6 +14,9 @@ constexpr std::size_t kMaxCheckpoints = 2 * 16 + 1;
 constexpr double kTrafficNoise = 0.01;
 // Traffic may be off by so many times the tolerance in time.
 constexpr double kTrafficTolerance = 4;
+
+// That the mean of units lies within what it is said to be off by.
+constexpr double kConfidence = 0.8;
 
 double error_of(double a, double b, double noise) {
   const double apart = std::max(0.0, std::abs(a - b) - noise);
@@ -37,6 +42,23 @@ CpiError error_of(const Cpi& a, const Cpi& b) {
           error_of(a.dram_bytes, b.dram_bytes, noise)};
 }
 
+CpiError error_of(std::span<const Cpi> units) {
+  const auto n = static_cast<double>(units.size());
+  const double students_t = boost::math::quantile(boost::math::students_t(n - 1), 1 - (1 - kConfidence) / 2);
+  CpiError errors;
+  double noise = 0;  // of bytes
+  for (std::size_t k = 0; k < errors.size(); ++k) {
+    const auto of = [&](const Cpi& c) { return std::array{c.cycles, c.cache_bytes, c.dram_bytes}[k]; };
+    double mean = 0, squares = 0;
+    for (const Cpi& c : units) mean += of(c) / n;
+    for (const Cpi& c : units) squares += (of(c) - mean) * (of(c) - mean);
+    if (k == 1) noise = kTrafficNoise * mean;
+    const double half = students_t * std::sqrt(squares / (n - 1) / n);
+    errors[k] = half <= noise ? 0 : (half - noise) / mean;
+  }
+  return errors;
+}
+
 bool within(const CpiError& e, double tolerance) {
   return e[0] <= tolerance && std::max(e[1], e[2]) <= kTrafficTolerance * tolerance;
 }
@@ -44,6 +66,13 @@ bool within(const CpiError& e, double tolerance) {
 void Checkpoints::add(Checkpoint m) {
   checkpoints_.push_back(std::move(m));
   if (checkpoints_.size() > kMaxCheckpoints) checkpoints_.erase(checkpoints_.begin());
+}
+
+void Checkpoints::thin() {
+  std::vector<Checkpoint> kept;
+  for (std::size_t i = (checkpoints_.size() + 1) % 2; i < checkpoints_.size(); i += 2)
+    kept.push_back(std::move(checkpoints_[i]));
+  checkpoints_.swap(kept);
 }
 
 std::optional<SamplingUnit> Checkpoints::unit(std::size_t width, std::size_t before) const {

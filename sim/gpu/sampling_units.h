@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,10 @@ Cpi cpi_of(const SamplingUnit& w, Progress p);
 using CpiError = std::array<double, 3>;
 CpiError error_of(const Cpi& a, const Cpi& b);
 
+// What the mean CPI of several units of one width may be off by: half of the interval of 80 % confidence, of the mean
+// (Student, Biometrika 6, 1908). Two units have to be far more alike than many.
+CpiError error_of(std::span<const Cpi> units);
+
 // Whether time may be off by no more than `tolerance`, and bytes by no more than a multiple of it.
 bool within(const CpiError& e, double tolerance);
 
@@ -74,6 +79,9 @@ class Checkpoints {
  public:
   void add(Checkpoint m);
   void clear() { checkpoints_.clear(); }
+  std::size_t size() const { return checkpoints_.size(); }
+  // Forgets every second one, the last kept: units of one checkpoint are twice as wide.
+  void thin();
   // The sampling unit of that width, in checkpoints, that ends `before` checkpoints before the last one; or nothing.
   std::optional<SamplingUnit> unit(std::size_t width, std::size_t before = 0) const;
   // All that is between checkpoints in two halves; nothing where that is one sampling unit.

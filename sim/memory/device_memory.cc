@@ -13,6 +13,8 @@ namespace {
 
 // Served requests ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
+// Beyond this part of a cache, some sets are full while others have room.
+constexpr double kFits = 0.5;
 constexpr int kNoWaiter = -1;  // the fill of a write that no warp waits for
 
 AddressMapSpec of_one_partition(const MemorySpec& spec) { return {.slices = spec.slices / spec.partitions}; }
@@ -422,9 +424,11 @@ std::vector<std::int64_t> DeviceMemory::bytes_of_caches() const {
 std::optional<double> DeviceMemory::times_filled(std::int64_t footprint) const {
   std::optional<double> least;
   const auto look_at = [&](std::int64_t bytes, double filled) {
-    if (footprint > bytes) least = std::min(least.value_or(filled), filled);
+    if (static_cast<double>(footprint) > kFits * static_cast<double>(bytes))
+      least = std::min(least.value_or(filled), filled);
   };
-  if (slice_lines_ > 0) look_at(cache_bytes(), static_cast<double>(allocated_) / static_cast<double>(slice_lines_));
+  if (slice_lines_ > 0)
+    look_at(cache_bytes() / spec_.partitions, static_cast<double>(allocated_) / static_cast<double>(slice_lines_));
   for (std::size_t o = 0; outer_ && o < outer_->size(); ++o) look_at(outer_->bytes(o), outer_->times_filled(o));
   return least;
 }

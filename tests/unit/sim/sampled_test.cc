@@ -41,10 +41,9 @@ void expect_close(const lower::Module& m, const arch::ArchSpec& chip, LeftOut wh
 
 // A quarter of a v100, on which as many waves are a quarter of the work.
 arch::ArchSpec quarter() {
-  return chip("v100", {{"core.count", "20"},
-                       {"memory.dram.channels", "16"},
-                       {"memory.l2.slices", "16"},
-                       {"memory.l2.capacity", "1536 KiB"}});
+  return chip(
+      "v100",
+      {{"core.count", "20"}, {"memory.dram.channels", "16"}, {"memory.l2.slices", "16"}, {"memory.l2.capacity", "1536 KiB"}});
 }
 
 TEST(Sampled, LeavesOutStepsWithAnEdge) {
@@ -57,7 +56,7 @@ TEST(Sampled, LeavesOutWavesOfReads) {
   expect_close(stream(10000, 128, 4, Stream::kRead), quarter(), LeftOut::kBlocks, 0.3);
 }
 TEST(Sampled, LeavesOutWavesOfSteps) {
-  expect_close(tiled_product(960, 960, 8), quarter(), LeftOut::kBlocks, 0.05, 0.05);
+  expect_close(tiled_product(1600, 960, 8), quarter(), LeftOut::kBlocks, 0.05, 0.05);
 }
 
 // The second kernel finds the device's cache full of what the first one wrote.
@@ -103,6 +102,20 @@ TEST(Sampled, LeavesOutStepsOfSpecialisedWarps) {
                                          {"memory.l2.capacity", "1536 KiB"}});
   for (const std::int64_t slots : {1, 5}) expect_close(ring(60, 400, slots), c, LeftOut::kSteps, 0.3, 0.045);
   expect_close(ring(600, 64, 3), c, LeftOut::kSteps, 0.3, 0.045);
+}
+
+// What is written stays in the device's cache until that is full, of copies that its partitions keep of each other's
+// lines too: what comes before tells nothing of what comes then.
+TEST(Sampled, SeesACacheOfPartitionsFill) {
+  const arch::ArchSpec c = chip("a100", {{"core.count", "28"},
+                                         {"memory.dram.channels", "20"},
+                                         {"memory.l2.slices", "20"},
+                                         {"memory.l2.capacity", "5 MiB"}});
+  for (const std::int64_t blocks : {1500, 2200, 2500}) {
+    const lower::Module m = stream(blocks, 64, 1, Stream::kCopy);
+    const SimReport full = simulated(m, c), sampled = simulated(m, c, Mode::kSampled);
+    EXPECT_NEAR(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles), 1, kClose) << blocks;
+  }
 }
 
 TEST(Sampled, OfAShortKernelIsFull) {
