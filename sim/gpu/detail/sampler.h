@@ -84,7 +84,7 @@ class Sampler {
   std::vector<Checkpoint>
       steps_alone_;  // the last steady sampling unit in which no block ended, and the end of its jump
   std::optional<std::int64_t> next_steps_;  // warp steps at which the next checkpoint is due
-  std::int64_t wave_stride_ = 1;  // parts of a wave between two checkpoints
+  std::int64_t wave_stride_ = 1;            // parts of a wave between two checkpoints
   std::int64_t next_blocks_;
   std::int64_t warps_ = 0, checkpoint_warps_ = 0;       // resident, now and when steps began to be looked at
   std::optional<std::pair<std::int64_t, Cpi>> proven_;  // of steps, for so many resident warps

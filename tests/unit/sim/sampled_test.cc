@@ -41,9 +41,10 @@ void expect_close(const lower::Module& m, const arch::ArchSpec& chip, LeftOut wh
 
 // A quarter of a v100, on which as many waves are a quarter of the work.
 arch::ArchSpec quarter() {
-  return chip(
-      "v100",
-      {{"core.count", "20"}, {"memory.dram.channels", "16"}, {"memory.l2.slices", "16"}, {"memory.l2.capacity", "1536 KiB"}});
+  return chip("v100", {{"core.count", "20"},
+                       {"memory.dram.channels", "16"},
+                       {"memory.l2.slices", "16"},
+                       {"memory.l2.capacity", "1536 KiB"}});
 }
 
 TEST(Sampled, LeavesOutStepsWithAnEdge) {
