@@ -68,7 +68,7 @@ std::vector<int> AccessPatterns::block_indices() const {
 
 // Returns false where no lane does anything.
 bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
-  indices_.split(mixed_, u, splits_);
+  indices_.split(mixed_, warp, u, splits_);
   key_.clear();
   key_.push_back(warp);
   for (const int m : mixed_) key_.push_back(splits_[static_cast<std::size_t>(m)].rest);
@@ -76,7 +76,7 @@ bool AccessPatterns::make_key(std::int64_t warp, const Uniforms& u) {
   for (std::size_t g = 0; g < guards_.size(); ++g) {
     const GuardForm& guard = guards_[g];
     const std::int64_t common = guard_common_[g] = indices_.common(guard.value, u, splits_);
-    expr::Span span = indices_.lane_span(guard.value, warp);
+    expr::Span span = indices_.lane_span(guard.value, warp, splits_);
     span = {span.low + common, span.high + common};
     const Holds holds = decide(span, guard.bound);
     if (holds == Holds::kNone && !guard.reads) some = false;

@@ -12,11 +12,6 @@ using lower::AffineTerm;
 using lower::Index;
 using lower::IndexKind;
 
-void add(expr::Span& s, const expr::Span& of, std::int64_t times) {
-  s.low += times * (times > 0 ? of.low : of.high);
-  s.high += times * (times > 0 ? of.high : of.low);
-}
-
 }  // namespace
 
 Holds decide(const expr::Span& values, std::int64_t bound) {
@@ -30,31 +25,15 @@ KernelIndices::KernelIndices(const lower::Kernel& kernel, std::int64_t warp_lane
       warps_(base::ceil_div(kernel.threads, warp_lanes)),
       derived_from_(kernel.indices.size()),
       lane_values_(kernel.indices.size()),
-      arguments_(kernel.indices.size()),
-      pattern_span_(kernel.indices.size()) {
+      arguments_(kernel.indices.size()) {
   for (const Index& i : kernel.indices) {
     const std::int64_t divisor = std::max<std::int64_t>(1, i.divisor), modulus = std::max<std::int64_t>(1, i.modulus);
     divisions_.push_back({base::Divisor(divisor), base::Divisor(modulus), base::Divisor(divisor * modulus)});
   }
   classify();
   tabulate_lanes();
-  for (std::size_t i = 0; i < kernel.indices.size(); ++i) {
-    if (!lane_[i] || !block_or_loop_[i]) continue;
-    const Index& index = kernel.indices[i];
-    arguments_[i] = form(index.of, 1);
-    expr::Span s;
-    if (index.modulus != 0) {
-      s = {0, index.modulus - 1};
-    } else {
-      expr::Span all = lane_span(arguments_[i], 0);
-      for (std::int64_t w = 1; w < warps_; ++w) {
-        const expr::Span more = lane_span(arguments_[i], w);
-        all = {std::min(all.low, more.low), std::max(all.high, more.high)};
-      }
-      s = {base::floor_div(all.low, index.divisor), base::floor_div(all.high + index.divisor - 1, index.divisor)};
-    }
-    pattern_span_[i] = s;
-  }
+  for (std::size_t i = 0; i < kernel.indices.size(); ++i)
+    if (lane_[i] && block_or_loop_[i]) arguments_[i] = form(kernel.indices[i].of, 1);
 }
 
 void KernelIndices::classify() {
@@ -166,20 +145,25 @@ std::vector<int> KernelIndices::mixed_of(const LaneForm& f) const {
   return out;
 }
 
-void KernelIndices::split(const std::vector<int>& mixed, const Uniforms& u, MixedSplits& out) const {
+void KernelIndices::split(const std::vector<int>& mixed, std::int64_t warp, const Uniforms& u, MixedSplits& out) const {
   for (const int m : mixed) {
-    const Index& i = kernel_.indices[pos(m)];
-    const std::int64_t of = common(arguments_[pos(m)], u, out);
-    const base::Divisor& period = divisions_[pos(m)].period;
-    const std::int64_t turns = period.quotient(of);
-    out[pos(m)] = {i.modulus == 0 ? turns : 0, of - turns * period.value()};
+    const auto& [divisor, modulus, period] = divisions_[pos(m)];
+    const LaneForm& argument = arguments_[pos(m)];
+    const bool cyclic = kernel_.indices[pos(m)].modulus != 0;
+    const std::int64_t of = common(argument, u, out);
+    const std::int64_t turns = period.quotient(of), rest = of - turns * period.value();
+    const expr::Span lanes = lane_span(argument, warp, out);
+    MixedSplit& s = out[pos(m)];
+    // Where some lanes begin the next turn and others do not, values fall back to 0.
+    if (cyclic && (rest + lanes.low < 0 || rest + lanes.high >= period.value())) {
+      s = {0, rest, {0, modulus.value() - 1}};
+      continue;
+    }
+    const std::int64_t first = divisor.quotient(rest + lanes.low), last = divisor.quotient(rest + lanes.high);
+    s.quotient = (cyclic ? 0 : turns) + first;
+    s.rest = first == last ? MixedSplit::kFlat : rest - first * divisor.value();
+    s.pattern = {0, last - first};
   }
-}
-
-expr::Span KernelIndices::lane_span(const LaneForm& f, std::int64_t warp) const {
-  expr::Span s = f.lane_range[static_cast<std::size_t>(warp)];
-  for (const AffineTerm& t : f.mixed) add(s, pattern_span_[pos(t.index)], t.coefficient);
-  return s;
 }
 
 std::vector<std::vector<std::int64_t>> KernelIndices::lane_patterns(const std::vector<int>& mixed, std::int64_t warp,
@@ -189,6 +173,7 @@ std::vector<std::vector<std::int64_t>> KernelIndices::lane_patterns(const std::v
     const LaneForm& f = arguments_[pos(m)];
     std::vector<std::int64_t>& values = out[pos(m)];
     values.resize(static_cast<std::size_t>(lanes_));
+    if (splits[pos(m)].rest == MixedSplit::kFlat) continue;
     for (std::int64_t lane = 0; lane < lanes_; ++lane)
       values[static_cast<std::size_t>(lane)] = derived(pos(m), splits[pos(m)].rest + lane_part(f, warp, lane, out));
   }

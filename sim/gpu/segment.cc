@@ -261,12 +261,12 @@ bool Segment::may_repeat(const std::vector<SegmentNode>& body, int loop) const {
   });
 }
 
-bool Segment::is_repeated(const SegmentNode& n, const Uniforms& u) {
+bool Segment::is_repeated(const SegmentNode& n, std::int64_t warp, const Uniforms& u) {
   if (unrolled_.empty()) return false;
   const LaneForm& form = n.access->shared_bytes();
   const std::vector<int> mixed = indices_.mixed_of(form);
   splits_.resize(indices_.kernel().indices.size());
-  indices_.split(mixed, u, splits_);
+  indices_.split(mixed, warp, u, splits_);
   std::vector<std::int64_t> place = {n.copy, indices_.common(form, u, splits_)};
   for (const int i : mixed) place.push_back(splits_[static_cast<std::size_t>(i)].rest);
   return !read_.insert(std::move(place)).second;
@@ -282,7 +282,7 @@ SegmentCost Segment::walk_copy(const SegmentNode& n, std::int64_t warp, const Un
   const auto from = static_cast<std::size_t>(n.access->copy().from.buffer);
   c.reads_scratchpad = indices_.kernel().buffers[from].space == lower::Space::kShared;
   c.shared.emplace_back(n.copy, p.count.shared);
-  if (!c.reads_scratchpad || !is_repeated(n, u)) return c;
+  if (!c.reads_scratchpad || !is_repeated(n, warp, u)) return c;
   c.issue = 0;
   c.kept_passes = c.passes;
   c.kept_accesses = c.accesses;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/divisor.h"
@@ -24,11 +25,13 @@ struct LaneForm {
   std::vector<expr::Span> lane_range;  // by warp, of its threads that exist
 };
 
-// A mixed index at one moment: floor((U + lane)/d) = quotient + pattern(rest, lane); with a modulus the quotient is 0.
-// Equal rests mean equal patterns.
+// A mixed index of a warp at one moment: floor((U + lane)/d) = quotient + pattern(rest, lane), the modulus applied.
+// Equal rests mean equal patterns; kFlat: 0 in all lanes.
 struct MixedSplit {
+  static constexpr std::int64_t kFlat = std::numeric_limits<std::int64_t>::min();
   std::int64_t quotient = 0;
   std::int64_t rest = 0;
+  expr::Span pattern = {};  // no lane's lies outside
 };
 using MixedSplits = std::vector<MixedSplit>;  // by index of the kernel
 
@@ -54,7 +57,7 @@ class KernelIndices {
   LaneForm form(const lower::Affine& a, std::int64_t scale) const;
   // The mixed indices that the form needs, each after those it needs itself.
   std::vector<int> mixed_of(const LaneForm& f) const;
-  void split(const std::vector<int>& mixed, const Uniforms& u, MixedSplits& out) const;
+  void split(const std::vector<int>& mixed, std::int64_t warp, const Uniforms& u, MixedSplits& out) const;
   // What all lanes of a form have in common, the splits of its mixed indices being known.
   std::int64_t common(const LaneForm& f, const Uniforms& u, const MixedSplits& splits) const {
     return uniform_part(f, u) + mixed_part(f, splits);
@@ -75,8 +78,12 @@ class KernelIndices {
     for (const lower::AffineTerm& t : f.uniform)
       if (std::find(indices.begin(), indices.end(), t.index) == indices.end()) indices.push_back(t.index);
   }
-  // Least and most that a lane of the warp adds to common().
-  expr::Span lane_span(const LaneForm& f, std::int64_t warp) const;
+  // Least and most that a lane of the warp adds to common(), the splits being the warp's.
+  expr::Span lane_span(const LaneForm& f, std::int64_t warp, const MixedSplits& splits) const {
+    expr::Span s = f.lane_range[static_cast<std::size_t>(warp)];
+    for (const lower::AffineTerm& t : f.mixed) add(s, splits[pos(t.index)].pattern, t.coefficient);
+    return s;
+  }
 
   // What the lanes of a warp add for these mixed indices: by index, then lane.
   std::vector<std::vector<std::int64_t>> lane_patterns(const std::vector<int>& mixed, std::int64_t warp,
@@ -89,6 +96,10 @@ class KernelIndices {
 
  private:
   static std::size_t pos(int i) { return static_cast<std::size_t>(i); }
+  static void add(expr::Span& s, const expr::Span& of, std::int64_t times) {
+    s.low += times * (times > 0 ? of.low : of.high);
+    s.high += times * (times > 0 ? of.high : of.low);
+  }
   std::size_t at(int index, int on) const { return pos(index) * kernel_.indices.size() + pos(on); }
   std::int64_t derived(std::size_t index, std::int64_t of) const {
     const std::int64_t v = divisions_[index].divisor.quotient(of);
@@ -104,7 +115,6 @@ class KernelIndices {
   std::vector<std::vector<int>> derived_from_;          // by index: uniform derived ones that change with it, in order
   std::vector<std::vector<std::int64_t>> lane_values_;  // by lane index, then thread
   std::vector<LaneForm> arguments_;                     // of mixed indices
-  std::vector<expr::Span> pattern_span_;                // of mixed indices, over all warps
   // Of derived indices: what the argument is divided by, the result's modulus, and both multiplied; 1 elsewhere.
   struct Division {
     base::Divisor divisor, modulus, period;

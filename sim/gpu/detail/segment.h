@@ -84,7 +84,7 @@ class Segment {
   // another one that is unrolled too.
   bool may_repeat(const std::vector<SegmentNode>& body, int loop) const;
   // Whether the copy reads again what the unrolled body that is being walked has read.
-  bool is_repeated(const SegmentNode& copy, const Uniforms& u);
+  bool is_repeated(const SegmentNode& copy, std::int64_t warp, const Uniforms& u);
 
   const KernelIndices& indices_;
   std::vector<SegmentNode> nodes_;
