@@ -60,14 +60,18 @@ constexpr std::array<Unit, 31> kUnits = {{
 struct DimensionText {
   std::string_view base_unit;
   std::string_view example;
+  int bits = 63;  // amounts are less than two to this
 };
+
+// An hour as one latency: sums of what a program waits for then stay within 64 bits.
+constexpr int kBitsOfTime = 32;
 
 // In the order of Dimension.
 constexpr std::array<DimensionText, 6> kDimensions = {{
     {"bytes", "an amount of bytes such as '96 KiB'"},
     {"Hz", "a frequency such as '1.38 GHz'"},
-    {"cycles", "a number of cycles such as '425 cycles'"},
-    {"us", "a time such as '5 us'"},
+    {"cycles", "a number of cycles such as '425 cycles'", kBitsOfTime},
+    {"us", "a time such as '5 us'", kBitsOfTime},
     {"B/s", "a rate of bytes such as '900 GB/s'"},
     {"FLOP/s", "a rate of operations such as '15.7 TFLOP/s'"},
 }};
@@ -124,7 +128,7 @@ std::string unit_hint(std::string_view unit, Dimension d) {
   return did_you_mean(unit, known);
 }
 
-// The positive amount that fits 64 bits, in the base unit of the dimension.
+// The positive amount within the dimension's bits, in the base unit of the dimension.
 std::optional<double> read(const Value* v, std::string_view name, Dimension d, Diagnostics& diags) {
   if (v == nullptr) return std::nullopt;
   const auto refuse = [&](std::string_view wanted, std::string_view hint) {
@@ -139,8 +143,8 @@ std::optional<double> read(const Value* v, std::string_view name, Dimension d, D
   const auto quantity = quantity_of(*parts);
   if (!quantity || quantity->dimension != d) return refuse(example_of(d), unit_hint(parts->unit, d));
   if (quantity->value <= 0) return refuse("more than zero", {});
-  constexpr double kTwoTo63 = 9223372036854775808.0;
-  if (quantity->value >= kTwoTo63) return refuse(fmt::format("less than 2^63 {}", text_of(d).base_unit), {});
+  if (quantity->value >= std::ldexp(1.0, text_of(d).bits))
+    return refuse(fmt::format("less than 2^{} {}", text_of(d).bits, text_of(d).base_unit), {});
   return quantity->value;
 }
 

@@ -160,6 +160,8 @@ void KernelCheck::sizes() {
   const arch::ScratchpadLevel* pad = arch::scratchpad_of(chip_);
   most("shared_bytes", k_.shared_bytes, pad == nullptr ? 0 : arch::scratchpad_per_block(*pad).n,
        "as a block of " + chip_.name);
+  if (const arch::RegisterLevel* r = arch::registers_of(chip_); r != nullptr && r->per_thread)
+    most("registers", k_.registers, *r->per_thread, "as a thread of " + chip_.name);
   std::int64_t registers = 0;
   for (std::size_t b = 0; b < k_.buffers.size(); ++b) {
     const Buffer& x = k_.buffers[b];

@@ -157,6 +157,12 @@ bool is_matrix_product(const TileSpace& space, std::size_t rows, std::size_t col
   const auto uses = [&](std::size_t input, std::size_t axis) {
     return space.inputs[input].uses(static_cast<int>(axis));
   };
+  const auto moves_several = [&](const Operand& o) {
+    return std::any_of(o.dims.begin(), o.dims.end(),
+                       [&](const TileDim& d) { return d.terms.size() == 1 && o.dims_of(d.terms[0].axis) > 1; });
+  };
+  for (std::size_t i = 0; i < space.operand_count(); ++i)
+    if (moves_several(space.operand(i))) return false;
   for (std::size_t i = 0; i < space.operand_count(); ++i)
     for (const TileDim& d : space.operand(i).dims)
       if (d.whole || d.spread != 0 || d.terms.size() > 1 || (d.terms.size() == 1 && d.terms[0].coefficient != 1))

@@ -8,6 +8,20 @@
 #include "base/integer.h"
 
 namespace tilescope::tile {
+
+int Operand::dims_of(int tile_axis) const {
+  return static_cast<int>(std::count_if(dims.begin(), dims.end(), [&](const TileDim& d) {
+    return std::any_of(d.terms.begin(), d.terms.end(), [&](const expr::Term& t) { return t.axis == tile_axis; });
+  }));
+}
+
+int Operand::contiguous_axis() const {
+  if (dims.empty()) return -1;
+  const TileDim& last = dims.back();
+  if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return -1;
+  if (steps.back().front().stride != 1 || dims_of(last.terms[0].axis) != 1) return -1;
+  return last.terms[0].axis;
+}
 namespace {
 
 using expr::Term;

@@ -64,12 +64,12 @@ struct Operand {
   // Per dimension: how an index of it (of the tile axis where im2col) moves through the tensor, fastest loop first.
   std::vector<std::vector<CollapsedStep>> steps;
 
-  bool uses(int tile_axis) const {
-    for (const TileDim& d : dims)
-      for (const expr::Term& t : d.terms)
-        if (t.axis == tile_axis) return true;
-    return false;
-  }
+  bool uses(int tile_axis) const { return dims_of(tile_axis) > 0; }
+  // Dimensions that the axis moves: two of I[i,i].
+  int dims_of(int tile_axis) const;
+  // The axis whose neighbours lie side by side in memory: it moves the last dimension by one element, and no other one.
+  // -1 where there is none.
+  int contiguous_axis() const;
 };
 
 // A stage, its collapsed axes and its operands: immutable once made, shared by all programs of the stage.

@@ -146,6 +146,7 @@ class Arithmetic {
   }
 
   Text number(double v) const {
+    if (type_ == Type::kFloat) v = static_cast<float>(v);  // what no float holds is infinite
     const Binding binding = std::signbit(v) ? kUnary : kWhole;
     const std::string_view minus = std::signbit(v) ? "-" : "";
     if (std::isnan(v)) return {type_ == Type::kDouble ? "double(not_a_number())" : "not_a_number()"};

@@ -375,9 +375,10 @@ void note_escalation(const Store& store, const SweepState& state, const SweepSpe
                                                           spec.workloads[what.first].name, points, what.second));
 }
 
-SweepState stored_state(const std::string& path, const SweepSpec& spec, Diagnostics& diags) {
+// Nothing, and why, where the file was taken away meanwhile.
+std::optional<SweepState> stored_state(const std::string& path, const SweepSpec& spec, Diagnostics& diags) {
   const auto store = Store::open(path, diags);
-  base::check(store.has_value(), "a store that was written is read");
+  if (!store) return std::nullopt;
   for (const StoredSweep& s : store->sweeps()) {
     if (s.title != spec.title) continue;
     SweepState out = state_of(*store, s, kShown);
@@ -422,7 +423,9 @@ std::optional<SweepRun> sweep(const SweepRequest& request, const std::function<b
     out.lost = runner.lost();
     out.stopped = !runner.complete();
   }
-  out.state = stored_state(request.store, *spec, diags);
+  std::optional<SweepState> state = stored_state(request.store, *spec, diags);
+  if (!state) return std::nullopt;
+  out.state = std::move(*state);
   return out;
 }
 

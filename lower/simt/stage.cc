@@ -76,16 +76,8 @@ CachedTile Stage::shape_of_tile(std::size_t operand) const {
   return t;
 }
 
-int Stage::innermost_axis(const Operand& o) const {
-  if (o.dims.empty()) return -1;
-  const tile::TileDim& last = o.dims.back();
-  if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return -1;
-  if (o.steps.back().front().stride != 1) return -1;
-  return last.terms[0].axis;
-}
-
 int Stage::neighbour_axis(const Operand& o) const {
-  const int axis = innermost_axis(o);
+  const int axis = o.contiguous_axis();
   return axis >= 0 && static_cast<std::size_t>(axis) < space().spatial ? axis : -1;
 }
 

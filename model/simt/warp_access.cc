@@ -386,9 +386,8 @@ std::int64_t kept_vector(const StageProgram& p, std::size_t operand, const tile:
                          base::Bytes max_access) {
   const Operand& o = p.space->operand(operand);
   if (o.dims.empty() || pitch.back() != 1) return 1;
-  const tile::TileDim& last = o.dims.back();
-  if (last.whole || last.terms.size() != 1 || last.terms[0].coefficient != 1) return 1;
-  const auto axis = static_cast<std::size_t>(last.terms[0].axis);
+  if (o.contiguous_axis() < 0) return 1;
+  const auto axis = static_cast<std::size_t>(o.contiguous_axis());
   std::int64_t run = axis < p.space->spatial ? tile::neighbouring_results_along(p, axis) : p.thread[axis];
   if (pitch.size() > 1) run = std::gcd(run, pitch[pitch.size() - 2]);
   std::int64_t v = power_of_two_at_most(max_access.n / o.element.n);

@@ -168,6 +168,55 @@ TEST_P(EveryDevice, TakesWhatItCompiles) {
   EXPECT_GT(taken, 0U);
 }
 
+// Operators whose inputs are indexed by any functions of the axes, so that one axis may move several dimensions.
+Workload any_accesses(std::mt19937& random) {
+  const auto one_of = [&](const std::vector<std::string>& all) { return all[random() % all.size()]; };
+  const auto access = [&](const std::vector<std::string>& indices) {
+    std::string text = one_of(indices);
+    for (auto more = random() % 3; more > 0; --more) text += "," + one_of(indices);
+    return text;
+  };
+  const std::vector<std::string> spatial = {"i", "i", "j", "j", "2*i", "i+1", "i+j", "2*i+3*j+1", "i/2", "j%3", "j/4"};
+  const std::vector<std::string> reduced = {"i", "j", "k", "k", "2*k", "i+k", "j+k+1", "k%5"};
+  Workload w;
+  switch (random() % 4) {
+    case 0:
+      w.op = "O[i,j] = I[" + access(spatial) + "]";
+      break;
+    case 1:
+      w.op = "O[i,j] = I[" + access(spatial) + "] * J[" + access(spatial) + "]";
+      break;
+    case 2:
+      w.op = "O[i,j] +=! I[" + access(reduced) + "] * J[" + access(reduced) + ",k]";
+      break;
+    default:
+      w.op = "O[i,j] +=! I[i,k] * J[k," + one_of({"j", "j,j", "k,j", "j+k"}) + "]";
+  }
+  const auto extent = [&] { return std::to_string(std::vector{1, 5, 16, 31, 64}[random() % 5]); };
+  w.sizes = "i=" + extent() + ",j=" + extent() + (w.op.find('k') == std::string::npos ? "" : ",k=" + extent());
+  return w;
+}
+
+TEST_P(EveryDevice, TakesAnyAccess) {
+  base::Diagnostics diags;
+  const auto a = arch::load_arch(GetParam(), {}, diags);
+  ASSERT_TRUE(a && diags.ok());
+  const std::set<base::Dtype> known = [&] {
+    const std::vector<base::Dtype> all = dtypes_of(*a);
+    return std::set<base::Dtype>(all.begin(), all.end());
+  }();
+  const std::string name = GetParam();
+  std::seed_seq seed(name.begin(), name.end());
+  std::mt19937 random(seed);
+  const int draws = std::getenv("TILESCOPE_EVERY") != nullptr ? 100 : 6;
+  for (int draw = 0; draw < draws; ++draw) {
+    Workload w = any_accesses(random);
+    w.dtype = draw % 2 == 0 || known.count(base::Dtype::kF16) == 0 ? base::Dtype::kF32 : base::Dtype::kF16;
+    SCOPED_TRACE(testing::Message() << w.op << ' ' << w.sizes << ' ' << base::name_of(*w.dtype));
+    expect_one_program(*a, w);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, EveryDevice, testing::ValuesIn(devices_of_class_gpu()),
                          [](const auto& device) { return device.param; });
 

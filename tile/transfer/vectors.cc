@@ -84,8 +84,8 @@ std::int64_t default_vector(const StageProgram& p, std::size_t i, base::Bytes ma
   if (!o.dims.empty() && o.dims.back().spread != 0) return 1;
   if (o.im2col && o.reads.size() > 1) return 1;
   std::int64_t per_thread = 1;
-  if (!o.dims.empty() && o.dims.back().terms.size() == 1) {
-    const auto axis = static_cast<std::size_t>(o.dims.back().terms[0].axis);
+  if (const int beside = o.contiguous_axis(); beside >= 0) {
+    const auto axis = static_cast<std::size_t>(beside);
     per_thread = axis < p.space->spatial ? neighbouring_results_along(p, axis) : p.thread[axis];
   }
   std::int64_t v = widest_vector(o, p.thread, 0, max_vector);

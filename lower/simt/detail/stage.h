@@ -82,8 +82,7 @@ class Stage {
   std::vector<Affine> absolute_values(const std::vector<Affine>& local, const StepPosition& at) const;
   // Shape, pitch and stages of an operand's tile in the scratchpad; the buffer is still to be added.
   CachedTile shape_of_tile(std::size_t operand) const;
-  // The tile axis along which neighbours of an operand lie side by side, or -1; and the same where it is spatial.
-  int innermost_axis(const tile::Operand& o) const;
+  // The spatial axis along which neighbours of an operand lie side by side, or -1.
   int neighbour_axis(const tile::Operand& o) const;
   // Adds what keeps a value of a reduced axis from going beyond the axis, or a part of it, where it may.
   void add_ends(std::size_t axis, const Affine& value, std::vector<Guard>& inside) const;

@@ -70,7 +70,7 @@ std::int64_t EpilogueLowering::widest_read(std::size_t r) {
   const tile::Operand& o = s_.space().inputs[i];
   const KeptTile* kept = s_.kept(r);
   if (kept == nullptr) return s_.p.operands[i].vector;
-  const int beside = s_.innermost_axis(o);
+  const int beside = o.contiguous_axis();
   if (beside < 0 || beside != s_.neighbour_axis(s_.space().output) || kept->pitch.back() != 1) return 1;
   const std::int64_t neighbours = tile::neighbouring_results_along(s_.p, static_cast<std::size_t>(beside));
   std::int64_t vector = 1;

@@ -121,7 +121,7 @@ Fragment FmaLowering::make_fragment(std::size_t r) {
     const Digit last = f.digits.empty() ? Digit{} : f.digits.back();
     f.side_by_side = last.kind == Digit::kRun
                          ? last.dim + 1 == o.dims.size()
-                         : !f.digits.empty() && static_cast<int>(last.axis) == s_.innermost_axis(o);
+                         : !f.digits.empty() && static_cast<int>(last.axis) == o.contiguous_axis();
   } else {
     for (std::size_t a = 0; a < s_.space().spatial; ++a)
       if (o.uses(static_cast<int>(a)) && static_cast<int>(a) != neighbours) add(a);

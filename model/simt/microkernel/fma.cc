@@ -18,10 +18,10 @@ using tile::StageProgram;
 // rows run along the innermost reduced axis.
 std::int64_t points_at_once(const StageProgram& p, std::size_t operand, const Machine& m) {
   const tile::Operand& o = p.space->inputs[operand];
-  if (!p.operands[operand].cached || o.dims.empty() || p.reduction_order.empty()) return 1;
-  const tile::TileDim& last = o.dims.back();
-  const bool along = !last.whole && last.terms.size() == 1 && last.terms[0].axis == p.reduction_order.back();
-  return along ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch)) : 1;
+  if (!p.operands[operand].cached || p.reduction_order.empty()) return 1;
+  return o.contiguous_axis() == p.reduction_order.back()
+             ? scratchpad_vector(p, operand, arch::widest_access_of(*m.arch))
+             : 1;
 }
 
 // What a thread holds of an operand that its body reads at several places: every read is a fragment of its own,

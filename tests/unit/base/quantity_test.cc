@@ -182,6 +182,10 @@ TEST(AsQuantity, WantsMoreThanZero) {
 TEST(AsQuantity, WantsWhatFits64Bits) {
   EXPECT_EQ(error_of("9223372036854775808 B", as_bytes),
             "in:3:7: x: expected less than 2^63 bytes, got the text '9223372036854775808 B'");
+  EXPECT_EQ(error_of("4294967296 cycles", as_cycles),
+            "in:3:7: x: expected less than 2^32 cycles, got the text '4294967296 cycles'");
+  EXPECT_EQ(error_of("4294967295 cycles", as_cycles), "accepted");
+  EXPECT_EQ(error_of("4295 s", as_microseconds), "in:3:7: x: expected less than 2^32 us, got the text '4295 s'");
   EXPECT_EQ(error_of("9223372036854774784 B", as_bytes), "accepted") << "the largest double below 2^63";
   EXPECT_EQ(error_of("1e300 TB/s", as_bytes_per_second),
             "in:3:7: x: expected less than 2^63 B/s, got the text '1e300 TB/s'");
