@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <queue>
 #include <stdexcept>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "arch/derive.h"
 #include "include/tilescope/systemc.h"
 #include "platform/detail/chip.h"
+#include "platform/detail/payload.h"
 #include "sim/cycles_of_time.h"
 #include "sim/memory/dram_channels.h"
 #include "sim/trace.h"
@@ -20,9 +20,6 @@ namespace {
 
 using sim::Clock;
 
-constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 52;  // up to which an address's place is exact
-constexpr std::uint32_t kMaxBytes = std::uint32_t{1} << 30;
-
 // What an initiator asked for.
 struct Asked {
   enum class By : std::uint8_t { kApproximate, kLoose, kPosted, kBatch } by{};
@@ -31,13 +28,6 @@ struct Asked {
   int left = 0;                                 // requests to the channels
   bool row_hit = true;
   Clock done = 0;
-};
-
-struct Response {
-  Clock at = 0;
-  std::uint64_t number = 0;
-  tlm::tlm_generic_payload* payload = nullptr;
-  bool operator>(const Response& o) const { return at != o.at ? at > o.at : number > o.number; }
 };
 
 const arch::DramLevel& dram_level(const arch::ArchSpec& chip) {
@@ -192,17 +182,6 @@ struct DramTarget::Parts {
     if (next != sim::DramModel::kNever) event.notify(time.until(next));
   }
 
-  // What the payload asks for that cannot be asked.
-  static std::optional<tlm::tlm_response_status> refused(const tlm::tlm_generic_payload& p) {
-    if (p.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_OK_RESPONSE;
-    return refused(p.get_address(), p.get_data_length());
-  }
-  static std::optional<tlm::tlm_response_status> refused(std::uint64_t address, std::uint32_t bytes) {
-    if (bytes == 0 || bytes > kMaxBytes) return tlm::TLM_BURST_ERROR_RESPONSE;
-    if (address > kMaxAddress) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
-    return std::nullopt;
-  }
-
   // Takes all of the requests or, where one cannot be asked, none.
   tlm::tlm_response_status exchange(Batch& batch) {
     for (const Batch::Request& r : batch.requests)
@@ -264,8 +243,9 @@ void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     payload.set_response_status(p.exchange(*batch));
     return;
   }
-  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
-  if (Parts::refused(payload)) return;
+  const auto why = refused(payload);
+  payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
+  if (why) return;
   const sc_core::sc_time now = sc_core::sc_time_stamp();
   const auto address = static_cast<std::int64_t>(payload.get_address());
   const Clock at = p.time.cycle_from(now + delay);
@@ -285,8 +265,9 @@ tlm::tlm_sync_enum DramTarget::nb_transport_fw(tlm::tlm_generic_payload& payload
     return tlm::TLM_COMPLETED;
   }
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
-  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
-  if (Parts::refused(payload)) return tlm::TLM_COMPLETED;
+  const auto why = refused(payload);
+  payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
+  if (why) return tlm::TLM_COMPLETED;
   if (payload.has_mm()) payload.acquire();
   const Clock at = p.time.cycle_from(sc_core::sc_time_stamp() + delay);
   p.run(p.time.cycle_of(sc_core::sc_time_stamp()));

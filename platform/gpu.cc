@@ -60,11 +60,8 @@ arch::ArchSpec gpu_of(const std::string& chip, const std::vector<std::string>& o
 }
 
 Report report_of(const sim::SimReport& r) {
-  Report out{r.time.v, r.cycles, {}, {}};
+  Report out{r.time.v, r.cycles, {}, reports_of(r.levels)};
   for (const sim::StallReport& s : r.stalls) out.stalls.emplace_back(s.name, s.cycles);
-  for (const sim::LevelReport& l : r.levels)
-    out.levels.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests,
-                          l.amounts.transactions, l.amounts.hits});
   return out;
 }
 
