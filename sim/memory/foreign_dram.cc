@@ -34,27 +34,25 @@ Clock ForeignDram::push(const DramAccess& access) {
   accesses_[place] = {
       {.id = r.id, .write = r.write, .row_hit = true, .bursts = r.bursts, .accepted = arrival}, access.channel, 0};
   if (r.write) ++waiting_writes_[static_cast<std::size_t>(access.channel)];
-  std::int64_t begin = -1, end = -1, bytes = 0;
+  // Units that lie in one burst, or in neighbouring ones, are asked for together.
+  std::int64_t begin = -1, end = -1;
   const auto hand_over = [&] {
-    if (end == begin) return;
-    ask(place, access.line_address + begin, end - begin, r.merges, arrival);
-    bytes += end - begin;
+    if (end > begin) ask(place, access.line_address + begin, end - begin, r.merges, arrival);
   };
-  for (std::uint32_t rest = access.sectors; rest != 0; rest &= rest - 1) {
-    const std::int64_t sector = std::countr_zero(rest) * access.sector_bytes;
-    const std::int64_t from = sector / burst_bytes_ * burst_bytes_;
+  const auto add = [&](std::int64_t unit, std::int64_t bytes) {
+    const std::int64_t from = unit * bytes / burst_bytes_ * burst_bytes_;
     if (from > end) {
       hand_over();
       begin = from;
     }
-    end = base::round_up(sector + access.sector_bytes, burst_bytes_);
-    // Of a write in parts it is known how many bursts it has, not which.
-    const std::int64_t left = r.bursts * burst_bytes_ - bytes;
-    if (end - begin >= left) {
-      end = begin + left;
-      break;
-    }
-  }
+    end = base::round_up((unit + 1) * bytes, burst_bytes_);
+  };
+  if (access.parts.none())
+    for (std::uint32_t rest = access.sectors; rest != 0; rest &= rest - 1)
+      add(std::countr_zero(rest), access.sector_bytes);
+  else
+    for (std::int64_t part = 0; part < kLineParts; ++part)
+      if (access.parts.test(static_cast<std::size_t>(part))) add(part, access.part_bytes);
   hand_over();
   return arrival;
 }
