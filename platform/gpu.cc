@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "platform/detail/chip.h"
 #include "platform/detail/memory_port.h"
+#include "sim/memory/dram_spec.h"
 #include "sim/memory/foreign_dram.h"
 #include "sim/simulation.h"
 #include "tile/program_json.h"
@@ -85,7 +86,7 @@ struct Gpu::Parts {
     try {
       simulation.emplace(module, chip, of_simulation, [this, at] {
         return std::make_unique<sim::ForeignDram>(std::make_unique<AtPort>(port), at, arch::transaction_of(level()).n,
-                                                  level().channels);
+                                                  level().channels, sim::dram_spec(level()).pseudo_channels);
       });
     } catch (const sim::SimError& e) {
       throw std::runtime_error(fmt::format("{}: {}", program, e.what()));

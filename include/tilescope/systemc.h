@@ -23,7 +23,8 @@ namespace tilescope::systemc {
 // Many requests with their times in one b_transport call, for who asks a memory turn by turn: extends a payload of
 // which nothing else is read. Requests arrive `at` their times, none before the `until` of the call before. The target
 // decides what happens before `until` and appends what it has decided; every request is answered once, in this call or
-// in a later one. The payload's response status says whether the target knows the extension.
+// in a later one (and its read before, where that is told). The payload's response status says whether the target knows
+// the extension.
 struct Batch : tlm::tlm_extension<Batch> {
   struct Request {
     std::uint64_t id = 0, address = 0;
@@ -31,17 +32,21 @@ struct Batch : tlm::tlm_extension<Batch> {
     bool write = false;
     bool partial = false;  // a write of a part of what the memory writes whole
     sc_core::sc_time at;
-    int core = 0;  // that asks a CacheTarget
+    int core = 0;            // that asks a CacheTarget
+    bool continues = false;  // the request before it, of the same kind and time: they are served and answered as one
   };
   struct Answer {
     std::uint64_t id = 0;
     sc_core::sc_time done;  // may be `until` or later
     bool row_hit = false;   // no row was opened for it, where that is known
+    bool merges = false;    // the read of a partial write, which is still to be written
   };
   sc_core::sc_time until;
   // Requests are cut at bursts, as payloads are, and reads of one address served together; else each is a command
   // train for every row that it lies in, as caches ask.
   bool cut_at_bursts = false;
+  // The asker wants to hear of the reads of partial writes. A target may leave them out.
+  bool tells_merges = false;
   std::vector<Request> requests;
   std::vector<Answer> answers;
 

@@ -126,7 +126,7 @@ RC_GTEST_PROP(ForeignWrites, AreAskedForAtTheirOwnAddressesOnce, ()) {
   Bursts seen;
   m.dram_model = [&] {
     return std::make_unique<ForeignDram>(std::make_unique<Recorder>(seen, m.burst_bytes), "a memory", m.burst_bytes,
-                                         m.map.channels);
+                                         m.map.channels, 1);
   };
   Statistics statistics;
   DeviceMemory memory(m, statistics);
