@@ -29,6 +29,14 @@ arch::ArchSpec read_chip(const std::string& name_or_path, const std::vector<std:
   return std::move(*chip);
 }
 
+std::vector<LevelReport> reports_of(const std::vector<sim::LevelReport>& levels) {
+  std::vector<LevelReport> out;
+  for (const sim::LevelReport& l : levels)
+    out.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests, l.amounts.transactions,
+                   l.amounts.hits});
+  return out;
+}
+
 void refuse_unbound(const std::string& socket, const char* wants) {
   SC_REPORT_ERROR("/tilescope/unbound", fmt::format("socket '{}' is not bound: {}", socket, wants).c_str());
 }

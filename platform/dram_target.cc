@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <queue>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -11,6 +11,7 @@
 #include "arch/derive.h"
 #include "include/tilescope/systemc.h"
 #include "platform/detail/chip.h"
+#include "platform/detail/payload.h"
 #include "sim/cycles_of_time.h"
 #include "sim/memory/dram_channels.h"
 #include "sim/trace.h"
@@ -20,8 +21,7 @@ namespace {
 
 using sim::Clock;
 
-constexpr std::uint64_t kMaxAddress = std::uint64_t{1} << 52;  // up to which an address's place is exact
-constexpr std::uint32_t kMaxBytes = std::uint32_t{1} << 30;
+constexpr int kNone = -1;
 
 // What an initiator asked for.
 struct Asked {
@@ -29,15 +29,10 @@ struct Asked {
   tlm::tlm_generic_payload* payload = nullptr;  // of kApproximate
   std::uint64_t id = 0;                         // of kBatch
   int left = 0;                                 // requests to the channels
-  bool row_hit = true;
+  int reads = 0;                                // of those, that are read first and tell it
+  int next = kNone;                             // that continues it and is answered with it
+  bool row_hit = true, read_hit = true;
   Clock done = 0;
-};
-
-struct Response {
-  Clock at = 0;
-  std::uint64_t number = 0;
-  tlm::tlm_generic_payload* payload = nullptr;
-  bool operator>(const Response& o) const { return at != o.at ? at > o.at : number > o.number; }
 };
 
 const arch::DramLevel& dram_level(const arch::ArchSpec& chip) {
@@ -64,10 +59,11 @@ struct DramTarget::Parts {
   std::priority_queue<Response, std::vector<Response>, std::greater<>> responses;
   std::uint64_t responded = 0;
   tlm::tlm_generic_payload* held = nullptr;  // its controller has no place for it
+  Clock held_at = 0;                         // and it arrives then
   Clock phase_of = -1;                       // so many delta cycles of this clock
   int deltas = 0;
   bool responding = false;  // an initiator has not ended its response
-  std::vector<std::pair<std::uint64_t, Asked>> answers;
+  std::vector<Batch::Answer> answers;
   std::int64_t in_system_time = 0;  // requests that the event serves
   Clock last = 0;
   std::int64_t bursts = 0;
@@ -113,31 +109,41 @@ struct DramTarget::Parts {
     return dram.accepts(b.place.channel, b.place.bank, write && !b.merges);
   }
 
-  // As a cache asks: neighbouring bursts of one row together.
-  void push_trains(int place, const Batch::Request& r) {
-    const Clock at = time.cycle_from(r.at);
-    const auto begin = static_cast<std::int64_t>(r.address) / spec.burst_bytes * spec.burst_bytes;
-    const auto end = static_cast<std::int64_t>(r.address + r.bytes);
+  // As a cache asks: bursts of one row together.
+  void push_trains(std::span<const Batch::Request> pieces, bool tells_merges) {
+    const Batch::Request& r = pieces.front();
+    const int place = open(Asked::By::kBatch, nullptr, r.id);
+    int before = place;
+    for (const Batch::Request& more : pieces.subspan(1)) {
+      const int own = open(Asked::By::kBatch, nullptr, more.id);
+      asked[static_cast<std::size_t>(before)].next = own;
+      before = own;
+    }
     sim::BurstPlace train;
     std::int64_t length = 0;
     const auto send = [&] {
-      if (length > 0)
-        push(place, train.channel,
-             {.write = r.write,
-              .bank = train.bank,
-              .row = train.row,
-              .bursts = length,
-              .arrival = at,
-              .merges = r.partial});
+      if (length == 0) return;
+      if (r.partial && tells_merges) ++asked[static_cast<std::size_t>(place)].reads;
+      push(place, train.channel,
+           {.write = r.write,
+            .bank = train.bank,
+            .row = train.row,
+            .bursts = length,
+            .arrival = time.cycle_from(r.at),
+            .merges = r.partial});
     };
-    for (std::int64_t a = begin; a < end; a += spec.burst_bytes) {
-      const sim::BurstPlace p = spec.place(a);
-      if (length > 0 && (p.channel != train.channel || p.bank != train.bank || p.row != train.row)) {
-        send();
-        length = 0;
+    for (const Batch::Request& piece : pieces) {
+      const auto begin = static_cast<std::int64_t>(piece.address) / spec.burst_bytes * spec.burst_bytes;
+      const auto end = static_cast<std::int64_t>(piece.address + piece.bytes);
+      for (std::int64_t a = begin; a < end; a += spec.burst_bytes) {
+        const sim::BurstPlace p = spec.place(a);
+        if (length > 0 && (p.channel != train.channel || p.bank != train.bank || p.row != train.row)) {
+          send();
+          length = 0;
+        }
+        train = p;
+        ++length;
       }
-      train = p;
-      ++length;
     }
     send();
   }
@@ -148,8 +154,12 @@ struct DramTarget::Parts {
     for (const sim::DramServed& s : served) {
       bursts += s.bursts;
       last = std::max(last, s.done);
-      if (s.merges) continue;
       Asked& a = asked[static_cast<std::size_t>(s.id)];
+      if (s.merges) {
+        a.read_hit = a.read_hit && s.row_hit;
+        if (a.reads > 0 && --a.reads == 0) answer(s.id, s.done, a.read_hit, true);
+        continue;
+      }
       a.done = std::max(a.done, s.done);
       a.row_hit = a.row_hit && s.row_hit;
       if (--a.left == 0) end(s.id);
@@ -159,9 +169,16 @@ struct DramTarget::Parts {
   void end(int place) {
     const Asked& a = asked[static_cast<std::size_t>(place)];
     if (a.by == Asked::By::kApproximate) responses.push({a.done, responded++, a.payload});
-    if (a.by == Asked::By::kBatch) answers.emplace_back(a.id, a);
     if (a.by != Asked::By::kBatch) --in_system_time;
-    if (a.by != Asked::By::kLoose) free.push_back(place);
+    if (a.by == Asked::By::kBatch) answer(place, a.done, a.row_hit, false);
+    if (a.by == Asked::By::kLoose) return;
+    for (int p = place; p != kNone; p = asked[static_cast<std::size_t>(p)].next) free.push_back(p);
+  }
+
+  // And what continues it.
+  void answer(int place, Clock done, bool row_hit, bool merges) {
+    for (int p = place; p != kNone; p = asked[static_cast<std::size_t>(p)].next)
+      answers.push_back({asked[static_cast<std::size_t>(p)].id, time.begin_of(done), row_hit, merges});
   }
 
   // Whether a request can be accepted now, by the controller of its first burst.
@@ -192,30 +209,24 @@ struct DramTarget::Parts {
     if (next != sim::DramModel::kNever) event.notify(time.until(next));
   }
 
-  // What the payload asks for that cannot be asked.
-  static std::optional<tlm::tlm_response_status> refused(const tlm::tlm_generic_payload& p) {
-    if (p.get_command() == tlm::TLM_IGNORE_COMMAND) return tlm::TLM_OK_RESPONSE;
-    return refused(p.get_address(), p.get_data_length());
-  }
-  static std::optional<tlm::tlm_response_status> refused(std::uint64_t address, std::uint32_t bytes) {
-    if (bytes == 0 || bytes > kMaxBytes) return tlm::TLM_BURST_ERROR_RESPONSE;
-    if (address > kMaxAddress) return tlm::TLM_ADDRESS_ERROR_RESPONSE;
-    return std::nullopt;
-  }
-
   // Takes all of the requests or, where one cannot be asked, none.
   tlm::tlm_response_status exchange(Batch& batch) {
     for (const Batch::Request& r : batch.requests)
       if (const auto why = refused(r.address, r.bytes)) return *why;
-    for (const Batch::Request& r : batch.requests) {
-      const int place = open(Asked::By::kBatch, nullptr, r.id);
-      if (batch.cut_at_bursts)
-        push_bursts(place, static_cast<std::int64_t>(r.address), r.bytes, r.write, time.cycle_from(r.at));
-      else
-        push_trains(place, r);
+    const std::span<const Batch::Request> all = batch.requests;
+    for (std::size_t i = 0, next = 0; i < all.size(); i = next) {
+      next = i + 1;
+      const Batch::Request& r = all[i];
+      if (batch.cut_at_bursts) {
+        push_bursts(open(Asked::By::kBatch, nullptr, r.id), static_cast<std::int64_t>(r.address), r.bytes, r.write,
+                    time.cycle_from(r.at));
+        continue;
+      }
+      while (next < all.size() && all[next].continues) ++next;
+      push_trains(all.subspan(i, next - i), batch.tells_merges);
     }
     run(time.cycle_from(batch.until));
-    for (const auto& [id, a] : answers) batch.answers.push_back({id, time.begin_of(a.done), a.row_hit});
+    batch.answers.insert(batch.answers.end(), answers.begin(), answers.end());
     answers.clear();
     return tlm::TLM_OK_RESPONSE;
   }
@@ -264,8 +275,9 @@ void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
     payload.set_response_status(p.exchange(*batch));
     return;
   }
-  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
-  if (Parts::refused(payload)) return;
+  const auto why = refused(payload);
+  payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
+  if (why) return;
   const sc_core::sc_time now = sc_core::sc_time_stamp();
   const auto address = static_cast<std::int64_t>(payload.get_address());
   const Clock at = p.time.cycle_from(now + delay);
@@ -285,13 +297,15 @@ tlm::tlm_sync_enum DramTarget::nb_transport_fw(tlm::tlm_generic_payload& payload
     return tlm::TLM_COMPLETED;
   }
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_ACCEPTED;
-  payload.set_response_status(Parts::refused(payload).value_or(tlm::TLM_OK_RESPONSE));
-  if (Parts::refused(payload)) return tlm::TLM_COMPLETED;
+  const auto why = refused(payload);
+  payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
+  if (why) return tlm::TLM_COMPLETED;
   if (payload.has_mm()) payload.acquire();
   const Clock at = p.time.cycle_from(sc_core::sc_time_stamp() + delay);
   p.run(p.time.cycle_of(sc_core::sc_time_stamp()));
   if (!p.takes(payload)) {
     p.held = &payload;
+    p.held_at = at;
     p.notify();
     return tlm::TLM_ACCEPTED;
   }
@@ -320,7 +334,7 @@ void DramTarget::accept_held(std::int64_t now) {
   Parts& p = *parts_;
   if (p.held == nullptr || !p.takes(*p.held)) return;
   tlm::tlm_generic_payload& payload = *std::exchange(p.held, nullptr);
-  p.accept(payload, now);
+  p.accept(payload, std::max(now, p.held_at));
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_bw(payload, phase, delay);

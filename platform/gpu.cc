@@ -12,6 +12,7 @@
 #include "lower/lower.h"
 #include "platform/detail/chip.h"
 #include "platform/detail/memory_port.h"
+#include "sim/memory/dram_spec.h"
 #include "sim/memory/foreign_dram.h"
 #include "sim/simulation.h"
 #include "tile/program_json.h"
@@ -60,11 +61,8 @@ arch::ArchSpec gpu_of(const std::string& chip, const std::vector<std::string>& o
 }
 
 Report report_of(const sim::SimReport& r) {
-  Report out{r.time.v, r.cycles, {}, {}};
+  Report out{r.time.v, r.cycles, {}, reports_of(r.levels)};
   for (const sim::StallReport& s : r.stalls) out.stalls.emplace_back(s.name, s.cycles);
-  for (const sim::LevelReport& l : r.levels)
-    out.levels.push_back({l.name, l.amounts.read_bytes, l.amounts.written_bytes, l.amounts.requests,
-                          l.amounts.transactions, l.amounts.hits});
   return out;
 }
 
@@ -88,7 +86,7 @@ struct Gpu::Parts {
     try {
       simulation.emplace(module, chip, of_simulation, [this, at] {
         return std::make_unique<sim::ForeignDram>(std::make_unique<AtPort>(port), at, arch::transaction_of(level()).n,
-                                                  level().channels);
+                                                  level().channels, sim::dram_spec(level()).pseudo_channels);
       });
     } catch (const sim::SimError& e) {
       throw std::runtime_error(fmt::format("{}: {}", program, e.what()));

@@ -42,7 +42,9 @@ void PayloadPool::free(tlm::tlm_generic_payload* payload) { idle_.push_back(payl
 
 MemoryPort::MemoryPort(tlm_utils::simple_initiator_socket<Gpu>& socket, Protocol protocol, base::Hertz clock,
                        std::int64_t bytes)
-    : socket_(socket), protocol_(protocol), time_(clock), data_(static_cast<std::size_t>(bytes)) {}
+    : socket_(socket), protocol_(protocol), time_(clock), data_(static_cast<std::size_t>(bytes)) {
+  batch_.tells_merges = true;
+}
 
 void MemoryPort::set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r) {
   payload.set_command(r.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
@@ -65,18 +67,27 @@ void MemoryPort::require_ok(const tlm::tlm_generic_payload& payload) {
 
 void MemoryPort::take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at) {
   require_ok(payload);
-  answers_.push_back({id, time_.cycle_from(at), false});
+  answers_.push_back({id, time_.cycle_from(at)});
 }
 
 void MemoryPort::request(std::span<const sim::ForeignRequest> requests) {
   if (protocol_ == Protocol::kBatch) {
     for (const sim::ForeignRequest& r : requests)
       batch_.requests.push_back({r.id, static_cast<std::uint64_t>(r.address), static_cast<std::uint32_t>(r.bytes),
-                                 r.write, r.partial, time_.begin_of(r.arrival)});
+                                 r.write, r.partial, time_.begin_of(r.arrival), 0, r.continues});
     return;
   }
   for (const sim::ForeignRequest& r : requests) waiting_.push({r});
-  if (!waiting_.empty()) due.notify(time_.until(waiting_.top().request.arrival));
+  notify();
+}
+
+std::optional<sc_core::sc_time> MemoryPort::next() const {
+  if (waiting_.empty() || requesting_ != nullptr) return std::nullopt;
+  return std::max(time_.begin_of(waiting_.top().request.arrival), free_);
+}
+
+void MemoryPort::notify() {
+  if (const auto at = next()) due.notify(std::max(*at, sc_core::sc_time_stamp()) - sc_core::sc_time_stamp());
 }
 
 void MemoryPort::advance(sim::Clock until, std::vector<sim::ForeignAnswer>& answers) {
@@ -104,21 +115,23 @@ void MemoryPort::exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& ans
     throw sim::SimError(fmt::format("{}: the memory answers {} to a Batch; Protocol::kLoose or kApproximate would do",
                                     socket_.name(), turn_.get_response_string()));
   batch_.requests.clear();
-  for (const Batch::Answer& a : batch_.answers) answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit});
+  for (const Batch::Answer& a : batch_.answers)
+    answers.push_back({a.id, time_.cycle_from(a.done), a.row_hit, a.merges});
   batch_.answers.clear();
 }
 
 void MemoryPort::send() {
-  const sc_core::sc_time& now = sc_core::sc_time_stamp();
-  while (!waiting_.empty() && requesting_ == nullptr && time_.begin_of(waiting_.top().request.arrival) <= now) {
+  while (true) {
+    const auto at = next();
+    if (!at || *at > sc_core::sc_time_stamp()) break;
     const sim::ForeignRequest r = waiting_.top().request;
     waiting_.pop();
     if (protocol_ == Protocol::kLoose)
       ready_.push_back(r);
-    else if (!begin(r))
-      return;
+    else
+      begin(r);
   }
-  if (!waiting_.empty() && requesting_ == nullptr) due.notify(time_.until(waiting_.top().request.arrival));
+  notify();
   if (ready_.empty()) return;
   if (idle_ > 0) {
     ready_event_.notify(sc_core::SC_ZERO_TIME);
@@ -147,7 +160,7 @@ void MemoryPort::ask_loosely() {
   }
 }
 
-bool MemoryPort::begin(const sim::ForeignRequest& r) {
+void MemoryPort::begin(const sim::ForeignRequest& r) {
   tlm::tlm_generic_payload& payload = pool_.take();
   set(payload, r);
   payload.get_extension<Number>()->id = r.id;
@@ -155,27 +168,28 @@ bool MemoryPort::begin(const sim::ForeignRequest& r) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   requesting_ = &payload;
   const tlm::tlm_sync_enum said = socket_->nb_transport_fw(payload, phase, delay);
+  if (said == tlm::TLM_ACCEPTED) return;
+  requesting_ = nullptr;
+  const sc_core::sc_time at = sc_core::sc_time_stamp() + delay;
   if (said == tlm::TLM_COMPLETED) {
-    requesting_ = nullptr;
-    take(payload, r.id, sc_core::sc_time_stamp() + delay);
+    take(payload, r.id, at);
     payload.release();
-  } else if (said == tlm::TLM_UPDATED) {
-    requesting_ = nullptr;
-    if (phase == tlm::BEGIN_RESP) {
-      take(payload, r.id, sc_core::sc_time_stamp() + delay);
-      phase = tlm::END_RESP;
-      socket_->nb_transport_fw(payload, phase, delay);
-      payload.release();
-    }
+    return;
   }
-  return requesting_ == nullptr;
+  free_ = at;
+  if (phase != tlm::BEGIN_RESP) return;
+  take(payload, r.id, at);
+  phase = tlm::END_RESP;
+  socket_->nb_transport_fw(payload, phase, delay);
+  payload.release();
 }
 
 tlm::tlm_sync_enum MemoryPort::answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                       const sc_core::sc_time& delay) {
   if (requesting_ == &payload && (phase == tlm::END_REQ || phase == tlm::BEGIN_RESP)) {
     requesting_ = nullptr;
-    due.notify(delay);
+    free_ = sc_core::sc_time_stamp() + delay;
+    notify();
   }
   if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;
   const Number* number = payload.get_extension<Number>();

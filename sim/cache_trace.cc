@@ -2,21 +2,15 @@
 #include "sim/cache_trace.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <limits>
 #include <queue>
-#include <string>
 
-#include "arch/hierarchy.h"
-#include "sim/gpu/detail/machine.h"
-#include "sim/memory/detail/device_memory.h"
-#include "sim/memory/detail/written_parts.h"
+#include "sim/cache_hierarchy.h"
 
 namespace tilescope::sim {
 namespace {
 
-constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+constexpr Cycle kNever = CacheHierarchy::kNever;
 
 // Requests of a port in their order, so many of which are under way.
 struct Port {
@@ -26,65 +20,57 @@ struct Port {
   bool may_send(std::int64_t window) const { return sent < tickets.size() && under_way < window; }
 };
 
-std::vector<MemoryRequest> parts_of(const std::vector<TraceRequest>& trace, const MemorySpec& memory) {
-  const bool tells_written = memory.partial_write || memory.write_granule > 0;
-  std::vector<MemoryRequest> parts;
-  for (const TraceRequest& r : trace) {
-    const std::array<std::int64_t, 1> address = {r.address};
-    const std::vector<Touch> touches = touched_lines(address, r.bytes, memory.shape);
-    std::vector<Written> written;
-    if (r.write && tells_written) written = written_lines(address, r.bytes, memory.shape, touches);
-    for (std::size_t t = 0; t < touches.size(); ++t) {
+std::vector<CacheRequest> parts_of(const std::vector<TraceRequest>& trace, const CacheHierarchy& caches) {
+  std::vector<CacheRequest> parts;
+  const std::int64_t line = caches.line_bytes();
+  for (const TraceRequest& r : trace)
+    for (std::int64_t a = r.address, end = r.address + r.bytes, next = a; a < end; a = next) {
+      next = std::min((a / line + 1) * line, end);
       const auto number = static_cast<std::int64_t>(parts.size());
-      parts.push_back({.core = static_cast<int>(number % memory.cores),
+      parts.push_back({.core = static_cast<int>(number % caches.cores()),
                        .ticket = static_cast<int>(number),
                        .write = r.write,
-                       .line = touches[t].line,
-                       .sectors = touches[t].sectors,
-                       .at = r.at,
-                       .written = written.empty() ? Written{} : written[t]});
+                       .address = a,
+                       .bytes = next - a,
+                       .at = r.at});
     }
-  }
   return parts;
 }
 
-// Ports in place of cores, which send in turns that no reply is shorter than, as in sim/gpu/gpu.cc.
+// Ports in place of cores.
 class CacheReplay {
  public:
-  CacheReplay(const MemorySpec& spec, std::vector<MemoryRequest>& parts, std::size_t ports, std::int64_t window)
-      : memory_(spec, statistics_), parts_(parts), ports_(ports), window_(window), sent_at_(parts.size()) {
+  CacheReplay(CacheHierarchy& caches, const std::vector<CacheRequest>& parts, std::size_t ports, std::int64_t window)
+      : caches_(caches), parts_(parts), ports_(ports), window_(window), sent_at_(parts.size()) {
     for (std::size_t i = 0; i < parts.size(); ++i) ports_[i % ports].tickets.push_back(static_cast<int>(i));
   }
 
   void run() {
-    for (Cycle at = next(0); at != kNever; at = next(at)) turn(at, at + memory_.min_latency());
+    for (Cycle at = next(0); at != kNever; at = next(at)) turn(at, at + caches_.turn());
   }
 
   CacheTraceResult result(bool from_arrival) const {
     CacheTraceResult r;
     std::vector<Clock> latencies;
-    for (const MemoryReply& reply : done_) {
+    for (const CacheReply& reply : done_) {
       const auto ticket = static_cast<std::size_t>(reply.ticket);
       r.cycles = std::max(r.cycles, reply.at);
       if (!parts_[ticket].write) latencies.push_back(reply.at - (from_arrival ? parts_[ticket].at : sent_at_[ticket]));
     }
     r.latency = summary_of(latencies);
-    r.dirtied_bytes = statistics_.dirtied_bytes;
     return r;
   }
 
-  const LevelStatistics& level(LevelRole role) const { return statistics_.level(role); }
-
  private:
   struct Later {
-    bool operator()(const MemoryReply& a, const MemoryReply& b) const {
+    bool operator()(const CacheReply& a, const CacheReply& b) const {
       return a.at != b.at ? a.at > b.at : a.ticket > b.ticket;
     }
   };
 
   // From a time on, when anything next happens; never once all is done.
   Cycle next(Cycle from) const {
-    Cycle at = memory_.next().value_or(kNever);
+    Cycle at = caches_.next();
     if (!replies_.empty()) at = std::min(at, replies_.top().at);
     for (const Port& p : ports_)
       if (p.may_send(window_)) at = std::min(at, arrival(p));
@@ -97,19 +83,15 @@ class CacheReplay {
     requests_.clear();
     for (Port& p : ports_) send(p, begin, end);
     while (!replies_.empty() && replies_.top().at < end) {
-      const MemoryReply reply = replies_.top();
+      const CacheReply reply = replies_.top();
       replies_.pop();
       Port& p = ports_[static_cast<std::size_t>(reply.ticket) % ports_.size()];
       --p.under_way;
       send(p, reply.at, end);
     }
-    std::stable_sort(requests_.begin(), requests_.end(),
-                     [](const MemoryRequest& a, const MemoryRequest& b) { return a.at < b.at; });
     fresh_.clear();
-    memory_.advance(end, fresh_);
-    for (const MemoryRequest& r : requests_) memory_.accept(r, fresh_);
-    memory_.send(end, fresh_);
-    for (const MemoryReply& reply : fresh_) {
+    caches_.run(requests_, end, fresh_);
+    for (const CacheReply& reply : fresh_) {
       replies_.push(reply);
       done_.push_back(reply);
     }
@@ -118,7 +100,7 @@ class CacheReplay {
   void send(Port& p, Cycle from, Cycle end) {
     for (; p.may_send(window_); ++p.sent, ++p.under_way) {
       const auto ticket = static_cast<std::size_t>(p.tickets[p.sent]);
-      MemoryRequest r = parts_[ticket];
+      CacheRequest r = parts_[ticket];
       r.at = std::max(r.at, from);
       if (r.at >= end) return;
       sent_at_[ticket] = r.at;
@@ -126,15 +108,14 @@ class CacheReplay {
     }
   }
 
-  Statistics statistics_;
-  DeviceMemory memory_;
-  const std::vector<MemoryRequest>& parts_;
+  CacheHierarchy& caches_;
+  const std::vector<CacheRequest>& parts_;
   std::vector<Port> ports_;
   std::int64_t window_;
   std::vector<Cycle> sent_at_;
-  std::priority_queue<MemoryReply, std::vector<MemoryReply>, Later> replies_;
-  std::vector<MemoryReply> done_, fresh_;
-  std::vector<MemoryRequest> requests_;
+  std::priority_queue<CacheReply, std::vector<CacheReply>, Later> replies_;
+  std::vector<CacheReply> done_, fresh_;
+  std::vector<CacheRequest> requests_;
 };
 
 }  // namespace
@@ -142,33 +123,26 @@ class CacheReplay {
 CacheTraceResult replay_through_caches(const std::vector<TraceRequest>& trace, const arch::ArchSpec& chip,
                                        const Injection& injection) {
   using Kind = Injection::Kind;
-  const arch::Hierarchy hierarchy = arch::hierarchy_of(chip);
-  if (hierarchy.device_caches.empty()) throw SimError(chip.name + ": has no cache of the device");
-  const Machine machine = machine_of(chip);
-  const MemorySpec& memory = machine.memory;
-  std::vector<MemoryRequest> parts = parts_of(trace, memory);
-  const auto bytes_of = [&](const MemoryRequest& r) { return std::popcount(r.sectors) * memory.shape.sector; };
-  const double peak =
-      static_cast<double>(memory.slice_rate.units * memory.slices) / static_cast<double>(memory.slice_rate.cycles);
+  CacheHierarchy caches(chip);
+  std::vector<CacheRequest> parts = parts_of(trace, caches);
   std::int64_t bytes = 0;
-  for (MemoryRequest& r : parts) {
-    if (injection.kind == Kind::kRate) r.at = arrival_after(static_cast<double>(bytes), injection.rate * peak);
-    bytes += bytes_of(r);
+  for (CacheRequest& r : parts) {
+    if (injection.kind == Kind::kRate) r.at = arrival_after(static_cast<double>(bytes), injection.rate * caches.peak());
+    bytes += caches.moved_bytes(r.address, r.bytes);
   }
   const bool one_port = injection.kind == Kind::kWindow;
   std::int64_t window = one_port ? injection.window : std::numeric_limits<std::int64_t>::max();
-  if (injection.kind == Kind::kSaturated && machine.misses > 0) window = machine.misses;
-  CacheReplay replay(memory, parts, one_port ? 1 : static_cast<std::size_t>(memory.cores), window);
+  if (injection.kind == Kind::kSaturated && caches.misses() > 0) window = caches.misses();
+  CacheReplay replay(caches, parts, one_port ? 1 : static_cast<std::size_t>(caches.cores()), window);
   replay.run();
   CacheTraceResult r = replay.result(injection.timed || injection.kind == Kind::kRate);
   r.requests = static_cast<std::int64_t>(trace.size());
   r.lines = static_cast<std::int64_t>(parts.size());
   for (const TraceRequest& t : trace) r.useful_bytes += t.bytes;
   r.bus_bytes = bytes;
-  r.peak = peak;
-  r.levels.push_back({machine.dram_name, replay.level(LevelRole::kDram)});
-  for (std::size_t c = hierarchy.device_caches.size(); c-- > 0;)
-    r.levels.push_back({machine.device_cache_names[c], replay.level(role_of_device_cache(c))});
+  r.peak = caches.peak();
+  r.dirtied_bytes = caches.dirtied_bytes();
+  r.levels = caches.levels();
   return r;
 }
 

@@ -43,7 +43,7 @@ std::optional<std::vector<SimulatedRow>> simulate_kernels(const NamedText& file,
   const targets::Lowered lowered{std::move(kernels->module)};
   std::vector<WorkerResult> results =
       run_in_workers(1, 1, [&](std::size_t) { return simulate_in_worker(lowered, a, how, timeline); }, progress);
-  take(simulated_by(std::move(results.front())), file.name, row);
+  take(simulated_by(std::move(results.front()), a), file.name, row);
   return std::vector<SimulatedRow>{std::move(row)};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "arch/hierarchy.h"
 #include "base/check.h"
 #include "experiments/simulate/detail/from_sim.h"
 #include "experiments/simulate/detail/timeline_file.h"
@@ -83,7 +84,14 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
   return base::to_json(std::move(row));
 }
 
-SimulatedProgram simulated_by(WorkerResult r) {
+void name_library(WorkerResult& answer, const arch::ArchSpec& a) {
+  const arch::DramLevel* const dram = arch::dram_of(a);
+  if (!answer.died || dram == nullptr || !dram->model) return;
+  answer.error += fmt::format("; it ran the library '{}' ({})", dram->model_path, dram->model_place);
+}
+
+SimulatedProgram simulated_by(WorkerResult r, const arch::ArchSpec& a) {
+  name_library(r, a);
   SimulatedProgram p;
   p.cpu_seconds = r.cpu_seconds;
   p.peak_bytes = r.peak_bytes;
@@ -108,7 +116,7 @@ std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RP
       [&](std::size_t i) { return simulate_in_worker(*programs[i], a, how, i == 0 ? timeline : std::nullopt); },
       progress);
   std::vector<SimulatedProgram> out;
-  for (WorkerResult& r : results) out.push_back(simulated_by(std::move(r)));
+  for (WorkerResult& r : results) out.push_back(simulated_by(std::move(r), a));
   return out;
 }
 

@@ -36,7 +36,10 @@ std::string simulate_in_worker(const targets::Lowered& lowered, const arch::Arch
 // What a worker does: lowers the program itself, and simulates it. Its answer, which simulated_by reads.
 std::string simulate_in_worker(const tile::RProgram& program, const arch::ArchSpec& a, const SimulationHow& how,
                                const std::optional<TimelineRequest>& timeline = std::nullopt);
-SimulatedProgram simulated_by(WorkerResult answer);
+// Of a simulation on this chip.
+SimulatedProgram simulated_by(WorkerResult answer, const arch::ArchSpec& a);
+// Says of a worker that ended which library of the chip's it had loaded: what is loaded may end its process.
+void name_library(WorkerResult& answer, const arch::ArchSpec& a);
 
 // In order, `jobs` at a time; a timeline is of the first program.
 std::vector<SimulatedProgram> simulate_programs(const std::vector<const tile::RProgram*>& programs,

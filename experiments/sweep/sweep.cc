@@ -259,8 +259,10 @@ class Runner {
     };
     calls.end = [&](std::size_t i, WorkerResult answer) {
       MadeRow row = std::move(under_way.extract(i).mapped());
+      const arch::ArchSpec& chip = *tasks_[units[i].task].chip;
+      if (answer.died) name_library(answer, chip);
       if (answer.died) return lost_.push_back(fmt::format("{}: {}", place_of(units[i]), answer.error));
-      SimulatedProgram simulated = simulated_by(std::move(answer));
+      SimulatedProgram simulated = simulated_by(std::move(answer), chip);
       row.row.simulation = std::move(simulated.simulation);
       row.row.error = std::move(simulated.error);
       keep(units[i], row, 0);

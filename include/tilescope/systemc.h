@@ -12,6 +12,7 @@
 #include <string>
 #include <systemc>
 #include <tlm>
+#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <utility>
@@ -22,7 +23,8 @@ namespace tilescope::systemc {
 // Many requests with their times in one b_transport call, for who asks a memory turn by turn: extends a payload of
 // which nothing else is read. Requests arrive `at` their times, none before the `until` of the call before. The target
 // decides what happens before `until` and appends what it has decided; every request is answered once, in this call or
-// in a later one. The payload's response status says whether the target knows the extension.
+// in a later one (and its read before, where that is told). The payload's response status says whether the target knows
+// the extension.
 struct Batch : tlm::tlm_extension<Batch> {
   struct Request {
     std::uint64_t id = 0, address = 0;
@@ -30,16 +32,21 @@ struct Batch : tlm::tlm_extension<Batch> {
     bool write = false;
     bool partial = false;  // a write of a part of what the memory writes whole
     sc_core::sc_time at;
+    int core = 0;            // that asks a CacheTarget
+    bool continues = false;  // the request before it, of the same kind and time: they are served and answered as one
   };
   struct Answer {
     std::uint64_t id = 0;
     sc_core::sc_time done;  // may be `until` or later
     bool row_hit = false;   // no row was opened for it, where that is known
+    bool merges = false;    // the read of a partial write, which is still to be written
   };
   sc_core::sc_time until;
   // Requests are cut at bursts, as payloads are, and reads of one address served together; else each is a command
   // train for every row that it lies in, as caches ask.
   bool cut_at_bursts = false;
+  // The asker wants to hear of the reads of partial writes. A target may leave them out.
+  bool tells_merges = false;
   std::vector<Request> requests;
   std::vector<Answer> answers;
 
@@ -90,6 +97,64 @@ class DramTarget : public sc_core::sc_module {
   std::unique_ptr<Parts> parts_;
 };
 
+// Of one level of the chip, as `tilescope simulate` and `trace` report it.
+struct LevelReport {
+  std::string name;
+  std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
+};
+
+// Which core a payload comes from, where one initiator (a bus, a player of traces) asks a CacheTarget for several.
+struct FromCore : tlm::tlm_extension<FromCore> {
+  int core = 0;
+
+  tlm::tlm_extension_base* clone() const override { return new FromCore(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const FromCore&>(other); }
+};
+
+// The link, the caches of the device and the DRAM of a chip (a device's name or a file), as `tilescope trace --level`
+// of the cache that cores reach first drives them. Every core's initiator is bound to `socket`; the order of binding
+// numbers the cores' ports of the link, and a payload extended by FromCore says its own. A payload is cut at lines.
+// Requests are accepted at once: how many a core has under way is its own to bound.
+//
+// Loosely timed (b_transport): the delay is what the request takes, those that are under way included, later ones not;
+// never waits; a write's ends when the core knows that it is accepted. Approximately timed (nb_transport): a response
+// begins when the core can use the data. Turn by turn: Batch, of which `partial` and `cut_at_bursts` are not read.
+class CacheTarget : public sc_core::sc_module {
+ public:
+  tlm_utils::multi_passthrough_target_socket<CacheTarget> socket;
+
+  // `overrides` of the chip as of `--set`. Throws also where the chip has no cache of the device.
+  CacheTarget(const sc_core::sc_module_name& name, const std::string& chip,
+              const std::vector<std::string>& overrides = {});
+  ~CacheTarget() override;
+
+  double clock_hz() const;  // of the cores
+  // When a cycle begins.
+  sc_core::sc_time begin_of(std::int64_t cycle) const;
+  std::int64_t cores() const;
+  // Lines that a core of the chip has under way at a time; 0: any number.
+  std::int64_t misses_of_core() const;
+  // Of the cache that cores reach first.
+  std::int64_t line_bytes() const;
+  // Serves everything that is under way, lines that are written back among it, ahead of SystemC's time.
+  void drain();
+  // Cycles until the last response so far.
+  std::int64_t cycles() const;
+  // So far, outermost first.
+  std::vector<LevelReport> levels() const;
+
+ private:
+  void b_transport(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum nb_transport_fw(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                     sc_core::sc_time& delay);
+  void run();
+  void respond(int port);
+  void before_end_of_elaboration() override;
+
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
 // How a Gpu asks the memory behind its last cache. kBatch: a Batch each turn, the fastest; kLoose: b_transport, in as
 // many threads as the memory makes wait; kApproximate: nb_transport by the base protocol.
 enum class Protocol { kBatch, kLoose, kApproximate };
@@ -98,12 +163,6 @@ struct GpuOptions {
   Protocol protocol = Protocol::kLoose;
   bool full = false;                   // every step is run; else what is steady is extrapolated
   std::vector<std::string> overrides;  // of the chip
-};
-
-// Of one level of the chip, as `tilescope simulate` reports it.
-struct LevelReport {
-  std::string name;
-  std::int64_t read_bytes = 0, written_bytes = 0, requests = 0, transactions = 0, hits = 0;
 };
 
 struct Report {

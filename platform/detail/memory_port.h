@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <span>
 #include <string>
@@ -50,8 +51,10 @@ class MemoryPort {
   };
 
   void exchange(sim::Clock until, std::vector<sim::ForeignAnswer>& answers);
-  // Whether the next request can be sent too.
-  bool begin(const sim::ForeignRequest& r);
+  void begin(const sim::ForeignRequest& r);
+  // When the next request can be sent, in SystemC's time; nothing while the memory holds one or none waits.
+  std::optional<sc_core::sc_time> next() const;
+  void notify();
   void ask_loosely();
   void set(tlm::tlm_generic_payload& payload, const sim::ForeignRequest& r);
   void take(const tlm::tlm_generic_payload& payload, std::uint64_t id, const sc_core::sc_time& at);
@@ -66,7 +69,8 @@ class MemoryPort {
   Batch batch_;
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting_;  // to be sent at their times
   tlm::tlm_generic_payload* requesting_ = nullptr;                              // the memory has not ended its request
-  std::deque<sim::ForeignRequest> ready_;                                       // for a thread
+  sc_core::sc_time free_;                  // it ended the one before then: the next one does not begin before
+  std::deque<sim::ForeignRequest> ready_;  // for a thread
   int idle_ = 0, threads_ = 0;
   sc_core::sc_event ready_event_;
   std::vector<sim::ForeignAnswer> answers_;

@@ -70,8 +70,9 @@ DramFactory dram_model(const ArchSpec& chip, const arch::DramLevel& dram, const 
   const LineShape& last = m.outer.empty() ? m.shape : m.outer.back().shape;
   const PluginConfig config{dram.model_path, dram.model_place, chip.name, static_cast<double>(dram.clock.n),
                             dram.channels,   m.burst_bytes,    last.line, dram.capacity.n};
-  return [config] {
-    return std::make_unique<ForeignDram>(load_dram_plugin(config), config.place, config.burst_bytes, config.channels);
+  return [config, pseudo_channels = m.dram.pseudo_channels] {
+    return std::make_unique<ForeignDram>(load_dram_plugin(config), config.place, config.burst_bytes, config.channels,
+                                         pseudo_channels);
   };
 }
 

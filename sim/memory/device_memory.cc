@@ -326,11 +326,13 @@ bool DeviceMemory::write_to_dram(std::int64_t line, std::uint32_t sectors, const
   const bool waits = writer != nullptr && spec_.write_backlog > 0 &&
                      dram_->waiting_writes(map_.dram(line).channel) >= spec_.write_backlog;
   int fill = waits ? new_fill(nullptr, *writer) : kNoWaiter;
-  for (const auto& [bursts, merges] : {std::pair{writes.merged, true}, {writes.bursts, false}}) {
-    if (bursts == 0) continue;
-    to_dram(line, sectors, {.id = fill, .write = true, .bursts = bursts, .merges = merges}, at);
+  const auto write = [&](std::int64_t bursts, bool merges, const LineParts& parts) {
+    if (bursts == 0) return;
+    to_dram(line, sectors, {.id = fill, .write = true, .bursts = bursts, .merges = merges}, at, parts);
     fill = kNoWaiter;
-  }
+  };
+  write(writes.merged, true, writes.merged_parts);
+  write(writes.bursts, false, writes.parts);
   return waits;
 }
 
@@ -346,12 +348,14 @@ std::int64_t DeviceMemory::bursts_of(std::uint32_t sectors) const {
   return bursts;
 }
 
-void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at) {
+void DeviceMemory::to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at,
+                           const LineParts& parts) {
   const DramPlace place = map_.dram(line);
   request.bank = spec_.dram.first_bank_of(place.channel) + place.bank;
   request.row = place.row;
   request.arrival = clock_at(at + to_channel_);
-  note_next(dram_->push({request, place.channel, line * last_.line, sectors, last_.sector}));
+  note_next(
+      dram_->push({request, place.channel, line * last_.line, sectors, last_.sector, parts, bytes_of_part(last_)}));
 }
 
 void DeviceMemory::advance(Cycle until, std::vector<MemoryReply>& replies) {

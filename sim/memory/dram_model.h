@@ -4,6 +4,7 @@
 // decide, let it decide, and take what is served. Our channels are one implementation
 // (sim/memory/dram_channels.h), a user's memory is another (sim/memory/foreign_dram.h).
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -14,6 +15,10 @@
 
 namespace tilescope::sim {
 
+// Of a line, the first byte's lowest. Bytes of lines longer than 128 B are told apart in 128 equal parts.
+inline constexpr std::int64_t kLineParts = 128;
+using LineParts = std::bitset<kLineParts>;
+
 // One request to the DRAM: bursts of one line of the cache before it.
 struct DramAccess {
   DramRequest request;
@@ -21,6 +26,8 @@ struct DramAccess {
   std::int64_t line_address = 0;  // bytes
   std::uint32_t sectors = 0;      // of the line, that bursts are asked of
   std::int64_t sector_bytes = 0;  // of each
+  LineParts parts = {};           // of the line, that bursts are asked of in place of the sectors; none: the sectors
+  std::int64_t part_bytes = 0;    // of each
 };
 
 class DramModel {

@@ -2,7 +2,9 @@
 #include "sim/memory/dram_plugin.h"
 
 #include <array>
+#include <cctype>
 #include <dlfcn.h>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -53,9 +55,10 @@ class Plugin final : public ForeignMemory {
     const tilescope_dram_config config{c.chip.c_str(), c.clock_hz, c.channels, c.burst_bytes, c.line_bytes, c.capacity};
     std::array<char, 512> error{};
     memory_ = create(&config, error.data(), error.size() - 1);
-    if (memory_ == nullptr)
-      library_.refuse(fmt::format("'{}' makes no memory: {}", c.path,
-                                  error.front() == '\0' ? "it does not say why" : error.data()));
+    if (memory_ != nullptr) return;
+    std::string why = error.data();
+    while (!why.empty() && std::isspace(static_cast<unsigned char>(why.back())) != 0) why.pop_back();
+    library_.refuse(fmt::format("'{}' makes no memory: {}", c.path, why.empty() ? "it does not say why" : why));
   }
   ~Plugin() override {
     if (memory_ != nullptr) destroy_(memory_);

@@ -56,13 +56,15 @@ DramWrites dram_writes(const LineShape& shape, const LineParts& known, const Lin
   DramWrites out;
   for (std::int64_t begin = 0; begin < shape.line; begin += burst) {
     const std::int64_t end = std::min(begin + burst, shape.line);
-    if ((parts_between(shape, begin, end) & written).none()) continue;
+    const LineParts burst_parts = parts_between(shape, begin, end);
+    if ((burst_parts & written).none()) continue;
     bool merges = false;  // a granule that is written and not all known
     for (std::int64_t g = begin; g < end; g += granule) {
       const LineParts all = parts_between(shape, g, std::min(g + granule, end));
       merges = merges || ((all & written).any() && (all & ~known).any());
     }
     ++(merges ? out.merged : out.bursts);
+    (merges ? out.merged_parts : out.parts) |= burst_parts;
   }
   return out;
 }

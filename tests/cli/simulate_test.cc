@@ -51,6 +51,15 @@ TEST_F(Simulate, PrintsOperatorsAsTheContractSays) {
   EXPECT_EQ(row.at("levels").at("l2").at("written_bytes"), 256 * 256 * 4);
 }
 
+// A memory in a library runs in the worker's process.
+TEST_F(Simulate, ALibraryThatEndsItsWorkerIsNamed) {
+  const std::string library = (binary_path().parent_path() / "tests/dram_plugins/crash.so").string();
+  const CliResult r = run(with({"simulate", "--arch", "v100", "--set", "memory.dram.model=" + library}, kSmall));
+  EXPECT_EQ(r.status, 1);
+  EXPECT_THAT(r.err, HasSubstr("the worker was ended by signal 6 (Aborted); it ran the library '" + library +
+                               "' (--set memory.dram.model=" + library + ": memory.dram.model)\n"));
+}
+
 TEST_F(Simulate, ABatchHasRowsAndASummary) {
   Json stage = Json::parse(text_of_file(path(program()))).at("nodes").at(0);
   stage["id"] = "a";

@@ -2,7 +2,8 @@
 """The examples of examples/tlm_*, built against what is installed: python3 tlm_examples_test.py BUILD.
 
 tlm_platform takes the cycles of `tilescope trace` on a hundred rows (chip, pattern, injection), to the cycle;
-tlm_memory runs a program in front of its memory. One is built as C++17, the other as C++20.
+tlm_caches one core's and several cores' of `trace --level l2`; tlm_memory runs a program in front of its memory. One is
+built as C++17, the others as C++20.
 """
 import json
 import os
@@ -64,6 +65,28 @@ def check_platform(platform, tilescope, folder, environment):
     return rows == 100 and wrong == 0
 
 
+def check_caches(caches, tilescope, folder, environment):
+    """One core takes the cycles of a window; of several, ties of one cycle fall as answers come, not by the trace."""
+    rows = wrong = 0
+    worst = 0.0
+    for name, _ in patterns(seed=1):
+        trace = folder / f"{name}.txt"
+        for chip in ("v100", "a100", "mi210"):
+            for cores, lines in ((1, 1), (1, 7), (1, 64), (8, 4)):
+                inject = ["--set", f"core.count={cores}"]
+                inject += ["--inject", f"win:{lines}"] if cores == 1 else ["--set", f"memory.l1.mshrs={lines}"]
+                wants = json.loads(run(tilescope, "trace", "--arch", chip, "--level", "l2", *inject, trace, "--json"))
+                says = run(caches, chip, trace, cores, lines, env=environment)
+                said = int(next(line.split()[1] for line in says.splitlines() if line.startswith("cycles")))
+                rows += 1
+                worst = max(worst, abs(said / wants["cycles"] - 1))
+                if cores == 1 and said != wants["cycles"]:
+                    wrong += 1
+                    print(f"{chip} {name} {cores} cores, {lines} lines: {said}, trace has {wants['cycles']} cycles")
+    print(f"tlm_caches: {rows} rows, {wrong} of one core differ from trace, of several at most {100 * worst:.2f} %")
+    return wrong == 0 and worst < 0.01
+
+
 def check_memory(memory, environment):
     program = ROOT / "docs/timeline_program.json"
     cycles = []
@@ -89,6 +112,7 @@ def main():
         environment = {**os.environ, "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1",
                        "TILESCOPE_HOME": str(folder / "installed/share/tilescope")}
         good = check_platform(build("tlm_platform", 17, folder), binaries / "tilescope", folder, environment)
+        good = check_caches(build("tlm_caches", 20, folder), binaries / "tilescope", folder, environment) and good
         return 0 if check_memory(build("tlm_memory", 20, folder), environment) and good else 1
 
 

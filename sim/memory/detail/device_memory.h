@@ -215,8 +215,8 @@ class DeviceMemory {
   DramWrites writes_of(std::int64_t line, const SectorCache::Victim& v);
   // Of sectors of the cache next to the DRAM.
   std::int64_t bursts_of(std::uint32_t sectors) const;
-  // Sends a request of some sectors on, to where the line lies.
-  void to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at);
+  // Sends a request of some sectors, or of parts of them, on to where the line lies.
+  void to_dram(std::int64_t line, std::uint32_t sectors, DramRequest request, Cycle at, const LineParts& parts = {});
   // All of a fill is there, or its write is accepted.
   void complete(int fill, Cycle at, bool write, Stall from, std::vector<MemoryReply>& replies);
   // Sends what is dirty of a victim to the next level; returns whether a channel is so full that the writer, if there

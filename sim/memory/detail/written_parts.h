@@ -6,18 +6,15 @@
 // Ignores: bytes of lines longer than 128 B, which are told apart in 128 equal parts.
 
 #include <algorithm>
-#include <bitset>
 #include <cstdint>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/memory/detail/warp_access.h"
+#include "sim/memory/dram_model.h"
 
 namespace tilescope::sim {
-
-inline constexpr std::int64_t kLineParts = 128;
-using LineParts = std::bitset<kLineParts>;  // of a line, the first byte's lowest
 
 inline std::int64_t bytes_of_part(const LineShape& shape) { return std::max<std::int64_t>(1, shape.line / kLineParts); }
 
@@ -42,6 +39,8 @@ std::vector<Written> written_lines(std::span<const std::int64_t> addresses, std:
 struct DramWrites {
   std::int64_t bursts = 0;  // written as they are
   std::int64_t merged = 0;  // read, merged and written
+  // The line's parts that either cover, where not all bursts of the dirty sectors are written as they are.
+  LineParts parts = {}, merged_parts = {};
 };
 // `known`: parts whose bytes the cache has, `written` those of them that the DRAM must get. Of a burst it writes whole
 // granules alone.

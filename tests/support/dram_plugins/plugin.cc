@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <queue>
 #include <vector>
 
@@ -34,7 +35,7 @@ const std::uint32_t tilescope_dram_version = TILESCOPE_DRAM_VERSION;
 
 void* tilescope_dram_create(const tilescope_dram_config* config, char* error, std::size_t error_bytes) {
 #ifdef PLUGIN_NONE
-  std::snprintf(error, error_bytes, "%s has %d channels, which are too many", config->chip,
+  std::snprintf(error, error_bytes, "%s has %d channels, which are too many\n", config->chip,
                 static_cast<int>(config->channels));
   return nullptr;
 #else
@@ -54,6 +55,9 @@ std::size_t tilescope_dram_advance(void* memory, std::int64_t until, tilescope_d
 #ifdef PLUGIN_SILENT
   (void)memory, (void)until, (void)answers, (void)capacity;
   return 0;
+#elif defined(PLUGIN_CRASH)
+  (void)memory, (void)until, (void)answers, (void)capacity;
+  std::abort();
 #elif defined(PLUGIN_ENDLESS)
   (void)memory, (void)until, (void)answers;
   return capacity + 1;

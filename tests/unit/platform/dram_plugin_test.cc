@@ -77,6 +77,7 @@ TEST(DramPlugin, MistakesAreNamedAtTheKey) {
   says(plugin("incomplete"), "'" + plugin("incomplete") + "' lacks the symbol tilescope_dram_destroy");
   says(plugin("old"), "'" + plugin("old") + "' is of version 2 of the interface; expected 1");
   says(plugin("none"), "'" + plugin("none") + "' makes no memory: v100 has 64 channels, which are too many");
+  EXPECT_THAT(refusal(v100_with(plugin("none"))), testing::EndsWith("too many")) << "though it ends its line";
   says(plugin("silent"), "the request of address 0x0, which arrived at clock ");
   says(plugin("past"), "answers in the past: request 0, which arrived at clock ");
   says(plugin("early"), "answers in the past: request 0, which arrived at clock ");

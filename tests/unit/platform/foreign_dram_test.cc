@@ -34,7 +34,7 @@ struct Recorder final : ForeignMemory {
 RC_GTEST_PROP(ForeignDram, IsAskedForEachBurstOnce, ()) {
   const std::int64_t sector = 32, burst = *rc::gen::element<std::int64_t>(16, 32, 64), line = 128;
   std::vector<ForeignRequest> seen;
-  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", burst, 4);
+  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", burst, 4, 1);
   std::set<std::int64_t> expected;
   std::int64_t accesses = *rc::gen::inRange<std::int64_t>(1, 20);
   std::vector<DramServed> served;
@@ -71,7 +71,7 @@ RC_GTEST_PROP(ForeignDram, IsAskedForEachBurstOnce, ()) {
 // However long nothing was asked of it before.
 TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
   std::vector<ForeignRequest> seen;
-  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 1);
+  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 1, 1);
   std::vector<DramServed> served;
   dram.run(100, served);
   constexpr Clock kArrival = 3 * ForeignDram::kPatience;
@@ -80,6 +80,19 @@ TEST(ForeignDram, HasItsTimeFromWhenARequestArrives) {
   EXPECT_TRUE(served.empty());
   dram.run(kArrival + 100, served);
   EXPECT_EQ(served.size(), 1);
+}
+
+// Of the controller that its pseudo-channels share, as evictors of our channels wait.
+TEST(ForeignDram, CountsWaitingWritesByController) {
+  std::vector<ForeignRequest> seen;
+  ForeignDram dram(std::make_unique<Recorder>(seen), "a memory", 32, 4, 2);
+  dram.push({.request = {.write = true, .bursts = 1, .arrival = 5}, .channel = 1, .sectors = 1, .sector_bytes = 32});
+  EXPECT_EQ(dram.waiting_writes(0), 1);
+  EXPECT_EQ(dram.waiting_writes(1), 1);
+  EXPECT_EQ(dram.waiting_writes(2), 0);
+  std::vector<DramServed> served;
+  dram.run(100, served);
+  EXPECT_EQ(dram.waiting_writes(0), 0);
 }
 
 struct Late final : ForeignMemory {
@@ -94,7 +107,7 @@ struct Late final : ForeignMemory {
 };
 
 TEST(ForeignDram, RefusesAnAnswerThatLiesTooFarAhead) {
-  ForeignDram dram(std::make_unique<Late>(), "a memory", 32, 1);
+  ForeignDram dram(std::make_unique<Late>(), "a memory", 32, 1, 1);
   dram.push({.request = {.bursts = 1, .arrival = 5}, .sectors = 1, .sector_bytes = 32});
   std::vector<DramServed> served;
   EXPECT_THROW(dram.run(10, served), SimError);

@@ -4,6 +4,8 @@
 #include <deque>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,10 +29,10 @@ const std::string& program() {
 }
 
 // As `tilescope simulate --mode full` has it.
-sim::SimReport alone() {
+sim::SimReport alone(const std::string& path = program(), const std::vector<arch::Override>& overrides = {}) {
   base::Diagnostics diags;
-  const arch::ArchSpec a = tests::chip("v100");
-  std::ifstream file(program());
+  const arch::ArchSpec a = tests::chip("v100", overrides);
+  std::ifstream file(path);
   const std::string text(std::istreambuf_iterator<char>(file), {});
   const auto document = base::read_json(text, diags.add_source("program"), diags);
   const auto p = tile::read_program(document.value(), a, diags);
@@ -101,6 +103,18 @@ Report with(Protocol protocol, Memory::Way way, double ns) {
   return simulate(gpu);
 }
 
+void expect_the_same(const Report& r, const sim::SimReport& expected) {
+  EXPECT_EQ(r.cycles, expected.cycles);
+  ASSERT_EQ(r.levels.size(), expected.levels.size());
+  for (std::size_t l = 0; l < r.levels.size(); ++l) {
+    EXPECT_EQ(r.levels[l].read_bytes, expected.levels[l].amounts.read_bytes) << r.levels[l].name;
+    EXPECT_EQ(r.levels[l].written_bytes, expected.levels[l].amounts.written_bytes) << r.levels[l].name;
+    EXPECT_EQ(r.levels[l].requests, expected.levels[l].amounts.requests) << r.levels[l].name;
+    EXPECT_EQ(r.levels[l].transactions, expected.levels[l].amounts.transactions) << r.levels[l].name;
+    EXPECT_EQ(r.levels[l].hits, expected.levels[l].amounts.hits) << r.levels[l].name;
+  }
+}
+
 // Our own channels behind the socket are those without it.
 TEST(Gpu, OurDramBehindTheSocketTakesTheSameCycles) {
   const sim::SimReport expected = alone();
@@ -108,13 +122,44 @@ TEST(Gpu, OurDramBehindTheSocketTakesTheSameCycles) {
   Gpu gpu("gpu", "v100", program(), {Protocol::kBatch, true, {}});
   DramTarget dram("dram", "v100");
   gpu.dram.bind(dram.socket);
-  const Report r = simulate(gpu);
-  EXPECT_EQ(r.cycles, expected.cycles);
-  ASSERT_EQ(r.levels.size(), expected.levels.size());
-  for (std::size_t l = 0; l < r.levels.size(); ++l) {
-    EXPECT_EQ(r.levels[l].read_bytes, expected.levels[l].amounts.read_bytes) << r.levels[l].name;
-    EXPECT_EQ(r.levels[l].hits, expected.levels[l].amounts.hits) << r.levels[l].name;
+  expect_the_same(simulate(gpu), expected);
+}
+
+// Rows that begin anywhere in a sector, and a cache that their lines leave: writes merge, controllers have two channels
+// and evictors wait for them.
+TEST(Gpu, OurDramBehindTheSocketMergesWritesAndSharesControllers) {
+  const auto seed = std::random_device()();
+  std::mt19937 random(seed);
+  const auto any = [&](std::initializer_list<const char*> of) { return std::string(of.begin()[random() % of.size()]); };
+  const std::string path = testing::TempDir() + "gpu_test_" + std::to_string(::getpid()) + ".json";
+  std::int64_t merged = 0;
+  for (int i = 0; i < 8; ++i) {
+    std::ofstream(path)
+        << R"({"arch": "v100", "nodes": [{"expr": "C[m,n] +=! A[m,k] * B[k,n]", "sizes": {"m": 2048, "n": )"
+        << any({"333", "419", "510"}) << R"(, "k": 8}, "dtype": "f32",
+      "tiles": {"smem": {"m": 32, "n": 64, "k": 8}, "reg": {"m": 4, "n": 4}},
+      "mapping": {"m": {"threads": 8, "per_thread": 4}, "n": {"threads": 16, "per_thread": 4}}, "padding": {"A": 4}}],
+      "edges": []})";
+    const std::vector<arch::Override> changes = {
+        {"memory.l2.capacity", "192 KiB"},
+        {"memory.l2.partial_write", any({"masked", "fetched"})},
+        {"memory.dram.write_granule", any({"1 B", "8 B", "32 B"})},
+        {"memory.dram.pseudo_channels", any({"1", "2"})},
+        {"memory.dram.write_backlog", any({"1", "4", "64"})},
+    };
+    std::vector<std::string> overrides;
+    std::string all = "seed " + std::to_string(seed) + ", draw " + std::to_string(i) + ":";
+    for (const arch::Override& o : changes) all += " " + overrides.emplace_back(o.path + "=" + o.value);
+    SCOPED_TRACE(all);
+    const sim::SimReport expected = alone(path, changes);
+    const sim::SimulationContext context;
+    Gpu gpu("gpu", "v100", path, {Protocol::kBatch, true, overrides});
+    DramTarget dram("dram", "v100", {false, overrides});
+    gpu.dram.bind(dram.socket);
+    expect_the_same(simulate(gpu), expected);
+    merged += expected.levels.front().amounts.written_bytes;
   }
+  EXPECT_GT(merged, 0);
 }
 
 // One memory, three ways to say when it is done: within a turn of the simulator for each of the few dependent loads.
