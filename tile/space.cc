@@ -58,11 +58,6 @@ double touched_elements(const Operand& operand, const Extents& tile) {
   double by_dims = 1, by_points = 1;
   std::array<bool, kMaxAxes> counted{};
   for (const TileDim& d : operand.dims) {
-    if (d.whole) {
-      by_dims *= static_cast<double>(d.extent);
-      by_points *= static_cast<double>(d.extent);
-      continue;
-    }
     const double taps = 1 + static_cast<double>(d.spread);
     double of_dim = taps;
     by_points *= taps;

@@ -73,6 +73,8 @@ constexpr Op kOperators[] = {
     {"O[i,j] = A[i,j] * B[j] + C[i]", "i=1023,j=1025"},
     {"O[k,i,j] = I[i,j,k]", "i=64,j=64,k=64"},
     {"O[i] = I[i+1] + I[i] + I[i+2]", "i=1000000"},
+    {"O[n,c,y,x] = I[n,c,y/2,x/2]", "n=2,c=16,y=128,x=128"},
+    {"O[b,i] = I[b,i,i]", "b=64,i=512"},
     {"T[m,n] +=! A[m,k] * B[k,n]; O[m,n] = alpha * T[m,n] + beta * C[m,n]", "m=512,n=512,k=512"},
     {"U[i] mean=! I[i,j]; O[i,j] = I[i,j] - U[i]", "i=512,j=1024"},
     {"M[i] max=! I[i,j]; O[i,j] = I[i,j] - M[i]", "i=512,j=1024"},

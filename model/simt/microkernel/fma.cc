@@ -71,11 +71,6 @@ double different_elements(const StageProgram& p, const tile::Operand& o, const t
   double by_dims = 1, by_points = 1;
   std::array<bool, tile::kMaxAxes> counted{};
   for (const tile::TileDim& d : o.dims) {
-    if (d.whole) {
-      by_dims *= static_cast<double>(d.extent);
-      by_points *= static_cast<double>(d.extent);
-      continue;
-    }
     Places places;
     places.repeat(1 + d.spread, 1);
     double points = 1 + static_cast<double>(d.spread);
@@ -88,7 +83,7 @@ double different_elements(const StageProgram& p, const tile::Operand& o, const t
       if (!counted[a]) points *= static_cast<double>(spatial ? p.mapping[a].thread_extent() : iterations[a]);
       counted[a] = true;
     }
-    by_dims *= places.different();
+    by_dims *= d.whole ? std::min(points, static_cast<double>(d.extent)) : places.different();
     by_points *= points;
   }
   return std::min(by_dims, by_points);
