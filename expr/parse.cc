@@ -154,6 +154,7 @@ class StageReader {
     const char* end = token.text.data() + token.text.size();
     if (std::from_chars(token.text.data(), end, value).ec != std::errc{})
       cursor_.error(token.at, fmt::format("the number {} does not fit a 64-bit float", token.text));
+    stage_.number_at.push_back(token.at);
     return push({.kind = NodeKind::kNumber, .number = value});
   }
 

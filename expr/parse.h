@@ -46,8 +46,9 @@ struct ParsedStage {
   std::vector<NamedScalar> output_axes;
   Reducer reducer = Reducer::kNone;
   std::vector<NamedRead> reads;
-  std::vector<NamedScalar> scalars;  // kScalar nodes index this
-  std::vector<Node> body;            // kRead nodes index `reads`
+  std::vector<NamedScalar> scalars;       // kScalar nodes index this
+  std::vector<Node> body;                 // kRead nodes index `reads`
+  std::vector<base::Position> number_at;  // of the kNumber nodes, in their order
 };
 
 // Where the text stands: column 1 of the text is at `at` (inside a document, the first character of the string).

@@ -2,6 +2,8 @@
 #include "expr/detail/resolve.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -54,7 +56,21 @@ class Resolver {
     for (const NamedRead& r : parsed.reads) add_read(stage, r, parsed.output);
     add_output(stage, parsed);
     name_scalars(stage, parsed);
+    check_numbers(parsed);
     draft_.e.stages.push_back(std::move(stage));
+  }
+
+  // All but f64 is computed in f32 at most.
+  void check_numbers(const ParsedStage& parsed) {
+    if (draft_.e.dtype == base::Dtype::kF64) return;
+    std::size_t number = 0;
+    for (const Node& n : parsed.body) {
+      if (n.kind != NodeKind::kNumber) continue;
+      const base::Position at = parsed.number_at[number++];
+      if (std::abs(n.number) > std::numeric_limits<float>::max())
+        error(at, fmt::format("the number {} is beyond f32, in which {} is computed", n.number,
+                              base::name_of(draft_.e.dtype)));
+    }
   }
 
   int add_axis(Stage& stage, const std::string& name, base::Position at, bool reduction) {

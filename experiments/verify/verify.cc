@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -23,6 +25,9 @@ namespace {
 // Of so many points that are computed one by one a program takes a minute or two on the CPU; more are refused.
 constexpr double kMaxPoints = 1 << 30;
 
+// Elements of all tensors, each of which takes some 70 B in every form that is compared.
+constexpr double kMaxElements = 1 << 28;
+
 // Where no more points than these are, or than run one by one anyway, all outputs are compared; else so many that their
 // plain loops take about the second number.
 constexpr double kMaxComparedPoints = 1 << 27, kSampledPoints = 1 << 25;
@@ -37,6 +42,14 @@ double points_of(const tile::RProgram& p) {
   double points = 0;
   for (std::size_t s = 0; s < p.stages(); ++s) points += lower::points_of(p.space(s).expression);
   return points;
+}
+
+// Of all tensors, those between stages once.
+double elements_of(const tile::RProgram& p) {
+  std::map<std::string, double> elements;
+  for (std::size_t s = 0; s < p.stages(); ++s)
+    for (const expr::Tensor& t : p.space(s).expression.tensors) elements[t.name] = static_cast<double>(t.elements());
+  return std::accumulate(elements.begin(), elements.end(), 0.0, [](double n, const auto& t) { return n + t.second; });
 }
 
 std::int64_t outputs_of(const tile::RProgram& p) {
@@ -129,6 +142,13 @@ std::vector<Candidate> candidates_of(const std::vector<GivenProgram>& given, tar
       row.errors.push_back(
           fmt::format("{}: {:.3g} points are too many for the CPU, which takes {:.3g}; see --scale small", g.place,
                       points, kMaxPoints));
+      continue;
+    }
+    if (const double elements = elements_of(*g.program); elements > kMaxElements) {
+      row.errors.push_back(
+          fmt::format("{}: tensors of {:.3g} elements are too many for the CPU's memory, which takes {:.3g}; see "
+                      "--scale small",
+                      g.place, elements, kMaxElements));
       continue;
     }
     base::Diagnostics lowering;

@@ -119,9 +119,8 @@ Fragment FmaLowering::make_fragment(std::size_t r) {
   if (tiles_reduction()) {
     f.digits = digits_of_reduction_tile(o);
     const Digit last = f.digits.empty() ? Digit{} : f.digits.back();
-    f.side_by_side = last.kind == Digit::kRun
-                         ? last.dim + 1 == o.dims.size()
-                         : !f.digits.empty() && static_cast<int>(last.axis) == o.contiguous_axis();
+    f.side_by_side = last.kind == Digit::kRun ? last.dim + 1 == o.dims.size()
+                                              : !f.digits.empty() && static_cast<int>(last.axis) == o.contiguous_axis();
   } else {
     for (std::size_t a = 0; a < s_.space().spatial; ++a)
       if (o.uses(static_cast<int>(a)) && static_cast<int>(a) != neighbours) add(a);

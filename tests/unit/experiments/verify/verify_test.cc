@@ -55,6 +55,18 @@ TEST(Verify, SumsOfIntegersWrapAndAreEqualUnlessTheyRound) {
       << "halves are rounded at every step, in another order than by plain loops";
 }
 
+// Few points, and a tensor of 8 GiB that they lie in; beside a program that is verified.
+TEST(Verify, RefusesTensorsThatMemoryDoesNotHold) {
+  base::Diagnostics diags;
+  const auto rows =
+      verify_programs({element_wise("far", "O[i] = A[i+2147483647]"), element_wise("near", "O[i] = A[i+2147]")},
+                      tests::v100(), 1, kSilent, diags);
+  if (!rows) GTEST_SKIP() << diags.formatted_errors().front();
+  ASSERT_EQ((*rows)[0].errors.size(), 1U);
+  EXPECT_THAT((*rows)[0].errors[0], testing::HasSubstr("far: tensors of 2.15e+09 elements are too many"));
+  EXPECT_TRUE((*rows)[1].values_ok);
+}
+
 TEST(Verify, AKernelThatTheCompilerRefusesLosesItsOwnRow) {
   // A compiler to which the name of one tensor is not a name.
   const tests::EnvironmentVariable cxx("CXX", compiler() + " -DUnspeakable=-");
