@@ -182,12 +182,12 @@ std::optional<Quantity> parse_quantity(std::string_view text) {
 std::string_view example_of(Dimension d) { return text_of(d).example; }
 
 std::string_view pattern_of(Dimension d) {
-  static const auto patterns = [] {
+  static const auto kPatterns = [] {
     std::array<std::string, kDimensions.size()> all;
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = make_pattern(static_cast<Dimension>(i));
     return all;
   }();
-  return patterns[static_cast<std::size_t>(d)];
+  return kPatterns[static_cast<std::size_t>(d)];
 }
 
 std::optional<Bytes> as_bytes(const Value* v, std::string_view name, Diagnostics& diags) {

@@ -225,7 +225,7 @@ void CacheTarget::b_transport(int port, tlm::tlm_generic_payload& payload, sc_co
   const auto why = p.refuses(core, payload);
   payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
   if (why) return;
-  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  const sc_core::sc_time& now = sc_core::sc_time_stamp();
   const Cycle at = p.time.cycle_from(now + delay);
   p.advance(at);
   const int place =

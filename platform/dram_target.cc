@@ -157,7 +157,10 @@ struct DramTarget::Parts {
       Asked& a = asked[static_cast<std::size_t>(s.id)];
       if (s.merges) {
         a.read_hit = a.read_hit && s.row_hit;
-        if (a.reads > 0 && --a.reads == 0) answer(s.id, s.done, a.read_hit, true);
+        if (a.reads > 0) {
+          --a.reads;
+          if (a.reads == 0) answer(s.id, s.done, a.read_hit, true);
+        }
         continue;
       }
       a.done = std::max(a.done, s.done);
@@ -278,7 +281,7 @@ void DramTarget::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time
   const auto why = refused(payload);
   payload.set_response_status(why.value_or(tlm::TLM_OK_RESPONSE));
   if (why) return;
-  const sc_core::sc_time now = sc_core::sc_time_stamp();
+  const sc_core::sc_time& now = sc_core::sc_time_stamp();
   const auto address = static_cast<std::int64_t>(payload.get_address());
   const Clock at = p.time.cycle_from(now + delay);
   const Clock done = payload.is_write() ? p.write(address, payload.get_data_length(), at)
