@@ -33,8 +33,9 @@ constexpr double kMaxEnds = 1.5;
 constexpr double kMinJump = 2;
 // Checkpoints of a wave; sampling units are parts of one where blocks end evenly, whole ones where they end together.
 constexpr std::size_t kMarksOfWave = 4;
-constexpr std::array<std::size_t, 5> kWaveWidths = {1, 2, 4, 8, 16};
-// Checkpoints of waves; beyond these, they are twice as far apart.
+constexpr std::array<std::size_t, 4> kWaveWidths = {1, 2, 4, 8};
+// Checkpoints of waves; beyond these, they are twice as far apart. Three quarters of them are three units of the
+// widest.
 constexpr std::size_t kMaxWaveCheckpoints = 32;
 
 }  // namespace

@@ -15,7 +15,8 @@ constexpr double kTrafficNoise = 0.01;
 // Traffic may be off by so many times the tolerance in time.
 constexpr double kTrafficTolerance = 4;
 
-// That the mean of units lies within what it is said to be off by.
+// That the mean of units lies within what it is said to be off by. Of 40 drawn operators on six chips 0.9 leaves time
+// 0.67 % off in the mean, 0.8 leaves it 0.68 %, 0.7 0.83 %; the larger, the more is simulated (docs/simulator.md).
 constexpr double kConfidence = 0.8;
 
 double error_of(double a, double b, double noise) {

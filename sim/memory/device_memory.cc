@@ -13,7 +13,8 @@ namespace {
 
 // Served requests ahead of the one in hand whose memory is asked for.
 constexpr std::size_t kAhead = 8;
-// Beyond this part of a cache, some sets are full while others have room.
+// Beyond this part of a cache, some of its sets are full while others have room: with lines that fall on 16 ways at
+// random one set of 250 at a half, one of five at 0.85.
 constexpr double kFits = 0.5;
 constexpr int kNoWaiter = -1;  // the fill of a write that no warp waits for
 

@@ -279,32 +279,45 @@ void require_the_same(const sim::CacheTraceResult& expected, const CacheTarget& 
   }
 }
 
+// Traffic, and what a trace makes of it.
+struct Replayed {
+  explicit Replayed(Drawn d)
+      : drawn(std::move(d)),
+        chip(loaded(drawn)),
+        expected(sim::replay_through_caches(drawn.trace, chip, drawn.injection)) {}
+
+  Ports ports(const CacheTarget& caches) const { return ports_for(drawn, chip, caches, expected.peak); }
+  void expect_of(const CacheTarget& caches, const Ports& ports) const {
+    require_the_same(expected, caches, ports, drawn.injection.timed || drawn.injection.kind == Kind::kRate);
+  }
+
+  Drawn drawn;
+  arch::ArchSpec chip;
+  sim::CacheTraceResult expected;
+};
+
 RC_GTEST_PROP(CacheTarget, TakesTheCyclesOfATrace, ()) {
-  const Drawn d = any_traffic();
-  const arch::ArchSpec chip = loaded(d);
-  const sim::CacheTraceResult expected = sim::replay_through_caches(d.trace, chip, d.injection);
+  const Replayed trace(any_traffic());
   const sim::SimulationContext context;
-  CacheTarget caches("caches", d.chip, d.overrides);
-  Ports ports = ports_for(d, chip, caches, expected.peak);
+  CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
+  Ports ports = trace.ports(caches);
   Player player("player", caches, ports, *rc::gen::arbitrary<bool>());
   sc_core::sc_start();
   RC_ASSERT(ports.done == ports.lines.size());
   caches.drain();
-  require_the_same(expected, caches, ports, d.injection.timed || d.injection.kind == Kind::kRate);
+  trace.expect_of(caches, ports);
 }
 
 RC_GTEST_PROP(CacheTarget, AnswersBatchesLikeATrace, ()) {
-  const Drawn d = any_traffic();
-  const arch::ArchSpec chip = loaded(d);
-  const sim::CacheTraceResult expected = sim::replay_through_caches(d.trace, chip, d.injection);
+  const Replayed trace(any_traffic());
   const sim::SimulationContext context;
-  CacheTarget caches("caches", d.chip, d.overrides);
-  Ports ports = ports_for(d, chip, caches, expected.peak), none({}, 1, 1);
+  CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
+  Ports ports = trace.ports(caches), none({}, 1, 1);
   Player player("player", caches, none, false);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  play_batches(caches, ports, d.injection.kind == Kind::kRate, player.sockets.front());
+  play_batches(caches, ports, trace.drawn.injection.kind == Kind::kRate, player.sockets.front());
   caches.drain();
-  require_the_same(expected, caches, ports, d.injection.timed || d.injection.kind == Kind::kRate);
+  trace.expect_of(caches, ports);
 }
 
 // One after the other: as a window of one has them.
@@ -312,11 +325,10 @@ RC_GTEST_PROP(CacheTarget, LooselyTimedRequestsAreAWindowOfOne, ()) {
   Drawn d = any_traffic();
   d.injection = {Kind::kWindow, 1};
   for (sim::TraceRequest& r : d.trace) r.at = 0;
-  const arch::ArchSpec chip = loaded(d);
-  const sim::CacheTraceResult expected = sim::replay_through_caches(d.trace, chip, d.injection);
+  const Replayed trace(std::move(d));
   const sim::SimulationContext context;
-  CacheTarget caches("caches", d.chip, d.overrides);
-  Ports ports = ports_for(d, chip, caches, expected.peak), none({}, 1, 1);
+  CacheTarget caches("caches", trace.drawn.chip, trace.drawn.overrides);
+  Ports ports = trace.ports(caches), none({}, 1, 1);
   Player player("player", caches, none, false);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   tlm::tlm_generic_payload payload;
@@ -333,7 +345,7 @@ RC_GTEST_PROP(CacheTarget, LooselyTimedRequestsAreAWindowOfOne, ()) {
     RC_ASSERT(payload.is_response_ok());
   }
   payload.clear_extension(&from);
-  RC_ASSERT(delay == caches.begin_of(expected.cycles));
+  RC_ASSERT(delay == caches.begin_of(trace.expected.cycles));
 }
 
 TEST(CacheTarget, RefusesWhatItCannotServe) {
